@@ -51,6 +51,7 @@ pub use best_sellers::ProductSales;
 pub(crate) use cache::DashboardCache;
 pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
+pub(crate) use fleet_sales::{CACHE_BYTES as SUMS_CACHE_BYTES, GroupSums};
 pub use fleet_sales::{FleetSales, FleetSalesQuery, ProductRank, SilentDevice};
 pub use group_aisles::AislesJson;
 pub(crate) use group_aisles::{AisleParts, CACHE_BYTES as AISLES_CACHE_BYTES};

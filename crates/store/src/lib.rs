@@ -108,8 +108,8 @@ pub use verify::Verified;
 
 use activity::Activity;
 use dashboard::{
-    AISLES_CACHE_BYTES, AisleParts, BestSellerHints, DashboardCache, OnlineCounts,
-    PROFILES_CACHE_BYTES, Profiles,
+    AISLES_CACHE_BYTES, AisleParts, BestSellerHints, DashboardCache, GroupSums, OnlineCounts,
+    PROFILES_CACHE_BYTES, Profiles, SUMS_CACHE_BYTES,
 };
 use db::{ClosedData, Db, Deadline};
 use refused_requests::RefusedQueue;
@@ -124,6 +124,7 @@ pub struct Store {
     zone: Zone,
     activity: Arc<Activity>,
     dashboard_cache: Arc<DashboardCache>,
+    group_sums: Arc<GroupSums>,
     proven_before: Arc<ProvenBefore>,
     best_seller_hints: Arc<BestSellerHints>,
     online_counts: Arc<OnlineCounts>,
@@ -177,6 +178,7 @@ impl Store {
             zone,
             activity: Arc::default(),
             dashboard_cache: Arc::default(),
+            group_sums: Arc::new(GroupSums::new(SUMS_CACHE_BYTES)),
             proven_before: Arc::default(),
             best_seller_hints: Arc::default(),
             online_counts: Arc::default(),

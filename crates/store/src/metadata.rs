@@ -76,6 +76,11 @@ pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
     increment(write, FLEET).await.map(|_| ())
 }
 
+/// Returns the version of the exchange rates, to validate caches.
+pub(crate) async fn rates_version(read: &Read<'_>) -> Result<i64, Error> {
+    read.one(&COUNTER, &[RATES.into()], |row| row.read()).await?.ok_or_else(missing_counter)
+}
+
 /// Increments the version of the exchange rates.
 pub(crate) async fn rates_change(write: &Write<'_>) -> Result<(), Error> {
     increment(write, RATES).await.map(|_| ())

@@ -1,21 +1,22 @@
 //! The sales of a group, or of all groups, for the operator. They are the sums that the reports of
-//! integrators read, group by group, so that the figures are the same.
+//! integrators read, group by group, so that the figures are the same. Those by device and by product
+//! are cached.
 
+mod group_sums;
 mod names;
+mod segments;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use kiosque_model::sales::{Turnover, Usd};
-use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs};
+use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 
 use super::report_query::ReportQuery;
-use super::sales_by_device::DeviceSalesReport;
+use super::sales_by_device::{NameRow, each_name};
 use super::sales_trend::TrendReport;
-use super::{
-    AnswerContext, DashboardQuery, DeviceSales, ProductSum, Range, Report, Request, SalesBy,
-};
+use super::{DashboardCache, DashboardQuery, DeviceSales, Range, Report, Request};
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
@@ -23,6 +24,8 @@ use crate::months::ProductTotals;
 use crate::scoped_query::rows_of_group;
 use crate::sql::{Sql, row, statements};
 use crate::{Error, Refused, Store};
+pub(crate) use group_sums::{CACHE_BYTES, GroupSums};
+use group_sums::{SegmentSums, Segments};
 
 row! {
     struct ListedRow {
@@ -56,9 +59,12 @@ statements! {
         group by d.currency";
 }
 
-/// Every statement of this module and of that below it.
+/// The largest number of snapshots that are read with the cache.
+const CACHED_ATTEMPTS: usize = 3;
+
+/// Every statement of this module and of those below it.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, names::ALL].into_iter().flatten().copied()
+    [ALL, group_sums::ALL, names::ALL].into_iter().flatten().copied()
 }
 
 /// Selects sales.
@@ -85,7 +91,7 @@ pub struct FleetSalesQuery {
 pub struct FleetSales {
     /// Each day with sales from `totals_from` on, in order.
     pub days: Vec<(Day, Turnover)>,
-    /// The sales of each device, by code.
+    /// The sales of each device, in any order.
     pub devices: Vec<DeviceSales>,
     /// The products that sold best: by items, then by amount, then by `goodsId`.
     pub products: Vec<ProductRank>,
@@ -128,37 +134,91 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn fleet_sales(&self, query: FleetSalesQuery) -> Result<Option<FleetSales>, Error> {
-        let request_of = {
-            let (zone, now) = (self.zone.clone(), query.now);
-            let (activity, cache) = (Arc::clone(&self.activity), Arc::clone(&self.dashboard_cache));
-            move |first: Day, last: Day| {
-                let (start, end) = (zone.start_of(first), zone.start_of(last.next()));
-                Request {
-                    query: DashboardQuery { group: None, devices: Vec::new(), start, end },
-                    range: Range::of(start, end, &zone),
-                    now,
-                    zone: zone.clone(),
-                    activity: Arc::clone(&activity),
-                    cache: Arc::clone(&cache),
-                }
-            }
+        let mut context = Context {
+            zone: self.zone.clone(),
+            now: query.now,
+            activity: Arc::clone(&self.activity),
+            cache: Arc::clone(&self.dashboard_cache),
+            sums: Arc::clone(&self.group_sums),
         };
-        let activity = Arc::clone(&self.activity);
+        for _ in 0..CACHED_ATTEMPTS {
+            match self.read_sales(query.clone(), context.clone()).await? {
+                FleetRead::Sales(sales) => return Ok(Some(*sales)),
+                FleetRead::NoGroup => return Ok(None),
+                FleetRead::Outdated => {}
+            }
+        }
+        // A cache without room has nothing that is later than a snapshot.
+        context.sums = Arc::new(GroupSums::new(0));
+        match self.read_sales(query, context).await? {
+            FleetRead::Sales(sales) => Ok(Some(*sales)),
+            FleetRead::NoGroup | FleetRead::Outdated => Ok(None),
+        }
+    }
+
+    async fn read_sales(
+        &self,
+        query: FleetSalesQuery,
+        context: Context,
+    ) -> Result<FleetRead, Error> {
         let sum = async move |read: &Read<'_>| {
             let id = query.group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
             if groups.is_empty() && query.group.is_some() {
-                return Ok(None);
+                return Ok(FleetRead::NoGroup);
             }
             let mut sums = FleetSums::default();
             for group in &groups {
-                sums.add(read, *group, &query, &request_of).await?;
-                sums.add_devices(read, *group, &query, &activity).await?;
+                if sums.add(read, *group, &query, &context).await? == Added::Outdated {
+                    return Ok(FleetRead::Outdated);
+                }
+                sums.add_devices(read, *group, &query, &context.activity).await?;
             }
-            sums.ranked(read, &groups, &query).await.map(Some)
+            Ok(FleetRead::Sales(Box::new(sums.ranked(read, &groups, &query).await?)))
         };
         self.db.read(Deadline::OfRequest, sum).await
     }
+}
+
+/// The parts of the store that sales are read with.
+#[derive(Clone)]
+struct Context {
+    zone: Zone,
+    now: UnixMs,
+    activity: Arc<Activity>,
+    cache: Arc<DashboardCache>,
+    sums: Arc<GroupSums>,
+}
+
+impl Context {
+    /// Returns the request for a report about whole days.
+    fn request(&self, first: Day, last: Day) -> Request {
+        let (start, end) = (self.zone.start_of(first), self.zone.start_of(last.next()));
+        Request {
+            query: DashboardQuery { group: None, devices: Vec::new(), start, end },
+            range: Range::of(start, end, &self.zone),
+            now: self.now,
+            zone: self.zone.clone(),
+            activity: Arc::clone(&self.activity),
+            cache: Arc::clone(&self.cache),
+        }
+    }
+}
+
+/// The result of reading one snapshot.
+enum FleetRead {
+    Sales(Box<FleetSales>),
+    NoGroup,
+    /// Cached sums are of a later snapshot.
+    Outdated,
+}
+
+/// Whether the sales of a group were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Added {
+    All,
+    /// The cached sums are of a later snapshot.
+    Outdated,
 }
 
 /// An accumulator for the sales of groups.
@@ -166,7 +226,7 @@ impl Store {
 struct FleetSums {
     days: BTreeMap<Day, Turnover>,
     /// By code: a device that has moved sold in several groups.
-    devices: BTreeMap<String, DeviceSales>,
+    devices: HashMap<String, DeviceSales>,
     products: HashMap<String, ProductTotals>,
     without_rate: BTreeMap<String, i64>,
     device_count: i64,
@@ -179,29 +239,23 @@ impl FleetSums {
         read: &Read<'_>,
         group: GroupNo,
         query: &FleetSalesQuery,
-        request_of: &impl Fn(Day, Day) -> Request,
-    ) -> Result<(), Error> {
+        context: &Context,
+    ) -> Result<Added, Error> {
         let FleetSalesQuery { totals_from, first_day, last_day, .. } = *query;
-        let mut is_converted = true;
-        let request = request_of(totals_from, last_day);
-        for (day, turnover) in report_of(read, group, request, TrendReport).await? {
-            is_converted &= turnover.unconverted_orders == 0;
+        let request = context.request(totals_from, last_day);
+        let days = report_of(read, group, request, TrendReport).await?;
+        let today = context.zone.day_of(context.now);
+        let segments = segments::segments(first_day, last_day, today);
+        let sums = match group_sums::of_group(read, context, group, (&segments, &days)).await? {
+            Segments::Read(sums) => sums,
+            Segments::Outdated => return Ok(Added::Outdated),
+        };
+        self.add_sums(read, group, &sums).await?;
+        let is_converted = days.iter().all(|(_, turnover)| turnover.unconverted_orders == 0);
+        for (day, turnover) in days {
             if turnover != Turnover::default() {
                 self.days.entry(day).or_default().join(&turnover);
             }
-        }
-        let request = request_of(first_day, last_day);
-        for sales in report_of(read, group, request, DeviceSalesReport).await? {
-            match self.devices.get_mut(&sales.code) {
-                Some(device) => device.turnover.join(&sales.turnover),
-                None => {
-                    self.devices.insert(sales.code.clone(), sales);
-                }
-            }
-        }
-        let request = request_of(first_day, last_day);
-        for (goods_id, totals) in report_of(read, group, request, ProductTotalsReport).await? {
-            self.products.entry(goods_id).or_default().join(totals);
         }
         if !is_converted {
             let days = [group.into(), first_day.into(), last_day.into()];
@@ -212,7 +266,50 @@ impl FleetSums {
             })
             .await?;
         }
-        Ok(())
+        Ok(Added::All)
+    }
+
+    /// Adds the sales of a group by device and by product.
+    async fn add_sums(
+        &mut self,
+        read: &Read<'_>,
+        group: GroupNo,
+        segments: &[Arc<SegmentSums>],
+    ) -> Result<(), Error> {
+        let mut devices: HashMap<DeviceNo, Turnover> = HashMap::new();
+        for sums in segments {
+            for (device, turnover) in &sums.devices {
+                devices.entry(*device).or_default().join(turnover);
+            }
+            for (goods_id, totals) in &sums.products {
+                match self.products.get_mut(goods_id) {
+                    Some(product) => product.join(*totals),
+                    None => {
+                        self.products.insert(goods_id.clone(), *totals);
+                    }
+                }
+            }
+        }
+        devices.retain(|_, turnover| turnover.orders != 0);
+        if devices.is_empty() {
+            return Ok(());
+        }
+        each_name(read, group, |row| {
+            let Some(turnover) = devices.remove(&row.read()?) else { return Ok(()) };
+            let NameRow { device_no: _, device_code: code, device_name: name } = row.read()?;
+            match self.devices.get_mut(&code) {
+                Some(device) => device.turnover.join(&turnover),
+                None => {
+                    self.devices.insert(code.clone(), DeviceSales { code, name, turnover });
+                }
+            }
+            Ok(())
+        })
+        .await?;
+        match devices.keys().next() {
+            None => Ok(()),
+            Some(device) => Err(Error::Data(format!("device {} has sales and no name", device.0))),
+        }
     }
 
     async fn add_devices(
@@ -285,27 +382,4 @@ async fn report_of<R: Report>(
         Refused::Store(error) => error,
         Refused::Refusal(refusal) => Error::Data(format!("a report was refused: {refusal:?}")),
     })
-}
-
-/// The sales of every product.
-struct ProductTotalsReport;
-
-impl Report for ProductTotalsReport {
-    type Rows = HashMap<String, ProductTotals>;
-    type Step = ();
-    type Answer = HashMap<String, ProductTotals>;
-    const SALES: SalesBy = SalesBy::Product;
-
-    fn on_product(&self, rows: &mut Self::Rows, sum: &ProductSum<'_>) {
-        match rows.get_mut(sum.goods_id) {
-            Some(totals) => totals.join(sum.totals),
-            None => {
-                rows.insert(sum.goods_id.to_owned(), sum.totals);
-            }
-        }
-    }
-
-    fn answer(self, rows: Self::Rows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
-        Ok(rows)
-    }
 }

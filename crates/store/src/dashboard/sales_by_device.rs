@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Claim, DeviceNo};
+use kiosque_model::{Claim, DeviceNo, GroupNo};
 
 use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
-use crate::db::{Bound, Step};
+use crate::db::{Bound, Read, Step};
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, row, statements};
 use crate::{Error, Refused, Store};
 
 row! {
-    struct NameRow { device_no: DeviceNo, device_code: String, device_name: String }
+    pub(super) struct NameRow {
+        pub(super) device_no: DeviceNo,
+        pub(super) device_code: String,
+        pub(super) device_name: String,
+    }
 }
 
 statements! {
@@ -48,10 +52,19 @@ impl Store {
     }
 }
 
-pub(super) struct DeviceSalesReport;
+/// Visits the name of each device that a group owns or ever owned, a [`NameRow`] each.
+pub(super) async fn each_name(
+    read: &Read<'_>,
+    group: GroupNo,
+    visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    read.each(&NAMES, &[group.into()], visit).await
+}
+
+struct DeviceSalesReport;
 
 #[derive(Default)]
-pub(super) struct DeviceSalesRows {
+struct DeviceSalesRows {
     sales: BTreeMap<DeviceNo, Turnover>,
     names: HashMap<DeviceNo, NameRow>,
 }

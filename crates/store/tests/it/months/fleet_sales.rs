@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, Day, GroupId, PresentedToken, Zone};
@@ -10,9 +12,10 @@ use kiosque_store::{
 };
 use kiosque_testkit::entries::group_id;
 use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
+use tokio::task::JoinSet;
 
 use super::against_days::{random_order, random_rate};
-use super::{Answers, NOW, answers, receive, roll_up};
+use super::{Answers, NOW, answers, receive, roll_up, sale_on};
 
 const GROUPS: [&str; 2] = ["a", "b"];
 const ONLINE: OnlineSince = OnlineSince(NOW);
@@ -58,9 +61,13 @@ fn unconverted(sales: &FleetSales, first: Day) -> (i64, i64) {
     (sales.without_rate.iter().map(|(_, orders)| orders).sum(), of_days)
 }
 
-async fn compare(store: &TestStore, session: &PresentedToken, rng: &mut Rng, zone: &Zone) {
+fn random_days(rng: &mut Rng) -> [Day; 3] {
     let mut days = [(); 3].map(|()| Day(rng.range(-30..395)));
     days.sort_unstable();
+    days
+}
+
+async fn compare(store: &TestStore, session: &PresentedToken, days: [Day; 3], zone: &Zone) {
     let [totals_from, first, last] = days;
     let (mut all_days, mut all_products) = (BTreeMap::new(), BTreeMap::new());
     for group in GROUPS {
@@ -104,6 +111,8 @@ async fn fleet_sales_are_the_reports(zone: &str) {
     open(&data, Some(&zone)).await.unwrap();
     let store = TestStore::with_fleet_on(data).await;
     let session = store.log_in("ops").await.unwrap();
+    // Days that are asked for again and again are in the cache.
+    let again = [random_days(&mut rng), random_days(&mut rng)];
     for _ in 0..20 {
         if rng.one_in(4) {
             store.store.set_rates(vec![random_rate(&mut rng)]).await.unwrap();
@@ -113,8 +122,8 @@ async fn fleet_sales_are_the_reports(zone: &str) {
         if rng.one_in(4) {
             roll_up(&store.store).await;
         }
-        for _ in 0..2 {
-            compare(&store, &session, &mut rng, &zone).await;
+        for days in [again[0], again[1], random_days(&mut rng)] {
+            compare(&store, &session, days, &zone).await;
         }
     }
 }
@@ -153,4 +162,44 @@ async fn devices_that_are_not_online_are_named() {
     let online = of_a.device_count - i64::try_from(of_a.silent.len()).unwrap();
     assert_eq!((online, of_a.device_count), (summary.online_devices, summary.devices));
     assert!(fixture.store.fleet_sales(ask(Some(group_id("x")), days)).await.unwrap().is_none());
+}
+
+/// An answer is of one snapshot: while orders arrive, its devices have the orders of its days,
+/// although requests at the same time share cached sums.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sums_of_an_answer_are_of_one_snapshot() {
+    const ROUNDS: usize = 60;
+    let fixture = TestStore::with_fleet().await;
+    let store = fixture.store.clone();
+    let (is_done, mut readers) = (Arc::new(AtomicBool::new(false)), JoinSet::new());
+    for _ in 0..4 {
+        let (store, is_done) = (store.clone(), Arc::clone(&is_done));
+        readers.spawn(async move {
+            let mut most = 0;
+            while !is_done.load(Ordering::Acquire) {
+                let query = ask(None, [Day(330), Day(330), Day(366)]);
+                let sales = store.fleet_sales(query).await.unwrap().expect("all groups");
+                let of_days: i64 = sales.days.iter().map(|(_, of)| of.orders).sum();
+                let of_devices: i64 = sales.devices.iter().map(|of| of.turnover.orders).sum();
+                assert_eq!(of_days, of_devices);
+                assert!(of_days >= most, "{of_days} after {most}");
+                most = of_days;
+            }
+        });
+    }
+    let mut rng = Rng::seeded(seed());
+    for round in 0..ROUNDS {
+        let on = |at: usize| sale_on(&format!("o{round}-{at}"), "d1", recent_day(round + at));
+        receive(&store, (0..1 + rng.below(4)).map(on).collect()).await;
+    }
+    is_done.store(true, Ordering::Release);
+    readers.join_all().await;
+    let sales = store.fleet_sales(ask(None, [Day(330), Day(330), Day(366)])).await.unwrap();
+    let orders: i64 = sales.unwrap().devices.iter().map(|of| of.turnover.orders).sum();
+    assert_eq!(orders.to_string(), fixture.query("select count(*) from orders")[0]);
+}
+
+/// Returns a day of the last weeks, in one of which most sales are.
+fn recent_day(number: usize) -> i64 {
+    366 - i64::try_from(number % 7 * (number % 5)).unwrap()
 }
