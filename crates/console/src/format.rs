@@ -1,5 +1,7 @@
 //! Numbers, amounts and shares as people read them. Both languages group digits by commas.
 
+use std::borrow::Cow;
+
 use kiosque_model::Currency;
 use kiosque_model::sales::permille;
 
@@ -74,6 +76,14 @@ fn decimal(parts: u64, exponent: u32) -> String {
     match exponent {
         0 => whole,
         exponent => format!("{whole}.{:0width$}", parts % unit, width = exponent as usize),
+    }
+}
+
+/// Returns a text with at most so many characters; an ellipsis marks the cut.
+pub(crate) fn shortened(text: &str, chars_max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(chars_max) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What comes in: streams of orders by their keys, imports, rejected lines, and heartbeats.
 
+use std::cmp::Reverse;
+
 use kiosque_contract::inventory::{ImportItem, ImportState};
 use kiosque_model::UnixMs;
 use maud::{Markup, Render, html};
@@ -48,22 +50,26 @@ texts! {
     SO_FAR: "{0} orders stored", "已存 {0} 单";
     RATES: "{0} rates", "{0} 个汇率";
     NO_IMPORTS: "There is no import.", "没有导入。";
-    IMPORT_NOTE: "An import writes its rejected lines to a file, which the command names.",
-        "导入命令会将被拒绝的行写入文件，并给出文件名。";
-    REJECTED_LINES: "Latest rejected lines of streams", "订单流最近被拒绝的行";
+    IMPORT_NOTE: "An import writes all of its rejected lines to a file, which the command names.",
+        "导入命令会将所有被拒绝的行写入文件，并给出文件名。";
+    REJECTED_LINES: "Latest rejected lines", "最近被拒绝的行";
+    REJECTED_NOTE: "of the streams of this node and of the latest imports", "本节点订单流与最近导入";
     AT: "Time", "时间";
+    FROM: "From", "来自";
+    FROM_IMPORT: "import {0}", "导入 {0}";
     LINE: "Line", "行";
     ORDER_ID: "Order id", "订单号";
     REASON: "Reason", "原因";
-    NO_REJECTED: "This node has rejected no line since its start.", "本节点启动以来没有拒绝任何行。";
+    NO_REJECTED: "No stream of this node and none of the latest imports has rejected a line.",
+        "本节点的订单流与最近的导入均没有拒绝任何行。";
 }
 
 /// What comes in.
 #[derive(Clone, Debug)]
 pub struct Intake {
     /// The streams, by the name of their key.
-    pub sources: Vec<SourceOrders>,
-    /// The lines that were rejected last, the last one first.
+    pub streams: Vec<KeyOrders>,
+    /// The lines that were rejected last, in any order.
     pub rejected: Vec<RejectedLine>,
     /// The latest imports, the last one first.
     pub imports: Vec<ImportItem>,
@@ -81,9 +87,9 @@ pub struct Intake {
 
 /// The orders of the streams of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceOrders {
+pub struct KeyOrders {
     /// The name of the key; `None` for several keys together.
-    pub name: Option<String>,
+    pub key: Option<String>,
     /// The stored orders of each of the last minutes, the last one last.
     pub by_minute: Vec<i64>,
     /// New orders.
@@ -101,9 +107,9 @@ pub struct SourceOrders {
 pub struct RejectedLine {
     /// When it was rejected.
     pub at: UnixMs,
-    /// The name of the key.
-    pub source: String,
-    /// The number of the line in its stream.
+    /// The stream or the import that it came with.
+    pub from: LineOrigin,
+    /// The number of the line in its stream or file.
     pub line: u64,
     /// Its order id, if it could be read.
     pub order_id: Option<String>,
@@ -111,12 +117,30 @@ pub struct RejectedLine {
     pub reason: String,
 }
 
+/// The stream or the import that a line came with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineOrigin {
+    /// A stream with the key of this name.
+    Stream(String),
+    /// The import with this number.
+    Import(i64),
+}
+
+impl Intake {
+    /// Returns the rejected lines, the last one first.
+    fn latest_rejected(&self) -> Vec<&RejectedLine> {
+        let mut lines: Vec<&RejectedLine> = self.rejected.iter().collect();
+        lines.sort_by_key(|line| Reverse(line.at));
+        lines
+    }
+}
+
 /// Renders the page.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Intake) -> String {
-    let minutes = view.sources.first().map_or(0, |source| source.by_minute.len());
+    let minutes = view.streams.first().map_or(0, |stream| stream.by_minute.len());
     let of_node = OF_NODE.fill(frame.language, &[&minutes.to_string()]);
-    let note = if view.sources.is_empty() { "" } else { &of_node };
+    let note = if view.streams.is_empty() { "" } else { &of_node };
     let csv = format!("{}?format=csv", Section::Intake.path());
     frame.render(&Page {
         heading: frame.say(Section::Intake.name()),
@@ -126,14 +150,15 @@ pub fn page(frame: &Frame<'_>, view: &Intake) -> String {
             (card("streams", frame.say(STREAMS), note, &streams(frame, view)))
             (card("queue", frame.say(QUEUE), "", &queue(frame, view)))
             (card("imports", frame.say(IMPORTS), "", &imports(frame, view)))
-            (card("rejected", frame.say(REJECTED_LINES), "", &rejected(frame, view)))
+            (card("rejected", frame.say(REJECTED_LINES), frame.say(REJECTED_NOTE),
+                &rejected(frame, view)))
         },
         refresh_s: Some(2),
     })
 }
 
 fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
-    if view.sources.is_empty() {
+    if view.streams.is_empty() {
         return empty(frame.say(NO_STREAMS));
     }
     let mut columns = vec![Column::text(frame.say(KEY)), Column::number(frame.say(PER_SECOND))];
@@ -141,12 +166,12 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
     let counts = [ACCEPTED, UPDATED, UNCHANGED, REJECTED];
     columns.extend(counts.map(|text| Column::number(frame.say(text))));
     let rows = html! {
-        @for source in &view.sources {
+        @for stream in &view.streams {
             tr {
-                th scope="row" { (source.name.as_deref().unwrap_or(frame.say(OTHER_KEYS))) }
-                td.number { (per_second(source.by_minute.last().copied().unwrap_or_default())) }
-                td { (minutes(frame, &source.by_minute)) }
-                @for count in [source.accepted, source.updated, source.unchanged, source.rejected] {
+                th scope="row" { (stream.key.as_deref().unwrap_or(frame.say(OTHER_KEYS))) }
+                td.number { (per_second(stream.by_minute.last().copied().unwrap_or_default())) }
+                td { (minutes(frame, &stream.by_minute)) }
+                @for count in [stream.accepted, stream.updated, stream.unchanged, stream.rejected] {
                     td.number { (format::count(count)) }
                 }
             }
@@ -236,33 +261,46 @@ fn rejected(frame: &Frame<'_>, view: &Intake) -> Markup {
     if view.rejected.is_empty() {
         return empty(frame.say(NO_REJECTED));
     }
-    let columns = [AT, KEY, LINE, ORDER_ID, REASON];
+    let columns = [AT, FROM, LINE, ORDER_ID, REASON];
     let columns = columns.map(|heading| Column::text(frame.say(heading)));
     let rows = html! {
-        @for line in view.rejected.iter().take(SHOWN_MAX) {
+        @for line in view.latest_rejected().into_iter().take(SHOWN_MAX) {
             tr {
                 td { (time(frame, line.at)) }
-                td { (line.source) }
+                td { (origin(frame, &line.from)) }
                 td.number { (line.line) }
                 td { code { (line.order_id.as_deref().unwrap_or_default()) } }
-                td { (line.reason) }
+                td { (format::shortened(&line.reason, REASON_CHARS_MAX)) }
             }
         }
     };
     table(frame.say(REJECTED_LINES), &columns, &rows)
 }
 
+fn origin(frame: &Frame<'_>, from: &LineOrigin) -> String {
+    match from {
+        LineOrigin::Stream(key) => key.clone(),
+        LineOrigin::Import(number) => FROM_IMPORT.fill(frame.language, &[&number.to_string()]),
+    }
+}
+
 /// The rejected lines on the page; the download has all.
 const SHOWN_MAX: usize = 50;
+/// The characters of a reason on the page; the download has it as it was reported.
+const REASON_CHARS_MAX: usize = 160;
 
 /// Returns the rejected lines as CSV.
 #[must_use]
 pub fn csv(view: &Intake) -> String {
     csv::file(
-        ["time", "key", "line", "order_id", "reason"],
-        view.rejected.iter().map(|line| {
-            let id = line.order_id.clone().unwrap_or_default();
-            [line.at.rfc3339(), line.source.clone(), line.line.to_string(), id, line.reason.clone()]
+        ["time", "key", "import", "line", "order_id", "reason"],
+        view.latest_rejected().into_iter().map(|line| {
+            let (key, import) = match &line.from {
+                LineOrigin::Stream(key) => (key.clone(), String::new()),
+                LineOrigin::Import(number) => (String::new(), number.to_string()),
+            };
+            let (number, id) = (line.line.to_string(), line.order_id.clone().unwrap_or_default());
+            [line.at.rfc3339(), key, import, number, id, line.reason.clone()]
         }),
     )
 }

@@ -1,5 +1,5 @@
-//! What the streams of a process have received in the last minutes: orders by source, and the
-//! latest rejected lines. It is bounded, in memory, and lost at a restart.
+//! What the streams of a process have received in the last minutes: orders by key, and the latest
+//! rejected lines. It is bounded, in memory, and lost at a restart.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
@@ -14,8 +14,8 @@ const SLOT_MS: i64 = 10_000;
 const MINUTE_SLOTS: i64 = 6;
 /// The minutes for which orders are counted.
 pub const MINUTES: usize = 15;
-/// The sources that are counted apart; the others are counted together, without a name.
-const SOURCES_MAX: usize = 100;
+/// The keys that are counted apart; the others are counted together, without a name.
+const KEYS_MAX: usize = 100;
 /// The rejected lines that are remembered.
 const REJECTED_MAX: usize = 200;
 
@@ -42,11 +42,11 @@ impl OrderCounts {
     }
 }
 
-/// The orders of a source.
+/// The orders of the streams of a key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourceOrders {
-    /// The name of the key; `None` for the sources that are counted together.
-    pub source: Option<String>,
+pub struct KeyOrders {
+    /// The name of the key; `None` for the keys that are counted together.
+    pub key: Option<String>,
     /// All orders of the last minutes, by outcome.
     pub counts: OrderCounts,
     /// Orders that were stored in each of the last [`MINUTES`] minutes, the last one last.
@@ -59,7 +59,7 @@ pub struct RejectedLine {
     /// When it was rejected.
     pub at: UnixMs,
     /// The name of the key.
-    pub source: String,
+    pub key: String,
     /// The line, its order id and the reason.
     pub line: RejectedOrder,
 }
@@ -70,7 +70,7 @@ pub(crate) struct IntakeRecord(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    sources: BTreeMap<Option<String>, VecDeque<Slot>>,
+    by_key: BTreeMap<Option<String>, VecDeque<Slot>>,
     rejected: VecDeque<RejectedLine>,
 }
 
@@ -89,28 +89,28 @@ impl IntakeRecord {
     /// Adds a chunk of lines of a stream.
     pub(crate) fn add(
         &self,
-        source: &str,
+        key: &str,
         now: UnixMs,
         counts: OrderCounts,
         rejected: &[RejectedOrder],
     ) {
         let mut inner = self.lock();
-        inner.count(source, now, counts);
+        inner.count(key, now, counts);
         // Of a chunk that is wrong as a whole, the last lines are enough.
         let latest = rejected.get(rejected.len().saturating_sub(REJECTED_MAX)..);
         for line in latest.unwrap_or_default() {
-            let (source, line) = (source.to_owned(), line.clone());
-            inner.rejected.push_back(RejectedLine { at: now, source, line });
+            let (key, line) = (key.to_owned(), line.clone());
+            inner.rejected.push_back(RejectedLine { at: now, key, line });
         }
         let beyond = inner.rejected.len().saturating_sub(REJECTED_MAX);
         inner.rejected.drain(..beyond);
     }
 
-    /// Returns the orders of each source in the last minutes.
-    pub(crate) fn sources(&self, now: UnixMs) -> Vec<SourceOrders> {
+    /// Returns the orders of each key in the last minutes.
+    pub(crate) fn by_key(&self, now: UnixMs) -> Vec<KeyOrders> {
         let mut inner = self.lock();
         inner.forget(now);
-        inner.sources.iter().map(|(source, slots)| sum(source.as_ref(), slots, now)).collect()
+        inner.by_key.iter().map(|(key, slots)| sum(key.as_ref(), slots, now)).collect()
     }
 
     /// Returns the latest rejected lines, the last one first.
@@ -120,16 +120,16 @@ impl IntakeRecord {
 }
 
 impl Inner {
-    fn count(&mut self, source: &str, now: UnixMs, counts: OrderCounts) {
+    fn count(&mut self, key: &str, now: UnixMs, counts: OrderCounts) {
         let number = now.0.div_euclid(SLOT_MS);
-        let mut key = Some(source.to_owned());
-        if !self.sources.contains_key(&key) {
+        let mut key = Some(key.to_owned());
+        if !self.by_key.contains_key(&key) {
             self.forget(now);
-            if self.sources.len() >= SOURCES_MAX {
+            if self.by_key.len() >= KEYS_MAX {
                 key = None;
             }
         }
-        let slots = self.sources.entry(key).or_default();
+        let slots = self.by_key.entry(key).or_default();
         match slots.back_mut() {
             Some(last) if last.number == number => last.counts.add(counts),
             _ => slots.push_back(Slot { number, counts }),
@@ -142,10 +142,10 @@ impl Inner {
 
     /// Removes what is too old, or in the future of a clock that was set back.
     fn forget(&mut self, now: UnixMs) {
-        for slots in self.sources.values_mut() {
+        for slots in self.by_key.values_mut() {
             slots.retain(|slot| minutes_ago(*slot, now).is_some());
         }
-        self.sources.retain(|_, slots| !slots.is_empty());
+        self.by_key.retain(|_, slots| !slots.is_empty());
     }
 }
 
@@ -156,8 +156,8 @@ fn minutes_ago(slot: Slot, now: UnixMs) -> Option<usize> {
     (minutes < MINUTES).then_some(minutes)
 }
 
-fn sum(source: Option<&String>, slots: &VecDeque<Slot>, now: UnixMs) -> SourceOrders {
-    let mut sum = SourceOrders { source: source.cloned(), ..SourceOrders::default() };
+fn sum(key: Option<&String>, slots: &VecDeque<Slot>, now: UnixMs) -> KeyOrders {
+    let mut sum = KeyOrders { key: key.cloned(), ..KeyOrders::default() };
     sum.by_minute = vec![0; MINUTES];
     for slot in slots {
         sum.counts.add(slot.counts);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn orders_are_counted_by_source_and_minute_for_fifteen_minutes() {
+    fn orders_are_counted_by_key_and_minute_for_fifteen_minutes() {
         let record = IntakeRecord::default();
         record.add("till", at(0), counts(5, 0), &[]);
         record.add("till", at(14), counts(2, 1), &[]);
@@ -193,29 +193,29 @@ mod tests {
             (minutes[0], minutes[MINUTES - 1]) = (first, last);
             minutes
         };
-        let of = |name: &str, counts, by_minute| SourceOrders {
-            source: Some(name.to_owned()),
+        let of = |name: &str, counts, by_minute| KeyOrders {
+            key: Some(name.to_owned()),
             counts,
             by_minute,
         };
         assert_eq!(
-            record.sources(at(14)),
+            record.by_key(at(14)),
             [of("lab", counts(1, 0), by_minute(0, 1)), of("till", counts(7, 1), by_minute(5, 2))]
         );
-        assert_eq!(record.sources(at(28)).len(), 2);
-        assert_eq!(record.sources(at(29)), []);
+        assert_eq!(record.by_key(at(28)).len(), 2);
+        assert_eq!(record.by_key(at(29)), []);
     }
 
     #[test]
-    fn sources_and_rejected_lines_are_bounded() {
+    fn keys_and_rejected_lines_are_bounded() {
         let record = IntakeRecord::default();
         let line = |line| RejectedOrder { line, order_id: None, reason: "x".to_owned() };
         for number in 0..300 {
             record.add(&format!("key {number}"), at(0), counts(1, 1), &[line(number)]);
         }
-        let sources = record.sources(at(0));
-        assert_eq!(sources.len(), SOURCES_MAX + 1);
-        assert_eq!((sources[0].source.as_ref(), sources[0].counts), (None, counts(200, 200)));
+        let keys = record.by_key(at(0));
+        assert_eq!(keys.len(), KEYS_MAX + 1);
+        assert_eq!((keys[0].key.as_ref(), keys[0].counts), (None, counts(200, 200)));
         let lines: Vec<u64> = record.rejected().iter().map(|one| one.line.line).collect();
         assert_eq!(lines, (100..300).rev().collect::<Vec<u64>>());
         let many: Vec<RejectedOrder> = (0..1_000).map(line).collect();

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
+use kiosque_contract::RejectedOrder;
+use kiosque_model::ids;
 use kiosque_model::mask::masked;
 use kiosque_store::Incoming;
 use serde_json::{Map, Value};
 
 use super::csv::{RejectedFormat, RejectedRow};
 use super::ndjson::RawLine;
+use super::response_lists::{REASON_CHARS_MAX, truncate};
 
 /// The fields that are always masked.
 pub(super) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
@@ -95,6 +98,17 @@ impl Rejected {
             return rows.iter().flat_map(|row| format.row(row, &self.reason)).collect();
         }
         format!("{}\n", self.to_json()).into_bytes()
+    }
+
+    /// Returns the line as it is reported without its content, which the sender has. Long texts are
+    /// cut.
+    #[must_use]
+    pub fn reported(&self) -> RejectedOrder {
+        RejectedOrder {
+            line: self.line,
+            order_id: self.order_id.clone().map(|id| truncate(id, ids::ID_CHARS_MAX)),
+            reason: truncate(self.reason.clone(), REASON_CHARS_MAX),
+        }
     }
 
     fn to_json(&self) -> Value {

@@ -8,18 +8,19 @@ use std::time::Duration;
 use kiosque_clock::Clock;
 use kiosque_contract::{OrdersReceived, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{KeyName, Limits, ids};
-use kiosque_store::{FleetSnapshot, Store};
+use kiosque_model::order::Order;
+use kiosque_model::{KeyName, Limits};
+use kiosque_store::{FleetSnapshot, Incoming, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::given_order::DateRules;
 use super::group_commit::{self, GroupCommit, Stored};
 use super::import::{Chunk, check_block};
-use super::intake_record::{IntakeRecord, RejectedLine, SourceOrders};
+use super::intake_record::{IntakeRecord, KeyOrders, RejectedLine};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
-use super::response_lists::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, truncate};
-use super::storage_order::{StorageOrder, sort_for_storage};
+use super::response_lists::REJECTED_LISTED_MAX;
+use super::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
 pub use crate::intake_record::OrderCounts;
@@ -107,10 +108,10 @@ impl StreamIntake {
         }
     }
 
-    /// Returns the orders of each source that this process received in the last minutes.
+    /// Returns the orders that this process received in the last minutes, by key.
     #[must_use]
-    pub fn sources(&self) -> Vec<SourceOrders> {
-        self.record.sources(self.clock.now())
+    pub fn orders_by_key(&self) -> Vec<KeyOrders> {
+        self.record.by_key(self.clock.now())
     }
 
     /// Returns the lines that this process rejected last, the last one first.
@@ -164,18 +165,24 @@ impl StreamIntake {
     async fn check(&self, lines: Vec<RawLine>) -> Result<SortedChunk, Error> {
         let permit = Arc::clone(&self.cpu_permits).acquire_owned().await;
         let permit = permit.map_err(Error::internal)?;
-        let (zone, mut fleet) =
-            (self.store.zone().clone(), Arc::clone(&lock_ignoring_poison(&self.fleet)));
-        if let Some(changed) = self.store.newer_fleet_snapshot(&fleet).await? {
-            fleet = Arc::new(changed);
-            *lock_ignoring_poison(&self.fleet) = Arc::clone(&fleet);
-        }
+        let (zone, fleet) = (self.store.zone().clone(), self.present_fleet().await?);
         let (now, lead_max) = (self.clock.now(), self.lead_max);
         let checking = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             check(lines, &DateRules { zone: &zone, now, lead_max }, fleet)
         });
         checking.await.map_err(Error::internal)
+    }
+
+    /// Returns the fleet, which is read again after a change.
+    async fn present_fleet(&self) -> Result<Arc<FleetSnapshot>, Error> {
+        let fleet = Arc::clone(&lock_ignoring_poison(&self.fleet));
+        let Some(changed) = self.store.newer_fleet_snapshot(&fleet).await? else {
+            return Ok(fleet);
+        };
+        let changed = Arc::new(changed);
+        *lock_ignoring_poison(&self.fleet) = Arc::clone(&changed);
+        Ok(changed)
     }
 
     /// Reserves queue space for a chunk. The first chunk of a stream, which can still be refused as
@@ -216,9 +223,37 @@ impl OrderStream<'_> {
         let bytes = lines.iter().map(|line| line.text.len()).sum();
         let reserved = self.intake.reserve(bytes, self.started).await?;
         self.started = true;
-        let chunk = self.intake.check(lines).await?;
-        self.list_ignored(chunk.unknown_keys);
-        // A later line may replace an order of an earlier one: the chunks are stored in order.
+        let mut chunk = self.intake.check(lines).await?;
+        self.list_ignored(std::mem::take(&mut chunk.unknown_keys));
+        self.store(chunk, reserved).await
+    }
+
+    /// Queues orders that are valid, a few at a time. Their line numbers are their positions in the
+    /// list. Returns what [`OrderStream::submit`] returns.
+    ///
+    /// # Errors
+    /// None of these orders is stored.
+    pub async fn submit_orders(&mut self, orders: Vec<Order>) -> Result<OrderCounts, Error> {
+        let reserved = self.intake.reserve(CHUNK_BYTES_MIN, self.started).await?;
+        self.started = true;
+        let (zone, fleet) = (self.intake.store.zone(), self.intake.present_fleet().await?);
+        let checked = (1..).zip(orders).map(|(line, order)| {
+            let incoming = Incoming::of(order, zone, &fleet.product_names)?;
+            Ok(CheckedOrder { line, incoming })
+        });
+        let checked = checked.collect::<Result<Vec<_>, Error>>()?;
+        let orders = sort_for_storage(checked, &fleet.groups_by_device);
+        let (rejected, unknown_keys) = (Vec::new(), BTreeSet::new());
+        self.store(SortedChunk { orders, fleet, rejected, unknown_keys }, reserved).await
+    }
+
+    /// Queues a chunk. A later line may replace an order of an earlier one: the chunks are stored in
+    /// order.
+    async fn store(
+        &mut self,
+        chunk: SortedChunk,
+        reserved: OwnedSemaphorePermit,
+    ) -> Result<OrderCounts, Error> {
         let settled = self.settle().await?;
         let SortedChunk { orders, fleet, rejected, .. } = chunk;
         let result = (!orders.is_empty())
@@ -285,17 +320,8 @@ fn check(lines: Vec<RawLine>, dates: &DateRules<'_>, fleet: Arc<FleetSnapshot>) 
     SortedChunk {
         orders: sort_for_storage(chunk.orders, &fleet.groups_by_device),
         fleet,
-        rejected: chunk.rejected.into_iter().map(reported).collect(),
+        rejected: chunk.rejected.iter().map(Rejected::reported).collect(),
         unknown_keys: chunk.unknown_keys.into_ignored(),
-    }
-}
-
-/// Returns a rejected line as reported to the caller: without its text, which the caller has.
-fn reported(rejected: Rejected) -> RejectedOrder {
-    RejectedOrder {
-        line: rejected.line,
-        order_id: rejected.order_id.map(|id| truncate(id, ids::ID_CHARS_MAX)),
-        reason: truncate(rejected.reason, REASON_CHARS_MAX),
     }
 }
 

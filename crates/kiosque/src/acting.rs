@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kiosque_clock::Clock;
+use kiosque_contract::RejectedOrder;
 use kiosque_model::ActedBy;
 use kiosque_model::audit::{Act, CommandRun, Interruption};
 use kiosque_store::{IMPORT_ACTIVE_INTERVAL, Store};
@@ -83,9 +84,14 @@ async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
 }
 
 impl BegunImport {
-    /// Stores that the import ended early, after it had stored so many orders. One that stored
-    /// nothing is removed.
-    pub(crate) async fn interrupt(self, store: &Store, reason: Interruption, orders: u64) {
+    /// Stores that the import ended early, after it had stored so many orders and rejected some
+    /// lines. One that stored nothing is removed.
+    pub(crate) async fn interrupt(
+        self,
+        store: &Store,
+        reason: Interruption,
+        (orders, rejected): (u64, Vec<RejectedOrder>),
+    ) {
         let Some(import) = self.run.import else { return };
         let end = async {
             if orders == 0 {
@@ -93,19 +99,24 @@ impl BegunImport {
             }
             let act = Act::ImportInterrupted { import, reason, orders: Some(orders) };
             let by = ActedBy::run(self.run.clone(), Clock::System.now());
-            store.end_import(import, act, by).await
+            store.end_import(import, (act, rejected), by).await
         };
         // A store that has failed may fail again: then the import ends as one whose process was
         // lost.
         let _ = tokio::time::timeout(interrupt::GRACE, end).await;
     }
 
-    /// Stores the result of the import, and prints its id.
-    pub(crate) async fn end(self, store: &Store, act: Act) -> anyhow::Result<()> {
+    /// Stores the result of the import and the lines that it rejected last, and prints its id.
+    pub(crate) async fn end(
+        self,
+        store: &Store,
+        act: Act,
+        rejected: Vec<RejectedOrder>,
+    ) -> anyhow::Result<()> {
         match self.run.import {
             Some(number) => {
                 let by = ActedBy::run(self.run.clone(), Clock::System.now());
-                store.end_import(number, act, by).await?;
+                store.end_import(number, (act, rejected), by).await?;
                 print_line!("import {number}")?;
             }
             None => eprintln!("dry run: nothing was stored"),

@@ -1,5 +1,6 @@
 //! `kiosque import orders`
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::ops::ControlFlow;
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::Context;
 use kiosque_clock::Clock;
+use kiosque_contract::RejectedOrder;
 use kiosque_ingest::csv::Mapping;
 use kiosque_ingest::import::{
     ImportError, ImportObserver, ImportRules, Imported, Progress, Strictness, import_ndjson,
@@ -16,7 +18,7 @@ use kiosque_ingest::import::{
 };
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::audit::{CommandRun, Interruption};
-use kiosque_store::{Changes, WhenAbsent};
+use kiosque_store::{Changes, IMPORT_REJECTED_MAX, WhenAbsent};
 
 use crate::interrupt::{self, EndingSignal, Interrupt};
 use crate::output::print_line;
@@ -72,12 +74,13 @@ pub(crate) async fn run(
     if imported.as_ref().is_err_and(is_resumable) {
         print_stored(&stored_of(stored, file), signal, changes);
     }
+    let rejected = Vec::from(std::mem::take(&mut reporter.latest));
     let reported = reporter.finish();
     let imported = match imported {
         Ok(imported) => imported,
         Err(error) => {
             let reason = signal.map_or(Interruption::Failure, |_| Interruption::Signal);
-            import.interrupt(&store, reason, stored).await;
+            import.interrupt(&store, reason, (stored, rejected)).await;
             if let (ImportError::Interrupted, Some(signal)) = (&error, signal) {
                 reported?;
                 return Ok(CommandOutcome::Interrupted(signal));
@@ -89,7 +92,7 @@ pub(crate) async fn run(
     if let Some(preview) = &imported.preview {
         dry_run::print_preview(preview, store.zone())?;
     }
-    import.end(&store, imported.act()).await?;
+    import.end(&store, imported.act(), rejected).await?;
     reported?;
     Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
 }
@@ -175,6 +178,8 @@ struct Reporter {
     /// The file for rejections; `None` in a dry run.
     file: Option<RejectedFile>,
     count: u64,
+    /// The lines that were rejected last.
+    latest: VecDeque<RejectedOrder>,
     /// Orders that are stored, new or not.
     stored: Arc<AtomicU64>,
     /// Those of earlier parts of the file.
@@ -193,7 +198,8 @@ impl Reporter {
                 Changes::RolledBack => eprintln!("interrupted: nothing was changed"),
             }
         })?;
-        Ok(Reporter { bar, interrupt, file, count: 0, stored, stored_before: 0 })
+        let latest = VecDeque::new();
+        Ok(Reporter { bar, interrupt, file, count: 0, latest, stored, stored_before: 0 })
     }
 
     fn finish(self) -> anyhow::Result<()> {
@@ -215,6 +221,10 @@ impl ImportObserver for Reporter {
         if self.count <= PRINTED_MAX {
             self.bar.print(&rejected.message());
         }
+        if self.latest.len() == IMPORT_REJECTED_MAX {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(rejected.reported());
         match &mut self.file {
             Some(file) => file.write(rejected),
             None => Ok(()),

@@ -40,11 +40,11 @@ pub(crate) async fn run(
     match store.set_rates(rates).await {
         Ok(set) => print(&set)?,
         Err(error) => {
-            import.interrupt(&store, Interruption::Failure, 0).await;
+            import.interrupt(&store, Interruption::Failure, (0, Vec::new())).await;
             return Err(error.into());
         }
     }
-    import.end(&store, act).await?;
+    import.end(&store, act, Vec::new()).await?;
     Ok(CommandOutcome::Complete)
 }
 

@@ -1,12 +1,14 @@
-//! Imports: each has a number, and is listed with its user, its files and its counts. One that runs
-//! shows so every few seconds, so that one whose process was lost can be recognized.
+//! Imports: each has a number, and is listed with its user, its files and its counts, and with the
+//! lines that it rejected last. One that runs shows so every few seconds, so that one whose process
+//! was lost can be recognized.
 
 use std::time::Duration;
 
-use kiosque_contract::AuditDetails;
 use kiosque_contract::inventory::{ImportItem, ImportState};
+use kiosque_contract::{AuditDetails, RejectedOrder};
 use kiosque_model::audit::{Act, Interruption};
 use kiosque_model::{ActedBy, UnixMs};
+use serde::{Deserialize, Serialize};
 
 use crate::audit::details;
 use crate::db::{Deadline, Read, Write};
@@ -52,6 +54,29 @@ pub const IMPORT_ACTIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// An import that has not shown that it runs for so long was interrupted: longer than a command
 /// waits for the store.
 const LOST_AFTER_MS: i64 = 60_000;
+/// The rejected lines of an import that are stored.
+pub const IMPORT_REJECTED_MAX: usize = 50;
+
+/// The stored details. Programs of earlier versions ignore the lines.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct StoredDetails {
+    #[serde(flatten)]
+    shown: AuditDetails,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rejected_lines: Vec<RejectedOrder>,
+}
+
+/// The lines that an import rejected last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportRejections {
+    /// The number of the import.
+    pub import: i64,
+    /// When it ended.
+    pub at: UnixMs,
+    /// The lines, in their order.
+    pub lines: Vec<RejectedOrder>,
+}
 
 impl Store {
     /// Stores that an import begins. Returns its number.
@@ -61,7 +86,8 @@ impl Store {
     pub async fn begin_import(&self, by: ActedBy) -> Result<i64, Error> {
         let begin = async move |write: &Write<'_>| {
             let number = metadata::next_import(write).await?;
-            let details = json(&details::of_run(&by))?;
+            let shown = details::of_run(&by);
+            let details = json(&StoredDetails { shown, ..StoredDetails::default() })?;
             let params = [number.into(), by.at.into(), details.as_str().into()];
             write.execute(&BEGIN_IMPORT, &params).await?;
             Ok(number)
@@ -107,13 +133,21 @@ impl Store {
         Ok(ended)
     }
 
-    /// Stores the result of an import, and records it in the audit trail.
+    /// Stores the result of an import with the lines that it rejected last, of which there are at
+    /// most [`IMPORT_REJECTED_MAX`], and records it in the audit trail.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn end_import(&self, number: i64, act: Act, by: ActedBy) -> Result<(), Error> {
+    pub async fn end_import(
+        &self,
+        number: i64,
+        (act, rejected_lines): (Act, Vec<RejectedOrder>),
+        by: ActedBy,
+    ) -> Result<(), Error> {
         let end = async move |write: &Write<'_>| {
-            let details = json(&details::of_act(&act, &by))?;
+            let rejected_lines = rejected_lines.clone();
+            let details =
+                json(&StoredDetails { shown: details::of_act(&act, &by), rejected_lines })?;
             let params = [number.into(), by.at.into(), details.as_str().into()];
             write.execute(&END_IMPORT, &params).await?;
             audit::act(write, &act, &by).await
@@ -150,14 +184,36 @@ impl Store {
         };
         self.db.read(Deadline::OfRequest, list).await
     }
+
+    /// Returns the lines that each of the last `count` imports rejected last, those of the last
+    /// import first. Imports without any, and those that run, are left out.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn rejected_by_imports(&self, count: i64) -> Result<Vec<ImportRejections>, Error> {
+        let list = async move |read: &Read<'_>| {
+            let params = [i64::MAX.into(), count.into()];
+            let rejections = read.all(&IMPORTS, &params, rejections).await?;
+            Ok::<_, Error>(rejections.into_iter().flatten().collect())
+        };
+        self.db.read(Deadline::OfRequest, list).await
+    }
+}
+
+fn rejections(row: &Row<'_>) -> Result<Option<ImportRejections>, Error> {
+    let ImportRow { import_no: import, ended_at_ms, details, .. } = row.read()?;
+    let StoredDetails { rejected_lines: lines, .. } =
+        serde_json::from_str(details).unwrap_or_default();
+    let ended = ended_at_ms.filter(|_| !lines.is_empty());
+    Ok(ended.map(|at| ImportRejections { import, at, lines }))
 }
 
 /// Ends an import unless it has shown since that it runs. Returns whether it has ended so.
 async fn end_lost(write: &Write<'_>, lost: &LostImport, by: &ActedBy) -> Result<bool, Error> {
     let LostImport { import_no, active_at_ms, details } = lost;
     let reason = Interruption::ProcessLost;
-    let details: AuditDetails = serde_json::from_str(details).unwrap_or_default();
-    let details = AuditDetails { reason: Some(reason.name().to_owned()), ..details };
+    let mut details: StoredDetails = serde_json::from_str(details).unwrap_or_default();
+    details.shown.reason = Some(reason.name().to_owned());
     let details = json(&details)?;
     let params = [(*import_no).into(), (*active_at_ms).into(), details.as_str().into()];
     if write.execute(&END_LOST_IMPORT, &params).await? == 0 {
@@ -192,6 +248,6 @@ fn item(row: &Row<'_>, now: UnixMs) -> Result<(i64, ImportItem), Error> {
     Ok((import_no, item))
 }
 
-fn json(details: &AuditDetails) -> Result<String, Error> {
+fn json(details: &StoredDetails) -> Result<String, Error> {
     serde_json::to_string(details).map_err(|error| Error::Data(format!("rendering: {error}")))
 }

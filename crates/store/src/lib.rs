@@ -82,7 +82,7 @@ pub use fleet::{
     Applied, ApplyError, ChangeCounts, DatedMove, DeleteError, EntryDifference, FieldDifference,
     FleetFault, FleetSnapshot, NewHash, NewHashes, OwnerDifference,
 };
-pub use imports::IMPORT_ACTIVE_INTERVAL;
+pub use imports::{IMPORT_ACTIVE_INTERVAL, IMPORT_REJECTED_MAX, ImportRejections};
 pub use inventory::{
     DeviceOrders, DeviceSearch, DeviceState, ExportedOrder, FleetKey, FleetPart, FoundDevice,
     FoundDevices, FoundOrders, Listed, Listing, OrderKey, OrderPosition, OrdersOf, Passwords,

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use kiosque_testkit::{Ran, Sandbox, Served, TOKEN_PATH};
+use kiosque_testkit::{Ran, Sandbox, Served, TOKEN_PATH, between, card};
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
@@ -105,6 +105,36 @@ fn impossible_links_are_reported() {
     sandbox.run(&LINK).failure();
 }
 
+/// Returns a page, as a person sees it who has signed in with a new key.
+fn page(sandbox: &Sandbox, path: &str) -> String {
+    let key = sandbox.run(&["operator-key", "create", "reader"]).success().stdout;
+    let served = sandbox.serve();
+    let console = format!("https://{}/console", served.operator());
+    let (login, form) = (format!("{console}/login"), format!("key={}", key.trim_end()));
+    let signed_in =
+        curl(sandbox, &["--header", "Sec-Fetch-Site: same-origin", "--data", &form, &login]);
+    let (_, cookie) = signed_in.split_once("__Host-kiosque=").unwrap();
+    let cookie = format!("__Host-kiosque={}", cookie.split(';').next().unwrap());
+    curl(sandbox, &["--cookie", &cookie, &format!("{console}/{path}")])
+}
+
+/// Intake shows the last lines that an import rejected, with card numbers masked.
+#[test]
+fn intake_shows_the_rejected_lines_of_an_import() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let lines = (1..=60).map(|at| {
+        format!("{{\"orderId\":\"r{at}\",\"cardNumber\":\"4111111111119876\",\"count\":{at}}}\n")
+    });
+    let file = sandbox.file("orders.ndjson", lines.collect::<String>());
+    let imported = sandbox.run(&["import", "orders", &file]);
+    assert_eq!(imported.counts(), [0, 0, 0, 60], "{imported:?}");
+    let page = page(&sandbox, "intake");
+    let rejected = card(&page, "rejected");
+    assert_eq!(between(rejected, "<code>", "</code>")[..2], ["r60", "r59"], "{rejected}");
+    assert!(rejected.contains("<td>import 1</td>") && rejected.contains("deviceCode"), "{page}");
+    assert!(!page.contains("41111111"), "{page}");
+}
+
 /// The page of an order shows the import that it came with.
 #[test]
 fn the_page_of_an_order_shows_its_import() {
@@ -113,17 +143,8 @@ fn the_page_of_an_order_shows_its_import() {
     let order = format!(r#"{order}"tradeStartTime":"2026-01-01 00:00:00"}}"#);
     let file = sandbox.file("orders.ndjson", order);
     sandbox.run(&["import", "orders", &file]).success();
-    let key = sandbox.run(&["operator-key", "create", "office"]).success().stdout;
-    let served = sandbox.serve();
-    let console = format!("https://{}/console", served.operator());
-    let (login, form) = (format!("{console}/login"), format!("key={}", key.trim_end()));
-    let signed_in =
-        curl(&sandbox, &["--header", "Sec-Fetch-Site: same-origin", "--data", &form, &login]);
-    let (_, cookie) = signed_in.split_once("__Host-kiosque=").unwrap();
-    let cookie = format!("__Host-kiosque={}", cookie.split(';').next().unwrap());
-    let page = curl(&sandbox, &["--cookie", &cookie, &format!("{console}/orders/north/1")]);
-    let (_, card) = page.split_once("id=\"source\"").expect(&page);
-    let card = card.split("</section>").next().unwrap();
+    let page = page(&sandbox, "orders/north/1");
+    let card = card(&page, "source");
     for value in ["<dd>1</dd>", &format!("<dd>{file}</dd>"), "Started"] {
         assert!(card.contains(value), "{value} is not in {card}");
     }

@@ -34,7 +34,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         next: found.next.map(|entry| entry.to_string()),
     };
     let frame = caller.frame();
-    if wants_csv(&fields) {
+    if wants_csv(&fields)? {
         return Ok(Reply::csv("audit.csv", view::csv(&frame, &view)));
     }
     Ok(Reply::page(view::page(&frame, &view)))

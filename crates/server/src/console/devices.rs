@@ -46,7 +46,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let FoundDevices { devices, next, is_cut: is_partial } = found;
     let devices = devices.into_iter().map(row).collect();
     let view = Devices { groups, search, state, after, next, devices, is_partial };
-    match wants_csv(&query) {
+    match wants_csv(&query)? {
         true => Ok(Reply::csv("devices.csv", devices::csv(&view))),
         false => Ok(Reply::page(devices::page(&caller.frame(), &view))),
     }

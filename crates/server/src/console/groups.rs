@@ -25,6 +25,10 @@ pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Refused> {
 }
 
 /// Returns whether a query asks for a file of CSV instead of a page.
-pub(super) fn wants_csv(query: &Fields) -> bool {
-    query.text("format").is_some_and(|format| format == "csv")
+pub(super) fn wants_csv(query: &Fields) -> Result<bool, Refused> {
+    match query.text("format").as_deref() {
+        None => Ok(false),
+        Some("csv") => Ok(true),
+        Some(_) => Err(Refused::Parameter("format")),
+    }
 }

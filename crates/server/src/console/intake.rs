@@ -1,26 +1,29 @@
 //! `/console/intake`
 
-use kiosque_console::intake::{self as view, Intake, RejectedLine, SourceOrders};
+use kiosque_console::intake::{self as view, Intake, KeyOrders, LineOrigin, RejectedLine};
+use kiosque_contract::RejectedOrder;
 use kiosque_ingest::intake_record;
 use kiosque_model::UnixMs;
-use kiosque_store::{Listing, Oversight};
+use kiosque_store::{ImportRejections, Listing, Oversight};
 
 use super::groups::wants_csv;
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
+use crate::app::App;
 
 /// The imports that the page lists.
 const IMPORTS: usize = 20;
 
-/// Shows the streams and the queue of this node, its latest rejected lines, and the imports.
+/// Shows the streams and the queue of this node, the imports, and the latest rejected lines of
+/// both.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let query = caller.request.known_query(&["format"])?;
+    let wants_csv = wants_csv(&caller.request.known_query(&["format"])?)?;
     let (app, now) = (caller.request.app, caller.request.now);
     let imports = app.store.list_imports(Listing { after: None, limit: IMPORTS }, now).await?;
     let (is_storing, waiting) = app.intake.waiting_to_be_stored();
     let view = Intake {
-        sources: app.intake.sources().into_iter().map(source).collect(),
-        rejected: app.intake.latest_rejected().into_iter().map(rejected).collect(),
+        streams: app.intake.orders_by_key().into_iter().map(stream).collect(),
+        rejected: rejected(app).await?,
         imports: imports.entries,
         streams_open: app.intake.streams_open(),
         queue_bytes: app.intake.queue_bytes(),
@@ -28,26 +31,38 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         heartbeats_unwritten: app.store.unwritten_activity(),
         last_active: app.store.status(now).await?.last_active_timestamp.map(UnixMs),
     };
-    match wants_csv(&query) {
+    match wants_csv {
         true => Ok(Reply::csv("rejected.csv", view::csv(&view))),
         false => Ok(Reply::page(view::page(&caller.frame(), &view))),
     }
 }
 
-fn source(source: intake_record::SourceOrders) -> SourceOrders {
+/// Returns the latest rejected lines of the streams of this node, and of the imports on the page.
+async fn rejected(app: &App) -> Result<Vec<RejectedLine>, Refused> {
+    let view = |at, from, line: RejectedOrder| {
+        let RejectedOrder { line, order_id, reason } = line;
+        RejectedLine { at, from, line, order_id, reason }
+    };
+    let streams = app.intake.latest_rejected().into_iter();
+    let mut lines: Vec<RejectedLine> =
+        streams.map(|one| view(one.at, LineOrigin::Stream(one.key), one.line)).collect();
+    let imports = app.store.rejected_by_imports(i64::try_from(IMPORTS).unwrap_or(i64::MAX)).await?;
+    for ImportRejections { import, at, lines: rejected } in imports {
+        let of_import = |line| view(at, LineOrigin::Import(import), line);
+        lines.extend(rejected.into_iter().rev().map(of_import));
+    }
+    Ok(lines)
+}
+
+fn stream(orders: intake_record::KeyOrders) -> KeyOrders {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let counts = source.counts;
-    SourceOrders {
-        name: source.source,
-        by_minute: source.by_minute.into_iter().map(count).collect(),
+    let counts = orders.counts;
+    KeyOrders {
+        key: orders.key,
+        by_minute: orders.by_minute.into_iter().map(count).collect(),
         accepted: count(counts.accepted),
         updated: count(counts.updated),
         unchanged: count(counts.unchanged),
         rejected: count(counts.rejected),
     }
-}
-
-fn rejected(rejected: intake_record::RejectedLine) -> RejectedLine {
-    let intake_record::RejectedLine { at, source, line } = rejected;
-    RejectedLine { at, source, line: line.line, order_id: line.order_id, reason: line.reason }
 }

@@ -45,7 +45,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         }
     };
     let view = Orders { groups, fields, found, after, next };
-    match wants_csv(&query) {
+    match wants_csv(&query)? {
         true => Ok(Reply::csv("orders.csv", orders::csv(&view))),
         false => Ok(Reply::page(orders::page(&caller.frame(), &view))),
     }

@@ -41,7 +41,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         silent: silent.into_iter().map(silent_device).collect(),
         without_rate,
     };
-    match wants_csv(&query) {
+    match wants_csv(&query)? {
         true => Ok(Reply::csv("sales.csv", overview::csv(&view))),
         false => Ok(Reply::page(overview::page(&caller.frame(), &view))),
     }

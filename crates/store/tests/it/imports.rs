@@ -1,9 +1,10 @@
 //! The list of imports: each has an id, its origin and its counts.
 
+use kiosque_contract::RejectedOrder;
 use kiosque_contract::inventory::{ImportItem, ImportState};
 use kiosque_model::audit::{Act, AuditEvent, CommandRun, ImportedGroup};
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{AuditQuery, Listed, Listing};
+use kiosque_store::{AuditQuery, ImportRejections, Listed, Listing};
 use kiosque_testkit::{NOW, TestStore};
 
 fn run(file: &str) -> CommandRun {
@@ -16,8 +17,14 @@ fn run(file: &str) -> CommandRun {
     }
 }
 
+fn rejected(import: i64) -> RejectedOrder {
+    let (order_id, reason) = (Some(format!("o{import}")), "currency: \"€\" is no code".to_owned());
+    RejectedOrder { line: 7, order_id, reason }
+}
+
+/// The rejected lines are no part of the list that callers of the operator read.
 #[tokio::test]
-async fn imports_are_listed_with_their_origin_and_counts() {
+async fn imports_are_listed_with_their_origin_counts_and_rejected_lines() {
     let fixture = TestStore::with_fleet().await;
     let store = &fixture.store;
     for (at, file) in [(0, "/one"), (1, "/two"), (2, "/three")] {
@@ -37,7 +44,8 @@ async fn imports_are_listed_with_their_origin_and_counts() {
         let act =
             Act::OrdersImported { accepted: 3, updated: 0, unchanged: 4, rejected: 5, groups };
         let by = CommandRun { import: Some(number), ..run(file) };
-        store.end_import(number, act, ActedBy::run(by, began.plus_ms(500))).await.unwrap();
+        let ended = ActedBy::run(by, began.plus_ms(500));
+        store.end_import(number, (act, vec![rejected(number)]), ended).await.unwrap();
     }
     let Listed { entries, next } =
         store.list_imports(Listing { after: None, limit: 2 }, NOW).await.unwrap();
@@ -53,6 +61,14 @@ async fn imports_are_listed_with_their_origin_and_counts() {
         (Some(3), Some(4), Some(5))
     );
     assert_eq!((details.groups[1].group_id.as_str(), details.groups[1].accepted), ("b", 1));
+    let rejections = store.rejected_by_imports(3).await.unwrap();
+    let of = |import| ImportRejections {
+        import,
+        at: NOW.plus_ms((import - 1) * 1_000 + 500),
+        lines: vec![rejected(import)],
+    };
+    assert_eq!(rejections, [of(3), of(1)]);
+    assert_eq!(store.rejected_by_imports(2).await.unwrap(), [of(3)]);
     assert_eq!((second.import_id.as_str(), second.ended_timestamp), ("2", None));
     assert_eq!((second.details.file.as_deref(), second.details.accepted), (Some("/two"), None));
     let Listed { entries, next } =
@@ -97,6 +113,6 @@ async fn an_import_whose_process_was_lost_is_interrupted() {
     let listed = store.list_imports(Listing { after: Some(2), limit: 1 }, later).await.unwrap();
     assert_eq!(listed.entries[0].details.file.as_deref(), Some("/lost"));
     let act = Act::RatesImported { rates: 3 };
-    store.end_import(1, act, ActedBy::run(run("/lost"), later)).await.unwrap();
+    store.end_import(1, (act, Vec::new()), ActedBy::run(run("/lost"), later)).await.unwrap();
     assert_eq!(states(later).await[1], (ImportState::Complete, Some(later.0), None));
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kiosque_contract::RejectedOrder;
+use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer, between, card};
 
@@ -40,9 +42,9 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
     let csv = browser.get("/console/intake?format=csv").await;
     assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"rejected.csv\"");
     let rows: Vec<&str> = csv.text.lines().collect();
-    assert_eq!(rows[0], "time,key,line,order_id,reason");
+    assert_eq!(rows[0], "time,key,import,line,order_id,reason");
     assert_eq!(rows.len(), 3, "{}", csv.text);
-    assert!(rows[2].starts_with("2026-03-02T10:00:00.000Z,till,3,'=o3,"), "{}", csv.text);
+    assert!(rows[2].starts_with("2026-03-02T10:00:00.000Z,till,,3,'=o3,"), "{}", csv.text);
     server.advance(Duration::from_secs(16 * 60));
     let later = browser.get("/console/intake").await.text;
     assert!(card(&later, "streams").contains("No stream has sent orders"), "{later}");
@@ -62,6 +64,44 @@ async fn an_import_is_shown_with_its_progress() {
     server.advance(Duration::from_secs(120));
     let lost = browser.get("/console/intake").await.text;
     assert!(card(&lost, "imports").contains("interrupted"), "{lost}");
+}
+
+/// The lines that imports and streams rejected are shown together, the latest one first.
+#[tokio::test]
+async fn rejected_lines_of_imports_are_shown_and_downloaded() {
+    let server = TestServer::start(fleet()).await;
+    let till = server.create_key_named("till", "orders").await;
+    let office = server.create_key_named("office", "read").await;
+    let rejected = |line: u64| RejectedOrder {
+        line,
+        order_id: Some(format!("i{line}")),
+        reason: "orderId: <i> is no id".to_owned(),
+    };
+    for lines in [2, 3] {
+        let by = || ActedBy::command(server.now());
+        let number = server.store.begin_import(by()).await.unwrap();
+        let act = Act::OrdersImported {
+            accepted: 0,
+            updated: 0,
+            unchanged: 0,
+            rejected: lines,
+            groups: Vec::new(),
+        };
+        let rejected = (1..=lines).map(rejected).collect();
+        server.store.end_import(number, (act, rejected), by()).await.unwrap();
+        server.advance(Duration::from_secs(1));
+    }
+    server.call_operator(ORDERS_PATH, Some(&till), line("absent", "s1")).await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let page = browser.get("/console/intake").await.text;
+    let ids = between(card(&page, "rejected"), "<code>", "</code>");
+    assert_eq!(ids, ["s1", "i3", "i2", "i1", "i2", "i1"]);
+    assert!(card(&page, "rejected").contains("<td>import 2</td>"), "{page}");
+    assert!(page.contains("&lt;i&gt;") && !page.contains("<i>"), "{page}");
+    let csv = browser.get("/console/intake?format=csv").await.text;
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows.len(), 7, "{csv}");
+    assert_eq!(rows[2], "2026-03-02T10:00:01.000Z,,2,3,i3,orderId: <i> is no id");
 }
 
 /// Without a filter the list has the orders that arrived last, also as a file.
@@ -112,6 +152,11 @@ async fn an_unknown_parameter_is_refused_by_its_name() {
     }
     for bad in ["after=%00", "state=x"] {
         assert_eq!(browser.get(&format!("/console/devices?{bad}")).await.status, 400, "{bad}");
+    }
+    for path in ["", "devices", "orders", "intake", "audit"] {
+        let page = browser.get(&format!("/console/{path}?format=xml")).await;
+        assert_eq!(page.status, 400, "{path}");
+        assert!(page.text.contains("The parameter format"), "{path}: {}", page.text);
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use kiosque_model::Day;
-use kiosque_testkit::{FleetToml, OrderLine, START_MS, TestServer};
+use kiosque_contract::RejectedOrder;
+use kiosque_model::audit::Act;
+use kiosque_model::{ActedBy, Day};
+use kiosque_testkit::{FleetToml, ORDERS_PATH, OrderLine, START_MS, TestServer};
 use serde_json::json;
 
 use super::Browser;
@@ -104,6 +106,37 @@ fn order(number: usize) -> String {
     .to_string()
 }
 
+/// Fills the lists of rejected lines and of refused requests. Returns the id of such a request.
+async fn refuse(server: &TestServer, key: &str) -> String {
+    let reason = |line: usize| format!("currency: {} is no code", name(line).repeat(5));
+    for import in 0..30 {
+        let by = || ActedBy::command(server.now());
+        let number = server.store.begin_import(by()).await.unwrap();
+        let groups = Vec::new();
+        let act =
+            Act::OrdersImported { accepted: 0, updated: 0, unchanged: 0, rejected: 50, groups };
+        let rejected = (0..50).map(|line| RejectedOrder {
+            line: 1 + line as u64,
+            order_id: Some(format!("{:064}", import * 7_919 + line)),
+            reason: reason(line),
+        });
+        server.store.end_import(number, (act, rejected.collect()), by()).await.unwrap();
+    }
+    let lines =
+        (0..ROWS).map(|line| json!({"orderId": line.to_string(), "deviceCode": name(line)}));
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    server.call_operator("/operator/v1/orders", Some(key), lines).await;
+    let token = server.log_in("integrator-0").await.token;
+    let mut id = String::new();
+    for field in 0..90 {
+        let body = json!({"deviceCode": name(field), "startTimestamp": name(field)});
+        let reply = server.call(ORDERS_PATH, Some(&token), &body.to_string()).await;
+        id = reply.headers["x-request-id"].clone();
+    }
+    server.store.write_refused(server.now()).await.unwrap();
+    id
+}
+
 /// Each page of a large platform has at most 60 KB, and 15 KB as it is sent.
 #[tokio::test]
 async fn pages_of_a_large_platform_are_small() {
@@ -118,6 +151,7 @@ async fn pages_of_a_large_platform_are_small() {
     for _ in 0..ROWS {
         server.log_in("integrator-0").await;
     }
+    let request = refuse(&server, &key).await;
     let mut browser = Browser::signed_in(&server, &key).await;
     let device = format!("KIOSK-{:05}", DEVICES - 1);
     let pages = [
@@ -131,6 +165,11 @@ async fn pages_of_a_large_platform_are_small() {
         format!("/console/orders?device={device}"),
         "/console/orders/region-000/order-00000000-0".to_owned(),
         "/console/integrators".to_owned(),
+        format!("/console/integrators?request={request}"),
+        "/console/intake".to_owned(),
+        "/console/api".to_owned(),
+        "/console/api/operator/receiveOrders".to_owned(),
+        "/console/api/integrator/queryOrderList".to_owned(),
         "/console/integrators/account?name=integrator-0".to_owned(),
         "/console/audit".to_owned(),
         "/console/keys".to_owned(),
