@@ -32,7 +32,7 @@ use kiosque_store::{
     marker_of_unopened,
 };
 
-use crate::interrupt::Interrupt;
+use crate::interrupt::{EndingSignals, Interrupt};
 use crate::progress::{Bar, Elapsed};
 use crate::serve::PortInUse;
 use crate::settings::Settings;
@@ -68,6 +68,8 @@ pub(crate) async fn run(
     refuse_others(&directory)?;
     create_directory(&directory)?;
     let _lock = ServerLock::take(&directory, "demo")?;
+    // Before `filled`, which receives signals, too: one that arrives after it is not lost.
+    let signals = EndingSignals::receive()?;
     let (listen, operator_listen) =
         (port_in_use(&settings, "listen"), port_in_use(&settings, "operator_listen"));
     let gateway = serve::listen(&directory, &settings.serve, listen).await?;
@@ -76,7 +78,7 @@ pub(crate) async fn run(
     serve::warn_of_access(&directory);
     let (name, key) = new_key(&store).await?;
     let base = console_link::server_at(operator.address()?);
-    let console_link = console_link::create(&store, name, &base, "demo").await?;
+    let console_link = console_link::create(&store, name.clone(), &base, "demo").await?;
     let introduction = Introduction {
         gateway: gateway.listener.address()?,
         operator: operator.address()?,
@@ -89,12 +91,13 @@ pub(crate) async fn run(
     output::print(&introduction)?;
     let online_window = server.online_window;
     let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
-    let serving = serve::serve(listeners, store.clone(), server);
+    let app = serve::app(&store, &server)?;
+    let serving = serve::serve(listeners, Arc::clone(&app), (store.clone(), server), signals);
     match activity {
         Activity::None => serving.await?,
         Activity::Simulated => tokio::select! {
             served = serving => served?,
-            never = live::run(&store, online_window) => match never {},
+            never = live::run((&app, &name), &store, online_window) => match never {},
         },
     }
     Ok(CommandOutcome::Complete)

@@ -6,7 +6,7 @@ use std::process;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 /// How long a command may take to end by itself.
@@ -31,6 +31,29 @@ impl EndingSignal {
     }
 }
 
+/// The ending signals from [`EndingSignals::receive`] on. After that, none ends the process by
+/// itself, whether it is awaited or not.
+pub(crate) struct EndingSignals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl EndingSignals {
+    /// Begins to receive signals.
+    pub(crate) fn receive() -> io::Result<EndingSignals> {
+        let interrupt = signal(SignalKind::interrupt())?;
+        Ok(EndingSignals { interrupt, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next signal.
+    pub(crate) async fn next(&mut self) -> EndingSignal {
+        tokio::select! {
+            _ = self.interrupt.recv() => EndingSignal::Interrupt,
+            _ = self.terminate.recv() => EndingSignal::Terminate,
+        }
+    }
+}
+
 /// Receives signals while a command runs, until it is dropped.
 pub(crate) struct Interrupt {
     first: Arc<OnceLock<EndingSignal>>,
@@ -45,22 +68,15 @@ impl Interrupt {
         grace: Duration,
         print: impl FnOnce() + Send + 'static,
     ) -> io::Result<Interrupt> {
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut next = async move || {
-            tokio::select! {
-                _ = interrupt.recv() => EndingSignal::Interrupt,
-                _ = terminate.recv() => EndingSignal::Terminate,
-            }
-        };
+        let mut signals = EndingSignals::receive()?;
         let first = Arc::<OnceLock<_>>::default();
         let received = Arc::clone(&first);
         let receiving = tokio::spawn(async move {
-            let signal = next().await;
+            let signal = signals.next().await;
             // Only this task sets it.
             let _ = received.set(signal);
             // An error is the end of the grace.
-            let _ = tokio::time::timeout(grace, next()).await;
+            let _ = tokio::time::timeout(grace, signals.next()).await;
             print();
             process::exit(signal.exit_status().into());
         });

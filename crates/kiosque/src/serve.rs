@@ -22,6 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use crate::interrupt::EndingSignals;
 use crate::settings::{ServeSettings, Settings};
 use crate::{CommandOutcome, open, service_manager};
 
@@ -49,8 +50,15 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     tracing::info!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     service_manager::report_ready();
     let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
-    serve(listeners, store, server).await?;
+    let app = app(&store, &server)?;
+    serve(listeners, app, (store, server), EndingSignals::receive()?).await?;
     Ok(CommandOutcome::Complete)
+}
+
+/// Returns the service on a store.
+pub(crate) fn app(store: &Store, settings: &kiosque_server::Settings) -> anyhow::Result<Arc<App>> {
+    let (clock, entropy) = (Clock::System, Entropy::system());
+    Ok(Arc::new(App::new(store.clone(), settings.clone(), clock, entropy)?))
 }
 
 /// Logs the version, the place and size of the data, and the end of the certificate.
@@ -185,8 +193,9 @@ fn reload_on_change(certificate: Arc<Certificate>) -> anyhow::Result<()> {
 /// Serves until SIGTERM or SIGINT, and then until open requests are finished.
 pub(crate) async fn serve(
     listeners: Vec<(Audience, Listener)>,
-    store: Store,
-    settings: kiosque_server::Settings,
+    app: Arc<App>,
+    (store, settings): (Store, kiosque_server::Settings),
+    mut signals: EndingSignals,
 ) -> anyhow::Result<()> {
     // Each connection takes a file descriptor; the usual soft limit is far below `connections_max`.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
@@ -194,17 +203,11 @@ pub(crate) async fn serve(
     }
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
-    let app = Arc::new(App::new(store.clone(), settings, Clock::System, Entropy::system())?);
     observe_time(&store).await;
     let stop = Stop::new();
     let stopper = stop.clone();
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        signals.next().await;
         tracing::info!("stopping: finishing open requests");
         stopper.now();
     });

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use kiosque_ingest::stream::StreamIntake;
+use kiosque_ingest::stream::{OrderCounts, StreamIntake};
 use kiosque_listener::UnreadAnswers;
 use kiosque_listener::tls::Certificate;
+use kiosque_model::order::Order;
 use kiosque_model::setting::positive;
-use kiosque_model::{KeyDigest, Limits, TrustedProxies, UnixMs, settings};
+use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs, settings};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::answer::FaultKind;
@@ -125,6 +126,22 @@ impl App {
             request_prefix: format!("{prefix:08x}"),
             requests: AtomicU64::new(0),
         })
+    }
+
+    /// Stores orders as a stream with a key, for a program that makes valid orders itself.
+    ///
+    /// # Errors
+    /// There are too many streams, or the store failed.
+    pub async fn receive_orders(
+        &self,
+        key: KeyName,
+        orders: Vec<Order>,
+    ) -> Result<OrderCounts, kiosque_ingest::Error> {
+        let mut stream = self.intake.admit(key)?;
+        stream.submit_orders(orders).await?;
+        let counts = stream.settle().await?;
+        self.metrics.orders.add(counts);
+        Ok(counts)
     }
 
     /// Returns the refused logins, to be written to the audit trail from time to time.

@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::ops::ControlFlow;
 use std::time::Duration;
 
 use kiosque_clock::Clock;
-use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
-use kiosque_ingest::rejected::Rejected;
+use kiosque_model::KeyName;
 use kiosque_model::order::Order;
 use kiosque_model::time::{UnixMs, Zone};
+use kiosque_server::App;
 use kiosque_store::{Heartbeat, Store};
 
 use super::kiosks::{Kiosk, kiosks};
@@ -27,12 +26,18 @@ const LIVE: u64 = 1 << 63;
 /// The number within its day of each of these orders; kiosks of the demo sell less in a day.
 const LIVE_NTH: u16 = 9_999;
 
-/// Sends heartbeats and orders. A kiosk stays online in a window of `online_window`.
-pub(super) async fn run(store: &Store, online_window: Duration) -> Infallible {
+/// Sends heartbeats, and orders as streams with the key. A kiosk stays online in a window of
+/// `online_window`.
+pub(super) async fn run(
+    (app, key): (&App, &KeyName),
+    store: &Store,
+    online_window: Duration,
+) -> Infallible {
     let mut kiosks = kiosks();
     kiosks.retain(Kiosk::is_online);
     let interval = (online_window / 2).clamp(Duration::from_secs(1), HEARTBEAT_INTERVAL_MAX);
-    let (never, _) = tokio::join!(send_heartbeats(store, &kiosks, interval), sell(store, &kiosks));
+    let selling = sell((app, key), store.zone(), &kiosks);
+    let (never, _) = tokio::join!(send_heartbeats(store, &kiosks, interval), selling);
     never
 }
 
@@ -47,15 +52,16 @@ async fn send_heartbeats(store: &Store, kiosks: &[Kiosk], interval: Duration) ->
     }
 }
 
-async fn sell(store: &Store, kiosks: &[Kiosk]) -> Infallible {
+async fn sell((app, key): (&App, &KeyName), zone: &Zone, kiosks: &[Kiosk]) -> Infallible {
     let mut followed = VecDeque::new();
     loop {
         let now = Clock::System.now();
         followed.extend(LiveSale::new(kiosks, now));
         followed.retain(|sale: &LiveSale<'_>| now.0 - sale.start.0 <= FOLLOWED_MS);
-        let orders = followed.iter().map(|sale| sale.order(store.zone(), now)).collect();
-        if let Err(error) = import_orders(store, &Clock::System, orders, &mut Sold).await {
+        let orders = followed.iter_mut().filter_map(|sale| sale.changed(zone, now)).collect();
+        if let Err(error) = app.receive_orders(key.clone(), orders).await {
             tracing::warn!(cause = %error, "an order of the demo could not be stored");
+            followed.iter_mut().for_each(|sale| sale.sent = None);
         }
         tokio::time::sleep(ORDER_INTERVAL).await;
     }
@@ -66,6 +72,8 @@ struct LiveSale<'k> {
     kiosk: &'k Kiosk,
     key: u64,
     start: UnixMs,
+    /// The order as it was last sent.
+    sent: Option<Order>,
 }
 
 impl<'k> LiveSale<'k> {
@@ -73,28 +81,22 @@ impl<'k> LiveSale<'k> {
     fn new(kiosks: &'k [Kiosk], start: UnixMs) -> Option<LiveSale<'k>> {
         let key = LIVE | start.0.unsigned_abs();
         let place = Random::keyed(!key).weighted(kiosks.iter().map(|kiosk| kiosk.location.busy));
-        Some(LiveSale { kiosk: kiosks.get(place)?, key, start })
+        Some(LiveSale { kiosk: kiosks.get(place)?, key, start, sent: None })
+    }
+
+    /// Returns the order to send `now`; `None` if it is as it was sent.
+    fn changed(&mut self, zone: &Zone, now: UnixMs) -> Option<Order> {
+        let order = self.order(zone, now);
+        let is_new = self.sent.as_ref() != Some(&order);
+        is_new.then(|| self.sent.insert(order).clone())
     }
 
     /// Returns the order as far as it has come `now`.
     fn order(&self, zone: &Zone, now: UnixMs) -> Order {
-        let LiveSale { kiosk, key, start } = *self;
+        let LiveSale { kiosk, key, start, .. } = *self;
         let hour = u32::from(zone.civil(start).hour().unsigned_abs());
         let sale = Sale { kiosk, key, nth: LIVE_NTH, hour, start, until: now };
         trade::order(&sale, zone, &mut Random::keyed(key))
-    }
-}
-
-/// The observer of an import whose orders are all valid.
-struct Sold;
-
-impl ImportObserver for Sold {
-    fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
-        Err(std::io::Error::other(rejected.reason.clone()))
-    }
-
-    fn progress(&mut self, _: Progress) -> ControlFlow<()> {
-        ControlFlow::Continue(())
     }
 }
 

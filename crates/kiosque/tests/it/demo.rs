@@ -214,6 +214,23 @@ fn a_demo_is_alive_unless_it_is_quiet() {
     assert!(served.stdout().contains("\nkiosks     silent: "), "{}", served.stdout());
 }
 
+/// A signal that arrives when the data has just been made ends the demo like any other, also if its
+/// directory is deleted.
+#[test]
+fn a_demo_ends_by_a_signal_before_it_serves() {
+    for directory in ["stays", "is deleted"] {
+        let sandbox = KIOSQUE.sandbox();
+        let mut command = sandbox.command(&FREE_PORTS);
+        let mut served = Served::spawn(&mut command, &sandbox.data().join("tls/cert.pem"));
+        served.stderr_until("made ");
+        if directory == "is deleted" {
+            std::fs::remove_dir_all(sandbox.data()).unwrap();
+        }
+        served.signal("TERM");
+        served.wait();
+    }
+}
+
 /// Default ports that are in use are replaced by free ones, and an address that was given is not.
 #[test]
 fn a_demo_takes_free_ports_unless_its_addresses_are_given() {

@@ -73,3 +73,25 @@ fn a_bar_shows_its_figures_under_the_pointer() {
     let stays = "return document.querySelector('#trend').wasPointedAt";
     assert_eq!(console.browser.run(stays), true, "the chart was replaced under the pointer");
 }
+
+/// The live orders of a demo are streams of its key: they are counted on Intake, which renews itself,
+/// and name the key as their source.
+#[test]
+fn the_orders_of_a_demo_appear_on_intake() {
+    let mut console = Console::of_demo();
+    console.show_as(WIDTHS[1], COLOURS[0]);
+    console.sign_in_at("/console/intake");
+    let row = "const row = document.querySelector('#streams tbody tr');
+        return row ? [row.querySelector('th').textContent,
+            Number(row.querySelectorAll('td.number')[1].textContent)] : ['', 0]";
+    wait_until("two orders of the key are counted", || {
+        let row = console.browser.run(row);
+        row[0] == "demo" && row[1].as_i64().unwrap() >= 2
+    });
+    console.open("/console/orders");
+    let latest = "return document.querySelector('tbody a[href^=\"/console/orders/\"]').href";
+    let order = console.browser.run(latest);
+    console.browser.open(order.as_str().unwrap());
+    let source = console.browser.run("return document.getElementById('source').textContent");
+    assert!(source.as_str().unwrap().contains("demo"), "{source}");
+}
