@@ -222,6 +222,12 @@ impl Chromium {
         self.command("actions", &json!({"actions": [actions]}));
     }
 
+    /// Grants permissions to all pages, such as `clipboardReadWrite`, and denies all others.
+    #[track_caller]
+    pub fn permit(&mut self, permissions: &[&str]) {
+        self.developer("Browser.grantPermissions", &json!({"permissions": permissions}));
+    }
+
     /// Returns the messages of the console since the last call.
     #[track_caller]
     pub fn messages(&mut self) -> Vec<Value> {

@@ -51,11 +51,17 @@ document.addEventListener("change", (event) => {
   event.target.closest?.("form[data-submit]")?.requestSubmit();
 });
 
-// Buttons with data-copy copy the text of the element that they name.
+// Buttons with data-copy copy the text of the element that they name, or select it in a browser that
+// does not permit that.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  const source = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+  } catch {
+    return getSelection().selectAllChildren(source);
+  }
   button.classList.add("done");
   setTimeout(() => button.classList.remove("done"), 1500);
 });

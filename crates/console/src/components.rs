@@ -191,6 +191,15 @@ pub(crate) fn facts(facts: &[(&str, Markup)]) -> Markup {
     }
 }
 
+/// Renders names with their values, which may be long, one below the other.
+pub(crate) fn details(details: &[(&str, Markup)]) -> Markup {
+    html! {
+        dl.details {
+            @for (name, value) in details { div { dt { (name) } dd { (value) } } }
+        }
+    }
+}
+
 /// Renders a filter form, which is sent as the query of `action`. `fields` are controls with their
 /// labels; see [`text_field`] and [`choice`].
 pub(crate) fn filter(frame: &Frame<'_>, action: &str, fields: &Markup) -> Markup {

@@ -5,7 +5,7 @@ use kiosque_model::{RefusalKind, UnixMs};
 use maud::{Markup, Render, html};
 
 use crate::components::{
-    Column, Tone, address, badge, card, empty, facts, filter, parameter, table, text_field, time,
+    Column, Tone, address, badge, card, details, empty, filter, parameter, table, text_field, time,
 };
 use crate::frame::{ACCOUNT_PATH, Frame, Section};
 use crate::text::{Text, texts};
@@ -144,7 +144,7 @@ fn one(frame: &Frame<'_>, request: &Refused) -> Markup {
     if let Some(cause) = &request.cause {
         rows.push((frame.say(CAUSE), cause.render()));
     }
-    facts(&rows)
+    details(&rows)
 }
 
 fn account(frame: &Frame<'_>, request: &Refused) -> Markup {
@@ -197,7 +197,7 @@ fn row(frame: &Frame<'_>, request: &Refused) -> Markup {
             td { (badge(tone, &code)) }
             td { (request.data.first().unwrap_or(&request.message)) }
             td { a href=(address(Section::Integrators.path(), &query, "")) {
-                code { (request.request_id) }
+                code.id { (request.request_id) }
             } }
         }
     }

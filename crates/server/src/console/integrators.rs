@@ -52,6 +52,9 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let account = fields.text("name").ok_or(Refused::NotFound)?;
     let after = fields.text("after");
     let before = after.as_deref().map(|text| text.parse().map_err(|_| Refused::Parameter("after")));
+    let mut uses = caller.request.app.store.uses_of(vec![account.clone()]).await?;
+    // Accounts are never deleted.
+    let AccountUse { functions, .. } = uses.remove(&account).ok_or(Refused::NotFound)?;
     let query = AuditQuery {
         account: Some(account.clone()),
         before: before.transpose()?,
@@ -64,8 +67,6 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
         next = found.next.map(|entry| entry.to_string());
     }
     let refused = refused::of_account(caller, &account).await?;
-    let mut uses = caller.request.app.store.uses_of(vec![account.clone()]).await?;
-    let functions = uses.remove(&account).unwrap_or_default().functions;
     let functions = functions.into_iter().map(function).collect();
     let view = History { functions, account, entries, refused, after, next };
     Ok(Reply::page(view::history(&caller.frame(), &view)))

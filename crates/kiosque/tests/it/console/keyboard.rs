@@ -100,3 +100,43 @@ fn charts_are_read_with_the_arrow_keys() {
     assert_eq!(read(Key::Home), first);
     assert_eq!(read(Key::Left), first, "the first point has none before it");
 }
+
+/// A button of a snippet copies its text and shows that it has. In a browser that does not permit
+/// that, it selects the text.
+#[test]
+fn a_snippet_is_copied_or_selected() {
+    const READ: &str = "clipboardReadWrite";
+    const WRITE: &str = "clipboardSanitizedWrite";
+    let mut console = Console::of_fleet(fleet());
+    console.sign_in_at("/console/api/integrator/devicePage");
+    console.browser.permit(&[READ, WRITE]);
+    let text = console.press_copy("curl");
+    assert!(text.contains("devicePage"), "{text}");
+    wait_until("the button shows that it has copied", || {
+        console.browser.run("return window.wasDone") == true
+    });
+    assert_eq!(console.browser.run("return navigator.clipboard.readText()"), text.as_str());
+    console.browser.permit(&[READ]);
+    let text = console.press_copy("python");
+    wait_until("the text is selected", || {
+        console.browser.run("return getSelection().toString()").as_str().unwrap().trim()
+            == text.trim()
+    });
+    assert_eq!(console.browser.run("return window.wasDone"), false);
+}
+
+impl Console {
+    /// Presses the button of a snippet. Returns the text of the snippet.
+    fn press_copy(&mut self, id: &str) -> String {
+        let button = format!("document.querySelector('[data-copy={id}]')");
+        self.browser.run(&format!(
+            "window.wasDone = false;
+             new MutationObserver(() => {{ window.wasDone = true }})
+                .observe({button}, {{ attributeFilter: ['class'] }});
+             {button}.focus()"
+        ));
+        self.browser.press(Key::Enter);
+        let text = self.browser.run(&format!("return document.getElementById('{id}').textContent"));
+        text.as_str().unwrap().to_owned()
+    }
+}

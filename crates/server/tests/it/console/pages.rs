@@ -1,7 +1,10 @@
 //! The pages: rights, headers, and what they show.
 
+use std::time::Duration;
+
 use http::Method;
-use kiosque_testkit::{Reply, TestServer};
+use kiosque_model::TrustedProxies;
+use kiosque_testkit::{Reply, TOKEN_PATH, TestRequest, TestServer, between, card};
 
 use super::{Browser, Cause, SIGN_IN, trail};
 use crate::operator::fleet;
@@ -52,6 +55,11 @@ async fn unknown_pages_and_methods_are_refused_in_the_frame() {
     let absent = browser.get("/console/nothing").await;
     assert_eq!(absent.status, 404);
     assert!(absent.text.contains("/console/logout"), "{}", absent.text);
+    for entry in ["integrators/account?name=nobody", "devices/D9", "orders/g1/o9", "orders/g9/o1"] {
+        let absent = browser.get(&format!("/console/{entry}")).await;
+        assert_eq!(absent.status, 404, "{entry}");
+        assert!(absent.text.contains("/console/logout"), "{entry}: {}", absent.text);
+    }
     let posted = browser.post("/console/service", &[]).await;
     assert_eq!((posted.status, posted.headers["allow"].as_str()), (405, "GET, HEAD"));
     let got = browser.get("/console/logout").await;
@@ -161,6 +169,31 @@ async fn the_trail_is_filtered_and_downloaded() {
     assert!(history.contains("replaced the session opened"), "{history}");
     let accounts = browser.get("/console/integrators").await.text;
     assert!(accounts.contains("since 2026-03-02 10:00:00"), "{accounts}");
+}
+
+/// The page of an account has the session that ended and the one that replaced it, each with its
+/// address and time, as soon as the login is answered. An open page renews itself every 2 s.
+#[tokio::test]
+async fn a_replaced_session_is_shown_with_both_addresses() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
+    })
+    .await;
+    let key = server.create_key_named("office", "read,audit").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    for source in ["192.0.2.1", "192.0.2.2"] {
+        let login = r#"{"username":"ops","password":"secret"}"#;
+        let login = TestRequest::to(TOKEN_PATH).body(login).header("x-forwarded-for", source);
+        assert_eq!(login.send(&server).await.code(), 200);
+        server.advance(Duration::from_secs(5));
+    }
+    let page = browser.get("/console/integrators/account?name=ops").await.text;
+    let rows = between(card(&page, "timeline"), "<tr>", "</tr>");
+    let replaced = rows.iter().find(|row| row.contains("Session replaced")).expect(&page);
+    assert!(replaced.contains("2026-03-02 10:00:05") && replaced.contains("<td>192.0.2.2</td>"));
+    let earlier = "replaced the session opened 2026-03-02 10:00:00 from 192.0.2.1";
+    assert!(replaced.contains(earlier), "{replaced}");
+    assert!(page.contains("<main id=\"main\" tabindex=\"-1\" data-refresh=\"2\">"), "{page}");
 }
 
 /// Markup in a name is text, and the language is the one that the browser accepts or the person
