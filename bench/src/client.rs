@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -53,6 +53,19 @@ impl Call {
     /// When path or token cannot travel.
     pub(crate) fn refused(path: &str, token: &str, body: String) -> anyhow::Result<Call> {
         Ok(Call { is_good: says_refused, ..Call::new(path, Some(token), body)? })
+    }
+
+    /// A page of the console, for the holder of a session's cookie.
+    ///
+    /// # Errors
+    /// When the path or the cookie cannot travel.
+    pub(crate) fn page(path: &str, cookie: &str, coding: Option<&str>) -> anyhow::Result<Call> {
+        let mut headers = HeaderMap::new();
+        headers.insert(COOKIE, HeaderValue::from_str(cookie)?);
+        if let Some(coding) = coding {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_str(coding)?);
+        }
+        Ok(Call { uri: path.parse()?, headers, body: Bytes::new(), is_good: says_anything })
     }
 
     /// The metrics of the operator's listener.
@@ -138,6 +151,21 @@ impl Client {
     /// When the connection or the handshake fails.
     pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
         self.handshake(TcpStream::connect(self.address).await?).await
+    }
+
+    /// Signs in to the console with an operator's key; the cookie of the session.
+    ///
+    /// # Errors
+    /// When the sign-in fails.
+    pub(crate) async fn sign_in(&self, key: &str) -> anyhow::Result<String> {
+        let mut headers = HeaderMap::new();
+        headers.insert("sec-fetch-site", HeaderValue::from_static("same-origin"));
+        let (uri, body) = (Uri::from_static("/console/login"), Bytes::from(format!("key={key}")));
+        let form = Call { uri, headers, body, is_good: says_anything };
+        let answer = self.connect().await?.send(&form).await?;
+        ensure!(answer.status() == StatusCode::SEE_OTHER, "sign-in: HTTP {}", answer.status());
+        let cookie = answer.headers().get(SET_COOKIE).context("the sign-in sets no cookie")?;
+        Ok(cookie.to_str()?.split(';').next().unwrap_or_default().to_owned())
     }
 
     /// Opens a connection with a small receive buffer: an answer that is not read soon waits at the

@@ -74,11 +74,12 @@ pub(crate) fn run(
     kiosque.apply(&files.fleet)?;
     kiosque.finish(kiosque.start_import(&files.orders)?, "import")?;
     engine.settle()?;
-    let key = kiosque.operator_key("orders,activity")?;
+    let key = kiosque.operator_key("orders,activity,read")?;
     let mut server = kiosque.serve()?;
     runtime.block_on(server.first_answer(&data::log_in_b()?))?;
     let client = runtime.block_on(server.client())?;
-    let tokens = runtime.block_on(data::log_in(&client))?;
+    let cookie = runtime.block_on(server.operator()?.sign_in(&key))?;
+    let tokens = runtime.block_on(data::log_in(&client, cookie))?;
     let mut subject =
         Subject { kiosque: &kiosque, server: &server, client, key, tokens, size, measured: 0 };
     let mut rows = Vec::new();
@@ -118,8 +119,11 @@ impl Subject<'_> {
             measured(readers).await
         })?;
         let idle = measure::memory(self.server.process.pid())?.current;
-        let neighbor =
-            Neighbor::start(load, (self.kiosque, &self.client), (&self.tokens, self.size))?;
+        let neighbor = Neighbor::start(
+            load,
+            (self.kiosque, &self.client, &operator),
+            (&self.tokens, self.size),
+        )?;
         std::thread::sleep(SETTLE);
         let (_, during) = runtime.block_on(measured(readers))?;
         let mut probes = Probes::new(&self.tokens, &self.key, self.measured)?;

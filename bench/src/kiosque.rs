@@ -206,6 +206,11 @@ impl Server {
         Client::trusting(&self.cert, self.operator)
     }
 
+    /// The address of the operator's listener.
+    pub(crate) fn operator_address(&self) -> SocketAddr {
+        self.operator
+    }
+
     /// Asks until there is a good answer; how long that took from the start of the process.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ mod calls;
 mod catalog;
 mod child;
 mod client;
+mod console;
 mod dashboards;
 mod disk;
 mod engine;

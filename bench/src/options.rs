@@ -9,6 +9,9 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::engine::Store;
 
+/// The fewest devices with which the console is measured.
+const CONSOLE_DEVICES: usize = 3_000;
+
 /// The bench's command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -111,6 +114,9 @@ pub(crate) struct Part {
     /// one device are those of --fair-devices and --fair-orders
     #[arg(long, conflicts_with = "fairness")]
     pub(crate) growth: bool,
+    /// Measure only pages of the console, on at least 3,000 devices
+    #[arg(long, conflicts_with_all = ["fairness", "growth"])]
+    pub(crate) console: bool,
 }
 
 /// Size of the data of the fairness part.
@@ -156,6 +162,14 @@ pub(crate) struct Size {
     /// Another seed makes other orders
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+impl Options {
+    /// The size of the data set of the parts that are run.
+    pub(crate) fn size(&self) -> Size {
+        let least = if self.part.console { CONSOLE_DEVICES } else { 0 };
+        Size { devices: self.size.devices.max(least), ..self.size.clone() }
+    }
 }
 
 impl Size {

@@ -18,7 +18,7 @@ use crate::options::Options;
 use crate::report::{Report, Row};
 use crate::rounds;
 use crate::subject::Subject;
-use crate::{dashboards, disk, fairness, growth, imports, ingest, logins, slope, start};
+use crate::{console, dashboards, disk, fairness, growth, imports, ingest, logins, slope, start};
 
 /// Runs the parts that the options select.
 ///
@@ -32,8 +32,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     } else {
         everything(&runtime, options, cores)?
     };
-    let mut report =
-        Report { cores, size: options.size.clone(), effort: options.effort.clone(), rows };
+    let mut report = Report { cores, size: options.size(), effort: options.effort.clone(), rows };
     if let Some(earlier) = &options.slope_from {
         slope::add(&mut report, earlier)?;
     }
@@ -71,7 +70,7 @@ fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> 
 }
 
 fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Result<Vec<Row>> {
-    let (size, effort) = (&options.size, &options.effort);
+    let (size, effort) = (&options.size(), &options.effort);
     let program = kiosque::find(options.kiosque.as_deref())?;
     let engine = Engine::start(options.store)?;
     let sizes = (&options.fairness, effort);
@@ -82,6 +81,9 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
         return growth::run(runtime, (&program, &engine), &directory(options)?, sizes);
     }
     let input = Input::prepare(&directory(options)?, size, options.part.fresh)?;
+    if options.part.console {
+        return console::run(runtime, (&program, &engine), &input, (size, effort));
+    }
     if options.part.ingest_only {
         return ingest::run(runtime, (&program, &engine), &input, (size, effort));
     }

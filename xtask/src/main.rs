@@ -41,8 +41,8 @@ The tasks of this repository.
   pictures takes the pictures of docs/console.md again, with a browser
   package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
-  soak     the scalable tests at their full sizes, and the dashboards at ten million orders:
-           takes long. [tests|growth] runs one of the two
+  soak     the scalable tests at their full sizes, and the dashboards and the console at ten million
+           orders: takes long. [tests|growth|console [ORDERS]] runs one of them
   fuzz     every fuzz target, 600 seconds each: [TARGET] [--seconds N]
   help     this text
 

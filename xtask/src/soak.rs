@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the tests that have a size, at their full size, and the cost of
-//! dashboards with ten times as many orders.
+//! `cargo xtask soak`: the tests that have a size, at their full size, and the cost of dashboards and
+//! of the console with ten times as many orders.
 
 use std::process::ExitCode;
 
@@ -25,18 +25,36 @@ const SIZED_TESTS: [&str; 9] = [
     "database",
 ];
 
-/// Runs the part that the argument names, `tests` or `growth`, or both; `growth` only after tests
-/// that passed.
+/// The orders with which the console is measured.
+const CONSOLE_ORDERS: &str = "10000000";
+
+/// Runs the part that the first argument names, or all of them; the others only after tests that
+/// passed. `console` takes another number of orders.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => match tests()? {
-            ExitCode::SUCCESS => growth(),
+            ExitCode::SUCCESS => {
+                growth()?;
+                console(CONSOLE_ORDERS)
+            }
             failed => Ok(failed),
         },
         ["tests"] => tests(),
         ["growth"] => growth(),
-        _ => bail!("soak takes `tests` or `growth`, or nothing; see `cargo xtask help`"),
+        ["console"] => console(CONSOLE_ORDERS),
+        ["console", orders] => console(orders),
+        _ => bail!(
+            "soak takes `tests`, `growth` or `console [ORDERS]`, or nothing; see `cargo xtask help`"
+        ),
     }
+}
+
+/// Pages of the console with orders of ten years, of 3,000 devices: at ten million orders, some 20 GB
+/// of disk.
+fn console(orders: &str) -> Result<ExitCode> {
+    let size = ["--console", "--orders", orders, "--years", "10"].map(str::to_owned);
+    bench::run(&size)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The dashboards at a million orders of one year, and at ten million of ten years: some 30 GB of

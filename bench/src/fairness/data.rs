@@ -39,10 +39,11 @@ pub(super) struct Files {
     pub(super) orders: PathBuf,
 }
 
-/// The tokens of both tenants.
+/// The tokens of both tenants, and the cookie of an operator in the console.
 pub(super) struct Tokens {
     pub(super) a: String,
     pub(super) b: String,
+    pub(super) console: String,
 }
 
 impl FairnessSize {
@@ -201,11 +202,11 @@ pub(super) fn log_in_b() -> anyhow::Result<Call> {
     log_in_as("b")
 }
 
-/// Logs both tenants in.
+/// Logs both tenants in. `console` is the cookie of the operator.
 ///
 /// # Errors
 /// When a login is refused.
-pub(super) async fn log_in(client: &Client) -> anyhow::Result<Tokens> {
+pub(super) async fn log_in(client: &Client, console: String) -> anyhow::Result<Tokens> {
     let mut connection = client.connect().await?;
     let mut tokens = Vec::new();
     for (name, group) in [("a", LARGE), ("b", SMALL)] {
@@ -214,7 +215,7 @@ pub(super) async fn log_in(client: &Client) -> anyhow::Result<Tokens> {
         tokens.push(session.access_token);
     }
     let [a, b]: [String; 2] = tokens.try_into().ok().context("two tokens")?;
-    Ok(Tokens { a, b })
+    Ok(Tokens { a, b, console })
 }
 
 /// Page 1 of each device of tenant B.

@@ -12,6 +12,7 @@ use tokio::runtime;
 
 use super::data::{self, APPLIED, LARGE, Tokens, YEARS};
 use crate::client::{Call, Client};
+use crate::console::{PAGES_PER_SECOND, PEOPLE};
 use crate::kiosque::Kiosque;
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::options::FairnessSize;
@@ -21,6 +22,8 @@ use crate::orders::LAST_TRADE;
 const CONNECTIONS: usize = 8;
 /// The loop of calls is asked for its end this often.
 const TURN: Duration = Duration::from_millis(250);
+/// The same of the console, in which each person opens a page.
+const CONSOLE_TURN: Duration = Duration::from_secs(1);
 
 /// A load of tenant A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +35,11 @@ pub(super) enum Load {
     LatestOrders,
     Apply,
     Unread,
+    Console,
 }
 
 impl Load {
-    pub(super) const ALL: [Load; 7] = [
+    pub(super) const ALL: [Load; 8] = [
         Load::BestSellers,
         Load::Summary,
         Load::DevicePages,
@@ -43,6 +47,7 @@ impl Load {
         Load::LatestOrders,
         Load::Apply,
         Load::Unread,
+        Load::Console,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -54,6 +59,7 @@ impl Load {
             Load::LatestOrders => "the latest of many orders",
             Load::Apply => "an apply of many devices",
             Load::Unread => "unread aisles of a large group",
+            Load::Console => "20 operators in the console",
         }
     }
 
@@ -83,6 +89,22 @@ impl Load {
                 vec![data::order_list(&tokens.a, &data::device_code(LARGE, 0), Some(since))?]
             }
             Load::Apply => Vec::new(),
+            Load::Console => {
+                let device = data::device_code(LARGE, 0);
+                let pages = [
+                    "/console/".to_owned(),
+                    format!("/console/?group={LARGE}"),
+                    format!("/console/?days=364&group={YEARS}"),
+                    "/console/devices".to_owned(),
+                    format!("/console/devices/{device}"),
+                    format!("/console/orders?device={device}"),
+                    "/console/integrators".to_owned(),
+                    "/console/intake".to_owned(),
+                    "/console/service".to_owned(),
+                ];
+                let page = |path: &String| Call::page(path, &tokens.console, None);
+                pages.iter().map(page).collect::<anyhow::Result<_>>()?
+            }
         })
     }
 }
@@ -100,12 +122,13 @@ impl Neighbor {
     /// When a call cannot travel, or an answer does not begin.
     pub(super) fn start(
         load: Load,
-        (kiosque, client): (&Kiosque, &Client),
+        (kiosque, client, operator): (&Kiosque, &Client, &Client),
         (tokens, size): (&Tokens, &FairnessSize),
     ) -> anyhow::Result<Neighbor> {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopping, calls) = (Arc::clone(&stop), load.calls(tokens, size)?);
         let (kiosque, client, size) = (kiosque.clone(), client.clone(), size.clone());
+        let operator = operator.clone();
         let (begun, has_begun) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
@@ -126,6 +149,12 @@ impl Neighbor {
                     }
                     Ok((answers.len(), 0))
                 }),
+                Load::Console => {
+                    begun.send(())?;
+                    let people = Workload::shared(PEOPLE, calls);
+                    let pace = Pace::Steady(PAGES_PER_SECOND);
+                    runtime.block_on(ask(&operator, (&people, pace), &stopping))
+                }
                 _ => {
                     begun.send(())?;
                     // The histograms of the server are of HTTP/1.1 alone: that of order pages stays
@@ -134,7 +163,8 @@ impl Neighbor {
                         Load::LatestOrders => client.over_http2(),
                         _ => client,
                     };
-                    runtime.block_on(ask(&client, calls, &stopping))
+                    let workload = Workload::shared(CONNECTIONS, calls);
+                    runtime.block_on(ask(&client, (&workload, Pace::Closed), &stopping))
                 }
             }
         });
@@ -156,18 +186,21 @@ impl Neighbor {
 /// Repeats calls on several connections.
 async fn ask(
     client: &Client,
-    calls: Vec<Call>,
+    (workload, pace): (&Workload, Pace),
     stop: &AtomicBool,
 ) -> anyhow::Result<(usize, usize)> {
-    let workload = Workload::shared(CONNECTIONS, calls);
+    let turn = match pace {
+        Pace::Closed => TURN,
+        Pace::Steady(_) => CONSOLE_TURN,
+    };
     let mut all = LoadResult::default();
     let mut connections = Vec::new();
     while !stop.load(Ordering::Acquire) {
-        while connections.len() < CONNECTIONS {
+        while connections.len() < workload.workers() {
             connections.push(client.connect().await?);
         }
         let outcome;
-        (connections, outcome) = load::run(connections, &workload, TURN, Pace::Closed).await?;
+        (connections, outcome) = load::run(connections, workload, turn, pace).await?;
         connections.retain(|connection| !connection.is_closed());
         all.merge(outcome);
     }

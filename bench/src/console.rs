@@ -1,0 +1,187 @@
+//! Pages of the console while orders arrive: how long an answer takes, its size, and the time until a
+//! browser paints it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use jiff::Timestamp;
+use kiosque_testkit::{Chromium, Key, Window, wait_until};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::client::{Call, Client};
+use crate::engine::Engine;
+use crate::fleet::{device_code, group_currency, group_id, group_of};
+use crate::input::Input;
+use crate::kiosque::{Kiosque, Server};
+use crate::load::{self, LoadResult, Pace, Workload};
+use crate::options::{Effort, Size};
+use crate::report::{Aim, Figure, Row};
+use crate::spread::Spread;
+use crate::{calls, imports, measure};
+
+/// The people who use the console; each opens a page about once a second.
+pub(crate) const PEOPLE: usize = 20;
+/// The pages that all of them open in a second.
+pub(crate) const PAGES_PER_SECOND: f64 = 20.0;
+/// The pause between two orders that arrive.
+const ORDER_PAUSE: Duration = Duration::from_millis(100);
+/// The longest time of 99 of 100 overviews, in ms.
+const OVERVIEW_AIM: f64 = 50.0;
+/// The largest page in bytes, and the largest as it is sent.
+const PAGE_AIM: f64 = 60_000.0;
+const SENT_AIM: f64 = 15_000.0;
+/// A time at which a browser has painted a page, in ms since it asked for it.
+const PAINTED: &str =
+    "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null";
+
+/// A kind of page: its name, the paths that are opened, and the longest time in ms.
+struct Pages {
+    name: &'static str,
+    paths: Vec<String>,
+    aim: Option<f64>,
+}
+
+/// Returns the kinds of pages. The last month of the orders is in the ranges, which end today.
+fn pages(size: &Size) -> Vec<Pages> {
+    let overview = "/console/?from=2026-10-01";
+    let of_group = |group| format!("{overview}&group={}", group_id(group));
+    let one = |path: &str| vec![path.to_owned()];
+    let of = |name, paths, aim| Pages { name, paths, aim };
+    let device = device_code(0);
+    vec![
+        of("overview of all groups", one(overview), Some(OVERVIEW_AIM)),
+        of("overview of a group", (0..size.groups).map(of_group).collect(), Some(OVERVIEW_AIM)),
+        of("list of devices", one("/console/devices"), None),
+        of("a device", one(&format!("/console/devices/{device}")), None),
+        of("orders of a device", one(&format!("/console/orders?device={device}")), None),
+        of("latest orders", one("/console/orders"), None),
+        of("intake", one("/console/intake"), None),
+    ]
+}
+
+/// Measures the pages of a server on the data of `size`.
+///
+/// # Errors
+/// When something cannot be run, or a page is not shown.
+pub(crate) fn run(
+    runtime: &Runtime,
+    (program, engine): (&Path, &Engine),
+    input: &Input,
+    (size, effort): (&Size, &Effort),
+) -> anyhow::Result<Vec<Row>> {
+    let kiosque = Kiosque::new(program, input.dir.join("data-console"), engine);
+    let imported = imports::alone(&kiosque, input, size)?;
+    engine.settle()?;
+    let key = kiosque.operator_key("read,orders,activity")?;
+    let mut server = kiosque.serve()?;
+    let first = calls::logins(size, 1)?;
+    runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+    let client = server.operator()?;
+    let cookie = runtime.block_on(client.sign_in(&key))?;
+    let mut rows = Vec::new();
+    let mut number = 0;
+    for pages in pages(size) {
+        let mut rounds = Vec::new();
+        for round in 1..=effort.rounds {
+            let span = (effort.span(), &mut number);
+            let opened = open(&client, (&pages, &cookie), (size, &key), span);
+            let opened = runtime.block_on(opened)?;
+            rounds.push((opened.rate(), opened.latencies));
+            eprintln!("round {round}: {}", pages.name);
+        }
+        let mut row = Row::new(format!("console, {}", pages.name)).answers(&mut rounds);
+        let p99 = rounds.iter_mut().map(|(_, taken)| f64::from(taken.percentile(99)) / 1e3);
+        let aim = pages.aim.map(Aim::AtMost);
+        row.figure = Some(Figure::new(Spread::of(p99), " ms p99", aim));
+        rows.push(row);
+        rows.extend(runtime.block_on(sizes(&client, &pages, &cookie))?);
+    }
+    rows.extend(first_paint(&server, &key));
+    rows.push(imported);
+    server.process.stop()?;
+    kiosque.clear()?;
+    Ok(rows)
+}
+
+/// Opens pages at the pace of [`PEOPLE`], while orders arrive.
+async fn open(
+    client: &Client,
+    (pages, cookie): (&Pages, &str),
+    (size, key): (&Size, &str),
+    (span, number): (Duration, &mut usize),
+) -> anyhow::Result<LoadResult> {
+    let calls = pages.paths.iter().map(|path| Call::page(path, cookie, None));
+    let workload = Workload::shared(PEOPLE, calls.collect::<anyhow::Result<_>>()?);
+    let connections = client.connect_all(PEOPLE).await?;
+    let opening = load::run(connections, &workload, span, Pace::Steady(PAGES_PER_SECOND));
+    let (opened, ()) = tokio::try_join!(opening, sell(client, (size, key), (span, number)))?;
+    opened.1.all_good().context(pages.name)
+}
+
+/// Sends an order of now after the other, each of another device.
+async fn sell(
+    client: &Client,
+    (size, key): (&Size, &str),
+    (span, number): (Duration, &mut usize),
+) -> anyhow::Result<()> {
+    let mut connection = client.connect().await?;
+    let started = Instant::now();
+    while started.elapsed() < span {
+        let device = *number % size.devices;
+        let now = Timestamp::now().to_string();
+        let currency = group_currency(group_of(device, size));
+        let line = json!({
+            "orderId": format!("console-{number}"), "deviceCode": device_code(device),
+            "currency": currency, "totalAmount": 1_000, "payAmount": 1_000, "payStatus": 1,
+            "tradeStartTime": now, "payEndTime": now,
+            "detailVOList": [{"goodsId": "88000001", "count": 1, "payAmount": 1_000}],
+        });
+        connection.post(&Call::orders(key, format!("{line}\n").into_bytes())?).await?;
+        *number += 1;
+        tokio::time::sleep(ORDER_PAUSE).await;
+    }
+    Ok(())
+}
+
+/// The size of a page, and of its compressed form.
+async fn sizes(client: &Client, pages: &Pages, cookie: &str) -> anyhow::Result<Vec<Row>> {
+    let mut connection = client.connect().await?;
+    let path = pages.paths.first().context("no page")?;
+    let mut rows = Vec::new();
+    for (coding, name, aim) in [(None, "size", PAGE_AIM), (Some("zstd"), "sent size", SENT_AIM)] {
+        let body = connection.post(&Call::page(path, cookie, coding)?).await?;
+        let mut row = Row::new(format!("{name} of console, {}", pages.name));
+        let bytes = Spread::of([measure::count(body.len())]);
+        row.figure = Some(Figure::new(bytes, " bytes", Some(Aim::AtMost(aim))));
+        rows.push(row);
+    }
+    Ok(rows)
+}
+
+/// The time until Chromium has painted the overview; no row without Chromium.
+fn first_paint(server: &Server, key: &str) -> Option<Row> {
+    let driver = Command::new("chromedriver").arg("--version").stdout(Stdio::null()).status();
+    if driver.is_err() {
+        eprintln!("chromedriver is missing: the first paint is not measured");
+        return None;
+    }
+    let mut browser = Chromium::start();
+    browser.show_as(Window { width: 1_280, height: 800, scale: 1 }, "light");
+    let base = format!("https://{}/console/", server.operator_address());
+    browser.open(&format!("{base}login"));
+    browser.run("document.querySelector('[name=key]').focus()");
+    browser.type_text(key);
+    browser.press(Key::Enter);
+    wait_until("the overview is shown", || browser.run("return location.pathname") == "/console/");
+    let painted = (0..5).map(|_| {
+        browser.open(&format!("{base}?from=2026-10-01"));
+        wait_until("the overview is painted", || browser.run(PAINTED).is_number());
+        browser.run(PAINTED).as_f64().unwrap_or_default()
+    });
+    let mut row = Row::new("first paint of the overview");
+    row.figure = Some(Figure::new(Spread::of(painted), " ms", None));
+    Some(row)
+}
