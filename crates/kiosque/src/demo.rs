@@ -68,13 +68,11 @@ pub(crate) async fn run(
     refuse_others(&directory)?;
     create_directory(&directory)?;
     let _lock = ServerLock::take(&directory, "demo")?;
-    // Before `filled`, which receives signals, too: one that arrives after it is not lost.
-    let signals = EndingSignals::receive()?;
     let (listen, operator_listen) =
         (port_in_use(&settings, "listen"), port_in_use(&settings, "operator_listen"));
     let gateway = serve::listen(&directory, &settings.serve, listen).await?;
     let operator = serve::listen_to_operator(&gateway, &settings.serve, operator_listen).await?;
-    let store = filled(&directory, &settings, today).await?;
+    let (store, signals) = filled(&directory, &settings, today).await?;
     serve::warn_of_access(&directory);
     let (name, key) = new_key(&store).await?;
     let base = console_link::server_at(operator.address()?);
@@ -151,19 +149,20 @@ async fn opened(
     open::store_in(directory, settings, when_absent, server.limits.store_wait).await
 }
 
-/// Opens the demo's data; generates it first, unless it is there and ends on the right day.
+/// Opens the demo's data; generates it first, unless it is there and ends on the right day. Returns
+/// the signals from then on as well.
 async fn filled(
     directory: &Path,
     settings: &Settings,
     today: Option<Date>,
-) -> anyhow::Result<Store> {
+) -> anyhow::Result<(Store, EndingSignals)> {
     let store = opened(directory, settings, WhenAbsent::Create).await?;
     let now = Clock::System.now();
     let real_today = store.zone().civil(now).date();
     let day = today.unwrap_or(real_today);
     let complete = format!("{day}, edition {EDITION}");
     if store.marker(MARKER).await?.as_deref() == Some(complete.as_str()) {
-        return Ok(store);
+        return Ok((store, EndingSignals::receive()?));
     }
     drop(store);
     for path in data_files(directory) {
@@ -175,12 +174,13 @@ async fn filled(
     store.set_marker(MARKER, BUILDING).await?;
     // Today's orders end now; other days are complete.
     let until = if day == real_today { now } else { UnixMs::MAX };
-    fill(&store, day, until).await?;
+    let signals = fill(&store, day, until).await?;
     store.set_marker(MARKER, &complete).await?;
-    Ok(store)
+    Ok((store, signals))
 }
 
-async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
+/// Generates the data. Returns the signals from then on.
+async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingSignals> {
     // The clock shows the end of the last day, or the present time of that day.
     let day_end = store.zone().resolve(day.saturating_add(1.day()).at(0, 0, 0, 0))?;
     let clock = Clock::Manual(Arc::new(AtomicI64::new(until.min(day_end).0)));
@@ -197,12 +197,14 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<()> {
         shown.clear();
         eprintln!("interrupted: the data of the demo is incomplete; the next demo makes it again");
     })?;
+    // While the others are received, too, so that none is lost between them.
+    let signals = EndingSignals::receive()?;
     let begun = Instant::now();
     let imported = import_orders(store, &clock, orders, &mut Filling(bar.clone())).await;
     bar.clear();
     let (orders, took) = (imported?.accepted, Elapsed(begun.elapsed()));
     eprintln!("made {orders} orders, the last on {day}, in {took}");
-    Ok(())
+    Ok(signals)
 }
 
 /// Shows the progress; a rejection of a generated order is an error.
