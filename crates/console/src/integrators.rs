@@ -7,8 +7,9 @@ use kiosque_model::UnixMs;
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, address, ago, badge, card, empty, pager, parameter, table,
+    Column, IsFirst, Tone, address, ago, badge, card, download, empty, pager, parameter, table,
 };
+use crate::csv;
 use crate::format;
 use crate::frame::{ACCOUNT_PATH, Frame, Page, Section};
 use crate::refused::{self, LookUp, Refused};
@@ -125,10 +126,12 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
         @else { (table(frame.say(ACCOUNTS), &columns, &rows)) }
         (pager(frame, "", IsFirst::of(view.after.as_deref()), view.next.as_deref()))
     };
+    let after = view.after.as_deref().map(|after| parameter("after", after)).unwrap_or_default();
+    let csv = address(Section::Integrators.path(), "format=csv", &after);
     frame.render(&Page {
         heading: frame.say(Section::Integrators.name()),
         note: html! {},
-        actions: html! {},
+        actions: download(frame, &csv),
         content: html! {
             (card("accounts", frame.say(ACCOUNTS), "", &body))
             (refused::look_up(frame, view.look_up.as_ref()))
@@ -146,8 +149,48 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
     })
 }
 
+/// Returns the accounts of the page with their sessions as CSV.
+#[must_use]
+pub fn csv(view: &Integrators) -> String {
+    const COLUMNS: [&str; 9] = [
+        "account",
+        "display_name",
+        "groups",
+        "enabled",
+        "third_party_api",
+        "session_since",
+        "session_from",
+        "session_group",
+        "last_use",
+    ];
+    csv::file(
+        COLUMNS,
+        view.accounts.iter().map(|account| {
+            let session = session_of(view, account);
+            let since = session.and_then(|session| session.opened_timestamp);
+            let last_use = last_use(view, account, session);
+            [
+                account.account.clone(),
+                account.display_name.clone(),
+                account.group_ids.join(" "),
+                account.enabled.to_string(),
+                account.third_party_api.to_string(),
+                since.map(|at| UnixMs(at).rfc3339()).unwrap_or_default(),
+                session.and_then(|session| session.source.clone()).unwrap_or_default(),
+                session.and_then(|session| session.group_id.clone()).unwrap_or_default(),
+                last_use.map(UnixMs::rfc3339).unwrap_or_default(),
+            ]
+        }),
+    )
+}
+
+/// Returns the live session of an account.
+fn session_of<'v>(view: &'v Integrators, account: &AccountItem) -> Option<&'v SessionItem> {
+    view.sessions.iter().find(|session| session.account == account.account)
+}
+
 fn row(frame: &Frame<'_>, view: &Integrators, account: &AccountItem) -> Markup {
-    let session = view.sessions.iter().find(|session| session.account == account.account);
+    let session = session_of(view, account);
     html! {
         tr {
             td { a href=(address(ACCOUNT_PATH, &parameter("name", &account.account), "")) {

@@ -45,7 +45,7 @@ texts! {
     NO_SALES: "No sales in these days.", "这些日期没有销售。";
     NO_FAILURES: "Every order was shipped.", "所有订单均出货成功。";
     WITHOUT_RATE: "Not in the dollar amounts, since there is no exchange rate: {0}. Import rates \
-        with “kiosque import-rates”.", "因缺少汇率，以下未计入美元金额：{0}。请用“kiosque import-rates”导入。";
+        with “kiosque import rates”.", "因缺少汇率，以下未计入美元金额：{0}。请用“kiosque import rates”导入。";
     IN_CURRENCY: "{0} orders in {1}", "{1} {0} 单";
     ALL_ONLINE: "All devices are online.", "所有设备在线。";
     ALL_DEVICES: "All {0}", "全部 {0} 台";

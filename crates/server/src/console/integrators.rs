@@ -7,6 +7,7 @@ use kiosque_console::refused::PARAMETER;
 use kiosque_model::Right;
 use kiosque_store::{AccountUse, AuditQuery, FunctionUsage, Listing, Oversight};
 
+use super::groups::wants_csv;
 use super::refused;
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
@@ -20,7 +21,8 @@ const GUESSES: usize = 20;
 /// Lists the accounts, with their live sessions.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let (app, now) = (caller.request.app, caller.request.now);
-    let after = caller.request.known_query(&["after", PARAMETER])?.text("after");
+    let query = caller.request.known_query(&["after", "format", PARAMETER])?;
+    let (after, wants_csv) = (query.text("after"), wants_csv(&query)?);
     let listing = || Listing { after: after.clone(), limit: ROWS };
     let accounts = app.store.list_accounts(listing(), now).await?;
     let sessions = app.store.list_sessions(listing(), now).await?;
@@ -43,7 +45,10 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         after,
         look_up: refused::look_up(caller).await?,
     };
-    Ok(Reply::page(view::page(&caller.frame(), &view)))
+    match wants_csv {
+        true => Ok(Reply::csv("accounts.csv", view::csv(&view))),
+        false => Ok(Reply::page(view::page(&caller.frame(), &view))),
+    }
 }
 
 /// Shows the history of an account. It is a part of the audit trail, which has a right of its own.

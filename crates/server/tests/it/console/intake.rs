@@ -153,7 +153,7 @@ async fn an_unknown_parameter_is_refused_by_its_name() {
     for bad in ["after=%00", "state=x"] {
         assert_eq!(browser.get(&format!("/console/devices?{bad}")).await.status, 400, "{bad}");
     }
-    for path in ["", "devices", "orders", "intake", "audit"] {
+    for path in ["", "devices", "orders", "integrators", "intake", "audit"] {
         let page = browser.get(&format!("/console/{path}?format=xml")).await;
         assert_eq!(page.status, 400, "{path}");
         assert!(page.text.contains("The parameter format"), "{path}: {}", page.text);

@@ -194,6 +194,10 @@ async fn a_replaced_session_is_shown_with_both_addresses() {
     let earlier = "replaced the session opened 2026-03-02 10:00:00 from 192.0.2.1";
     assert!(replaced.contains(earlier), "{replaced}");
     assert!(page.contains("<main id=\"main\" tabindex=\"-1\" data-refresh=\"2\">"), "{page}");
+    let csv = browser.get("/console/integrators?format=csv").await;
+    assert_eq!(csv.headers["content-disposition"], "attachment; filename=\"accounts.csv\"");
+    let row = csv.text.lines().find(|row| row.starts_with("ops,")).expect(&csv.text);
+    assert!(row.contains(",true,true,2026-03-02T10:00:05.000Z,192.0.2.2,g1,"), "{row}");
 }
 
 /// Markup in a name is text, and the language is the one that the browser accepts or the person
