@@ -222,7 +222,7 @@ fn imports(frame: &Frame<'_>, view: &Intake) -> Markup {
                 td { (state(frame, &import.state)) }
                 td { (import.details.file.as_deref().unwrap_or_default()) }
                 td { (import.details.user.as_deref().unwrap_or_default()) }
-                td { (result(frame, import)) }
+                td.long { (result(frame, import)) }
             }
         }
     };
@@ -270,7 +270,7 @@ fn rejected(frame: &Frame<'_>, view: &Intake) -> Markup {
                 td { (origin(frame, &line.from)) }
                 td.number { (line.line) }
                 td { code { (line.order_id.as_deref().unwrap_or_default()) } }
-                td { (format::shortened(&line.reason, REASON_CHARS_MAX)) }
+                td.long { (format::shortened(&line.reason, REASON_CHARS_MAX)) }
             }
         }
     };

@@ -199,7 +199,7 @@ fn row(frame: &Frame<'_>, view: &Integrators, account: &AccountItem) -> Markup {
             td { (account.display_name) }
             td { (account.group_ids.join(", ")) }
             td { (state(frame, account)) }
-            td { (session_text(frame, session)) }
+            td.long { (session_text(frame, session)) }
             td { (ago(frame, last_use(view, account, session))) }
         }
     }

@@ -192,10 +192,10 @@ fn row(frame: &Frame<'_>, request: &Refused) -> Markup {
     html! {
         tr {
             td { (time(frame, request.at)) }
-            td { code { (request.asked) } }
+            td.long { code { (request.asked) } }
             td { (request.source) }
             td { (badge(tone, &code)) }
-            td { (request.data.first().unwrap_or(&request.message)) }
+            td.long { (request.data.first().unwrap_or(&request.message)) }
             td { a href=(address(Section::Integrators.path(), &query, "")) {
                 code.id { (request.request_id) }
             } }

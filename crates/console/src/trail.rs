@@ -92,7 +92,7 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry) -> Markup {
             } }
             td { (entry.actor_with_user().unwrap_or_default()) }
             td { (entry.source.as_deref().unwrap_or_default()) }
-            td { (detail(frame, entry)) }
+            td.long { (detail(frame, entry)) }
             td { code.id { (entry.request_id.as_deref().unwrap_or_default()) } }
         }
     }
