@@ -1,5 +1,5 @@
-//! Pages of the console while orders arrive: how long an answer takes, its size, and the time until a
-//! browser paints it.
+//! Pages of the console while orders arrive: how long an answer takes, its size, and the time until
+//! a browser paints it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the tests that have a size, at their full size, and the cost of dashboards and
-//! of the console with ten times as many orders.
+//! `cargo xtask soak`: the tests that have a size, at their full size, and the cost of dashboards
+//! and of the console with ten times as many orders.
 
 use std::process::ExitCode;
 
@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     }
 }
 
-/// Pages of the console with orders of ten years, of 3,000 devices: at ten million orders, some 20 GB
-/// of disk.
+/// Pages of the console with orders of ten years, of 3,000 devices: at ten million orders, some
+/// 20 GB of disk.
 fn console(orders: &str) -> Result<ExitCode> {
     let size = ["--console", "--orders", orders, "--years", "10"].map(str::to_owned);
     bench::run(&size)?;

@@ -247,8 +247,8 @@ impl OrderStream<'_> {
         self.store(SortedChunk { orders, fleet, rejected, unknown_keys }, reserved).await
     }
 
-    /// Queues a chunk. A later line may replace an order of an earlier one: the chunks are stored in
-    /// order.
+    /// Queues a chunk. A later line may replace an order of an earlier one: the chunks are stored
+    /// in order.
     async fn store(
         &mut self,
         chunk: SortedChunk,

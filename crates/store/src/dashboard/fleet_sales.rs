@@ -1,6 +1,6 @@
 //! The sales of a group, or of all groups, for the operator. They are the sums that the reports of
-//! integrators read, group by group, so that the figures are the same. Those by device and by product
-//! are cached.
+//! integrators read, group by group, so that the figures are the same. Those by device and by
+//! product are cached.
 
 mod group_sums;
 mod names;

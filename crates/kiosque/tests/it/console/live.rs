@@ -74,8 +74,8 @@ fn a_bar_shows_its_figures_under_the_pointer() {
     assert_eq!(console.browser.run(stays), true, "the chart was replaced under the pointer");
 }
 
-/// The live orders of a demo are streams of its key: they are counted on Intake, which renews itself,
-/// and name the key as their source.
+/// The live orders of a demo are streams of its key: they are counted on Intake, which renews
+/// itself, and name the key as their source.
 #[test]
 fn the_orders_of_a_demo_appear_on_intake() {
     let mut console = Console::of_demo();

@@ -55,7 +55,7 @@ async fn unknown_pages_and_methods_are_refused_in_the_frame() {
     let absent = browser.get("/console/nothing").await;
     assert_eq!(absent.status, 404);
     assert!(absent.text.contains("/console/logout"), "{}", absent.text);
-    for entry in ["integrators/account?name=nobody", "devices/D9", "orders/g1/o9", "orders/g9/o1"] {
+    for entry in ["integrators/account?name=absent", "devices/D9", "orders/g1/o9", "orders/g9/o1"] {
         let absent = browser.get(&format!("/console/{entry}")).await;
         assert_eq!(absent.status, 404, "{entry}");
         assert!(absent.text.contains("/console/logout"), "{entry}: {}", absent.text);
