@@ -58,7 +58,16 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     ("crates/model", &[]),
     ("crates/contract", &[]),
     ("crates/locks", &[]),
-    ("bench", &["kiosque-testdb", "kiosque-contract", "kiosque-locks"]),
+    (
+        "bench",
+        &[
+            "kiosque-testkit",
+            "kiosque-testdb",
+            "kiosque-contract",
+            "kiosque-locks",
+            "kiosque-clock",
+        ],
+    ),
     ("testdb", &["kiosque-locks"]),
     (
         "testkit",
