@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use jiff::Timestamp;
+use kiosque_clock::Clock;
 use kiosque_testkit::{Chromium, Key, Window, wait_until};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -131,7 +131,7 @@ async fn sell(
     let started = Instant::now();
     while started.elapsed() < span {
         let device = *number % size.devices;
-        let now = Timestamp::now().to_string();
+        let now = Clock::System.now().rfc3339();
         let currency = group_currency(group_of(device, size));
         let line = json!({
             "orderId": format!("console-{number}"), "deviceCode": device_code(device),
