@@ -226,8 +226,20 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
         (Fault::NotZeroOrOne, Locale::ZhCn) => format!("{field} 必须是 0 或 1"),
         (Fault::NotPositive, Locale::En) => format!("{field} must be a positive integer"),
         (Fault::NotPositive, Locale::ZhCn) => format!("{field} 必须是正整数"),
+        (Fault::Negative, Locale::En) => format!("{field} must not be negative"),
+        (Fault::Negative, Locale::ZhCn) => format!("{field} 不能为负数"),
         (Fault::OverMaximum(most), Locale::En) => format!("{field} must be at most {most}"),
         (Fault::OverMaximum(most), Locale::ZhCn) => format!("{field} 不能大于 {most}"),
+        (Fault::NotCursor, Locale::En) => {
+            format!("{field} must be the value of next in an answer, or null")
+        }
+        (Fault::NotCursor, Locale::ZhCn) => format!("{field} 必须是某次应答中的 next，或为 null"),
+        (Fault::ForeignCursor, Locale::En) => {
+            format!("{field} must be the value of next in an answer for the selected group")
+        }
+        (Fault::ForeignCursor, Locale::ZhCn) => {
+            format!("{field} 必须是当前集团某次应答中的 next")
+        }
         (Fault::Repeated, Locale::En) => format!("{field} must be given once"),
         (Fault::Repeated, Locale::ZhCn) => format!("{field} 只能出现一次"),
         (Fault::AfterEnd, Locale::En) => format!("{field} must not be after endTimestamp"),

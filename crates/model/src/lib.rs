@@ -20,6 +20,7 @@
 //! - **Audit trail**: the append-only list of logins and of changes by the operator.
 
 pub mod audit;
+pub mod change;
 pub mod console;
 pub mod day;
 pub mod fleet;
@@ -38,6 +39,7 @@ pub mod source;
 pub mod time;
 
 pub use audit::{ActedBy, Origin};
+pub use change::ChangeCursor;
 pub use console::{ConsoleDigest, ConsoleSecret};
 pub use day::Day;
 pub use ids::{

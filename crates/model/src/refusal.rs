@@ -115,8 +115,14 @@ pub enum Fault {
     NotZeroOrOne,
     /// Not a positive integer in ASCII digits.
     NotPositive,
-    /// Over the largest page size, which is this.
+    /// Less than zero.
+    Negative,
+    /// Over the maximum, which is this.
     OverMaximum(i64),
+    /// Not a cursor.
+    NotCursor,
+    /// A cursor of another group, or ahead of all changes of the data.
+    ForeignCursor,
     /// Given more than once in the query string.
     Repeated,
     /// The start is after the end.

@@ -24,6 +24,7 @@ mod error;
 mod explain;
 mod file_system;
 mod fleet;
+mod followers;
 mod group_devices;
 mod imports;
 mod inventory;
@@ -82,6 +83,7 @@ pub use fleet::{
     Applied, ApplyError, ChangeCounts, DatedMove, DeleteError, EntryDifference, FieldDifference,
     FleetFault, FleetSnapshot, NewHash, NewHashes, OwnerDifference,
 };
+pub use followers::{ChangeWait, Follower};
 pub use imports::{IMPORT_ACTIVE_INTERVAL, IMPORT_REJECTED_MAX, ImportRejections};
 pub use inventory::{
     DeviceOrders, DeviceSearch, DeviceState, ExportedOrder, FleetKey, FleetPart, FoundDevice,
@@ -92,6 +94,7 @@ pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};
 pub use known_sources::SourceStatus;
 pub use metadata::marker_of_unopened;
+pub use orders::changes::{ChangeQuery, OrderChanges};
 pub use orders::record::{Incoming, ProductNames, Record, derived_trade_no_in};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use owners::DeviceGroups;
@@ -112,6 +115,7 @@ use dashboard::{
     PROFILES_CACHE_BYTES, Profiles, SUMS_CACHE_BYTES,
 };
 use db::{ClosedData, Db, Deadline};
+use followers::Followers;
 use refused_requests::RefusedQueue;
 use scoped_query::ProvenBefore;
 use session_clock::SessionClock;
@@ -133,6 +137,7 @@ pub struct Store {
     session_clock: Arc<SessionClock>,
     refused: Arc<RefusedQueue>,
     usage: Arc<Usage>,
+    followers: Arc<Followers>,
 }
 
 impl Store {
@@ -187,6 +192,7 @@ impl Store {
             session_clock: Arc::new(SessionClock::new(clock_ms)),
             refused: Arc::default(),
             usage: Arc::default(),
+            followers: Arc::default(),
         })
     }
 
@@ -256,6 +262,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         aisle_texts::ALL,
         arrivals::ALL,
         console::ALL,
+        followers::ALL,
         imports::ALL,
         metadata::ALL,
         keys::ALL,

@@ -2,6 +2,7 @@
 //! turns the page into a range of sequence numbers.
 
 pub(crate) mod blocks;
+pub(crate) mod changes;
 mod in_span;
 pub(crate) mod record;
 
@@ -63,7 +64,7 @@ statements! {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, in_span::ALL].into_iter().flatten().copied()
+    [ALL, blocks::ALL, changes::ALL, in_span::ALL].into_iter().flatten().copied()
 }
 
 /// Above every sequence number. Larger offsets are read as this one, so that sums do not overflow.

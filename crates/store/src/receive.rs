@@ -112,13 +112,14 @@ impl Store {
         options: ReceiveOptions,
     ) -> Result<Vec<OrderOutcome>, Error> {
         let zone = self.zone.clone();
-        self.db
-            .write(Deadline::OfRequest, async move |write| {
-                let mut owners = owners.lock().await;
-                let writer = BatchWriter { write, options: &options, zone: &zone };
-                writer.write((*batch).as_ref(), &mut owners).await
-            })
-            .await
+        let stored = self.db.write(Deadline::OfRequest, async move |write| {
+            let mut owners = owners.lock().await;
+            let writer = BatchWriter { write, options: &options, zone: &zone };
+            writer.write((*batch).as_ref(), &mut owners).await
+        });
+        let Written { outcomes, changes } = stored.await?;
+        self.followers.changed(&changes);
+        Ok(outcomes)
     }
 }
 
@@ -152,6 +153,13 @@ impl OwnedOrder<'_> {
     }
 }
 
+/// The result of a batch.
+struct Written {
+    outcomes: Vec<OrderOutcome>,
+    /// The last change number of each group of which an order changed.
+    changes: Vec<(GroupNo, i64)>,
+}
+
 /// The transaction of a batch, and the context that its groups share.
 struct BatchWriter<'a> {
     write: &'a Write<'a>,
@@ -160,11 +168,7 @@ struct BatchWriter<'a> {
 }
 
 impl BatchWriter<'_> {
-    async fn write(
-        &self,
-        batch: &[Incoming],
-        owners: &mut Owners,
-    ) -> Result<Vec<OrderOutcome>, Error> {
+    async fn write(&self, batch: &[Incoming], owners: &mut Owners) -> Result<Written, Error> {
         let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
         let (owned, locked_elsewhere) = loop {
             owners.refresh(self.write).await?;
@@ -207,7 +211,9 @@ impl BatchWriter<'_> {
             }
         }
         try_join_all(writers.values_mut().map(GroupWriter::write)).await?;
-        Ok(outcomes)
+        let changes = writers.iter().filter_map(|(group, one)| Some((*group, one.last_change()?)));
+        let changes = changes.collect();
+        Ok(Written { outcomes, changes })
     }
 
     /// Assigns each order to the group that owned its device at the start of the trade. Rejects

@@ -6,8 +6,8 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
-    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, TokenFault,
-    UnixMs,
+    AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, TokenDigest,
+    TokenFault, UnixMs,
 };
 
 use crate::accounts::{self, Credentials, SwitchableGroup};
@@ -190,7 +190,7 @@ impl Store {
         let (new, account) = (NewToken { random, expires_at }, credentials.account);
         let open = async move |write: &Write<'_>| open(write, &credentials, new, &origin).await;
         let opened = self.change_session(open).await?;
-        self.proven_before.add_token(account, &opened.token.digest());
+        self.token_changed(account, &opened.token.digest());
         Ok(opened)
     }
 
@@ -213,8 +213,13 @@ impl Store {
             async move |write: &Write<'_>| swap(write, &claim, group.as_ref(), new, &origin).await;
         let swapped = self.change_session(swap).await;
         let opened = self.ended_if_expired((account, now), swapped).await?;
-        self.proven_before.add_token(account, &opened.token.digest());
+        self.token_changed(account, &opened.token.digest());
         Ok(opened)
+    }
+
+    fn token_changed(&self, account: AccountNo, digest: &TokenDigest) {
+        self.proven_before.add_token(account, digest);
+        self.followers.session_changed(account, Some(digest.as_str()));
     }
 
     /// Ends the session of the presented token.
@@ -234,7 +239,9 @@ impl Store {
             Ok(())
         };
         let ended = self.change_session(end).await;
-        self.ended_if_expired((account, now), ended).await
+        self.ended_if_expired((account, now), ended).await?;
+        self.followers.session_changed(account, None);
+        Ok(())
     }
 
     /// Changes a session. This node must hold the session lease before and after: another primary

@@ -14,6 +14,8 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("fleet::stored_devices::PERIODS_OF_DEVICES", "the devices that an apply names"),
     ("group_devices::PERIODS_OF", "the devices that an apply changes"),
     ("group_devices::PRICES_OF", "the devices that an apply changes"),
+    ("followers::LAST_CHANGES", "once a second, for the groups with waiting requests"),
+    ("followers::TOKENS", "once a second, for the accounts with waiting requests"),
     ("group_devices::DUE", "the groups whose devices have changed as time passed"),
     ("fleet::snapshot::GROUPS_BY_DEVICE", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, Zone};
 
-use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions};
+use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Written};
 use crate::db::{Deadline, Write};
 use crate::fleet::NewEntries;
 use crate::orders::record::Incoming;
@@ -67,7 +67,10 @@ impl Store {
             let transaction = attempt.clone();
             let run = async move |write: &Write<'_>| transaction.run(write).await;
             let (done, decided) = match self.db.write(Deadline::None, run).await {
-                Ok(decided) => (true, decided),
+                Ok(Written { outcomes, changes }) => {
+                    self.followers.changed(&changes);
+                    (true, outcomes)
+                }
                 Err(Ended::Unneeded(decided)) => (false, decided),
                 Err(Ended::Failed(error)) => return Err(error),
             };
@@ -126,20 +129,20 @@ struct Positions {
 }
 
 impl CreatingBatch {
-    async fn run(&self, write: &Write<'_>) -> Result<Vec<OrderOutcome>, Ended> {
+    async fn run(&self, write: &Write<'_>) -> Result<Written, Ended> {
         let wanted = self.positions(|_| true);
         let new = NewEntries::lock(write, self.entries(&wanted)).await?;
         let mut owners = Owners::default();
         self.lock_groups(write, &mut owners, &new).await?;
         let created = new.create(write, &self.by).await?;
         let writer = BatchWriter { write, options: &self.options, zone: &self.zone };
-        let outcomes = writer.write(&self.orders, &mut owners).await?;
-        let is_stored = |index| outcomes.get(index).is_some_and(OrderOutcome::is_stored);
+        let written = writer.write(&self.orders, &mut owners).await?;
+        let is_stored = |index| written.outcomes.get(index).is_some_and(OrderOutcome::is_stored);
         if !self.needs_all(&created.fleet, &self.positions(is_stored)) {
-            return Err(Ended::Unneeded(outcomes));
+            return Err(Ended::Unneeded(written.outcomes));
         }
         created.record(write, &self.by).await?;
-        Ok(outcomes)
+        Ok(written)
     }
 
     /// Locks the groups of the orders and of the new devices, in the order of their numbers.

@@ -300,6 +300,11 @@ impl<'a> GroupWriter<'a> {
         Ok(ledger)
     }
 
+    /// Returns the last change number, if an order changed.
+    pub(super) fn last_change(&self) -> Option<i64> {
+        (self.last_change > self.stored_change).then_some(self.last_change)
+    }
+
     fn next_change(&mut self) -> i64 {
         self.last_change += 1;
         self.last_change
@@ -342,18 +347,14 @@ impl<'a> GroupWriter<'a> {
     }
 
     async fn write_change_counter(&self) -> Result<(), Error> {
-        if self.last_change > self.stored_change {
-            let params = [self.group.into(), self.last_change.into()];
-            self.batch.write.execute(&SET_LAST_CHANGE_NO, &params).await?;
-        }
-        Ok(())
+        let Some(last_change) = self.last_change() else { return Ok(()) };
+        let params = [self.group.into(), last_change.into()];
+        self.batch.write.execute(&SET_LAST_CHANGE_NO, &params).await.map(|_| ())
     }
 
     /// Deletes the marks of the months that the batch changes, mostly none.
     async fn reopen_months(&self) -> Result<(), Error> {
-        if self.last_change == self.stored_change {
-            return Ok(());
-        }
+        let Some(_) = self.last_change() else { return Ok(()) };
         let (write, days) = (self.batch.write, self.sums.days());
         self.marks.reopen(write, (self.group, self.stored_change), days).await
     }
@@ -364,8 +365,7 @@ impl<'a> GroupWriter<'a> {
         sql: &'static Sql,
         number: impl Into<Value<'static>>,
     ) -> Result<String, Error> {
-        let name = self.batch.write.one(sql, &[number.into()], |row| row.read()).await?;
-        Ok(name.unwrap_or_default())
+        Ok(self.batch.write.one(sql, &[number.into()], |row| row.read()).await?.unwrap_or_default())
     }
 }
 

@@ -19,6 +19,7 @@ mod device_lists;
 mod dry_run;
 mod engines;
 mod fleet_caches;
+mod followers;
 mod imports;
 mod inventory;
 mod keys;

@@ -5,11 +5,12 @@ use std::time::Duration;
 use kiosque_model::order::{Order, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{
-    Claim, Currency, DeviceCode, GroupId, Minor, PageRequest, PresentedToken, UnixMs,
+    ChangeCursor, Claim, Currency, DeviceCode, GroupId, GroupNo, Minor, PageRequest,
+    PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    DashboardQuery, Device, DeviceElement, DevicePart, DeviceQuery, Error, History, OnlineSince,
-    OpenOptions, OrderQuery, ProfileElement, SessionLease, Span, Store, StoreLocation,
+    ChangeQuery, DashboardQuery, Device, DeviceElement, DevicePart, DeviceQuery, Error, History,
+    OnlineSince, OpenOptions, OrderQuery, ProfileElement, SessionLease, Span, Store, StoreLocation,
     TradeNumbers,
 };
 use kiosque_testkit::entries::{bare_order, first_devices, order, rendered, sold, trade_no};
@@ -18,7 +19,7 @@ use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 use super::relay::Relay;
 
 /// The names of the requests that are no reports. A request and its query are apart by a comma.
-const LISTS: [&str; 14] = [
+const LISTS: [&str; 16] = [
     "session",
     "order page",
     "order page, with history",
@@ -27,6 +28,8 @@ const LISTS: [&str; 14] = [
     "order detail",
     "order detail, by the outer number",
     "order detail, by both numbers",
+    "order changes",
+    "order changes, after a cursor",
     "device page",
     "device page, of another group",
     "device page, of a code",
@@ -110,6 +113,7 @@ impl Requests {
             "session" => store.session(claim).await,
             "order page" => store.order_page(claim, orders(query)).await.map(drop),
             "order detail" => store.order_detail(claim, numbers(query)).await.map(drop),
+            "order changes" => store.order_changes(claim, changes(query)).await.map(drop),
             "device page" => {
                 store.device_page(claim, online, devices(query), no_device).await.map(drop)
             }
@@ -167,6 +171,18 @@ fn orders(query: &str) -> OrderQuery {
         "in a span" => OrderQuery { span: span(0), ..plain },
         "in a long span" => OrderQuery { span: span(-10 * 86_400_000), ..plain },
         _ => panic!("no query of orders: {query}"),
+    }
+}
+
+fn changes(query: &str) -> ChangeQuery {
+    let first = ChangeQuery { after: None, size: 10 };
+    match query {
+        "" => first,
+        "after a cursor" => {
+            let after = Some(ChangeCursor { group: GroupNo(1), change_no: 20 });
+            ChangeQuery { after, ..first }
+        }
+        _ => panic!("no query of changes: {query}"),
     }
 }
 

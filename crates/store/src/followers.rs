@@ -1,0 +1,343 @@
+//! Requests that wait for the next change of a group: its followers.
+//!
+//! A commit of this process wakes the followers of its groups at once, and a login wakes those with
+//! the session before. Commits of other processes are found by one look-up a second for all
+//! followers together, which is made only while there are any. To be woken proves nothing: a
+//! follower reads again, and that read proves its session.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::{AccountNo, GroupNo, PresentedToken};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use crate::db::{Deadline, Read};
+use crate::sql::{row, statements};
+use crate::{Error, Store};
+
+/// The interval of look-ups.
+const LOOK_UP_INTERVAL: Duration = Duration::from_secs(1);
+
+row! {
+    struct GroupRow { group_no: GroupNo, last_change_no: i64 }
+    struct SessionRow { account_no: AccountNo, token_digest: String }
+}
+
+statements! {
+    LAST_CHANGES() -> GroupRow = "select c.group_no, c.last_change_no
+        from {rows r: group_no bigint} cross join group_changes c where c.group_no = r.group_no";
+    TOKENS() -> SessionRow = "select s.account_no, s.token_digest
+        from {rows r: account_no bigint} cross join sessions s where s.account_no = r.account_no";
+}
+
+/// The followers of a process.
+#[derive(Debug, Default)]
+pub(crate) struct Followers {
+    state: Mutex<State>,
+    waiting: AtomicUsize,
+    look_ups: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The last known change number of each group that has followers; 0 before the first one is
+    /// known.
+    groups: HashMap<GroupNo, watch::Sender<i64>>,
+    /// The digest of the last known token of each account that has followers; `None` without a
+    /// session, and before the first one is known.
+    tokens: HashMap<AccountNo, watch::Sender<Option<String>>>,
+    /// The requests of each account that wait; `None` for the operator's.
+    waiting: HashMap<Option<AccountNo>, usize>,
+    /// Whether the look-ups are running.
+    is_looking_up: bool,
+}
+
+/// The last change numbers of followed groups, and the digests of followed sessions: those that are
+/// known, or those that were found in the store.
+#[derive(Default)]
+struct Followed {
+    groups: HashMap<GroupNo, i64>,
+    tokens: HashMap<AccountNo, Option<String>>,
+}
+
+/// A request that reads the changes of a group, and waits for more.
+#[derive(Debug)]
+pub struct Follower {
+    store: Store,
+    group: GroupNo,
+    changes: watch::Receiver<i64>,
+    session: Option<FollowedSession>,
+}
+
+/// The session of a follower.
+#[derive(Debug)]
+struct FollowedSession {
+    account: AccountNo,
+    digest: String,
+    token: watch::Receiver<Option<String>>,
+}
+
+/// A request that waits, counted until this is dropped.
+#[derive(Debug)]
+pub struct ChangeWait {
+    followers: Arc<Followers>,
+    account: Option<AccountNo>,
+}
+
+impl Followers {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock_ignoring_poison(&self.state)
+    }
+
+    /// Wakes the followers of groups, each with the number of its last change.
+    pub(crate) fn changed(&self, changes: &[(GroupNo, i64)]) {
+        let state = self.state();
+        for (group, change_no) in changes {
+            if let Some(known) = state.groups.get(group) {
+                known.send_replace(*change_no);
+            }
+        }
+    }
+
+    /// Wakes the followers with another token of an account.
+    pub(crate) fn session_changed(&self, account: AccountNo, digest: Option<&str>) {
+        if let Some(known) = self.state().tokens.get(&account) {
+            known.send_replace(digest.map(str::to_owned));
+        }
+    }
+
+    /// Returns the known values, to look them up; `None` without followers, which ends that.
+    fn known(&self) -> Option<Followed> {
+        let mut state = self.state();
+        state.is_looking_up = !state.groups.is_empty();
+        self.look_ups.fetch_add(u64::from(state.is_looking_up), Ordering::Relaxed);
+        let groups = state.groups.iter().map(|(group, known)| (*group, *known.borrow()));
+        let tokens = state.tokens.iter().map(|(account, known)| (*account, known.borrow().clone()));
+        let followed = Followed { groups: groups.collect(), tokens: tokens.collect() };
+        state.is_looking_up.then_some(followed)
+    }
+
+    /// Wakes the followers of groups and sessions that differ in the store. A value that has been
+    /// replaced since the look-up began is newer than the one that was found.
+    fn compare(&self, before: &Followed, mut found: Followed) {
+        let state = self.state();
+        for (group, last_change_no) in found.groups {
+            let is_new = |known: &i64| before.groups.get(&group) == Some(known);
+            replace_if(state.groups.get(&group), last_change_no, |known| {
+                is_new(known) && *known != last_change_no
+            });
+        }
+        for (account, known_before) in &before.tokens {
+            let digest = found.tokens.remove(account).flatten();
+            let has_ended = digest.is_none();
+            replace_if(state.tokens.get(account), digest.clone(), |known| {
+                known == known_before && (has_ended || *known != digest)
+            });
+        }
+    }
+}
+
+/// Replaces a value that fits, and wakes its followers.
+fn replace_if<T>(value: Option<&watch::Sender<T>>, new: T, fits: impl Fn(&T) -> bool) {
+    let Some(value) = value else { return };
+    value.send_if_modified(|old| {
+        let replaces = fits(old);
+        if replaces {
+            *old = new;
+        }
+        replaces
+    });
+}
+
+impl Store {
+    /// Returns a follower of a group, with the session of a token if it is an integrator's.
+    #[must_use]
+    pub fn follow(&self, group: GroupNo, token: Option<&PresentedToken>) -> Follower {
+        let mut state = self.followers.state();
+        let changes = state.groups.entry(group).or_default().subscribe();
+        let session = token.map(|token| {
+            let account = token.account_hint();
+            let token_of = state.tokens.entry(account).or_default().subscribe();
+            FollowedSession { account, digest: token.digest().as_str().to_owned(), token: token_of }
+        });
+        if !state.is_looking_up {
+            state.is_looking_up = true;
+            tokio::spawn(look_up(self.clone()));
+        }
+        drop(state);
+        Follower { store: self.clone(), group, changes, session }
+    }
+
+    /// Returns the number of requests that wait for changes.
+    #[must_use]
+    pub fn waiting_followers(&self) -> usize {
+        self.followers.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of look-ups for followers so far.
+    #[must_use]
+    pub fn follower_look_ups(&self) -> u64 {
+        self.followers.look_ups.load(Ordering::Relaxed)
+    }
+
+    /// Reads the values of these groups and sessions.
+    async fn read_followed(&self, known: &Followed) -> Result<Followed, Error> {
+        let groups: Vec<_> = known.groups.keys().map(|group| [(*group).into()]).collect();
+        let accounts: Vec<_> = known.tokens.keys().map(|account| [(*account).into()]).collect();
+        let read = async move |read: &Read<'_>| {
+            let mut found = Followed::default();
+            read.each_of(&LAST_CHANGES, &groups, &[], |row| {
+                let GroupRow { group_no, last_change_no } = row.read()?;
+                found.groups.insert(group_no, last_change_no);
+                Ok(())
+            })
+            .await?;
+            read.each_of(&TOKENS, &accounts, &[], |row| {
+                let SessionRow { account_no, token_digest } = row.read()?;
+                found.tokens.insert(account_no, Some(token_digest));
+                Ok(())
+            })
+            .await?;
+            Ok(found)
+        };
+        self.db.read(Deadline::OfRequest, read).await
+    }
+}
+
+/// Looks up the groups and sessions with followers, once a second, as long as there are any.
+async fn look_up(store: Store) {
+    let mut ticks = interval_at(Instant::now() + LOOK_UP_INTERVAL, LOOK_UP_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Some(known) = store.followers.known() else { return };
+        // A store that fails is reported by the requests that read from it.
+        if let Ok(found) = store.read_followed(&known).await {
+            store.followers.compare(&known, found);
+        }
+    }
+}
+
+impl Follower {
+    /// Returns the followed group.
+    #[must_use]
+    pub fn group(&self) -> GroupNo {
+        self.group
+    }
+
+    /// Begins a read: [`Follower::woken`] waits for events from here on.
+    pub fn begin_read(&mut self) {
+        self.changes.mark_unchanged();
+        if let Some(session) = &mut self.session {
+            session.token.mark_unchanged();
+        }
+    }
+
+    /// Counts this follower as waiting. Of an account, and of the operator, at most `max` wait at a
+    /// time.
+    ///
+    /// # Errors
+    /// `TooMuchWork` if as many wait already.
+    pub fn begin_wait(&self, max: usize) -> Result<ChangeWait, Error> {
+        let followers = Arc::clone(&self.store.followers);
+        let account = self.session.as_ref().map(|session| session.account);
+        let mut state = followers.state();
+        let waiting = state.waiting.entry(account).or_default();
+        if *waiting >= max {
+            return Err(Error::TooMuchWork("too many requests wait for changes"));
+        }
+        *waiting += 1;
+        drop(state);
+        followers.waiting.fetch_add(1, Ordering::Relaxed);
+        Ok(ChangeWait { followers, account })
+    }
+
+    /// Returns when, since the last read began, the group had a change after `last_change_no`, or
+    /// the session may have ended.
+    pub async fn woken(&mut self, last_change_no: i64) {
+        let session = self.session.as_mut();
+        tokio::select! {
+            () = changed(&mut self.changes, |known| *known > last_change_no) => {}
+            () = async {
+                match session {
+                    Some(FollowedSession { token, digest, .. }) => {
+                        let is_other = |known: &Option<String>| known.as_ref() != Some(digest);
+                        changed(token, is_other).await;
+                    }
+                    None => std::future::pending().await,
+                }
+            } => {}
+        }
+    }
+}
+
+/// Returns when a value is replaced by one that fits.
+async fn changed<T>(value: &mut watch::Receiver<T>, fits: impl Fn(&T) -> bool) {
+    // The sender is removed only after its receivers.
+    while value.changed().await.is_ok() {
+        if fits(&value.borrow_and_update()) {
+            return;
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let mut state = self.store.followers.state();
+        // This receiver is one of them.
+        let is_last = |receivers: usize| receivers <= 1;
+        if state.groups.get(&self.group).is_some_and(|known| is_last(known.receiver_count())) {
+            state.groups.remove(&self.group);
+        }
+        let Some(FollowedSession { account, .. }) = &self.session else { return };
+        if state.tokens.get(account).is_some_and(|known| is_last(known.receiver_count())) {
+            state.tokens.remove(account);
+        }
+    }
+}
+
+impl Drop for ChangeWait {
+    fn drop(&mut self) {
+        self.followers.waiting.fetch_sub(1, Ordering::Relaxed);
+        let mut state = self.followers.state();
+        let waiting = state.waiting.entry(self.account).or_default();
+        *waiting = waiting.saturating_sub(1);
+        if *waiting == 0 {
+            state.waiting.remove(&self.account);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUP: GroupNo = GroupNo(1);
+    const ACCOUNT: AccountNo = AccountNo(2);
+
+    /// A slow look-up finds the values before a commit of this process and a login: it does not
+    /// hide them.
+    #[test]
+    fn a_look_up_replaces_nothing_newer() {
+        let followers = Followers::default();
+        let changes = followers.state().groups.entry(GROUP).or_default().subscribe();
+        let token = followers.state().tokens.entry(ACCOUNT).or_default().subscribe();
+        let found = |change_no, digest: &str| Followed {
+            groups: [(GROUP, change_no)].into(),
+            tokens: [(ACCOUNT, Some(digest.to_owned()))].into(),
+        };
+        let before = followers.known().expect("followers");
+        followers.changed(&[(GROUP, 2)]);
+        followers.session_changed(ACCOUNT, Some("new"));
+        followers.compare(&before, found(1, "old"));
+        assert_eq!((*changes.borrow(), token.borrow().as_deref()), (2, Some("new")));
+        // The next one counts again, also if the data has fewer changes after a failover.
+        let before = followers.known().expect("followers");
+        followers.compare(&before, found(1, "newer"));
+        assert_eq!((*changes.borrow(), token.borrow().as_deref()), (1, Some("newer")));
+    }
+}

@@ -1,0 +1,175 @@
+//! The orders of a group by their latest change.
+//!
+//! Each change of an order has a number, and a snapshot that has a number has all lower ones of its
+//! group: a writer reads the last number of a group after it has locked the group, and holds the
+//! lock until its commit. So a caller that has read up to a number has missed nothing below it, in
+//! any later snapshot on any node.
+
+use kiosque_model::refusal::Fault;
+use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, Refusal, Scope, Violation};
+
+use super::record::render::StoredOrder;
+use crate::db::{Bound, Cost, Deadline, Read, Step};
+use crate::json_records::JsonRecords;
+use crate::scoped_query::{HintedGroup, ScopedQuery, rows_of_group};
+use crate::sql::{Row, row, statements};
+use crate::{Refused, Store};
+
+row! {
+    struct ChangeRow<'r> {
+        last_change_no: i64,
+        change_no: Option<i64>,
+        order: Option<StoredOrder<'r>>,
+    }
+}
+
+statements! {
+    /// The last change number of the group with each order that changed after another number;
+    /// without such an order, the last change number alone.
+    CHANGES(group_no, after, count) -> ChangeRow<'_> = "select c.last_change_no, o.change_no,
+            o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        from group_changes c left join (
+            select group_no, change_no, shape, head, lines, errors, trade_no, trade_no_in, order_id
+            from orders where group_no = $group_no and change_no > $after
+            order by change_no limit $count
+        ) o on o.group_no = c.group_no
+        where c.group_no = $group_no order by o.change_no";
+    GROUP_NO(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
+}
+
+/// The parameters of a read of changes.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeQuery {
+    /// Only later changes; `None` selects all.
+    pub after: Option<ChangeCursor>,
+    /// The largest number of orders.
+    pub size: i64,
+}
+
+/// Orders at their latest change.
+#[derive(Debug)]
+pub struct OrderChanges {
+    change_nos: Vec<i64>,
+    orders: JsonRecords,
+    group: GroupNo,
+    /// The last change number of the group in the snapshot that was read.
+    last_change_no: i64,
+    /// Whether there are further changes.
+    pub more: bool,
+}
+
+impl OrderChanges {
+    /// Returns whether there is no order.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.change_nos.is_empty()
+    }
+
+    /// Returns each order as the JSON of a list record, with the number of its latest change, in
+    /// the order of these numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, &[u8])> {
+        self.change_nos.iter().copied().zip(self.orders.iter())
+    }
+
+    /// Returns the position after a change of the group.
+    #[must_use]
+    pub fn cursor_after(&self, change_no: i64) -> ChangeCursor {
+        ChangeCursor { group: self.group, change_no }
+    }
+
+    /// Returns the position after all these orders; without any, after all changes of the group.
+    #[must_use]
+    pub fn next(&self) -> ChangeCursor {
+        self.cursor_after(self.change_nos.last().copied().unwrap_or(self.last_change_no))
+    }
+}
+
+impl Store {
+    /// Returns orders of the selected group that changed after a position.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `Invalid` for a position in another group or ahead of all
+    /// changes, or the store failed.
+    pub async fn order_changes(
+        &self,
+        claim: Claim,
+        query: ChangeQuery,
+    ) -> Result<OrderChanges, Refused> {
+        self.query(claim, query).await
+    }
+
+    /// Returns orders of any group that changed after a position, for the operator; `None` if there
+    /// is no such group.
+    ///
+    /// # Errors
+    /// `Invalid` for a position in another group or ahead of all changes, or the store failed.
+    pub async fn changes_of_group(
+        &self,
+        group: GroupId,
+        query: ChangeQuery,
+    ) -> Result<Option<OrderChanges>, Refused> {
+        let read = async move |read: &Read<'_>| {
+            let number = read.one(&GROUP_NO, &[group.as_str().into()], |row| row.read()).await?;
+            let Some(number) = number else { return Ok(None) };
+            let rows = rows_of_group(read, &query, number).await?;
+            query.answer_for(rows, number).map(Some)
+        };
+        self.db.read(Deadline::OfRequest, read).await
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct ChangeRows {
+    last_change_no: i64,
+    change_nos: Vec<i64>,
+    orders: JsonRecords,
+    more: bool,
+}
+
+impl ScopedQuery for ChangeQuery {
+    type Rows = ChangeRows;
+    type Step = ();
+    type Answer = OrderChanges;
+
+    fn cost(&self) -> Cost {
+        Cost::Inline
+    }
+
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
+        let after = self.after.map_or(0, |after| after.change_no);
+        // One more, to see whether there are further ones.
+        let count = self.size.saturating_add(1);
+        vec![Bound::new(&CHANGES, [group.into(), after.into(), count.into()]).step(())]
+    }
+
+    fn on_row(&self, rows: &mut ChangeRows, (): &(), row: &Row<'_>) -> Result<(), crate::Error> {
+        let ChangeRow { last_change_no, change_no, order } = row.read()?;
+        rows.last_change_no = last_change_no;
+        let (Some(change_no), Some(order)) = (change_no, order) else { return Ok(()) };
+        rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= self.size);
+        if !rows.more {
+            rows.change_nos.push(change_no);
+            rows.orders.push_with(|json| order.put_list_record(json))?;
+        }
+        Ok(())
+    }
+
+    fn answer(self, rows: ChangeRows, scope: Scope) -> Result<OrderChanges, Refused> {
+        self.answer_for(rows, scope.group())
+    }
+}
+
+impl ChangeQuery {
+    fn answer_for(self, rows: ChangeRows, group: GroupNo) -> Result<OrderChanges, Refused> {
+        let ChangeRows { last_change_no, change_nos, orders, more } = rows;
+        // Changes are ahead of all if the data was restored from an earlier backup: those between
+        // would be missed, once there are as many again.
+        let is_foreign =
+            |after: ChangeCursor| after.group != group || after.change_no > last_change_no;
+        if self.after.is_some_and(is_foreign) {
+            let violation = Violation { field: "after", fault: Fault::ForeignCursor };
+            return Err(Refusal::Invalid(vec![violation]).into());
+        }
+        Ok(OrderChanges { change_nos, orders, group, last_change_no, more })
+    }
+}
