@@ -14,6 +14,8 @@ pub const DEVICES_PATH: &str = endpoint::DevicePage::PATH;
 pub const ORDERS_PATH: &str = endpoint::QueryOrderList::PATH;
 /// One order.
 pub const DETAIL_PATH: &str = endpoint::OrderDetail::PATH;
+/// Orders by their latest change.
+pub const CHANGES_PATH: &str = endpoint::OrderChanges::PATH;
 /// The key figures of a range of days.
 pub const SUMMARY_PATH: &str = endpoint::Summary::PATH;
 /// Sales by day.

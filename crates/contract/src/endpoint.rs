@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     DashboardFilter, DeviceAisles, DeviceFilter, DeviceRecord, DeviceSales, LoginRequest, NoBody,
-    OrderDetailRequest, OrderFilter, OrderRecord, Page, Request, RequestBody, SessionData,
-    SwitchGroupRequest, TrendDay,
+    OrderChangesRequest, OrderDetailRequest, OrderFilter, OrderRecord, Page, Request, RequestBody,
+    SessionData, SwitchGroupRequest, TrendDay,
 };
 
 /// A call, as a type: its path and rules are constants, its request and response are types.
@@ -183,6 +183,16 @@ endpoints! {
         token: OrInvalid,
         request: OrderDetailRequest,
         response: crate::OrderDetail,
+    }
+    /// Answers with the orders of the group that changed after a cursor, and can wait for one.
+    OrderChanges {
+        path: "third-center-web/openapi/v1/kioskOrder/changes",
+        tag: "Business",
+        rules: "ORD-23 to ORD-29, LIM-20",
+        token: OrInvalid,
+        request: OrderChangesRequest,
+        response: crate::OrderChanges,
+        sorted: "Sorted by `changeNo`. An order that changed again is at its latest change alone.",
     }
     /// Answers with the KPIs of a range, by default of this month until now; money in US dollars.
     Summary {

@@ -9,6 +9,7 @@ macro_rules! gateway_prefix {
 }
 
 mod audit;
+mod change;
 mod dashboard;
 mod device;
 pub mod endpoint;
@@ -29,6 +30,7 @@ pub use audit::{
     AuditDetails, AuditEntry, AuditFilter, AuditPage, ChangedEntry, FleetCounts, ImportedGroup,
     ReplacedSession,
 };
+pub use change::{ChangesFilter, OrderChange, OrderChangeLine, OrderChanges, OrderChangesRequest};
 pub use dashboard::{
     Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales,
     Kpi, Layer, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,

@@ -16,8 +16,8 @@ use crate::inventory::{
     Status,
 };
 use crate::{
-    ActivityReceived, AuditFilter, AuditPage, FleetApplied, FleetFile, HeartbeatLine, OrderLine,
-    OrdersReceived,
+    ActivityReceived, AuditFilter, AuditPage, ChangesFilter, FleetApplied, FleetFile,
+    HeartbeatLine, OrderChangeLine, OrderLine, OrdersReceived,
 };
 
 /// A call, as a type.
@@ -32,7 +32,7 @@ pub trait OperatorCall: Copy {
     const CONTENT_TYPE: &'static str;
     /// The keys of the query string, each an optional text; `()` when the call has none.
     type Query: DeserializeOwned + JsonSchema;
-    /// The body of a success.
+    /// The body of a success, or a line of it.
     type Response: Serialize + JsonSchema;
 }
 
@@ -78,7 +78,7 @@ pub struct OperatorCallInfo {
     pub body: CallBody,
     /// See [`OperatorCall::CONTENT_TYPE`].
     pub content_type: &'static str,
-    /// The schema of the body of a success.
+    /// The schema of the body of a success, or of a line of it.
     pub response: SchemaOf,
     /// The HTTP statuses that it answers with, in ascending order.
     pub statuses: &'static [u16],
@@ -130,7 +130,9 @@ macro_rules! operator_calls {
     };
     (@content_type Json $type:tt) => { "application/json" };
     (@content_type Text $type:tt) => { $type };
+    (@content_type Lines $type:tt) => { "application/x-ndjson" };
     (@type Json $type:tt) => { $type };
+    (@type Lines $type:tt) => { $type };
     (@type Text $type:tt) => { Text };
     (@query_type none) => { () };
     (@query_type $query:ident) => { $query };
@@ -194,6 +196,16 @@ operator_calls! {
         body: Empty,
         response: Json(AuditPage),
         statuses: [200, 400, 401, 403, 500, 503],
+    }
+    /// Returns the orders of a group by their latest change, one on each line; with `follow`, goes
+    /// on with each new change.
+    ListChanges {
+        Get "/operator/v1/changes",
+        right: Some("read"),
+        query: ChangesFilter,
+        body: Empty,
+        response: Lines(OrderChangeLine),
+        statuses: [200, 400, 401, 403, 404, 500, 503],
     }
     /// Returns a device with its owners by date, its orders by owner, and its aisles.
     ShowDevice {

@@ -56,6 +56,10 @@ settings! {
         /// An answer longer than 256 KiB is large, and takes 512 KiB while it is sent in parts. One
         /// account may use a quarter; further large answers wait.
         large_answers_max_bytes: usize = 64 << 20, topic Limits, check positive;
+        /// Requests of an account that wait for changes at a time.
+        ///
+        /// Further ones fail until one of them is answered.
+        change_waits_per_account_max: usize = 64, topic Limits, check positive;
         /// Timeout of a TLS handshake.
         ///
         /// It starts when the connection is accepted.

@@ -3,8 +3,9 @@
 use kiosque_contract::{
     Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceFilter, DeviceProfile,
     DeviceRecord, DeviceSales, Kpi, Layer, LineItem, LoginRequest, OnlineDevice, OnlineDevices,
-    OrderDetail, OrderDetailRequest, OrderFilter, OrderHead, OrderRecord, Page, ProductSales,
-    SessionData, Summary, SwitchGroupRequest, SwitchableGroup, TrendDay,
+    OrderChange, OrderChanges, OrderChangesRequest, OrderDetail, OrderDetailRequest, OrderFilter,
+    OrderHead, OrderRecord, Page, ProductSales, SessionData, Summary, SwitchGroupRequest,
+    SwitchableGroup, TrendDay,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -28,6 +29,11 @@ pub(super) fn request(call: &str) -> Value {
             start_timestamp: Some(MARCH_MS),
             ..OrderFilter::default()
         }),
+        "OrderChanges" => json(OrderChangesRequest {
+            after: Some(change_cursor()),
+            size: Some(100),
+            wait_seconds: None,
+        }),
         "OrderDetail" => json(OrderDetailRequest {
             trade_no_out: Some(order().trade_no),
             ..OrderDetailRequest::default()
@@ -46,6 +52,14 @@ pub(super) fn data(call: &str) -> Value {
         "LogIn" | "SwitchGroup" => json(session()),
         "DevicePage" => page(device()),
         "QueryOrderList" => page(OrderRecord { head: order(), detail_vo_list: vec![line()] }),
+        "OrderChanges" => json(OrderChanges {
+            records: vec![OrderChange {
+                change_no: 764,
+                order: OrderRecord { head: order(), detail_vo_list: vec![line()] },
+            }],
+            next: change_cursor(),
+            more: false,
+        }),
         "OrderDetail" => json(OrderDetail {
             trade_no_out: order().trade_no,
             head: order(),
@@ -76,6 +90,10 @@ pub(super) fn data(call: &str) -> Value {
 /// The types of the contract are objects and lists, which can always be written.
 fn json(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+fn change_cursor() -> String {
+    "AAAAAAAAAAEAAAAAAAAC_A".to_owned()
 }
 
 fn page(record: impl Serialize) -> Value {

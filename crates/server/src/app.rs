@@ -1,7 +1,7 @@
 //! The state that all requests share.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use crate::refused_logins::RefusedLogins;
 use crate::remarks::HintLog;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 use kiosque_locale::Locale;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 /// Reads by the operator's calls that run at a time.
 const OPERATOR_READS_MAX: usize = 2;
@@ -84,7 +84,7 @@ pub struct App {
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
     /// When the use of a key was last stored.
     key_use_stored_ms: AtomicI64,
-    stopping: AtomicBool,
+    stopping: watch::Sender<bool>,
     request_prefix: String,
     requests: AtomicU64,
 }
@@ -118,7 +118,7 @@ impl App {
             hint_log: HintLog::new(),
             overload_logged: Default::default(),
             key_use_stored_ms: AtomicI64::new(0),
-            stopping: AtomicBool::new(false),
+            stopping: watch::Sender::new(false),
             store,
             settings,
             clock,
@@ -191,11 +191,17 @@ impl App {
 
     /// Refuses new work from now on.
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::Release);
+        self.stopping.send_replace(true);
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Acquire)
+        *self.stopping.borrow()
+    }
+
+    /// Returns when the server refuses new work.
+    pub(crate) async fn stopped(&self) {
+        // The sender is dropped with this value alone.
+        let _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
     }
 
     pub(crate) fn session_end(&self, now: UnixMs) -> UnixMs {

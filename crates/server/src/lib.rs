@@ -10,6 +10,7 @@ mod app;
 mod audience;
 mod auth;
 mod call;
+mod changes;
 mod console;
 mod dashboard;
 mod devices;

@@ -63,6 +63,8 @@ struct Gauges {
     /// The same.
     certificate_not_after_s: IntGaugeVec,
     heartbeats_waiting: IntGauge,
+    requests_waiting: IntGauge,
+    change_look_ups: IntCounter,
     streams_open: IntGauge,
     queue_bytes: IntGauge,
 }
@@ -73,6 +75,8 @@ pub(crate) struct Sampled {
     /// None if the store has no files.
     pub(crate) store: Option<FileSizes>,
     pub(crate) heartbeats_waiting: usize,
+    pub(crate) requests_waiting: usize,
+    pub(crate) change_look_ups: u64,
     pub(crate) streams_open: usize,
     pub(crate) queue_bytes: usize,
     pub(crate) certificate_not_after: Option<UnixMs>,
@@ -258,6 +262,15 @@ fn ready(registry: &MetricRegistry) -> Vec<(&'static str, IntGauge)> {
     [Readyz::PATH, ReadyzOrders::PATH].map(of).into()
 }
 
+fn change_look_ups(registry: &MetricRegistry) -> IntCounter {
+    let look_ups = registry.counters(
+        "kiosque_change_look_ups_total",
+        "Look-ups of what requests wait for: at most one a second, and none while none waits.",
+        &[],
+    );
+    look_ups.with_label_values::<&str>(&[])
+}
+
 fn heartbeats(registry: &MetricRegistry) -> (IntCounter, IntCounter) {
     let heartbeats = registry.counters(
         "kiosque_heartbeats_total",
@@ -313,6 +326,9 @@ impl Gauges {
                 "Devices whose latest heartbeat is not written yet; a crash loses these \
                  heartbeats.",
             ),
+            requests_waiting: registry
+                .gauge("kiosque_requests_waiting", "Requests that wait for changes of orders."),
+            change_look_ups: change_look_ups(registry),
             streams_open: registry.gauge("kiosque_order_streams_open", "Open streams of orders."),
             queue_bytes: registry.gauge(
                 "kiosque_order_queue_bytes",
@@ -334,6 +350,9 @@ impl Gauges {
             gauge.set(end.0.div_euclid(1_000));
         }
         self.heartbeats_waiting.set(count(sampled.heartbeats_waiting));
+        self.requests_waiting.set(count(sampled.requests_waiting));
+        let known = self.change_look_ups.get();
+        self.change_look_ups.inc_by(sampled.change_look_ups.saturating_sub(known));
         self.streams_open.set(count(sampled.streams_open));
         self.queue_bytes.set(count(sampled.queue_bytes));
     }

@@ -4,6 +4,7 @@
 mod activity;
 mod audit;
 mod call;
+mod changes;
 mod cursor;
 mod fleet;
 mod inventory;
@@ -18,12 +19,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
 use http::{HeaderValue, Request, Response, header};
 use kiosque_contract::operator_call::{
-    ApplyFleet, ListAccounts, ListAudit, ListDevices, ListGroups, ListImports, ListOrders,
-    ListProducts, ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet, ReadStatus,
-    Readyz, ReadyzOrders, ReceiveActivity, ReceiveOrders, ShowDevice,
+    ApplyFleet, ListAccounts, ListAudit, ListChanges, ListDevices, ListGroups, ListImports,
+    ListOrders, ListProducts, ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet,
+    ReadStatus, Readyz, ReadyzOrders, ReceiveActivity, ReceiveOrders, ShowDevice,
 };
 use kiosque_listener::Content;
 
@@ -73,6 +73,7 @@ async fn route(call: &mut Call<'_>, path: &str) -> Answer {
         Metrics::PATH => call.answer(Metrics, watch::metrics).await,
         ReceiveActivity::PATH => call.answer_holder(ReceiveActivity, activity::receive).await,
         ListAudit::PATH => call.answer_holder(ListAudit, audit::list).await,
+        ListChanges::PATH => call.answer_lines(ListChanges, changes::list).await,
         ReadFleet::PATH if call.reads() => call.answer_reader(ReadFleet, inventory::fleet).await,
         ApplyFleet::PATH => call.answer_holder(ApplyFleet, fleet::apply).await,
         ListOrders::PATH if call.reads() => call.answer_reader(ListOrders, inventory::orders).await,
@@ -92,8 +93,8 @@ async fn route(call: &mut Call<'_>, path: &str) -> Answer {
     }
 }
 
-fn success(content_type: &'static str, body: impl Into<Bytes>) -> Response<Content> {
-    let mut response = Response::new(Content::from(body));
+fn success(content_type: &'static str, body: impl Into<Content>) -> Response<Content> {
+    let mut response = Response::new(body.into());
     let content_type = HeaderValue::from_static(content_type);
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     response

@@ -10,7 +10,7 @@ use http::{Method, Request, Response};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
-    OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
+    OrderChanges, OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
 };
 use kiosque_listener::Content;
 use kiosque_model::Refusal;
@@ -21,7 +21,7 @@ use crate::call::{self, Received, SentBody};
 use crate::panics::catch_panic;
 use crate::refused_requests::Asked;
 use crate::remarks::Remarks;
-use crate::{auth, dashboard, devices, orders};
+use crate::{auth, changes, dashboard, devices, orders};
 
 /// Answers one request.
 pub(crate) async fn answer(
@@ -88,6 +88,7 @@ async fn route(
         DevicePage::ROUTE => call.answer_page(DevicePage, devices::device_page).await,
         QueryOrderList::ROUTE => call.answer_page(QueryOrderList, orders::query_order_list).await,
         OrderDetail::ROUTE => call.answer(OrderDetail, orders::order_detail).await,
+        OrderChanges::ROUTE => call.answer(OrderChanges, changes::order_changes).await,
         Summary::ROUTE => call.answer(Summary, dashboard::summary).await,
         BestSellingProduct::ROUTE => {
             call.answer(BestSellingProduct, dashboard::best_selling_product).await

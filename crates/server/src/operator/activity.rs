@@ -23,7 +23,7 @@ pub(super) async fn receive(
     let mut key = StreamKey::new(ReceiveActivity, app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, app.settings.limits.idle_deadline);
     while let Some(chunk) = lines.next_chunk(CHUNK_BYTES).await? {
-        key.check().await?;
+        key.check().await.map_err(Problem::after_lines)?;
         heartbeats.record(&app.store, chunk, app.clock.now()).await?;
     }
     let received = heartbeats.finish();

@@ -1,6 +1,7 @@
 //! One request of the operator: its method and its key are checked, then its handler runs.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,8 +10,10 @@ use http::{Method, header};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use kiosque_contract::operator_call::{CallMethod, OPERATOR_CALLS, OperatorCall, Text};
+use kiosque_listener::Content;
 use kiosque_model::{ActedBy, Origin, UnixMs};
 use kiosque_store::KeyHolder;
+use tokio::sync::SemaphorePermit;
 
 use super::key::{self, Proof};
 use super::{Answer, problem::Problem, success};
@@ -25,7 +28,7 @@ const DRAIN_BODIES: usize = 8;
 
 /// A request, its body not read yet.
 pub(crate) struct Call<'a> {
-    pub(crate) app: &'a App,
+    pub(crate) app: &'a Arc<App>,
     pub(crate) now: UnixMs,
     /// The other end of the connection: the caller, or a proxy before it.
     pub(crate) peer: IpAddr,
@@ -63,18 +66,25 @@ impl<'a> Call<'a> {
         json_answer(call, &handler(self, holder).await?)
     }
 
-    /// Answers with the handler of a call that reads the stored data. Only a few run at a time, so
-    /// that they do not delay the streams of the listener.
+    /// Answers with the handler of a call that reads the stored data; see [`read_permit`].
     pub(super) async fn answer_reader<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
     where
         C: OperatorCall,
         H: AsyncFnOnce(&'c mut Call<'a>) -> Result<C::Response, Problem>,
     {
         self.authorize(call).await?;
-        let (app, wait) = (self.app, self.app.settings.limits.store_wait);
-        let permit = tokio::time::timeout(wait, app.operator_reads.acquire()).await;
-        let _permit = permit.map_err(|_| Failure::busy("too many reads at a time; try again"))?;
+        let _permit = read_permit(self.app).await?;
         json_answer(call, &handler(self).await?)
+    }
+
+    /// Answers with the handler of a call whose answer is lines, which are read as they are sent.
+    pub(super) async fn answer_lines<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
+    where
+        C: OperatorCall,
+        H: AsyncFnOnce(&'c mut Call<'a>) -> Result<Content, Problem>,
+    {
+        self.authorize(call).await?;
+        Ok(success(C::CONTENT_TYPE, handler(self).await?))
     }
 
     /// Returns the holder of the key, if the call takes the method and the key has the right.
@@ -138,6 +148,16 @@ impl<'a> Call<'a> {
         };
         // The answer is sent in any case.
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, draining).await;
+    }
+}
+
+/// Returns a permit for a read of the stored data. Only a few run at a time, so that they do not
+/// delay the streams of the listener.
+pub(super) async fn read_permit(app: &App) -> Result<SemaphorePermit<'_>, Failure> {
+    let permit = app.operator_reads.acquire();
+    match tokio::time::timeout(app.settings.limits.store_wait, permit).await {
+        Ok(permit) => permit.map_err(|closed| Failure::internal(&closed)),
+        Err(_) => Err(Failure::busy("too many reads at a time; try again")),
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) async fn device(call: &mut Call<'_>) -> Result<DeviceDetail, Problem>
     found.ok_or_else(unknown)
 }
 
-fn query_of<'c>(call: &'c Call<'_>) -> &'c str {
+pub(super) fn query_of<'c>(call: &'c Call<'_>) -> &'c str {
     call.head.uri.query().unwrap_or_default()
 }
 

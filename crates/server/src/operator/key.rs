@@ -62,6 +62,11 @@ impl<'a> StreamKey<'a> {
         StreamKey { app, head, right, looked_up_at: now }
     }
 
+    /// Returns the time of the last look-up.
+    pub(super) fn looked_up_at(&self) -> UnixMs {
+        self.looked_up_at
+    }
+
     /// Looks the key up again if the last look-up is a second old, and fails if it was revoked.
     pub(super) async fn check(&mut self) -> Result<(), Problem> {
         let now = self.app.clock.now();
@@ -70,7 +75,7 @@ impl<'a> StreamKey<'a> {
             return Ok(());
         }
         self.looked_up_at = now;
-        holder(self.app, self.head, self.right).await.map(|_| ()).map_err(Problem::after_lines)
+        holder(self.app, self.head, self.right).await.map(|_| ())
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn receive(
     while let Some(chunk) = lines.next_chunk(intake.chunk_bytes()).await? {
         if let Err(revoked) = key.check().await {
             metrics.orders.add(stream.settle().await?);
-            return Err(revoked);
+            return Err(revoked.after_lines());
         }
         metrics.orders.add(stream.submit(chunk).await?);
     }

@@ -44,6 +44,8 @@ pub(super) async fn metrics(app: &App) -> Result<Text, Problem> {
     let sampled = Sampled {
         store: app.store.file_sizes(),
         heartbeats_waiting: app.store.unwritten_activity(),
+        requests_waiting: app.store.waiting_followers(),
+        change_look_ups: app.store.follower_look_ups(),
         streams_open: app.intake.streams_open(),
         queue_bytes: app.intake.queue_bytes(),
         certificate_not_after: app.certificate.get().and_then(|of| of.not_after()),

@@ -13,11 +13,12 @@ use kiosque_model::Limits;
 use kiosque_model::setting::Configurable;
 
 use crate::abuse::{slow_clients, stalled_clients};
+use crate::changes::waiting;
 use crate::dashboard::large;
 use crate::operator::{orders, overload};
 
 /// Each limit, and the test that reaches it.
-const HIT_BY: [(&str, fn()); 33] = [
+const HIT_BY: [(&str, fn()); 34] = [
     ("body_max_bytes", requests::a_body_is_taken_up_to_its_limit),
     ("json_max_depth", requests::json_nests_up_to_its_limit),
     ("page_size_max", requests::a_page_is_as_large_as_its_limit),
@@ -34,6 +35,7 @@ const HIT_BY: [(&str, fn()); 33] = [
         stalled_clients::answers_that_an_account_does_not_read_are_bounded,
     ),
     ("large_answers_max_bytes", large::large_answers_of_an_account_wait_for_each_other),
+    ("change_waits_per_account_max", waiting::an_account_has_a_share_of_waiting_requests),
     ("tls_handshake_deadline", slow_clients::slow_clients_that_say_nothing_are_closed),
     (
         "first_byte_deadline",
@@ -65,7 +67,7 @@ fn every_limit_is_hit_by_a_test() {
     assert_eq!(HIT_BY.map(|(limit, _)| limit).as_slice(), limits);
 }
 
-/// The default of every limit, as the reference states it (LIM-1 to LIM-19).
+/// The default of every limit, as the reference states it (LIM-1 to LIM-20).
 #[test]
 fn the_limits_have_the_documented_defaults() {
     let seconds = Duration::from_secs;
@@ -84,6 +86,7 @@ fn the_limits_have_the_documented_defaults() {
             unsent_max_bytes: 4 << 20,
             unread_answers_max_bytes: 128 << 20,
             large_answers_max_bytes: 64 << 20,
+            change_waits_per_account_max: 64,
             tls_handshake_deadline: seconds(10),
             first_byte_deadline: seconds(10),
             header_deadline: seconds(10),

@@ -6,6 +6,7 @@ mod abuse;
 mod brute_force;
 mod catalog;
 mod certificate;
+mod changes;
 mod compression;
 mod console;
 mod dashboard;

@@ -24,6 +24,7 @@ async fn the_paths_are_those_of_the_contract() {
             r#"{"deviceCode":"H-1"}"#,
         ),
         ("/v8/third-center-web/openapi/v1/kioskOrder/orderDetail", r#"{"tradeNoOut":"T-1"}"#),
+        ("/v8/third-center-web/openapi/v1/kioskOrder/changes", "{}"),
         ("/v8/platform-auth/auth/third-api/logout", ""),
     ] {
         let ask = TestRequest::at(path).body(body);

@@ -9,9 +9,9 @@ mod setup;
 mod tokens;
 
 use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, Connection, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,
-    ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH, TestRequest,
-    TestServer,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, CHANGES_PATH, Connection, DETAIL_PATH, DEVICES_PATH,
+    LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH,
+    TestRequest, TestServer,
 };
 use serde_json::{Value, json};
 use setup::{Setup, Token};
@@ -70,12 +70,13 @@ const NOT_FOUND: Said = Said { code: 0, en: "Not found", zh: "路径不存在" }
 const UNREADABLE: Said = Said { code: 500, en: "system error", zh: "系统错误" };
 
 /// Every path that needs a token, with a valid body.
-const WITH_TOKEN: [(&str, &str); 12] = [
+const WITH_TOKEN: [(&str, &str); 13] = [
     (SWITCH_PATH, r#"{"groupId":"south"}"#),
     (LOGOUT_PATH, ""),
     (DEVICES_PATH, "{}"),
     (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#),
     (DETAIL_PATH, r#"{"tradeNoOut":"T-N-1"}"#),
+    (CHANGES_PATH, r#"{"waitSeconds":60}"#),
     (SUMMARY_PATH, "{}"),
     (BEST_PATH, "{}"),
     (BY_DEVICE_PATH, "{}"),

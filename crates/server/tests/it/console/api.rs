@@ -86,13 +86,14 @@ async fn a_read_that_is_tried_has_the_body_of_the_call() {
     server.import_valid(line("o1", 100)).await;
     let key = server.create_key_named("office", "read,audit").await;
     let mut browser = Browser::signed_in(&server, &key).await;
-    let fields = [("deviceCode", "D1"), ("limit", "1")];
+    let fields = [("deviceCode", "D1"), ("group", "g1"), ("limit", "1")];
     for call in OPERATOR_CALLS.iter().filter(|call| call.method == CallMethod::Get) {
         let tried = browser.post(&page_of("operator", call.name), &fields).await;
         assert_eq!(tried.status, 200, "{}: {tried:?}", call.path);
         assert!(tried.text.contains("<b>200 OK</b>"), "{}: {}", call.path, tried.text);
         assert!(tried.text.len() <= PAGE_MAX_BYTES, "{}", tried.text.len());
-        let called = read(&server, &format!("{}?deviceCode=D1&limit=1", call.path), &key).await;
+        let called =
+            read(&server, &format!("{}?deviceCode=D1&group=g1&limit=1", call.path), &key).await;
         match call.path {
             // It counts these requests.
             "/metrics" => assert!(element(&tried, "body").starts_with("# HELP ")),

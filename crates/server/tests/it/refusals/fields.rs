@@ -1,8 +1,8 @@
 //! Fields that are missing or wrong (REQ-7, REQ-8, REQ-11): every violation, in each language.
 
 use kiosque_testkit::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, SWITCH_PATH, TOKEN_PATH,
-    TestRequest,
+    CHANGES_PATH, DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, SWITCH_PATH,
+    TOKEN_PATH, TestRequest,
 };
 
 use super::setup::Token;
@@ -18,6 +18,10 @@ const NOT_INTEGER: Fault = ("{} must be an integer", "{} 必须是整数");
 const NOT_ZERO_OR_ONE: Fault = ("{} must be 0 or 1", "{} 必须是 0 或 1");
 const NOT_POSITIVE: Fault = ("{} must be a positive integer", "{} 必须是正整数");
 const OVER_MAXIMUM: Fault = ("{} must be at most 1000", "{} 不能大于 1000");
+const NEGATIVE: Fault = ("{} must not be negative", "{} 不能为负数");
+const OVER_MINUTE: Fault = ("{} must be at most 60", "{} 不能大于 60");
+const NOT_CURSOR: Fault =
+    ("{} must be the value of next in an answer, or null", "{} 必须是某次应答中的 next，或为 null");
 const REPEATED: Fault = ("{} must be given once", "{} 只能出现一次");
 const AFTER_END: Fault = ("{} must not be after endTimestamp", "{} 不能晚于 endTimestamp");
 const NO_NUMBER: Fault = ("{} or tradeNoIn must not be blank", "{} 与 tradeNoIn 不能同时为空");
@@ -29,6 +33,14 @@ const TOO_LONG: Fault = (
     "{} 距 endTimestamp 不能超过 3660 天",
 );
 
+/// Texts that are no cursors (ORD-28).
+const NO_CURSOR: &[&str] = &[
+    "\"x\"",
+    "\"AAAAAAAAAAEAAAAAAAAC_B\"",
+    "\"AAAAAAAAAAEAAAAAAAAC_A==\"",
+    "\"AAAAAAAAAAH__________w\"",
+    "\" \"",
+];
 /// JSON values of every type but a string.
 const NO_TEXT: &[&str] = &["1", "1.5", "-1e999", "true", "[\"N-1\"]", "{}"];
 const NO_FLAG: &[&str] = &["\"true\"", "1", "0", "[]", "{}"];
@@ -58,6 +70,14 @@ const FIELDS: &[(&str, &str, &str, &[&str], Fault)] = &[
     (ORDERS_PATH, "includeHistory", r#""deviceCode":"N-1""#, NO_FLAG, NOT_FLAG),
     (ORDERS_PATH, "startTimestamp", r#""deviceCode":"N-1""#, NO_INTEGER, NOT_INTEGER),
     (ORDERS_PATH, "endTimestamp", r#""deviceCode":"N-1""#, NO_INTEGER, NOT_INTEGER),
+    (CHANGES_PATH, "after", r#""size":1"#, NO_TEXT, NOT_TEXT),
+    (CHANGES_PATH, "after", r#""size":1"#, NO_CURSOR, NOT_CURSOR),
+    (CHANGES_PATH, "size", r#""waitSeconds":60"#, NO_INTEGER, NOT_INTEGER),
+    (CHANGES_PATH, "size", r#""waitSeconds":60"#, &["0", "-1"], NOT_POSITIVE),
+    (CHANGES_PATH, "size", r#""waitSeconds":60"#, &["1001"], OVER_MAXIMUM),
+    (CHANGES_PATH, "waitSeconds", r#""size":1"#, NO_INTEGER, NOT_INTEGER),
+    (CHANGES_PATH, "waitSeconds", r#""size":1"#, &["-1"], NEGATIVE),
+    (CHANGES_PATH, "waitSeconds", r#""size":1"#, &["61", "9223372036854775807"], OVER_MINUTE),
     (DETAIL_PATH, "tradeNoOut", r#""tradeNoIn":"I-N-1""#, NO_TEXT, NOT_TEXT),
     (DETAIL_PATH, "tradeNoOut", r#""x":1"#, NO_TEXT, NOT_TEXT),
     (DETAIL_PATH, "tradeNoIn", r#""tradeNoOut":"T-N-1""#, NO_TEXT, NOT_TEXT),

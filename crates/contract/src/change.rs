@@ -1,0 +1,72 @@
+//! Order changes (ORD-23 to ORD-29 in `docs/interface.md`), and the same for the operator.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{OrderRecord, Request};
+
+/// Body of Order changes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OrderChangesRequest {
+    /// `next` of the answer before; null: from the first change on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The largest number of records, 10 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub size: Option<i64>,
+    /// Seconds that the answer waits if there is no change yet, 0 by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 60))]
+    pub wait_seconds: Option<i64>,
+}
+
+impl Request for OrderChangesRequest {}
+
+/// `data` of Order changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderChanges {
+    /// The orders, each at its latest change.
+    pub records: Vec<OrderChange>,
+    /// `after` of the next request.
+    pub next: String,
+    /// Whether there are further changes already.
+    pub more: bool,
+}
+
+/// An order at its latest change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderChange {
+    /// The number of the change, larger than those of all changes of the group before it.
+    pub change_no: i64,
+    /// The record of an order list.
+    pub order: OrderRecord,
+}
+
+/// The query string of the changes of a group. An empty value counts as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangesFilter {
+    /// The id of the group.
+    #[schemars(required)]
+    pub group: Option<String>,
+    /// `next` of the last line that was read; absent: from the first change on.
+    pub after: Option<String>,
+    /// `true`: the answer does not end after the last change, and goes on with each new one.
+    #[schemars(with = "Option<bool>")]
+    pub follow: Option<String>,
+}
+
+/// A line of the changes of a group: an order at its latest change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderChangeLine {
+    /// The number of the change, larger than those of all changes of the group before it.
+    pub change_no: i64,
+    /// `after` of a request that continues behind this line.
+    pub next: String,
+    /// The record of an order list.
+    pub order: OrderRecord,
+}

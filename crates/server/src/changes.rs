@@ -1,0 +1,106 @@
+//! Order changes: the orders of a group by their latest change, for clients with a copy of them. An
+//! answer without a change waits for one, as long as the caller asks for.
+
+use std::io::Write;
+use std::pin::pin;
+use std::time::Duration;
+
+use kiosque_contract::{OrderChanges, OrderChangesRequest};
+use kiosque_model::refusal::Fault;
+use kiosque_model::{ChangeCursor, PageRequest};
+use kiosque_store::ChangeQuery;
+use tokio::time::sleep;
+
+use crate::answer::{Data, Failure};
+use crate::call::{Call, Caller, Validate};
+use crate::request::Violations;
+
+/// The longest time that an answer may wait, in seconds (ORD-25).
+const WAIT_MAX_S: i64 = 60;
+
+impl Validate for OrderChangesRequest {
+    fn validate(&self, call: &Call<'_>, violations: &mut Violations) {
+        // A value of another type is one violation, not two.
+        let after = self.after.as_deref().filter(|_| !violations.concern("after"));
+        if after.is_some_and(|after| ChangeCursor::read(after).is_none()) {
+            violations.add("after", Fault::NotCursor);
+        }
+        let size_max = call.app.settings.limits.page_size_max;
+        let numbers = [
+            ("size", self.size, 1, Fault::NotPositive, size_max),
+            ("waitSeconds", self.wait_seconds, 0, Fault::Negative, WAIT_MAX_S),
+        ];
+        for (field, number, least, too_small, most) in numbers {
+            let Some(number) = number.filter(|_| !violations.concern(field)) else { continue };
+            if number < least {
+                violations.add(field, too_small);
+            } else if number > most {
+                violations.add(field, Fault::OverMaximum(most));
+            }
+        }
+    }
+}
+
+/// `POST …/kioskOrder/changes`
+pub(crate) async fn order_changes(
+    caller: Caller<'_>,
+    request: OrderChangesRequest,
+) -> Result<Data<OrderChanges>, Failure> {
+    let Caller { call, mut claim } = caller;
+    let app = call.app;
+    let query = ChangeQuery {
+        after: request.after.as_deref().and_then(ChangeCursor::read),
+        size: request.size.unwrap_or(PageRequest::SIZE_DEFAULT),
+    };
+    let seconds = request.wait_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    let Some(seconds) = seconds.filter(|seconds| *seconds > 0) else {
+        return Ok(data(&app.store.order_changes(claim, query).await?));
+    };
+    let mut ended = pin!(async {
+        tokio::select! {
+            () = sleep(Duration::from_secs(seconds)) => {}
+            () = app.stopped() => {}
+        }
+    });
+    let mut follower = app.store.follow(claim.token.group_hint(), Some(&claim.token));
+    let (mut waiting, mut has_ended) = (None, false);
+    loop {
+        follower.begin_read();
+        let changes = app.store.order_changes(claim.clone(), query).await?;
+        let next = changes.next();
+        if !changes.is_empty() || has_ended {
+            return Ok(data(&changes));
+        }
+        if next.group != follower.group() {
+            // The group of the token was a hint.
+            follower = app.store.follow(next.group, Some(&claim.token));
+            continue;
+        }
+        drop(changes);
+        if waiting.is_none() {
+            let most = app.settings.limits.change_waits_per_account_max;
+            waiting = Some(follower.begin_wait(most)?);
+        }
+        tokio::select! {
+            () = follower.woken(next.change_no) => {}
+            () = ended.as_mut() => has_ended = true,
+        }
+        // The session is proven again, at this time.
+        claim.now = app.clock.now();
+    }
+}
+
+fn data(changes: &kiosque_store::OrderChanges) -> Data<OrderChanges> {
+    let mut json = Vec::new();
+    // Writing to a vector does not fail.
+    let _ = write!(json, r#"{{"records":["#);
+    for (at, (change_no, order)) in changes.iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        let _ = write!(json, r#"{comma}{{"changeNo":{change_no},"order":"#);
+        json.extend_from_slice(order);
+        json.push(b'}');
+    }
+    let (next, more) = (changes.next().write(), changes.more);
+    let _ = write!(json, r#"],"next":"{next}","more":{more}}}"#);
+    Data::of_json(json)
+}

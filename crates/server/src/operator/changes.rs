@@ -1,0 +1,193 @@
+//! `GET /operator/v1/changes`: the orders of a group by their latest change, one on each line.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::StatusCode;
+use http::request::Parts;
+use kiosque_contract::operator_call::ListChanges;
+use kiosque_listener::{BrokenOff, Content, LaterParts};
+use kiosque_model::{ChangeCursor, GroupId, UnixMs};
+use kiosque_store::{ChangeQuery, ChangeWait, Follower, OrderChanges, Refused};
+
+use super::call::{Call, read_permit};
+use super::inventory::query_of;
+use super::key::{Proof, StreamKey};
+use super::problem::Problem;
+use super::query::{self, QueryFaults};
+use crate::answer::Failure;
+use crate::app::App;
+
+/// Orders that are read at a time.
+const PART_ORDERS: i64 = 500;
+/// The longest pause of an answer that follows: then an empty line is sent, so that the end of the
+/// connection is noticed, and the key is looked up again.
+const PAUSE_MAX: Duration = Duration::from_secs(15);
+
+/// The changes that have not been sent yet.
+struct Rest {
+    app: Arc<App>,
+    request_id: String,
+    group: GroupId,
+    after: Option<ChangeCursor>,
+    following: Option<Following>,
+    /// Whether the last change has been read.
+    is_complete: bool,
+}
+
+/// An answer that goes on after the last change.
+struct Following {
+    head: Parts,
+    key_looked_up_at: UnixMs,
+    /// None before the number of the group is known.
+    follower: Option<(Follower, ChangeWait)>,
+}
+
+pub(super) async fn list(call: &mut Call<'_>) -> Result<Content, Problem> {
+    let mut faults = QueryFaults::default();
+    let filter = query::read::<ListChanges>(query_of(call), &mut faults)?;
+    let id = filter.group.unwrap_or_default();
+    let parse = |text: &str| GroupId::parse(text.to_owned()).ok();
+    let group = faults.parse(("group", Some(&id)), "the id of a group", parse);
+    let after = ("after", filter.after.as_deref());
+    let after = faults.parse(after, "the value of next in a line", ChangeCursor::read);
+    let follow = ("follow", filter.follow.as_deref());
+    let follow = faults.parse(follow, "true or false", |text| text.parse::<bool>().ok());
+    if let Some(faults) = faults.finish() {
+        return Err(Problem::bad_query(faults));
+    }
+    let unknown = || Problem::new(StatusCode::NOT_FOUND, format!("no group {id} is known"));
+    // A form of the console shows an answer that ends.
+    let is_key = matches!(call.proof, Proof::Key);
+    let following = (follow == Some(true) && is_key).then(|| Following {
+        head: call.head.clone(),
+        key_looked_up_at: call.now,
+        follower: None,
+    });
+    let mut rest = Rest {
+        app: Arc::clone(call.app),
+        request_id: call.request_id.to_owned(),
+        group: group.ok_or_else(unknown)?,
+        after,
+        following,
+        is_complete: false,
+    };
+    let first = rest.read().await?.ok_or_else(unknown)?;
+    Ok(Content::in_parts(lines(&first), rest.into_parts()))
+}
+
+impl Rest {
+    /// Reads the next orders; `None` without such a group.
+    async fn read(&mut self) -> Result<Option<OrderChanges>, Problem> {
+        let permit = read_permit(&self.app).await?;
+        let query = ChangeQuery { after: self.after, size: PART_ORDERS };
+        let read = self.app.store.changes_of_group(self.group.clone(), query).await;
+        drop(permit);
+        let changes = read.map_err(|refused| match refused {
+            Refused::Refusal(_) => {
+                let fault = "after must be the value of next in a line of the group";
+                Problem::bad_query(vec![fault.to_owned()])
+            }
+            Refused::Store(error) => Failure::from(error).into(),
+        })?;
+        if let Some(changes) = &changes {
+            self.after = Some(changes.next());
+            self.is_complete = !changes.more;
+        }
+        Ok(changes)
+    }
+
+    fn into_parts(self) -> LaterParts {
+        Box::pin(stream::try_unfold(Box::new(self), |mut rest| async {
+            match rest.next().await {
+                Ok(part) => Ok(part.map(|part| (part, rest))),
+                Err(problem) => Err(rest.broken_off(&problem)),
+            }
+        }))
+    }
+
+    /// Returns the next part; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        loop {
+            let waited = if self.is_complete { self.wait().await? } else { Waited::Changed };
+            if let Waited::Ended = waited {
+                return Ok(None);
+            }
+            self.check_key().await?;
+            if let Waited::Paused = waited {
+                return Ok(Some(Bytes::from_static(b"\n")));
+            }
+            let Some(changes) = self.read().await? else { return Ok(None) };
+            if !changes.is_empty() {
+                return Ok(Some(lines(&changes)));
+            }
+        }
+    }
+
+    /// Waits for a change, if the answer goes on after the last one.
+    async fn wait(&mut self) -> Result<Waited, Problem> {
+        let (Some(following), Some(after)) = (&mut self.following, self.after) else {
+            return Ok(Waited::Ended);
+        };
+        let Some((follower, _)) = &mut following.follower else {
+            let new = self.app.store.follow(after.group, None);
+            let most = self.app.settings.limits.change_waits_per_account_max;
+            let waits = new.begin_wait(most).map_err(Failure::from)?;
+            following.follower = Some((new, waits));
+            // The orders that changed before are read first.
+            return Ok(Waited::Changed);
+        };
+        let waited = tokio::select! {
+            () = follower.woken(after.change_no) => Waited::Changed,
+            () = tokio::time::sleep(PAUSE_MAX) => Waited::Paused,
+            () = self.app.stopped() => Waited::Ended,
+        };
+        if let Waited::Changed = waited {
+            follower.begin_read();
+        }
+        Ok(waited)
+    }
+
+    /// Fails if the key of an answer that follows was revoked.
+    async fn check_key(&mut self) -> Result<(), Problem> {
+        let Some(Following { head, key_looked_up_at, .. }) = &mut self.following else {
+            return Ok(());
+        };
+        let mut key = StreamKey::new(ListChanges, &self.app, head, *key_looked_up_at);
+        key.check().await?;
+        *key_looked_up_at = key.looked_up_at();
+        Ok(())
+    }
+
+    fn broken_off(&self, problem: &Problem) -> BrokenOff {
+        if let Some(kind) = problem.fault() {
+            self.app.metrics.broken_off(kind);
+        }
+        tracing::info!(request.id = self.request_id, ?problem, "changes broke off");
+        BrokenOff
+    }
+}
+
+/// How a wait ended.
+enum Waited {
+    Changed,
+    /// Nothing happened for [`PAUSE_MAX`].
+    Paused,
+    /// The answer ends.
+    Ended,
+}
+
+fn lines(changes: &OrderChanges) -> Bytes {
+    let mut lines = Vec::new();
+    for (change_no, order) in changes.iter() {
+        let next = changes.cursor_after(change_no).write();
+        // Writing to a vector does not fail.
+        let _ = write!(lines, r#"{{"changeNo":{change_no},"next":"{next}","order":"#);
+        lines.extend_from_slice(order);
+        lines.extend_from_slice(b"}\n");
+    }
+    Bytes::from(lines)
+}

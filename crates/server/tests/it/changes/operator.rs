@@ -1,0 +1,168 @@
+//! `GET /operator/v1/changes`: the same for the operator, as lines.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use kiosque_model::{ActedBy, KeyName};
+use kiosque_testkit::{CHANGES_PATH, Reply, TestServer, WAIT_MAX, eventually};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::{fleet, line};
+
+const CHANGES_CALL: &str = "/operator/v1/changes";
+
+fn request(query: &str, key: &str) -> http::Request<Full<Bytes>> {
+    let request = http::Request::get(format!("https://localhost{CHANGES_CALL}?{query}"));
+    request.header("authorization", format!("Bearer {key}")).body(Full::default()).unwrap()
+}
+
+async fn ask(server: &TestServer, key: &str, query: &str) -> Reply {
+    let mut sender = server.connect_operator_http2().await;
+    Reply::of(sender.send_request(request(query, key)).await.unwrap()).await
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn ids(lines: &[Value]) -> Vec<(i64, &str)> {
+    let one = |line: &Value| line["changeNo"].as_i64().unwrap();
+    lines.iter().map(|line| (one(line), line["order"]["orderId"].as_str().unwrap())).collect()
+}
+
+/// An answer that goes on.
+struct Following {
+    body: Incoming,
+    read: Vec<u8>,
+    /// Whether the answer has ended, and did not break off.
+    is_whole: bool,
+}
+
+impl Following {
+    async fn begin(server: &TestServer, key: &str, query: &str) -> Following {
+        let mut sender = server.connect_operator_http2().await;
+        let response = sender.send_request(request(query, key));
+        let response = timeout(WAIT_MAX, response).await.expect("a head").unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "application/x-ndjson");
+        Following { body: response.into_body(), read: Vec::new(), is_whole: false }
+    }
+
+    /// Returns the next line that is not empty; `None` at the end.
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                if line.len() > 1 {
+                    return Some(serde_json::from_slice(&line).unwrap());
+                }
+                continue;
+            }
+            let frame = timeout(WAIT_MAX, self.body.frame()).await.expect("a line, or an end");
+            let Some(frame) = frame else {
+                self.is_whole = true;
+                return None;
+            };
+            self.read.extend(frame.ok()?.into_data().unwrap());
+        }
+    }
+}
+
+/// ORD-24: the lines have the records of the integrators, each with the cursor behind it.
+#[tokio::test]
+async fn lines_are_the_changes_of_the_group() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    assert_eq!(ask(&server, &key, "group=g1").await.text, "");
+    let orders: String = (0..1_200).map(|at| line(&format!("o{at}"), at)).collect();
+    server.import_valid(orders).await;
+    server.import_valid(line("o3", 7)).await;
+
+    let token = server.log_in("ops").await.token;
+    let body = json!({"size": 1_000}).to_string();
+    let integrators = server.call(CHANGES_PATH, Some(&token), &body).await.success().clone();
+    let whole = ask(&server, &key, "group=g1").await;
+    let all = lines(&whole.text);
+    assert_eq!(all.len(), 1_200);
+    for (line, record) in all.iter().zip(integrators["records"].as_array().unwrap()) {
+        let next = &line["next"];
+        let own = json!({"changeNo": record["changeNo"], "next": next, "order": record["order"]});
+        assert_eq!(*line, own);
+    }
+    assert_eq!(all[999]["next"], integrators["next"]);
+    assert_eq!(ids(&all[1_199..]), [(1_201, "o3")]);
+    // Each line continues.
+    for at in [0, 499, 500, 998, 1_199] {
+        let query = format!("group=g1&follow=false&after={}", all[at]["next"].as_str().unwrap());
+        assert_eq!(lines(&ask(&server, &key, &query).await.text), all[at + 1..], "after {at}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_follows_goes_on_until_the_server_stops() {
+    let mut server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    server.import_valid(line("a", 1)).await;
+    let mut following = Following::begin(&server, &key, "group=g1&follow=true").await;
+    let first = following.next().await.unwrap();
+    assert_eq!(ids(&[first]), [(1, "a")]);
+    for number in 2..5 {
+        server.import_valid(line("b", number)).await;
+        assert_eq!(ids(&[following.next().await.unwrap()]), [(number, "b")]);
+    }
+    eventually("it waits", async || server.store.waiting_followers() == 1).await;
+    server.stop().await;
+    assert_eq!(following.next().await, None);
+    assert!(following.is_whole);
+}
+
+/// A revoked key ends the answer, which breaks off.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_breaks_off_when_its_key_is_revoked() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    let mut following = Following::begin(&server, &key, "group=g1&follow=true").await;
+    eventually("it waits", async || server.store.waiting_followers() == 1).await;
+    let name = KeyName::parse("read").unwrap();
+    server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap();
+    server.advance(std::time::Duration::from_secs(2));
+    server.import_valid(line("a", 1)).await;
+    assert_eq!(following.next().await, None);
+    assert!(!following.is_whole, "it breaks off");
+    eventually("it ends", async || server.store.waiting_followers() == 0).await;
+}
+
+#[tokio::test]
+async fn faults_of_the_query_are_reported_together() {
+    let server = TestServer::start(fleet()).await;
+    let (read, orders) = (server.create_key("read").await, server.create_key("orders").await);
+    server.import_valid(line("a", 1)).await;
+    let all = lines(&ask(&server, &read, "group=g1").await.text);
+    let cursor = all[0]["next"].as_str().unwrap();
+    for (key, query, status, faults) in [
+        (&read, "", 400, json!(["group must be the id of a group"])),
+        (
+            &read,
+            "after=x&follow=1",
+            400,
+            json!([
+                "group must be the id of a group",
+                "after must be the value of next in a line",
+                "follow must be true or false"
+            ]),
+        ),
+        (
+            &read,
+            &format!("group=g2&after={cursor}"),
+            400,
+            json!(["after must be the value of next in a line of the group"]),
+        ),
+        (&read, "group=nowhere", 404, Value::Null),
+        (&orders, "group=g1", 403, Value::Null),
+    ] {
+        let refused = ask(&server, key, query).await;
+        assert_eq!(refused.status, status, "{query}: {refused:?}");
+        assert_eq!(refused.json["faults"], faults, "{query}");
+    }
+}
