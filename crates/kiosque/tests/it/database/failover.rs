@@ -1,12 +1,14 @@
 //! A primary fails under load, and its synchronous standby takes its place.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{Served, wait_until};
+use kiosque_testkit::{CHANGES_PATH, Served, wait_until};
+use serde_json::{Value, json};
 
 use super::{Node, is_soak, log_in, order, until_good, use_of};
 
@@ -57,6 +59,58 @@ fn use_all_the_while(mut caller: Client, token: &str, stop: &AtomicBool) -> (usi
     (good, failed)
 }
 
+/// Follows the changes of the group until all orders are posted and no change is left, and returns
+/// the ids of the orders (ORD-26). A request that fails is sent again.
+fn follow(mut caller: Client, token: &str, all_posted: &AtomicBool) -> BTreeSet<String> {
+    let (mut seen, mut after, mut last) = (BTreeSet::new(), Value::Null, 0);
+    loop {
+        let is_end = all_posted.load(Ordering::Relaxed);
+        let body = json!({"after": after, "size": 50, "waitSeconds": 1}).to_string();
+        let reply = caller.call(CHANGES_PATH, Some(token), &body);
+        if reply.code() == 500 {
+            thread::sleep(Duration::from_millis(20));
+            continue;
+        }
+        let data = reply.success();
+        let records = data["records"].as_array().unwrap();
+        for record in records {
+            let change_no = record["changeNo"].as_i64().unwrap();
+            assert!(change_no > last, "{change_no} after {last}");
+            last = change_no;
+            seen.insert(record["order"]["orderId"].as_str().unwrap().to_owned());
+        }
+        if is_end && records.is_empty() {
+            return seen;
+        }
+        after = data["next"].clone();
+    }
+}
+
+/// A follower, which returns the ids of the orders that it has seen.
+type Follower<'s> = thread::ScopedJoinHandle<'s, BTreeSet<String>>;
+
+/// Waits for the end of followers, and returns the orders that were answered and that one of them
+/// has not seen.
+fn missed(followers: [Follower<'_>; 2], posted: &[Posted; 2]) -> Vec<String> {
+    let seen = followers.map(|follower| follower.join().unwrap());
+    let lines = posted.iter().flat_map(|posted| posted.answered.lines());
+    let orders = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ids = orders.map(|order| order["orderId"].as_str().unwrap().to_owned());
+    ids.filter(|id| seen.iter().any(|seen| !seen.contains(id))).collect()
+}
+
+/// Starts a follower on each node.
+fn start_followers<'s>(
+    scope: &'s thread::Scope<'s, '_>,
+    nodes: &[Served; 2],
+    (token, all_posted): (&'s str, &'s AtomicBool),
+) -> [Follower<'s>; 2] {
+    nodes.each_ref().map(|node| {
+        let caller = node.connect();
+        scope.spawn(move || follow(caller, token, all_posted))
+    })
+}
+
 /// Makes one failover under load; returns the answers and how long the service was away.
 fn fail_over(
     nodes: &[Served; 2],
@@ -66,7 +120,7 @@ fn fail_over(
     standby: &Server,
 ) -> (String, Duration) {
     let guest = log_in(&mut nodes[0].connect(), "guest");
-    let stop = AtomicBool::new(false);
+    let (stop, all_posted) = (AtomicBool::new(false), AtomicBool::new(false));
     let answered = [(); 2].map(|()| AtomicUsize::new(0));
     let all_answered = |more: usize| {
         let wanted = answered.each_ref().map(|posts| posts.load(Ordering::Relaxed) + more);
@@ -84,6 +138,7 @@ fn fail_over(
             let (caller, token, stop) = (nodes[at].connect(), guest.as_str(), &stop);
             scope.spawn(move || use_all_the_while(caller, token, stop))
         });
+        let followers = start_followers(scope, nodes, (guest.as_str(), &all_posted));
         let logins = scope.spawn(|| {
             let mut caller = nodes[1].connect();
             while !stop.load(Ordering::Relaxed) {
@@ -106,6 +161,8 @@ fn fail_over(
         logins.join().unwrap();
         let uses = users.map(|user| user.join().unwrap());
         let posted = posters.map(|poster| poster.join().unwrap());
+        all_posted.store(true, Ordering::Relaxed);
+        assert_eq!(missed(followers, &posted), [""; 0]);
         let failures: usize = posted.iter().map(|posted| posted.failures).sum();
         println!(
             "round {round}: {} orders answered, {failures} posts failed, uses (good, failed) \
