@@ -1,8 +1,10 @@
 //! `cargo xtask deps`: every dependency has a permitted licence, is used, and has one version.
 
-use anyhow::Result;
+use std::collections::BTreeSet;
 
-use crate::process::{self, cargo};
+use anyhow::{Context, Result, bail};
+
+use crate::process::{self, cargo, output};
 use crate::tools;
 
 /// Checks licences, duplicates and sources by `deny.toml`, then looks for unused dependencies.
@@ -14,5 +16,35 @@ pub(crate) fn run() -> Result<()> {
     // A warning is an exception that deny.toml makes and nothing needs any more.
     let checks = ["-D", "warnings", "licenses", "bans", "sources"];
     process::run(cargo(["deny", "--offline", "check"])?.args(checks))?;
-    process::run(&mut cargo(["machete"])?)
+    process::run(&mut cargo(["machete"])?)?;
+    let packages = client_packages()?;
+    eprintln!("kiosque-client is built from {} packages", packages.len());
+    if packages.len() >= CLIENT_PACKAGES {
+        bail!("kiosque-client must be built from fewer than {CLIENT_PACKAGES} packages");
+    }
+    Ok(())
+}
+
+/// Integrators build the client alone: it must not bring more packages than this with it.
+const CLIENT_PACKAGES: usize = 100;
+
+/// The packages that the client is built from, itself included.
+fn client_packages() -> Result<BTreeSet<String>> {
+    let tree = ["tree", "-p", "kiosque-client", "-e", "normal", "--prefix", "none", "--no-dedupe"];
+    let tree = output(cargo(tree)?.args(["--locked", "--format", "{p}"]))?;
+    let tree = String::from_utf8(tree).context("cargo tree prints UTF-8")?;
+    let named = tree.lines().map(str::trim).filter(|line| !line.is_empty());
+    Ok(named.map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_client_has_few_packages() {
+        let packages = client_packages().expect("cargo tree");
+        assert!(packages.iter().any(|package| package.starts_with("hyper v")), "{packages:?}");
+        assert!(packages.len() < CLIENT_PACKAGES, "{}: {packages:?}", packages.len());
+    }
 }

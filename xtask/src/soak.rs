@@ -22,6 +22,7 @@ const SIZED_TESTS: [&str; 10] = [
     "scope",
     "sessions",
     "brute_force",
+    "client::",
     "database",
     "changes",
 ];

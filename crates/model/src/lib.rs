@@ -54,4 +54,4 @@ pub use session::{
     Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenFault,
 };
 pub use source::{Source, SourcePrefix, TrustedProxies};
-pub use time::{UnixMs, Zone};
+pub use time::{Instants, UnixMs, Zone};

@@ -60,6 +60,17 @@ pub enum TimeFault {
     OutOfRange(String),
 }
 
+/// The instants that have a local time in a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Instants {
+    /// None: the zone skips it when clocks are set forward.
+    None,
+    /// One.
+    One(UnixMs),
+    /// Two, the earlier one first: it occurs twice when clocks are set back.
+    Two(UnixMs, UnixMs),
+}
+
 /// The platform's time zone, which is the statistics time zone too.
 #[derive(Clone, Debug)]
 pub struct Zone {
@@ -216,6 +227,17 @@ impl Zone {
             AmbiguousOffset::Unambiguous { offset } => self.instant(civil, offset, &text()),
             AmbiguousOffset::Gap { .. } => Err(TimeFault::Skipped(text(), self.name.clone())),
             AmbiguousOffset::Fold { .. } => Err(TimeFault::Ambiguous(text(), self.name.clone())),
+        }
+    }
+
+    /// Returns the instants of a local time.
+    #[must_use]
+    pub fn instants(&self, civil: DateTime) -> Instants {
+        let at = |offset: Offset| UnixMs(local_ms(civil) - i64::from(offset.seconds()) * 1_000);
+        match self.zone.to_ambiguous_zoned(civil).offset() {
+            AmbiguousOffset::Unambiguous { offset } => Instants::One(at(offset)),
+            AmbiguousOffset::Gap { .. } => Instants::None,
+            AmbiguousOffset::Fold { before, after } => Instants::Two(at(before), at(after)),
         }
     }
 

@@ -5,6 +5,7 @@ mod activity;
 mod backup;
 mod bad_lines;
 mod certificate_end;
+mod client;
 mod closed_output;
 mod commands;
 mod console;

@@ -1,0 +1,245 @@
+//! An account: the session that its callers share, and retries.
+
+mod group;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiosque_clock::Entropy;
+use kiosque_model::GroupId;
+
+use crate::answer::error_of;
+use crate::error::Error;
+use crate::profile::Profile;
+use crate::retry::{self, RetryBudget};
+use crate::session::{self, Called, Group, Lane, Length, LongCall, Session, SessionParts};
+use crate::transport::{Answer, Request};
+
+pub use group::{
+    Certificate, Change, Device, GroupClient, History, OrderChanges, OrderWalk, Position,
+};
+
+/// An account of a server. Clones share its session, so that a program has one account for all its
+/// tasks.
+///
+/// Nothing is sent before the first call, which logs in. The session is renewed before it ends and
+/// when another user of the account has replaced it; callers notice only that a call takes longer.
+///
+/// ```no_run
+/// use kiosque_client::{Account, Profile};
+///
+/// # async fn example() -> Result<(), kiosque_client::Error> {
+/// let profile = Profile::new("https://kiosque.example.com/v8", "acme", "secret")?;
+/// let account = Account::open(profile)?;
+/// for group in account.groups().await? {
+///     let devices = account.group(&group.id)?.devices().await?;
+///     println!("{}: {} devices", group.name, devices.len());
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Account(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    session: Session,
+    budget: RetryBudget,
+    entropy: Entropy,
+}
+
+impl Account {
+    /// Opens an account. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// The certificates to trust cannot be used.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn open(profile: Profile) -> Result<Account, Error> {
+        Ok(Account::of(profile.into_session_parts()?))
+    }
+
+    /// Opens an account with the parts of its session.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn of(parts: SessionParts) -> Account {
+        let (budget, entropy) = (RetryBudget::default(), parts.entropy.clone());
+        Account(Arc::new(Shared { session: Session::start(parts), budget, entropy }))
+    }
+
+    /// Returns the session.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.0.session
+    }
+
+    /// Returns the groups that the account may select, the default first. Logs in if there is no
+    /// session.
+    ///
+    /// # Errors
+    /// There is no session.
+    pub async fn groups(&self) -> Result<Vec<Group>, Error> {
+        Ok(self.0.session.grant().await?.groups.clone())
+    }
+
+    /// Returns the calls that run in a group. Nothing is sent yet: a group that the account may
+    /// not select is refused with the first call.
+    ///
+    /// # Errors
+    /// The text is no id of a group.
+    pub fn group(&self, id: &str) -> Result<GroupClient, Error> {
+        let group = GroupId::parse(id);
+        let group = group.map_err(|fault| Error::Setup(format!("the group {id:?} {fault}")))?;
+        Ok(GroupClient::new(self.clone(), Lane::Group(group)))
+    }
+
+    /// Returns the calls that run in the group that a login selects.
+    #[must_use]
+    pub fn default_group(&self) -> GroupClient {
+        GroupClient::new(self.clone(), Lane::Default)
+    }
+
+    /// Ends the session, for all its users. A later call logs in again.
+    ///
+    /// # Errors
+    /// No whole answer arrived; the session may have ended or not.
+    pub async fn log_out(&self) -> Result<(), Error> {
+        self.0.session.log_out().await
+    }
+
+    /// Sends a request that only reads, again if the server fails. Returns an answer with HTTP 200
+    /// to 499.
+    ///
+    /// # Errors
+    /// There is no session, or each attempt failed.
+    pub async fn read(&self, lane: &Lane, request: &Request) -> Result<Answer, Error> {
+        self.retry(lane, request, Length::Short).await?.ok_or_else(session::ended)
+    }
+
+    /// Sends a request that the server answers when something happens. Returns `None` if it was
+    /// interrupted, because calls of another group were waiting.
+    ///
+    /// # Errors
+    /// As [`Account::read`].
+    pub async fn read_long(&self, lane: &Lane, request: &Request) -> Result<Option<Answer>, Error> {
+        self.retry(lane, request, Length::Long).await
+    }
+
+    async fn retry(
+        &self,
+        lane: &Lane,
+        request: &Request,
+        length: Length,
+    ) -> Result<Option<Answer>, Error> {
+        self.0.budget.call_made();
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let called = self.0.session.send(lane.clone(), request.clone(), length).await;
+            let (error, after) = match called {
+                Ok(LongCall::Answered(Called { answer, .. })) if answer.status >= 500 => {
+                    (error_of(&answer), answer.retry_after_s())
+                }
+                Ok(LongCall::Answered(called)) => return Ok(Some(called.answer)),
+                Ok(LongCall::Interrupted) => return Ok(None),
+                Err(error @ Error::Transport(_)) => (error, None),
+                Err(error) => return Err(error),
+            };
+            match retry::wait(&self.0.entropy, tries, after.map(Duration::from_secs)) {
+                Some(wait) if self.0.budget.take() => tokio::time::sleep(wait).await,
+                _ => return Err(Error::gave_up(tries, error)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_contract::Endpoint;
+    use kiosque_contract::endpoint::{DevicePage, LogIn, SwitchGroup};
+
+    use super::*;
+    use crate::scripted::{EMPTY, account, granted, html, json, no_answer};
+
+    /// An HTML page is no envelope; it is not taken for a refusal, and not asked for again.
+    #[tokio::test]
+    async fn a_page_of_a_proxy_is_no_envelope() {
+        let (account, requested) = account(|_, _| html(404));
+        let Err(Error::NotAnEnvelope(page)) = account.groups().await else { panic!("no page") };
+        assert_eq!((page.status, page.content_type.as_deref()), (404, Some("text/html")));
+        assert_eq!(page.excerpt, "<h1>Not Found</h1>");
+        assert_eq!(*requested.lock().expect("no panic"), [LogIn::PATH]);
+    }
+
+    /// Reads are repeated on HTTP 5xx and without an answer, and at most three times.
+    #[tokio::test]
+    async fn reads_are_repeated_when_the_server_fails() {
+        let failing = |answers: usize| {
+            account(move |path, before| match path {
+                LogIn::PATH => granted("t", "north"),
+                _ if before >= answers => json(200, EMPTY),
+                _ if before % 2 == 0 => html(503),
+                _ => no_answer(),
+            })
+        };
+        let (three, requested) = failing(3);
+        assert_eq!(three.default_group().devices().await.expect("the fourth answer"), []);
+        assert_eq!(requested.lock().expect("no panic").len(), 1 + 4);
+
+        let (four, requested) = failing(4);
+        let Err(Error::GaveUp { tries, last }) = four.default_group().devices().await else {
+            panic!("an answer")
+        };
+        assert_eq!((tries, requested.lock().expect("no panic").len()), (4, 1 + 4));
+        assert!(matches!(*last, Error::Transport(_)), "{last}");
+    }
+
+    /// REQ-4: `code` 500 over HTTP 200 is a fault of the request, and repeating it does not help.
+    #[tokio::test]
+    async fn a_refusal_is_not_repeated() {
+        let (account, requested) = account(|path, _| match path {
+            LogIn::PATH => granted("t", "north"),
+            _ => json(200, r#"{"code":500,"msg":"system error","data":"EOF"}"#),
+        });
+        let refused = account.default_group().devices().await;
+        let Err(Error::Refused(refusal)) = refused else { panic!("{refused:?}") };
+        assert_eq!((refusal.code, refusal.data.as_deref()), (500, Some("EOF")));
+        assert_eq!(*requested.lock().expect("no panic"), [LogIn::PATH, DevicePage::PATH]);
+    }
+
+    /// ENV-11: the token is unknown after a switch without an answer, so a login follows.
+    #[tokio::test]
+    async fn a_lost_answer_of_a_switch_is_followed_by_a_login() {
+        let (account, requested) = account(|path, before| match path {
+            LogIn::PATH => granted("t", "north"),
+            SwitchGroup::PATH if before == 0 => no_answer(),
+            SwitchGroup::PATH => granted("u", "south"),
+            _ => json(200, EMPTY),
+        });
+        let south = account.group("south").expect("an id");
+        assert_eq!(south.devices().await.expect("an answer"), []);
+        let (log_in, switch) = (LogIn::PATH, SwitchGroup::PATH);
+        assert_eq!(
+            *requested.lock().expect("no panic"),
+            [log_in, switch, log_in, switch, DevicePage::PATH]
+        );
+    }
+
+    /// An answer for another group than the one that was named never reaches the caller.
+    #[tokio::test]
+    async fn an_answer_for_another_group_is_an_error() {
+        let (account, _) = account(|path, _| match path {
+            LogIn::PATH | SwitchGroup::PATH => granted("t", "north"),
+            _ => json(200, EMPTY),
+        });
+        let Err(Error::WrongGroup { wanted, got }) =
+            account.group("south").expect("an id").devices().await
+        else {
+            panic!("an answer")
+        };
+        assert_eq!((wanted.as_str(), got.as_str()), ("south", "north"));
+    }
+}

@@ -1,0 +1,242 @@
+//! The calls that run in one group.
+
+mod changes;
+mod walk;
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use kiosque_contract::endpoint::{DevicePage, OrderDetail};
+use kiosque_contract::{DeviceFilter, Endpoint, OrderDetailRequest, Request as _, RequestBody};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Account;
+use crate::answer::data_of;
+use crate::error::Error;
+use crate::session::Lane;
+use crate::transport::{Request, TransportFault};
+
+pub use changes::{Change, OrderChanges, Position};
+pub use walk::{Certificate, History, OrderWalk};
+
+/// The calls of an account that run in one group. Cheap to clone.
+///
+/// ```no_run
+/// use kiosque_client::contract::{DashboardFilter, endpoint};
+/// # use kiosque_client::{Account, Error, GroupClient};
+///
+/// # async fn example(account: Account) -> Result<(), Error> {
+/// let north = account.group("north")?;
+/// let summary = north.call::<endpoint::Summary>(&DashboardFilter::default()).await?;
+/// println!("days are those of {}", summary.time_zone);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct GroupClient {
+    account: Account,
+    lane: Lane,
+}
+
+/// A device of a list. It has the field that every server sends, and all others as JSON.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Value")]
+pub struct Device {
+    code: String,
+    json: Value,
+}
+
+impl TryFrom<Value> for Device {
+    type Error = &'static str;
+
+    fn try_from(json: Value) -> Result<Device, &'static str> {
+        let code = json.get("deviceCode").and_then(Value::as_str);
+        let code = code.ok_or("a device has no deviceCode")?.to_owned();
+        Ok(Device { code, json })
+    }
+}
+
+impl Serialize for Device {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json.serialize(serializer)
+    }
+}
+
+impl Device {
+    /// Returns its code.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// Returns all fields as they were received.
+    #[must_use]
+    pub fn json(&self) -> &Value {
+        &self.json
+    }
+
+    fn group(&self) -> Option<&str> {
+        self.json.get("groupId")?.as_str()
+    }
+}
+
+/// A page with the numbers of its answer (PAGE-5).
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct PageOf<T> {
+    total: u64,
+    current: u64,
+    size: u64,
+    records: Vec<T>,
+}
+
+/// Rows of a page of devices.
+const DEVICES: u64 = 500;
+/// How often a list of devices is read that changes meanwhile.
+const LIST_TRIES: u32 = 5;
+
+impl GroupClient {
+    pub(super) fn new(account: Account, lane: Lane) -> GroupClient {
+        GroupClient { account, lane }
+    }
+
+    /// Returns the lane that the calls run in.
+    #[must_use]
+    pub fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    /// Returns the account.
+    #[must_use]
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Makes a call of the interface that reads.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn call<E: Endpoint>(&self, body: &E::Request) -> Result<E::Response, Error> {
+        let body = match E::Request::BODY {
+            RequestBody::Object => bytes(body)?,
+            RequestBody::None => Bytes::new(),
+        };
+        self.read(E::PATH.to_owned(), body).await
+    }
+
+    /// Makes any call that reads, by its path below the base URL, and returns its `data`.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn call_path(&self, path: &str, body: &Value) -> Result<Value, Error> {
+        self.read(path.to_owned(), bytes(body)?).await
+    }
+
+    async fn read<T: DeserializeOwned>(&self, path: String, body: Bytes) -> Result<T, Error> {
+        let answer = self.account.read(&self.lane, &Request { path, body }).await?;
+        data_of(&answer)
+    }
+
+    /// Returns all devices of the group.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn devices(&self) -> Result<Vec<Device>, Error> {
+        self.devices_matching(&DeviceFilter::default()).await
+    }
+
+    /// Returns all devices of the group that match a filter, each once. When the list changes
+    /// while it is read, it is read again from the beginning.
+    ///
+    /// # Errors
+    /// See [`Error`]. [`Error::WrongGroup`] if a device of another group is listed.
+    pub async fn devices_matching(&self, filter: &DeviceFilter) -> Result<Vec<Device>, Error> {
+        let body = bytes(filter)?;
+        for _ in 1..LIST_TRIES {
+            if let Some(devices) = self.devices_once(&body).await? {
+                return Ok(devices);
+            }
+        }
+        let last = self.devices_once(&body).await?;
+        last.ok_or_else(|| {
+            let cause = "the list of devices changed whenever it was read".to_owned();
+            let to = DevicePage::PATH.to_owned();
+            Error::gave_up(LIST_TRIES, Error::Transport(TransportFault { to, cause }))
+        })
+    }
+
+    /// Returns `None` if the list changed between two pages.
+    async fn devices_once(&self, body: &Bytes) -> Result<Option<Vec<Device>>, Error> {
+        let (mut devices, mut codes, mut total) = (Vec::new(), BTreeSet::new(), None);
+        for current in 1_u64.. {
+            let path = format!("{}?current={current}&size={DEVICES}", DevicePage::PATH);
+            let page: PageOf<Device> = self.read(path, body.clone()).await?;
+            if *total.get_or_insert(page.total) != page.total {
+                return Ok(None);
+            }
+            let is_last =
+                page.records.is_empty() || current.saturating_mul(page.size) >= page.total;
+            for device in page.records {
+                self.check_group(&device)?;
+                if codes.insert(device.code.clone()) {
+                    devices.push(device);
+                }
+            }
+            if is_last {
+                break;
+            }
+        }
+        let is_whole = u64::try_from(devices.len()).is_ok_and(|count| Some(count) == total);
+        Ok(is_whole.then_some(devices))
+    }
+
+    fn check_group(&self, device: &Device) -> Result<(), Error> {
+        match (&self.lane, device.group()) {
+            (Lane::Group(wanted), Some(got)) if wanted.as_str() != got => {
+                Err(Error::WrongGroup { wanted: wanted.to_string(), got: got.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns a walk over the orders of a device, the oldest first.
+    #[must_use]
+    pub fn orders(&self, device: &str) -> OrderWalk {
+        OrderWalk::new(self.clone(), device)
+    }
+
+    /// Returns a follower of the orders of the group, from a position on.
+    #[must_use]
+    pub fn changes(&self, from: Position) -> OrderChanges {
+        OrderChanges::new(self.clone(), from)
+    }
+
+    /// Returns an order by its `tradeNo`, as JSON.
+    ///
+    /// # Errors
+    /// See [`Error`]. An unknown trade number is refused (ORD-20).
+    pub async fn order(&self, trade_no: &str) -> Result<Value, Error> {
+        let trade_no_out = Some(trade_no.to_owned());
+        self.detail(OrderDetailRequest { trade_no_out, trade_no_in: None }).await
+    }
+
+    /// Returns an order by its internal trade number, `tradeNoIn`, as JSON.
+    ///
+    /// # Errors
+    /// As [`GroupClient::order`].
+    pub async fn order_by_internal_no(&self, trade_no: &str) -> Result<Value, Error> {
+        let trade_no_in = Some(trade_no.to_owned());
+        self.detail(OrderDetailRequest { trade_no_out: None, trade_no_in }).await
+    }
+
+    async fn detail(&self, request: OrderDetailRequest) -> Result<Value, Error> {
+        self.read(OrderDetail::PATH.to_owned(), bytes(&request)?).await
+    }
+}
+
+/// Returns a body as JSON.
+fn bytes(body: &impl Serialize) -> Result<Bytes, Error> {
+    let body = serde_json::to_vec(body).map_err(|fault| Error::Setup(fault.to_string()))?;
+    Ok(body.into())
+}

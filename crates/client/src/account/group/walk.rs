@@ -1,0 +1,203 @@
+//! Walks over the orders of a device that neither lose nor repeat one while orders arrive.
+//!
+//! Orders are listed by arrival, the latest first (ORD-3), so that page numbers move while orders
+//! arrive (PAGE-8). Ordinals, counted from the oldest order, do not: in one answer, row *i* of page
+//! *k* has the ordinal `total - (k - 1) * size - i`. A walk reads from ordinal 1 upwards, computes
+//! the ordinals of each page from that answer's own `total`, and asks again if the page does not
+//! continue where the last one ended. An ordinal that shows another order than on the page before
+//! proves that the server does not list by arrival.
+
+mod joiner;
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use futures_util::stream::{Stream, try_unfold};
+use kiosque_contract::endpoint::QueryOrderList;
+use kiosque_contract::{Endpoint, OrderFilter};
+use kiosque_model::UnixMs;
+use sha2::{Digest, Sha256};
+
+use super::{GroupClient, PageOf, bytes};
+use crate::error::Error;
+use crate::order::Order;
+use joiner::Joiner;
+
+/// Orders of a page.
+const SIZE: u64 = 500;
+
+/// Whether archived orders are read (ORD-4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// They are read. Archiving during the walk changes nothing.
+    Included,
+    /// They are not. A walk fails if orders are archived meanwhile.
+    Excluded,
+}
+
+/// A walk over the orders of a device, the oldest first. It ends when it has read all orders that
+/// there are, also those that arrived during the walk.
+///
+/// ```no_run
+/// use futures_util::TryStreamExt;
+/// # use kiosque_client::{Error, GroupClient};
+///
+/// # async fn example(north: GroupClient) -> Result<(), Error> {
+/// let mut walk = north.orders("K-001");
+/// {
+///     let mut orders = std::pin::pin!(walk.stream());
+///     while let Some(order) = orders.try_next().await? {
+///         println!("{}", order.id());
+///     }
+/// }
+/// let certificate = walk.certificate().expect("the walk has ended");
+/// println!("{} orders, digest {}", certificate.count, certificate.sha256);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct OrderWalk {
+    group: GroupClient,
+    filter: OrderFilter,
+    joiner: Joiner,
+    ready: VecDeque<(u64, Order)>,
+    digest: Sha256,
+    after: u64,
+    certificate: Option<Certificate>,
+}
+
+/// The proof of a walk that has ended: two sides that have the same orders have the same one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The device.
+    pub device: String,
+    /// The ordinal before the first order of the walk: 0 for a walk over all orders.
+    pub after: u64,
+    /// The number of orders.
+    pub count: u64,
+    /// The SHA-256 digest, in hexadecimal, of a line for each order in rising order: its ordinal,
+    /// a space, its `orderId` and a line feed.
+    pub sha256: String,
+}
+
+impl OrderWalk {
+    pub(super) fn new(group: GroupClient, device: &str) -> OrderWalk {
+        let (device_code, include_history) = (device.to_owned(), Some(true));
+        let filter = OrderFilter { device_code, include_history, ..OrderFilter::default() };
+        OrderWalk {
+            group,
+            filter,
+            joiner: Joiner::new(device, SIZE),
+            ready: VecDeque::new(),
+            digest: Sha256::new(),
+            after: 0,
+            certificate: None,
+        }
+    }
+
+    /// Reads archived orders or not; by default it reads them.
+    #[must_use]
+    pub fn history(mut self, history: History) -> OrderWalk {
+        self.filter.include_history = Some(history == History::Included);
+        self
+    }
+
+    /// Reads only orders whose trade started at this time or later. An addition of Kiosque (ORD-1);
+    /// other servers may ignore it.
+    #[must_use]
+    pub fn since(mut self, time: UnixMs) -> OrderWalk {
+        self.filter.start_timestamp = Some(time.0);
+        self
+    }
+
+    /// Reads only orders whose trade started before this time; see [`OrderWalk::since`].
+    #[must_use]
+    pub fn until(mut self, time: UnixMs) -> OrderWalk {
+        self.filter.end_timestamp = Some(time.0);
+        self
+    }
+
+    /// Begins after this ordinal: an earlier walk, with the same filters, has read the orders up to
+    /// it.
+    #[must_use]
+    pub fn after(mut self, ordinal: u64) -> OrderWalk {
+        self.after = ordinal;
+        self.joiner = Joiner::new(&self.filter.device_code, SIZE).after(ordinal);
+        self
+    }
+
+    /// Reads pages of at most this many orders; by default 500.
+    #[must_use]
+    pub fn page_size(mut self, size: u64) -> OrderWalk {
+        self.joiner = Joiner::new(&self.filter.device_code, size.max(2)).after(self.after);
+        self
+    }
+
+    /// Returns the next order; `None` at the end.
+    ///
+    /// # Errors
+    /// See [`Error`]. [`Error::Walk`] if the list changed in a way other than by growing. A walk
+    /// never ends as if it were complete when it is not.
+    pub async fn next(&mut self) -> Result<Option<Order>, Error> {
+        while self.ready.is_empty() && !self.joiner.is_complete() {
+            let page = self.page().await?;
+            self.ready.extend(self.joiner.join(page).map_err(Error::Walk)?);
+        }
+        let Some((ordinal, order)) = self.ready.pop_front() else {
+            self.certify();
+            return Ok(None);
+        };
+        self.digest.update(format!("{ordinal} {}\n", order.id()));
+        Ok(Some(order))
+    }
+
+    /// Returns the orders as a stream. After its end the walk has a certificate.
+    pub fn stream(&mut self) -> impl Stream<Item = Result<Order, Error>> + '_ {
+        try_unfold(self, async |walk| Ok(walk.next().await?.map(|order| (order, walk))))
+    }
+
+    /// Returns the orders of the first page that has any, and the ordinal of the last one.
+    pub(super) async fn first_page(mut self) -> Result<(Vec<Order>, u64), Error> {
+        while !self.joiner.is_complete() {
+            let page = self.page().await?;
+            let orders = self.joiner.join(page).map_err(Error::Walk)?;
+            if !orders.is_empty() {
+                let orders = orders.into_iter().map(|(_, order)| order).collect();
+                return Ok((orders, self.joiner.read_to()));
+            }
+        }
+        Ok((Vec::new(), self.joiner.read_to()))
+    }
+
+    /// Returns the proof of the walk, once it has ended.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&Certificate> {
+        self.certificate.as_ref()
+    }
+
+    /// Returns the ordinal of the last order that was read.
+    #[must_use]
+    pub fn last_ordinal(&self) -> u64 {
+        self.ready.front().map_or(self.joiner.read_to(), |(next, _)| next - 1)
+    }
+
+    async fn page(&self) -> Result<PageOf<Order>, Error> {
+        let (current, size) = (self.joiner.next_page(), self.joiner.size());
+        let path = format!("{}?current={current}&size={size}", QueryOrderList::PATH);
+        self.group.read(path, bytes(&self.filter)?).await
+    }
+
+    fn certify(&mut self) {
+        if self.certificate.is_some() {
+            return;
+        }
+        let mut sha256 = String::new();
+        for byte in self.digest.clone().finalize() {
+            // Writing to a String does not fail.
+            let _ = write!(sha256, "{byte:02x}");
+        }
+        let (device, after) = (self.filter.device_code.clone(), self.after);
+        let count = self.joiner.read_to() - after;
+        self.certificate = Some(Certificate { device, after, count, sha256 });
+    }
+}

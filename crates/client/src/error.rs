@@ -1,0 +1,201 @@
+//! Why a call has no result.
+
+use std::fmt;
+
+use crate::transport::{Answer, TransportFault};
+
+/// Characters of a body that is no envelope that [`Error::NotAnEnvelope`] quotes.
+const EXCERPT_CHARS: usize = 200;
+
+/// Why a call has no result. Each variant asks for something else: see its documentation.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The server refused the call. Repeating it does not help until something else changes.
+    #[error("the server refused the call: {0}")]
+    Refused(Refusal),
+    /// The request has violations (REQ-7), a string for each field: a defect of the caller.
+    #[error("the server found faults in the request: {}", .0.join("; "))]
+    Invalid(Vec<String>),
+    /// The answer is not an envelope of the interface, such as the HTML page of a proxy.
+    #[error("{0}")]
+    NotAnEnvelope(NotAnEnvelope),
+    /// No whole answer arrived.
+    #[error("{0}")]
+    Transport(TransportFault),
+    /// Several attempts failed, or a session could not be had in time.
+    #[error("gave up after {tries} {}; the last failure: {last}", attempts(*tries))]
+    GaveUp {
+        /// How often the call was sent.
+        tries: u32,
+        /// Why the last attempt failed.
+        last: Box<Error>,
+    },
+    /// The server answered for another group than the one that the call named.
+    #[error("the call was for the group {wanted:?}, and the server answered for {got:?}")]
+    WrongGroup {
+        /// The group that the call named.
+        wanted: String,
+        /// The group of the answer.
+        got: String,
+    },
+    /// The list of orders changed in a way other than by growing, so that a walk over it cannot be
+    /// complete.
+    #[error("{0}")]
+    Walk(WalkFault),
+    /// The client cannot be made: a wrong URL, or a certificate or password that cannot be read.
+    #[error("{0}")]
+    Setup(String),
+}
+
+/// A call that the server refused, as its envelope describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// `code` of the envelope (ENV-3).
+    pub code: i32,
+    /// `msg`, in the language that the client asks for.
+    pub msg: String,
+    /// `data` as text, if it is a text other than `msg`.
+    pub data: Option<String>,
+    /// The header `x-request-id`, by which the operator finds the request (ENV-10).
+    pub request_id: Option<String>,
+    /// `Retry-After`, in seconds.
+    pub retry_after_s: Option<u64>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "code {}, {}", self.code, self.msg)?;
+        if let Some(data) = &self.data {
+            write!(f, " ({data})")?;
+        }
+        match &self.request_id {
+            Some(id) => write!(f, " [request {id}]"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An answer without an envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotAnEnvelope {
+    /// The HTTP status.
+    pub status: u16,
+    /// The header `content-type`, if it was sent.
+    pub content_type: Option<String>,
+    /// The beginning of the body, as text.
+    pub excerpt: String,
+}
+
+impl NotAnEnvelope {
+    /// Describes an answer.
+    #[must_use]
+    pub fn of(answer: &Answer) -> NotAnEnvelope {
+        let text = String::from_utf8_lossy(&answer.body);
+        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        NotAnEnvelope {
+            status: answer.status,
+            content_type: answer.header("content-type").map(str::to_owned),
+            excerpt: text.chars().take(EXCERPT_CHARS).map(printable).collect(),
+        }
+    }
+}
+
+impl fmt::Display for NotAnEnvelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.content_type.as_deref().unwrap_or("no content type");
+        write!(f, "HTTP {} with {kind} is no answer of this interface", self.status)?;
+        if self.status == 404 {
+            f.write_str("; check that the base URL has the prefix /v8 exactly once")?;
+        }
+        write!(f, ": {:?}", self.excerpt)
+    }
+}
+
+/// Why a walk over the orders of a device cannot be complete.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WalkFault {
+    /// The list has become shorter: orders were archived or deleted.
+    #[error(
+        "the list of device {device:?} had {had} orders, and has {total} now: orders were archived \
+         or deleted. Walk again, with archived orders included"
+    )]
+    Shorter {
+        /// The device.
+        device: String,
+        /// Orders that were read.
+        had: u64,
+        /// Orders that the server counts now.
+        total: u64,
+    },
+    /// Another order than before has an ordinal: the server does not list orders by arrival.
+    #[error(
+        "order {ordinal} of device {device:?} was {was:?} and is {is:?} now: the server does not \
+         list orders by arrival, so pages cannot be joined while orders arrive"
+    )]
+    Moved {
+        /// The device.
+        device: String,
+        /// The ordinal, counted from 1 for the oldest order.
+        ordinal: u64,
+        /// The id that the order at this ordinal had.
+        was: String,
+        /// The id that it has now.
+        is: String,
+    },
+    /// Orders arrive faster than pages can be read.
+    #[error(
+        "{pages} pages of device {device:?} in a row did not continue the walk: orders arrive \
+         faster than pages of this size"
+    )]
+    TooFast {
+        /// The device.
+        device: String,
+        /// Pages that were asked for.
+        pages: u32,
+    },
+    /// A page has fewer rows than its own numbers say.
+    #[error("page {current} of device {device:?} has {rows} rows, and its numbers say {expected}")]
+    ShortPage {
+        /// The device.
+        device: String,
+        /// The number of the page.
+        current: u64,
+        /// Rows that it has.
+        rows: u64,
+        /// Rows that follow from `total`, `current` and `size`.
+        expected: u64,
+    },
+}
+
+impl Error {
+    pub(crate) fn gave_up(tries: u32, last: Error) -> Error {
+        Error::GaveUp { tries, last: Box::new(last) }
+    }
+
+    /// Returns the envelope's `code`, also of the last attempt of several.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        match self {
+            Error::Refused(refusal) => Some(refusal.code),
+            Error::Invalid(_) => Some(-1),
+            Error::GaveUp { last, .. } => last.code(),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the call does not exist at this server.
+    #[must_use]
+    pub fn is_unknown_call(&self) -> bool {
+        match self {
+            Error::Refused(refusal) => refusal.code == 0,
+            Error::NotAnEnvelope(answer) => answer.status == 404,
+            _ => false,
+        }
+    }
+}
+
+fn attempts(tries: u32) -> &'static str {
+    if tries == 1 { "attempt" } else { "attempts" }
+}

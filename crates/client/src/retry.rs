@@ -1,0 +1,102 @@
+//! Retries of calls that read.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use kiosque_clock::Entropy;
+
+use crate::jitter;
+
+/// Attempts of one call, the first one included.
+pub(crate) const TRIES_MAX: u32 = 4;
+/// The longest `Retry-After` that is obeyed. A longer one is left to the caller.
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+
+/// The retries that all calls may still make. Each call that is made allows a fifth of a retry, so
+/// that a server that fails every call gets a fifth more requests than calls, not four times as
+/// many.
+#[derive(Debug)]
+pub(crate) struct RetryBudget(Mutex<u32>);
+
+/// Retries are counted in fifths.
+const RETRY: u32 = 5;
+const BUDGET_MAX: u32 = 10 * RETRY;
+
+impl Default for RetryBudget {
+    fn default() -> RetryBudget {
+        RetryBudget(Mutex::new(BUDGET_MAX))
+    }
+}
+
+impl RetryBudget {
+    pub(crate) fn call_made(&self) {
+        self.change(|fifths| Some((fifths + 1).min(BUDGET_MAX)));
+    }
+
+    /// Takes a retry; false if none is left.
+    pub(crate) fn take(&self) -> bool {
+        self.change(|fifths| fifths.checked_sub(RETRY))
+    }
+
+    fn change(&self, change: impl Fn(u32) -> Option<u32>) -> bool {
+        // A number is whole even if a thread that holds the lock panics.
+        let mut fifths = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let changed = change(*fifths);
+        *fifths = changed.unwrap_or(*fifths);
+        changed.is_some()
+    }
+}
+
+/// Returns the wait before the next attempt; `None` if there is none.
+pub(crate) fn wait(
+    entropy: &Entropy,
+    tries: u32,
+    retry_after: Option<Duration>,
+) -> Option<Duration> {
+    if tries >= TRIES_MAX {
+        return None;
+    }
+    match retry_after {
+        Some(after) if after > RETRY_AFTER_MAX => None,
+        Some(after) => Some(after + jitter::below(entropy, Duration::from_secs(1))),
+        None => Some(jitter::before_retry(entropy, tries)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fifth_of_the_calls_may_be_repeated() {
+        let budget = RetryBudget::default();
+        let mut taken = 0;
+        for _ in 0..1_000 {
+            budget.call_made();
+            while budget.take() {
+                taken += 1;
+            }
+        }
+        // The first ten are there at the beginning, less the part that did not fit.
+        assert_eq!(taken, 10 + 999 / 5);
+    }
+
+    #[test]
+    fn waits_are_random_below_a_limit_that_doubles() {
+        let most = Entropy::from_fn(|bytes| {
+            bytes.fill(u8::MAX);
+            Ok(())
+        });
+        let waits = [1, 2, 3, 4].map(|tries| wait(&most, tries, None).map(|wait| wait.as_millis()));
+        assert_eq!(waits, [Some(200), Some(400), Some(800), None]);
+        let least = Entropy::from_fn(|bytes| {
+            bytes.fill(0);
+            Ok(())
+        });
+        assert_eq!(wait(&least, 3, None), Some(Duration::ZERO));
+        let seven = Some(Duration::from_secs(7));
+        assert_eq!(wait(&least, 1, seven), seven);
+        assert_eq!(wait(&most, 1, seven), Some(Duration::from_secs(8)));
+        assert_eq!(wait(&least, 1, Some(Duration::from_secs(61))), None);
+    }
+}

@@ -1,0 +1,336 @@
+//! The task of a session: it sends what [`Machine`] says, and reports the events to it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use kiosque_contract::endpoint::{LogIn, LogOut, SwitchGroup};
+use kiosque_contract::{Endpoint, LoginRequest, SwitchGroupRequest};
+use kiosque_model::GroupId;
+use serde::Serialize;
+use tokio::sync::{mpsc, oneshot};
+
+use super::action::{Action, Length, Started};
+use super::grant::{Failure, Grant, Granted};
+use super::lanes::{Lane, Ticket};
+use super::machine::Machine;
+use super::stored::StoredSession;
+use super::{Called, LongCall, SessionCounts, SessionParts};
+use crate::answer::{error_of, refusal_of};
+use crate::error::{Error, NotAnEnvelope};
+use crate::transport::{Answer, Request, Token, TransportFault};
+
+const SUCCESS: i32 = 200;
+const TOKEN_INVALID: i32 = -4;
+
+/// A message to the task.
+pub(super) enum Message {
+    Call { lane: Lane, length: Length, work: Work },
+    LogOut(oneshot::Sender<Result<(), Error>>),
+    Count(oneshot::Sender<SessionCounts>),
+    Store(oneshot::Sender<Option<StoredSession>>),
+}
+
+/// The work of a call, and its caller.
+pub(super) enum Work {
+    Send(Request, oneshot::Sender<Result<LongCall, Error>>),
+    Describe(oneshot::Sender<Result<Arc<Grant>, Error>>),
+}
+
+/// The end of something that was under way.
+enum Event {
+    Called(CallEnd),
+    LoggedIn(Result<Granted, Failure>),
+    Switched(Duration, GroupId, Result<Granted, Failure>),
+    LoggedOut(Result<(), Error>),
+}
+
+/// The end of a call.
+struct CallEnd {
+    ticket: Ticket,
+    started: Started,
+    request: Request,
+    reply: oneshot::Sender<Result<LongCall, Error>>,
+    outcome: CallOutcome,
+}
+
+enum CallOutcome {
+    Answered(Result<Answer, TransportFault>),
+    CallerGone,
+    Interrupted,
+}
+
+/// The task of a session.
+pub(super) struct Driver {
+    parts: SessionParts,
+    machine: Machine,
+    messages: mpsc::UnboundedReceiver<Message>,
+    waiting: HashMap<Ticket, Work>,
+    interrupts: HashMap<Ticket, oneshot::Sender<()>>,
+    under_way: FuturesUnordered<BoxFuture<'static, Event>>,
+    log_outs: Vec<oneshot::Sender<Result<(), Error>>>,
+    counts: SessionCounts,
+}
+
+impl Driver {
+    pub(super) fn new(parts: SessionParts, messages: mpsc::UnboundedReceiver<Message>) -> Driver {
+        Driver {
+            machine: Machine::new(parts.pace, parts.entropy.clone(), Instant::now()),
+            parts,
+            messages,
+            waiting: HashMap::new(),
+            interrupts: HashMap::new(),
+            under_way: FuturesUnordered::new(),
+            log_outs: Vec::new(),
+            counts: SessionCounts::default(),
+        }
+    }
+
+    /// Runs until the last clone of the session is dropped.
+    pub(super) async fn run(mut self) {
+        self.resume();
+        loop {
+            let rest = self.act();
+            tokio::select! {
+                message = self.messages.recv() => match message {
+                    Some(message) => self.receive(message),
+                    None => return,
+                },
+                Some(event) = self.under_way.next() => self.apply(event),
+                () = sleep_until(rest) => {}
+            }
+        }
+    }
+
+    fn receive(&mut self, message: Message) {
+        match message {
+            Message::Call { lane, length, work } => {
+                let ticket = self.machine.add(Instant::now(), lane, length);
+                self.waiting.insert(ticket, work);
+            }
+            Message::LogOut(reply) => {
+                self.machine.log_out();
+                self.log_outs.push(reply);
+            }
+            Message::Count(reply) => {
+                let counts = SessionCounts { replaced: self.machine.replaced(), ..self.counts };
+                // A caller that has gone needs no answer; the same holds for all replies here.
+                let _ = reply.send(counts);
+            }
+            Message::Store(reply) => {
+                let held = self.machine.held();
+                let _ = reply.send(held.map(|(grant, group)| StoredSession::new(grant, group)));
+            }
+        }
+    }
+
+    /// Takes over a session that an earlier program has stored.
+    fn resume(&mut self) {
+        let stored = self.parts.resume.take();
+        if let Some((granted, default)) =
+            stored.and_then(|stored| stored.into_granted(&self.parts.clock))
+        {
+            self.machine.resume(Instant::now(), granted, default);
+        }
+    }
+
+    /// Does everything that can be done now. Returns the time at which there may be more.
+    fn act(&mut self) -> Option<Instant> {
+        loop {
+            match self.machine.next(Instant::now()) {
+                Action::Rest(until) => return until,
+                Action::Call(ticket, started) => self.call(ticket, started),
+                Action::Fail(ticket, error) => self.fail(ticket, error),
+                Action::LogIn => self.log_in(),
+                Action::Switch(grant, group) => self.switch(&grant, group),
+                Action::LogOut(grant) => self.log_out(grant),
+                Action::Interrupt(tickets) => {
+                    for interrupt in tickets.iter().filter_map(|one| self.interrupts.remove(one)) {
+                        let _ = interrupt.send(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, ticket: Ticket, started: Started) {
+        match self.waiting.remove(&ticket) {
+            Some(Work::Send(request, reply)) if !reply.is_closed() => {
+                let (interrupt, interrupted) = oneshot::channel();
+                self.interrupts.insert(ticket, interrupt);
+                let sent = self.send(request.clone(), Some(started.grant.token.clone()));
+                self.under_way.push(Box::pin(call(
+                    CallEnd { ticket, started, request, reply, outcome: CallOutcome::CallerGone },
+                    sent,
+                    interrupted,
+                )));
+            }
+            Some(Work::Describe(reply)) => {
+                let _ = reply.send(Ok(started.grant));
+                self.machine.ended(Instant::now(), ticket);
+            }
+            _ => self.machine.ended(Instant::now(), ticket),
+        }
+    }
+
+    fn fail(&mut self, ticket: Ticket, error: Error) {
+        match self.waiting.remove(&ticket) {
+            Some(Work::Send(_, reply)) => drop(reply.send(Err(error))),
+            Some(Work::Describe(reply)) => drop(reply.send(Err(error))),
+            None => {}
+        }
+    }
+
+    /// Returns the future of an answer, within the time that one call may take.
+    fn send(
+        &self,
+        request: Request,
+        token: Option<Token>,
+    ) -> BoxFuture<'static, Result<Answer, TransportFault>> {
+        let (transport, most) = (self.parts.transport.clone(), self.parts.pace.call_timeout);
+        Box::pin(async move {
+            let to = request.path.clone();
+            let answer = tokio::time::timeout(most, transport.send(request, token)).await;
+            answer.unwrap_or_else(|_| {
+                Err(TransportFault { to, cause: format!("it did not arrive within {most:?}") })
+            })
+        })
+    }
+
+    fn log_in(&mut self) {
+        self.counts.log_ins += 1;
+        let (credentials, clock) = (self.parts.credentials.clone(), self.parts.clock.clone());
+        let (transport, most) = (self.parts.transport.clone(), self.parts.pace.call_timeout);
+        self.under_way.push(Box::pin(async move {
+            let password = match credentials.password.reveal().await {
+                Ok(password) => password,
+                Err(error) => return Event::LoggedIn(Err(Failure::Unusable(error))),
+            };
+            let body = LoginRequest { username: credentials.username, password };
+            let sent = transport.send(request::<LogIn>(&body), None);
+            let answer = tokio::time::timeout(most, sent).await;
+            Event::LoggedIn(granted(answer.unwrap_or_else(|_| Err(late::<LogIn>(most))), &clock))
+        }));
+    }
+
+    fn switch(&mut self, grant: &Grant, group: GroupId) {
+        self.counts.switches += 1;
+        let body = SwitchGroupRequest { group_id: group.to_string() };
+        let sent = self.send(request::<SwitchGroup>(&body), Some(grant.token.clone()));
+        let (clock, begun) = (self.parts.clock.clone(), Instant::now());
+        self.under_way.push(Box::pin(async move {
+            let granted = granted(sent.await, &clock);
+            Event::Switched(begun.elapsed(), group, granted)
+        }));
+    }
+
+    fn log_out(&mut self, grant: Option<Arc<Grant>>) {
+        let request = Request { path: LogOut::PATH.to_owned(), body: Bytes::new() };
+        let sent = grant.map(|grant| self.send(request, Some(grant.token.clone())));
+        self.under_way.push(Box::pin(async move {
+            let Some(sent) = sent else { return Event::LoggedOut(Ok(())) };
+            Event::LoggedOut(match sent.await {
+                // A session that another user has replaced has ended, too.
+                Ok(answer) if matches!(answer.code(), Some(SUCCESS | TOKEN_INVALID)) => Ok(()),
+                Ok(answer) => Err(error_of(&answer)),
+                Err(fault) => Err(Error::Transport(fault)),
+            })
+        }));
+    }
+
+    fn apply(&mut self, event: Event) {
+        let now = Instant::now();
+        match event {
+            Event::Called(end) => self.called(now, end),
+            Event::LoggedIn(result) => self.machine.logged_in(now, result),
+            Event::Switched(took, group, result) => {
+                self.machine.switched(now, took, &group, result);
+            }
+            Event::LoggedOut(result) => {
+                self.machine.logged_out();
+                for reply in self.log_outs.drain(..) {
+                    let _ = reply.send(result.clone());
+                }
+            }
+        }
+    }
+
+    fn called(&mut self, now: Instant, end: CallEnd) {
+        let CallEnd { ticket, started, request, reply, outcome } = end;
+        self.interrupts.remove(&ticket);
+        if let CallOutcome::Answered(Ok(answer)) = &outcome
+            && answer.code() == Some(TOKEN_INVALID)
+            && let Some(refusal) = refusal_of(answer)
+        {
+            self.waiting.insert(ticket, Work::Send(request, reply));
+            self.machine.token_refused(now, ticket, refusal);
+            return;
+        }
+        self.machine.ended(now, ticket);
+        let result = match outcome {
+            CallOutcome::CallerGone => return,
+            CallOutcome::Interrupted => Ok(LongCall::Interrupted),
+            CallOutcome::Answered(Err(fault)) => Err(Error::Transport(fault)),
+            CallOutcome::Answered(Ok(answer)) => Ok(LongCall::Answered(Called {
+                answer,
+                grant: started.grant,
+                epoch: started.epoch,
+                waited: started.waited,
+                tries: started.refusals + 1,
+            })),
+        };
+        let _ = reply.send(result);
+    }
+}
+
+/// Waits for the answer to a call, or until its caller has gone.
+async fn call(
+    mut end: CallEnd,
+    sent: BoxFuture<'static, Result<Answer, TransportFault>>,
+    interrupted: oneshot::Receiver<()>,
+) -> Event {
+    end.outcome = tokio::select! {
+        answer = sent => CallOutcome::Answered(answer),
+        () = end.reply.closed() => CallOutcome::CallerGone,
+        Ok(()) = interrupted => CallOutcome::Interrupted,
+    };
+    Event::Called(end)
+}
+
+async fn sleep_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn request<E: Endpoint>(body: &impl Serialize) -> Request {
+    // A struct of texts has no value that JSON lacks.
+    let body = serde_json::to_vec(body).unwrap_or_default().into();
+    Request { path: E::PATH.to_owned(), body }
+}
+
+fn late<E: Endpoint>(most: Duration) -> TransportFault {
+    TransportFault { to: E::PATH.to_owned(), cause: format!("it did not arrive within {most:?}") }
+}
+
+/// Reads the answer to a login or a switch.
+fn granted(
+    answer: Result<Answer, TransportFault>,
+    clock: &kiosque_clock::Clock,
+) -> Result<Granted, Failure> {
+    let answer = answer.map_err(|fault| Failure::Unclear(Error::Transport(fault), None))?;
+    if answer.status >= 500 {
+        let after = answer.retry_after_s().map(Duration::from_secs);
+        return Err(Failure::Unclear(error_of(&answer), after));
+    }
+    let unusable = || Failure::Unusable(Error::NotAnEnvelope(NotAnEnvelope::of(&answer)));
+    if answer.code() != Some(SUCCESS) {
+        return Err(refusal_of(&answer).map_or_else(unusable, Failure::Refused));
+    }
+    let grant = Grant::of(&answer).ok_or_else(unusable)?;
+    Ok(Granted::new(grant, clock))
+}

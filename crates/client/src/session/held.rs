@@ -1,0 +1,37 @@
+//! The present session.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::grant::{Grant, Granted};
+use super::pace::Pace;
+
+/// The present session.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) grant: Arc<Grant>,
+    since: Instant,
+    /// When it is renewed, and when it ends.
+    ends: Option<(Instant, Instant)>,
+}
+
+impl Held {
+    pub(super) fn new(now: Instant, granted: Granted, pace: &Pace) -> Held {
+        let ends = granted.lifetime.map(|lifetime| {
+            let early = pace.renew_before.min(lifetime / 10);
+            (now + lifetime.saturating_sub(early), now + lifetime)
+        });
+        Held { grant: Arc::new(granted.grant), since: now, ends }
+    }
+
+    /// Returns whether it is time to renew it.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.ends.is_some_and(|(renewal, _)| renewal <= now)
+    }
+
+    /// Returns how long it was live; `None` if it has ended by itself.
+    pub(super) fn lived(&self, now: Instant) -> Option<Duration> {
+        let has_ended = self.ends.is_some_and(|(_, end)| end <= now);
+        (!has_ended).then(|| now.saturating_duration_since(self.since))
+    }
+}

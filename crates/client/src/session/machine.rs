@@ -1,0 +1,390 @@
+//! The rules by which callers share a session, without input or output: events come in with their
+//! time, and [`Machine::next`] says what to do. A simulation runs it through random histories.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kiosque_clock::Entropy;
+use kiosque_model::GroupId;
+
+use super::action::{Action, Length, Started};
+use super::grant::{Failure, Grant, Granted};
+use super::held::Held;
+use super::holdback::Holdback;
+use super::lanes::{Lane, Lanes, Ticket, Waiting};
+use super::pace::Pace;
+use crate::error::{Error, Refusal};
+use crate::jitter;
+use crate::transport::TransportFault;
+
+/// A call under way.
+#[derive(Debug)]
+struct Running {
+    lane: Lane,
+    epoch: u64,
+    length: Length,
+    waiting: Waiting,
+}
+
+/// The state of a shared session.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pace: Pace,
+    entropy: Entropy,
+    lanes: Lanes,
+    lengths: BTreeMap<Ticket, Length>,
+    running: BTreeMap<Ticket, Running>,
+    failed: VecDeque<(Ticket, Error)>,
+    held: Option<Held>,
+    epoch: u64,
+    default: Option<GroupId>,
+    /// A login, a switch or a log out is under way.
+    is_changing: bool,
+    wants_log_out: bool,
+    /// Why no login is tried, and until when; `None` for ever.
+    refused: Option<(Refusal, Option<Instant>)>,
+    hold_until: Option<Instant>,
+    holdback: Holdback,
+    unclear: u32,
+    last_trouble: Option<Error>,
+    turn_began: Instant,
+    last_answer: Option<Instant>,
+    switch_took: Option<Duration>,
+    tickets: u64,
+}
+
+/// How long after a login that was refused, but not for its password, the next one is tried.
+const REFUSED_FOR: Duration = Duration::from_secs(10);
+
+impl Machine {
+    pub(super) fn new(pace: Pace, entropy: Entropy, now: Instant) -> Machine {
+        Machine {
+            pace,
+            entropy,
+            lanes: Lanes::default(),
+            lengths: BTreeMap::new(),
+            running: BTreeMap::new(),
+            failed: VecDeque::new(),
+            held: None,
+            epoch: 0,
+            default: None,
+            is_changing: false,
+            wants_log_out: false,
+            refused: None,
+            hold_until: None,
+            holdback: Holdback::default(),
+            unclear: 0,
+            last_trouble: None,
+            turn_began: now,
+            last_answer: None,
+            switch_took: None,
+            tickets: 0,
+        }
+    }
+
+    /// Adds a call.
+    pub(super) fn add(&mut self, now: Instant, lane: Lane, length: Length) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        let lane = match (lane, &self.default) {
+            (Lane::Default, Some(group)) => Lane::Group(group.clone()),
+            (lane, _) => lane,
+        };
+        self.lengths.insert(ticket, length);
+        self.lanes.add(lane, ticket, Waiting { since: now, refusals: 0 });
+        ticket
+    }
+
+    /// Logs out as soon as no call is under way.
+    pub(super) fn log_out(&mut self) {
+        self.wants_log_out = true;
+    }
+
+    /// Takes over a session.
+    pub(super) fn resume(&mut self, now: Instant, granted: Granted, default: GroupId) {
+        self.default = Some(default);
+        self.hold(now, granted);
+    }
+
+    /// Returns the present session and the default group, unless a login or a switch is under way.
+    pub(super) fn held(&self) -> Option<(&Grant, &GroupId)> {
+        let held = self.held.as_ref().filter(|_| !self.is_changing)?;
+        Some((&*held.grant, self.default.as_ref()?))
+    }
+
+    /// Returns how many sessions other users of the account have replaced.
+    pub(super) fn replaced(&self) -> u64 {
+        self.holdback.all()
+    }
+
+    /// Returns what to do now.
+    pub(super) fn next(&mut self, now: Instant) -> Action {
+        self.fail_late_calls(now);
+        if let Some((ticket, error)) = self.failed.pop_front() {
+            self.lengths.remove(&ticket);
+            return Action::Fail(ticket, error);
+        }
+        if self.is_changing {
+            return self.rest(None);
+        }
+        if self.wants_log_out {
+            return self.next_log_out();
+        }
+        if self.lanes.is_empty() {
+            return self.rest(None);
+        }
+        let Some(held) = &self.held else { return self.next_log_in(now) };
+        if held.is_due(now) {
+            return self.when_drained(Machine::start_log_in);
+        }
+        let selected = Lane::Group(held.grant.group.clone());
+        self.next_call(now, &selected)
+    }
+
+    fn rest(&self, until: Option<Instant>) -> Action {
+        let late = self.lanes.oldest_since().map(|since| since + self.pace.wait_max);
+        Action::Rest(until.into_iter().chain(late).min())
+    }
+
+    fn fail_late_calls(&mut self, now: Instant) {
+        let Some(made) = now.checked_sub(self.pace.wait_max) else { return };
+        if self.lanes.oldest_since().is_none_or(|oldest| oldest > made) {
+            return;
+        }
+        for (ticket, waiting) in self.lanes.take_until(made) {
+            let last = self.last_trouble.clone().unwrap_or_else(|| {
+                let cause = format!("its turn did not come within {:?}", self.pace.wait_max);
+                Error::Transport(TransportFault { to: "the shared session".to_owned(), cause })
+            });
+            self.failed.push_back((ticket, Error::gave_up(waiting.refusals, last)));
+        }
+    }
+
+    fn next_log_out(&mut self) -> Action {
+        self.when_drained(|machine| {
+            machine.wants_log_out = false;
+            machine.is_changing = true;
+            Action::LogOut(machine.held.take().map(|held| held.grant))
+        })
+    }
+
+    fn next_log_in(&mut self, now: Instant) -> Action {
+        match &self.refused {
+            Some((refusal, until)) if until.is_none_or(|until| now < until) => {
+                let error = Error::Refused(refusal.clone());
+                self.fail_all(&error);
+                return self.next(now);
+            }
+            _ => self.refused = None,
+        }
+        match self.hold_until.filter(|until| now < *until) {
+            Some(until) => self.rest(Some(until)),
+            None => self.start_log_in(),
+        }
+    }
+
+    fn start_log_in(&mut self) -> Action {
+        self.is_changing = true;
+        self.held = None;
+        Action::LogIn
+    }
+
+    /// Does something that no call may be under way for: it would be refused with -4.
+    fn when_drained(&mut self, act: impl FnOnce(&mut Machine) -> Action) -> Action {
+        if self.running.is_empty() {
+            return act(self);
+        }
+        let long = self.running.iter_mut().filter(|(_, call)| call.length == Length::Long);
+        let long: Vec<Ticket> = long
+            .map(|(ticket, call)| {
+                // Each is interrupted once.
+                call.length = Length::Short;
+                *ticket
+            })
+            .collect();
+        if long.is_empty() { self.rest(None) } else { Action::Interrupt(long) }
+    }
+
+    fn next_call(&mut self, now: Instant, selected: &Lane) -> Action {
+        let turn_ends = self.turn_began + self.pace.turn;
+        let own = self.lanes.oldest_own(selected).cloned();
+        let Some(other) = self.lanes.oldest_other(selected).cloned() else {
+            return match own {
+                Some(lane) => self.start_from(now, &lane),
+                None => self.rest(None),
+            };
+        };
+        if let Some(lane) = &own
+            && now < turn_ends
+        {
+            return self.start_from(now, lane);
+        }
+        let group = match other {
+            Lane::Group(group) => group,
+            // A login says which group that is.
+            Lane::Default | Lane::Any => return self.when_drained(Machine::start_log_in),
+        };
+        // After the last answer of a turn its worker is about to make the next call.
+        let lingers_until = self.last_answer.map(|answer| (answer + self.linger()).min(turn_ends));
+        match lingers_until.filter(|until| now < *until && own.is_none()) {
+            Some(until) if self.running.is_empty() => self.rest(Some(until)),
+            _ => self.when_drained(|machine| machine.start_switch(group)),
+        }
+    }
+
+    fn linger(&self) -> Duration {
+        let half = self.switch_took.map(|took| took / 2);
+        half.map_or(self.pace.linger_max, |half| half.min(self.pace.linger_max))
+    }
+
+    fn start_switch(&mut self, group: GroupId) -> Action {
+        let Some(held) = &self.held else { return self.start_log_in() };
+        self.is_changing = true;
+        Action::Switch(Arc::clone(&held.grant), group)
+    }
+
+    fn start_from(&mut self, now: Instant, lane: &Lane) -> Action {
+        let has_room = self.running.len() < self.pace.calls_max;
+        let Some(held) = self.held.as_ref().filter(|_| has_room) else { return self.rest(None) };
+        let grant = Arc::clone(&held.grant);
+        let Some((ticket, waiting)) = self.lanes.take(lane) else { return self.rest(None) };
+        let length = self.lengths.get(&ticket).copied().unwrap_or(Length::Short);
+        let running = Running { lane: lane.clone(), epoch: self.epoch, length, waiting };
+        self.running.insert(ticket, running);
+        let waited = now.saturating_duration_since(waiting.since);
+        let started = Started { grant, epoch: self.epoch, waited, refusals: waiting.refusals };
+        Action::Call(ticket, started)
+    }
+
+    /// A call ended: with an answer, without one, or because its caller has gone.
+    pub(super) fn ended(&mut self, now: Instant, ticket: Ticket) {
+        self.running.remove(&ticket);
+        self.lengths.remove(&ticket);
+        self.last_answer = Some(now);
+    }
+
+    /// A call was answered with -4. It waits again, and the session ends if the call had its
+    /// present token: of many such answers the first one causes a login.
+    pub(super) fn token_refused(&mut self, now: Instant, ticket: Ticket, refusal: Refusal) {
+        let Some(mut call) = self.running.remove(&ticket) else { return };
+        self.session_refused(now, call.epoch, &refusal);
+        call.waiting.refusals += 1;
+        if call.waiting.refusals >= self.pace.refusals_max {
+            let error = Error::gave_up(call.waiting.refusals, Error::Refused(refusal));
+            self.failed.push_back((ticket, error));
+        } else {
+            self.lanes.add(call.lane, ticket, call.waiting);
+        }
+    }
+
+    fn session_refused(&mut self, now: Instant, epoch: u64, refusal: &Refusal) {
+        self.last_trouble = Some(Error::Refused(refusal.clone()));
+        if epoch == self.epoch
+            && let Some(held) = self.held.take()
+            && let Some(lived) = held.lived(now)
+        {
+            let hold = self.holdback.replaced(lived, &self.pace);
+            // Two clients that hold back equally long would meet again.
+            let hold = hold + jitter::below(&self.entropy, hold / 4);
+            self.hold_until = Some(now + hold);
+        }
+    }
+
+    /// A login ended.
+    pub(super) fn logged_in(&mut self, now: Instant, result: Result<Granted, Failure>) {
+        self.is_changing = false;
+        match result {
+            Ok(granted) => {
+                self.default = Some(granted.grant.group.clone());
+                self.lanes.resolve_default(&granted.grant.group);
+                self.hold(now, granted);
+            }
+            Err(Failure::Refused(refusal)) => self.log_in_refused(now, refusal),
+            Err(Failure::Unclear(error, after)) => self.unclear(now, error, after),
+            Err(Failure::Unusable(error)) => self.fail_all(&error),
+        }
+    }
+
+    fn hold(&mut self, now: Instant, granted: Granted) {
+        self.epoch += 1;
+        self.unclear = 0;
+        self.hold_until = None;
+        self.turn_began = now;
+        self.last_answer = None;
+        self.held = Some(Held::new(now, granted, &self.pace));
+    }
+
+    /// A wrong password is not tried again; it would use up the attempts that the account has.
+    fn log_in_refused(&mut self, now: Instant, refusal: Refusal) {
+        let until = match (refusal.code, refusal.retry_after_s) {
+            (-2, _) => None,
+            (_, Some(seconds)) => Some(now + Duration::from_secs(seconds)),
+            (_, None) => Some(now + REFUSED_FOR),
+        };
+        self.fail_all(&Error::Refused(refusal.clone()));
+        self.refused = Some((refusal, until));
+    }
+
+    /// It is unknown whether a login or a switch happened: the present token may be invalid, so a
+    /// login is next.
+    fn unclear(&mut self, now: Instant, error: Error, after: Option<Duration>) {
+        self.held = None;
+        self.unclear += 1;
+        self.last_trouble = Some(error.clone());
+        if self.unclear >= self.pace.tries_max {
+            let tries = std::mem::take(&mut self.unclear);
+            self.fail_all(&Error::gave_up(tries, error));
+            return;
+        }
+        let wait = jitter::before_retry(&self.entropy, self.unclear);
+        self.hold_until = Some(now + after.unwrap_or_default() + wait);
+    }
+
+    /// A switch to a group ended.
+    pub(super) fn switched(
+        &mut self,
+        now: Instant,
+        took: Duration,
+        to: &GroupId,
+        result: Result<Granted, Failure>,
+    ) {
+        self.is_changing = false;
+        let lane = Lane::Group(to.clone());
+        match result {
+            Ok(granted) => {
+                let got = granted.grant.group.clone();
+                self.switch_took = Some(took);
+                self.hold(now, granted);
+                if got != *to {
+                    let (wanted, got) = (to.to_string(), got.to_string());
+                    self.fail_lane(&lane, &Error::WrongGroup { wanted, got });
+                }
+            }
+            Err(Failure::Refused(refusal)) if refusal.code == -4 => {
+                self.session_refused(now, self.epoch, &refusal);
+            }
+            Err(Failure::Refused(refusal)) => self.fail_lane(&lane, &Error::Refused(refusal)),
+            Err(Failure::Unclear(error, after)) => self.unclear(now, error, after),
+            Err(Failure::Unusable(error)) => {
+                self.held = None;
+                self.fail_lane(&lane, &error);
+            }
+        }
+    }
+
+    /// A log out ended, in whatever way.
+    pub(super) fn logged_out(&mut self) {
+        self.is_changing = false;
+    }
+
+    fn fail_lane(&mut self, lane: &Lane, error: &Error) {
+        let calls = self.lanes.take_lane(lane);
+        self.failed.extend(calls.into_iter().map(|ticket| (ticket, error.clone())));
+    }
+
+    fn fail_all(&mut self, error: &Error) {
+        let calls = self.lanes.take_all();
+        self.failed.extend(calls.into_iter().map(|ticket| (ticket, error.clone())));
+    }
+}

@@ -1,0 +1,49 @@
+//! The times by which a session is shared.
+
+use std::time::Duration;
+
+/// How long a group may have the session, how many calls run at a time, and how long calls wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The time after which the session switches to another group that has calls waiting.
+    pub turn: Duration,
+    /// The longest time for which the session waits for further calls of its group after an answer,
+    /// before it switches: a worker that has just received an answer has no call waiting, and is
+    /// about to make one. Half the duration of a switch if that is shorter.
+    pub linger_max: Duration,
+    /// The largest number of calls under way.
+    pub calls_max: usize,
+    /// The time that one call may take at the server.
+    pub call_timeout: Duration,
+    /// The time after which a call that could not be sent fails.
+    pub wait_max: Duration,
+    /// The time before the session's end at which it is renewed; a tenth of its length if that is
+    /// shorter.
+    pub renew_before: Duration,
+    /// The wait before the login that follows the second replaced session of a minute. It doubles
+    /// with each further one.
+    pub hold_first: Duration,
+    /// The longest such wait.
+    pub hold_max: Duration,
+    /// Attempts of a login or of a switch whose outcome is unknown.
+    pub tries_max: u32,
+    /// The number of times that one call may be refused with -4.
+    pub refusals_max: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Pace {
+        Pace {
+            turn: Duration::from_millis(200),
+            linger_max: Duration::from_millis(5),
+            calls_max: 8,
+            call_timeout: Duration::from_secs(30),
+            wait_max: Duration::from_secs(300),
+            renew_before: Duration::from_secs(60),
+            hold_first: Duration::from_millis(250),
+            hold_max: Duration::from_secs(60),
+            tries_max: 4,
+            refusals_max: 10,
+        }
+    }
+}

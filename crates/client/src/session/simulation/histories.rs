@@ -1,0 +1,152 @@
+//! The rules of a shared session, in simulated histories.
+
+use std::time::Duration;
+
+use kiosque_testkit::{Rng, seed, size};
+
+use super::super::action::{Action, Length};
+use super::super::grant::Failure;
+use super::super::lanes::Lane;
+use super::super::pace::Pace;
+use super::{Plan, World, group_id, refusal};
+use crate::error::{Error, Refusal};
+
+/// AUTH-11, AUTH-12, ENV-11: whatever is lost, late or replaced, every call is answered, for its
+/// own group, and no login happens without a cause.
+#[test]
+fn every_call_is_answered_for_its_own_group() {
+    let seed = seed();
+    for history in 0..u64::try_from(size(300, 20_000)).expect("small") {
+        let seed = seed.wrapping_add(history);
+        println!("KIOSQUE_SEED={seed}");
+        let mut rng = Rng::seeded(seed);
+        let plan = Plan {
+            calls: 20,
+            think_us: rng.range(1..20_000),
+            call_us: rng.range(100..20_000),
+            switch_us: rng.range(500..100_000),
+            lost: rng.choose(&[0, 4, 10]),
+            slow: rng.choose(&[0, 30]),
+            outsider_every: rng
+                .choose(&[None, Some(1_000), Some(5_000)])
+                .map(Duration::from_millis),
+            lifetime: Duration::from_secs(rng.choose(&[1_000_000, 3])),
+            ..Plan::calm(1 + rng.below(12))
+        };
+        let is_short = plan.lifetime < Duration::from_secs(60);
+        let pace = Pace { wait_max: Duration::from_secs(36_000), ..Pace::default() };
+        let pace = Pace { tries_max: 1_000, refusals_max: 1_000, ..pace };
+        let mut world = World::new(plan, pace, seed);
+        world.run(Duration::from_secs(36_000));
+        assert!(world.errors.is_empty(), "{:?}", world.errors);
+        assert!(world.done.iter().all(|done| *done == 20), "{:?}", world.done);
+        assert!(is_short || world.log_ins <= 1 + world.causes, "{} logins", world.log_ins);
+    }
+}
+
+/// Many answers with -4 for the same token cause one login.
+#[test]
+fn many_refusals_of_one_token_cause_one_login() {
+    let plan = Plan { calls: 50, outsider_every: Some(Duration::from_secs(3)), ..Plan::calm(64) };
+    let pace = Pace { calls_max: 64, ..Pace::default() };
+    let mut world = World::new(plan, pace, 7);
+    world.run(Duration::from_secs(600));
+    assert_eq!(world.errors.len(), 0);
+    assert!(world.causes > 0 || world.log_ins == 1, "{} causes", world.causes);
+    assert!(world.log_ins <= 1 + world.causes, "{} of {}", world.log_ins, world.causes);
+}
+
+/// With 8 workers in 3 groups and no other user, one login lasts, each worker gets at least half of
+/// the mean, and a switch serves at least 100 calls.
+#[test]
+fn groups_take_turns_and_each_worker_gets_its_share() {
+    let mut world = World::new(Plan::calm(8), Pace::default(), 1);
+    world.run(Duration::from_secs(60));
+    let mean = world.done.iter().sum::<usize>() / world.done.len();
+    assert!(world.done.iter().all(|done| *done * 2 >= mean), "{:?}", world.done);
+    assert_eq!((world.log_ins, world.errors.len()), (1, 0));
+    let switches = usize::try_from(world.switches).expect("small");
+    assert!(switches > 10, "{switches} switches");
+    let a_switch = world.done.iter().sum::<usize>() / switches;
+    assert!(a_switch >= 100, "{a_switch} calls a switch");
+}
+
+/// AUTH-6: a session of 7 s is renewed before it ends, so that no call is refused.
+#[test]
+fn a_session_is_renewed_before_it_ends() {
+    let plan = Plan { lifetime: Duration::from_secs(7), ..Plan::calm(1) };
+    let mut world = World::new(plan, Pace::default(), 1);
+    world.run(Duration::from_secs(60));
+    assert_eq!((world.errors.len(), world.refused, world.machine.replaced()), (0, 0, 0));
+    assert!((9..=10).contains(&world.log_ins), "{} logins", world.log_ins);
+}
+
+/// A session that ends because a slow call delayed its renewal was not replaced: no wait follows.
+#[test]
+fn a_session_that_ended_by_itself_is_renewed_at_once() {
+    let plan = Plan { lifetime: Duration::from_secs(3), slow: 100, ..Plan::calm(1) };
+    let mut world = World::new(plan, Pace::default(), 1);
+    world.run(Duration::from_secs(60));
+    assert_eq!((world.errors.len(), world.machine.replaced()), (0, 0));
+    assert!(world.refused > 0 && world.log_ins > 10, "{} logins", world.log_ins);
+}
+
+/// AUTH-8: after -2 no login is tried any more; after another refusal, not at once.
+#[test]
+fn a_refused_login_is_not_repeated() {
+    for (code, seconds, log_ins) in [(-2, 36_000, 1), (-1, 9, 1), (-1, 11, 2)] {
+        let mut world = World::new(Plan::calm(1), Pace::default(), 1);
+        let mut now = world.now;
+        for _ in 0..2 {
+            let ticket = world.machine.add(now, Lane::Default, Length::Short);
+            let mut error = None;
+            while error.is_none() {
+                match world.machine.next(now) {
+                    Action::LogIn => {
+                        world.log_ins += 1;
+                        let refused = Failure::Refused(Refusal { code, ..refusal() });
+                        world.machine.logged_in(now, Err(refused));
+                    }
+                    Action::Fail(failed, why) if failed == ticket => error = Some(why),
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(error.and_then(|error| error.code()), Some(code));
+            now += Duration::from_secs(seconds);
+        }
+        assert_eq!(world.log_ins, log_ins, "code {code} after {seconds} s");
+    }
+}
+
+/// A call that waits for something to happen does not hold up other groups, and is interrupted
+/// once.
+#[test]
+fn a_long_call_is_interrupted_for_another_group() {
+    let mut world = World::new(Plan::calm(1), Pace::default(), 1);
+    let now = world.now;
+    let long = world.machine.add(now, Lane::Default, Length::Long);
+    assert!(matches!(world.machine.next(now), Action::LogIn));
+    let granted = world.server.open(now, 0);
+    world.machine.logged_in(now, Ok(granted));
+    assert!(matches!(world.machine.next(now), Action::Call(ticket, _) if ticket == long));
+    assert!(matches!(world.machine.next(now), Action::Rest(None)));
+    world.machine.add(now, Lane::Group(group_id(1)), Length::Short);
+    let Action::Interrupt(tickets) = world.machine.next(now) else { panic!("no interruption") };
+    assert_eq!(tickets, [long]);
+    assert!(matches!(world.machine.next(now), Action::Rest(_)));
+    world.machine.ended(now, long);
+    let later = now + Pace::default().linger_max;
+    assert!(matches!(world.machine.next(later), Action::Switch(_, group) if group == group_id(1)));
+}
+
+/// A call whose turn does not come fails in the end, with the cause.
+#[test]
+fn a_call_does_not_wait_for_ever() {
+    let pace = Pace { wait_max: Duration::from_secs(30), tries_max: u32::MAX, ..Pace::default() };
+    let plan = Plan { lost: 1, calls: 1, ..Plan::calm(1) };
+    let mut world = World::new(plan, pace, 1);
+    world.run(Duration::from_secs(3_600));
+    let Some(Error::GaveUp { last, .. }) = world.errors.first() else { panic!("no error") };
+    assert!(matches!(**last, Error::Transport(_)), "{last}");
+    assert!(world.now < world.begun + Duration::from_secs(60));
+}

@@ -1,0 +1,160 @@
+//! Requests and answers as they are sent, and the function that sends them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+
+/// A request without its token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The path below the base URL, with its query string.
+    pub path: String,
+    /// The body; empty for a call that takes none.
+    pub body: Bytes,
+}
+
+/// An access token. Its `Debug` has no content.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Token(String);
+
+impl Token {
+    /// Returns a token as the server sent it.
+    #[must_use]
+    pub fn new(text: String) -> Token {
+        Token(text)
+    }
+
+    /// Returns the text for the header `third-api-token`.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// An answer, read to its end.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// Returns a header that is readable text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Returns `code` of the envelope. Reads no further than `code` if that comes first, as the
+    /// servers of this interface send it, so that a large answer is not parsed twice.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        #[derive(Deserialize)]
+        struct WithCode {
+            code: i32,
+        }
+        if let Some(rest) = self.body.strip_prefix(b"{\"code\":")
+            && let Some(end) = rest.iter().take(12).position(|byte| matches!(byte, b',' | b'}'))
+        {
+            let number = rest.get(..end).and_then(|digits| std::str::from_utf8(digits).ok());
+            return number.and_then(|digits| digits.trim().parse().ok());
+        }
+        serde_json::from_slice::<WithCode>(&self.body).ok().map(|envelope| envelope.code)
+    }
+
+    /// Returns `Retry-After` if it is a number of seconds.
+    #[must_use]
+    pub fn retry_after_s(&self) -> Option<u64> {
+        self.header("retry-after")?.trim().parse().ok()
+    }
+}
+
+/// Why no whole answer arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransportFault {
+    /// The address that the request was for.
+    pub to: String,
+    /// The failure and its causes.
+    pub cause: String,
+}
+
+impl fmt::Display for TransportFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no answer from {}: {}", self.to, self.cause)
+    }
+}
+
+/// A function that sends a request, with a token or without, and reads the answer to its end.
+#[derive(Clone)]
+pub struct Transport(Arc<Send>);
+
+type Send = dyn Fn(Request, Option<Token>) -> BoxFuture<'static, Result<Answer, TransportFault>>
+    + std::marker::Send
+    + Sync;
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Transport")
+    }
+}
+
+impl Transport {
+    /// Returns a transport that calls `send`.
+    pub fn from_fn(
+        send: impl Fn(Request, Option<Token>) -> BoxFuture<'static, Result<Answer, TransportFault>>
+        + std::marker::Send
+        + Sync
+        + 'static,
+    ) -> Transport {
+        Transport(Arc::new(send))
+    }
+
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// No whole answer arrived.
+    pub async fn send(
+        &self,
+        request: Request,
+        token: Option<Token>,
+    ) -> Result<Answer, TransportFault> {
+        (self.0)(request, token).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_is_read_wherever_it_is_in_the_envelope() {
+        for (body, code) in [
+            (r#"{"code":-4,"msg":"x","enMsg":"x","data":"x"}"#, Some(-4)),
+            (r#"{"code": 200 ,"data":{}}"#, Some(200)),
+            (r#"{"msg":"success","code":200}"#, Some(200)),
+            (r#"{ "code":-2}"#, Some(-2)),
+            (r#"{"code":"200"}"#, None),
+            ("<html>", None),
+            ("", None),
+        ] {
+            let body = Bytes::from_static(body.as_bytes());
+            let answer = Answer { status: 200, headers: HeaderMap::new(), body: body.clone() };
+            assert_eq!(answer.code(), code, "{body:?}");
+        }
+    }
+}

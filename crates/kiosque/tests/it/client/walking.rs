@@ -1,0 +1,110 @@
+//! Walks over orders.
+
+use std::fmt::Write;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::TryStreamExt;
+use kiosque_client::session::Pace;
+use kiosque_client::{Error, History, WalkFault};
+use kiosque_testkit::{TestServer, size, sql};
+use sha2::{Digest, Sha256};
+
+use super::{account, orders, server};
+
+const DEVICE: &str = "north-1";
+
+/// Returns the ids of all orders of the device, by arrival.
+fn stored(server: &TestServer) -> Vec<String> {
+    let rows = server.query(sql::ORDER_SEQS);
+    let ids = rows.iter().map(|row| row.rsplit_once('|').unwrap());
+    let mut ids: Vec<(u64, &str)> = ids
+        .filter(|(id, _)| id.starts_with(DEVICE))
+        .map(|(id, seq)| (seq.parse().unwrap(), id))
+        .collect();
+    ids.sort_unstable();
+    ids.into_iter().map(|(_, id)| id.to_owned()).collect()
+}
+
+fn digest(ids: &[String]) -> String {
+    let lines: String = (1..).zip(ids).map(|(at, id)| format!("{at} {id}\n")).collect();
+    let mut text = String::new();
+    for byte in Sha256::digest(lines) {
+        write!(text, "{byte:02x}").unwrap();
+    }
+    text
+}
+
+/// PAGE-8, ORD-3: while orders arrive, a walk reads each order once, in the order of arrival, and
+/// its certificate equals one that is computed from the data.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_walk_is_complete_while_orders_arrive() {
+    let server = server().await;
+    let full = size(600, 100_000);
+    server.import_valid(orders(DEVICE, 30..full)).await;
+    let is_over = AtomicBool::new(false);
+    let importing = async {
+        let mut next = full;
+        while !is_over.load(Ordering::SeqCst) {
+            server.import_valid(orders(DEVICE, next..next + 7)).await;
+            next += 7;
+        }
+        next
+    };
+    let calls = account(&server, Pace::default()).group("north").unwrap();
+    let mut walk = calls.orders(DEVICE).page_size(23);
+    let walking = async {
+        let mut orders = pin!(walk.stream());
+        let mut ids = Vec::new();
+        while let Some(order) = orders.try_next().await.unwrap() {
+            ids.push(order.id().to_owned());
+            if ids.len() == full {
+                is_over.store(true, Ordering::SeqCst);
+            }
+        }
+        ids
+    };
+    let (count, mut ids) = tokio::join!(importing, walking);
+    assert!(count > full, "no order arrived during the walk");
+    // The walk may have ended between the last two batches.
+    let stored = stored(&server);
+    assert_eq!((stored.len(), ids.as_slice()), (count, &stored[..ids.len()]));
+    assert!(ids.len() >= full);
+    let certificate = walk.certificate().unwrap();
+    assert_eq!(certificate.count, u64::try_from(ids.len()).unwrap());
+    assert_eq!((&certificate.sha256, certificate.after), (&digest(&ids), 0));
+
+    // Another walk goes on where the first one ended.
+    let mut rest = calls.orders(DEVICE).after(walk.last_ordinal());
+    while let Some(order) = rest.next().await.unwrap() {
+        ids.push(order.id().to_owned());
+    }
+    assert_eq!(ids, stored);
+}
+
+/// ORD-4: a walk over current orders fails when some are archived meanwhile; one over all does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn archiving_during_a_walk_is_noticed() {
+    let server = server().await;
+    let calls = account(&server, Pace::default()).group("north").unwrap();
+    let mut current = calls.orders(DEVICE).history(History::Excluded).page_size(4);
+    let mut all = calls.orders(DEVICE).page_size(4);
+    for walk in [&mut current, &mut all] {
+        assert!(walk.next().await.unwrap().is_some());
+    }
+    server.store.archive(server.now(), server.now()).await.unwrap();
+    let error = loop {
+        match current.next().await {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the walk ended as if it were complete"),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, Error::Walk(WalkFault::Shorter { .. })), "{error}");
+    assert_eq!(current.certificate(), None);
+    let mut count = 1;
+    while all.next().await.unwrap().is_some() {
+        count += 1;
+    }
+    assert_eq!((count, all.certificate().unwrap().count), (30, 30));
+}
