@@ -38,6 +38,19 @@ pub fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }
 
+/// Mixes the bits of a number (splitmix64): for sequences that a seed decides, never for secrets.
+/// The function is a bijection.
+#[must_use]
+pub const fn mixed(number: u64) -> u64 {
+    let mut z = number.wrapping_add(GOLDEN);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// The increment of a sequence of numbers for [`mixed`]: 2^64 divided by the golden ratio.
+pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
 /// A source of random bytes.
 #[derive(Clone)]
 pub struct Entropy(Arc<Fill>);

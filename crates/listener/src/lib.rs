@@ -24,7 +24,7 @@ mod unread_answers;
 pub use answer_body::{BrokenOff, Content, LaterParts};
 pub use answer_durations::AnswerDurations;
 pub use connection::ConnectionOptions;
-pub use listener::{Listener, OpenConnections};
+pub use listener::{AnswerFuture, BoxedAnswer, Listener, OpenConnections};
 pub use metrics::ConnectionMetrics;
 pub use stop::Stop;
 pub use unread_answers::{AnswerMemory, UnreadAnswers};

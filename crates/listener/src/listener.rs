@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,16 @@ const FAILURES_PER_LINE: u64 = 20;
 pub struct Listener {
     socket: TcpListener,
     certificate: Arc<Certificate>,
+    /// The address of a proxy before it.
+    public: Option<SocketAddr>,
 }
+
+/// A function that answers requests, for listeners that are not in a hurry: their connections are
+/// compiled once.
+pub type BoxedAnswer = Box<dyn Fn(Request<Incoming>, IpAddr) -> AnswerFuture + Send + Sync>;
+
+/// The future of an answer.
+pub type AnswerFuture = Pin<Box<dyn Future<Output = Response<Content>> + Send>>;
 
 /// The connections that were open when their listener was stopped.
 #[derive(Debug)]
@@ -47,21 +57,37 @@ impl Listener {
         address: impl ToSocketAddrs,
         certificate: Arc<Certificate>,
     ) -> io::Result<Listener> {
-        Ok(Listener { socket: TcpListener::bind(address).await?, certificate })
+        Ok(Listener { socket: TcpListener::bind(address).await?, certificate, public: None })
     }
 
-    /// Returns the bound address.
+    /// Returns this listener as one behind a proxy, whose address callers use.
+    #[must_use]
+    pub fn behind(self, proxy: SocketAddr) -> Listener {
+        Listener { public: Some(proxy), ..self }
+    }
+
+    /// Returns the address that callers use: the bound one, or that of a proxy before it.
     ///
     /// # Errors
     /// The operating system does not know it.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+        self.public.map_or_else(|| self.socket.local_addr(), Ok)
     }
 
     /// Returns the certificate of its connections.
     #[must_use]
     pub fn certificate(&self) -> &Arc<Certificate> {
         &self.certificate
+    }
+
+    /// Does the same as [`Listener::serve`].
+    pub fn serve_boxed(
+        self,
+        options: ConnectionOptions,
+        answer: BoxedAnswer,
+        stop: Stop,
+    ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
+        Box::pin(async move { self.serve(options, answer, &stop).await })
     }
 
     /// Accepts connections and answers their requests with `answer`, which takes a request and the

@@ -20,6 +20,20 @@ pub struct ConnectionMetrics {
 }
 
 impl ConnectionMetrics {
+    /// Returns metrics that no registry has, for listeners that are not watched.
+    #[must_use]
+    pub fn unregistered() -> ConnectionMetrics {
+        let gauge = |name| IntGauge::new(name, name).expect("the name is valid");
+        let counter = |name| IntCounter::new(name, name).expect("the name is valid");
+        ConnectionMetrics {
+            open: gauge("open"),
+            accepted: counter("accepted"),
+            refused: counter("refused"),
+            handshakes_failed: counter("handshakes_failed"),
+            answers: AnswerDurations::new(std::iter::empty()),
+        }
+    }
+
     /// Counts a connection; it is open until the returned guard is dropped.
     pub(crate) fn connected(&self) -> OpenConnection {
         self.accepted.inc();

@@ -40,7 +40,7 @@ pub use console::link as console_link;
 pub use load::Load;
 pub use operator::audit_entry;
 pub use refused_logins::RefusedLogins;
-pub use self_signed::{SelfSignedError, self_signed, self_signed_identity};
+pub use self_signed::{SelfSignedError, SelfSignedPem, self_signed, self_signed_identity};
 
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {

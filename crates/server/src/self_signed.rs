@@ -58,12 +58,31 @@ pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, SelfSigned
     if is_complete() {
         return Ok(identity);
     }
-    let key = KeyPair::generate()?;
-    let cert = certificate(now)?.self_signed(&key)?;
+    let pem = SelfSignedPem::generate(now)?;
     // The key is written first, so that a certificate always has its key.
-    write_private(&identity.key, &key.serialize_pem())?;
-    write_private(&identity.cert, &cert.pem())?;
+    write_private(&identity.key, &pem.key)?;
+    write_private(&identity.cert, &pem.cert)?;
     Ok(identity)
+}
+
+/// A self-signed certificate and its key, in PEM.
+pub struct SelfSignedPem {
+    /// The certificate.
+    pub cert: String,
+    /// Its private key.
+    pub key: String,
+}
+
+impl SelfSignedPem {
+    /// Generates a certificate for this machine.
+    ///
+    /// # Errors
+    /// No certificate could be generated.
+    pub fn generate(now: UnixMs) -> Result<SelfSignedPem, SelfSignedError> {
+        let key = KeyPair::generate()?;
+        let cert = certificate(now)?.self_signed(&key)?;
+        Ok(SelfSignedPem { cert: cert.pem(), key: key.serialize_pem() })
+    }
 }
 
 /// Returns the parameters of an end-entity certificate, which both `curl --cacert` and rustls

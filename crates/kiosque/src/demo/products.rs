@@ -1,6 +1,6 @@
 //! The products of the demonstration fleet: invented, with prices that are usual in each country.
 
-use super::random::mixed;
+use kiosque_clock::mixed;
 
 use Category::{Coffee, Meal, Snack, Soft, Sweet, Tea, Useful, Water};
 

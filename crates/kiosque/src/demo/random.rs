@@ -1,18 +1,10 @@
 //! A deterministic pseudorandom generator: splitmix64, which needs one number of state and no
 //! dependency.
 
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+use kiosque_clock::{GOLDEN, mixed};
 
 /// A generator whose sequence depends on its key alone.
 pub(super) struct Random(u64);
-
-/// Mixes the bits of a number; the function is a bijection.
-pub(super) const fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(GOLDEN);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
 
 impl Random {
     /// Returns the generator of a key. The sequences of adjacent keys are unrelated.

@@ -1,5 +1,6 @@
 //! A single order: selection, payment, shipment and refund, as far as they have happened.
 
+use kiosque_clock::mixed;
 use kiosque_model::mask::masked;
 use kiosque_model::money::{Currency, Minor};
 use kiosque_model::order::{Line, Order, PayStatus, ShipmentStatus};
@@ -8,7 +9,7 @@ use kiosque_model::{OrderId, TradeNo};
 
 use super::kiosks::Kiosk;
 use super::products::Category;
-use super::random::{Random, mixed};
+use super::random::Random;
 use super::sites::Channel;
 
 /// A sale at a kiosk.

@@ -26,7 +26,8 @@ const WARNING_INTERVAL_MS: i64 = 86_400_000;
 /// callers verify the new one.
 #[derive(Debug)]
 pub struct Certificate {
-    identity: Identity,
+    /// `None` of a certificate in memory, which does not change.
+    identity: Option<Identity>,
     current: RwLock<Current>,
     files: Mutex<Files>,
 }
@@ -70,7 +71,19 @@ impl Certificate {
         // The stamps come first: a file that changes while it is read is read again.
         let files = Mutex::new(stamps(&identity));
         let current = RwLock::new(read(&identity)?);
-        Ok(Arc::new(Certificate { identity, current, files }))
+        Ok(Arc::new(Certificate { identity: Some(identity), current, files }))
+    }
+
+    /// Returns a certificate of PEM texts, which has no files.
+    ///
+    /// # Errors
+    /// The texts are not a certificate and its key.
+    pub fn in_memory(cert_pem: &str, key_pem: &str) -> Result<Arc<Certificate>, TlsError> {
+        let place = Identity { cert: "certificate".into(), key: "key".into() };
+        let chain = CertificateDer::pem_slice_iter(cert_pem.as_bytes()).collect();
+        let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes());
+        let current = RwLock::new(configured(&place, chain, key)?);
+        Ok(Arc::new(Certificate { identity: None, current, files: Mutex::default() }))
     }
 
     /// Returns the TLS configuration of the next connection.
@@ -93,15 +106,16 @@ impl Certificate {
     /// Warns of a certificate that is not valid, or not for long: at first, after each change, and
     /// daily.
     pub async fn follow(&self, interval: Duration, reload: &Notify, clock: &Clock) {
+        let Some(identity) = &self.identity else { return };
         loop {
-            let next_warning = self.warn(clock.now());
+            let next_warning = self.warn(identity, clock.now());
             loop {
                 let is_reload = tokio::select! {
                     () = tokio::time::sleep(interval) => false,
                     () = reload.notified() => true,
                 };
-                if is_reload || stamps(&self.identity) != *self.files() {
-                    self.reload();
+                if is_reload || stamps(identity) != *self.files() {
+                    self.reload(identity);
                     break;
                 }
                 if clock.now() >= next_warning {
@@ -113,12 +127,12 @@ impl Certificate {
 
     /// Warns if the certificate is not valid at `now`, or ends soon. Returns the time of the next
     /// warning.
-    fn warn(&self, now: UnixMs) -> UnixMs {
+    fn warn(&self, identity: &Identity, now: UnixMs) -> UnixMs {
         let current = read_ignoring_poison(&self.current);
         if let Some(validity) = &current.validity
             && let Some(warning) = validity.warning(now)
         {
-            let path = self.identity.cert.display();
+            let path = identity.cert.display();
             let (names, days_left) = (validity.names.join(", "), validity.days_left(now));
             match warning {
                 Warning::Expired => {
@@ -135,12 +149,12 @@ impl Certificate {
         now.plus_ms(WARNING_INTERVAL_MS)
     }
 
-    fn reload(&self) {
-        let stamps = stamps(&self.identity);
+    fn reload(&self, identity: &Identity) {
+        let stamps = stamps(identity);
         *self.files() = stamps;
-        match read(&self.identity) {
+        match read(identity) {
             Ok(current) => {
-                let path = self.identity.cert.display();
+                let path = identity.cert.display();
                 let names = current.validity.as_ref().map(|validity| validity.names.join(", "));
                 let valid_until = current.validity.as_ref().map(ToString::to_string);
                 tracing::info!(%path, names, valid_until, "the certificate was reloaded");
@@ -163,14 +177,21 @@ fn stamps(identity: &Identity) -> Files {
 }
 
 fn read(identity: &Identity) -> Result<Current, TlsError> {
-    let chain: Result<Vec<CertificateDer<'static>>, PemError> =
-        CertificateDer::pem_file_iter(&identity.cert).and_then(Iterator::collect);
+    let chain = CertificateDer::pem_file_iter(&identity.cert).and_then(Iterator::collect);
+    configured(identity, chain, PrivateKeyDer::from_pem_file(&identity.key))
+}
+
+/// Returns the TLS configuration of a certificate and its key; `identity` is for messages.
+fn configured(
+    identity: &Identity,
+    chain: Result<Vec<CertificateDer<'static>>, PemError>,
+    key: Result<PrivateKeyDer<'static>, PemError>,
+) -> Result<Current, TlsError> {
     let chain = match chain {
         Ok(chain) if chain.is_empty() => Err(PemError::NoItemsFound),
         other => other,
     };
     let chain = chain.map_err(|error| unreadable(&identity.cert, "certificate", &error))?;
-    let key = PrivateKeyDer::from_pem_file(&identity.key);
     let key = key.map_err(|error| unreadable(&identity.key, "private key", &error))?;
     let validity = chain.first().and_then(Validity::of);
     let unusable = |error| unusable(identity, &error);
