@@ -30,8 +30,16 @@ impl Client {
 
     /// Sends a POST to a path under `/v8`.
     pub fn call(&mut self, path: &str, token: Option<&str>, body: &str) -> Reply {
-        self.send(&gateway_head(path, token, body), body).unwrap();
-        self.reply().unwrap()
+        self.try_call(path, token, body).unwrap()
+    }
+
+    /// Sends a POST to a path under `/v8`.
+    ///
+    /// # Errors
+    /// The server closes the connection before it has responded.
+    pub fn try_call(&mut self, path: &str, token: Option<&str>, body: &str) -> io::Result<Reply> {
+        self.send(&gateway_head(path, token, body), body)?;
+        self.reply()
     }
 
     /// Sends a POST with headers of its own, each with its line end.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::fault_proxy::{FaultFlags, FaultProxyArgs};
 use crate::output::Output;
 use crate::schema::Schema;
 use crate::settings::{CONFIG_VARIABLE, CommonFlags, ConsoleFlags, Given, ImportFlags, ServeFlags};
@@ -34,6 +35,27 @@ Every setting is a flag (--token-validity), a variable (KIOSQUE_TOKEN_VALIDITY) 
 configuration file (token_validity). Flags take precedence over variables, and variables over the \
 file.";
 
+const DEMO_HELP: &str = "\
+Examples:
+  kiosque demo
+  kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31 --quiet
+  kiosque demo --fault 'every(7, code500)' --fault 'slow(orders, 800ms)' --seed 7
+
+It serves until Ctrl-C. Most of its kiosks send heartbeats, and one of them an order every few \
+seconds. A default port that is in use is replaced by a free one.";
+
+const FAULT_PROXY_HELP: &str = "\
+Examples:
+  kiosque fault-proxy https://kiosque.example.com/v8 --listen 127.0.0.1:8450 \\
+    --fault 'every(7, code500)' --fault 'nth(1, lose-answer)' > proxy.pem
+  kiosque fault-proxy https://127.0.0.1:8443/v8 --ca-file cert.pem --listen 127.0.0.1:8450 \\
+    --fault 'chance(2%, drop-row)' --seed 7 > proxy.pem
+
+It serves until SIGTERM or Ctrl-C, and keeps no data. Without --tls-cert and --tls-key, a \
+self-signed certificate is generated and printed on standard output: clients trust that file. The \
+same calls in the same order get the same faults; a connection that is closed by a fault has no \
+answer.";
+
 /// The device and order query service of a vending-kiosk platform.
 #[derive(Debug, Parser)]
 #[command(name = "kiosque", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -51,10 +73,10 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve a demonstration fleet, and print example calls.
-    #[command(after_help = "Examples:\n  kiosque demo\n  \
-        kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31 --quiet\n\n\
-        It serves until Ctrl-C. Most of its kiosks send heartbeats, and one of them an order every \
-        few seconds. A default port that is in use is replaced by a free one.")]
+    #[command(
+        after_help = DEMO_HELP,
+        after_long_help = format!("{DEMO_HELP}\n\n{}", kiosque_faults::reference())
+    )]
     Demo {
         /// Last day of the fleet's orders [default: today].
         #[arg(long, value_name = "DATE")]
@@ -62,6 +84,8 @@ pub(crate) enum Command {
         /// Send no heartbeats and no new orders while it serves.
         #[arg(long)]
         quiet: bool,
+        #[command(flatten)]
+        faults: FaultFlags,
         #[command(flatten)]
         serve: ServeFlags,
     },
@@ -76,6 +100,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         serve: ServeFlags,
     },
+    /// Pass the calls of integrators on to a server, and answer some of them with a fault.
+    #[command(after_help = format!("{FAULT_PROXY_HELP}\n\n{}", kiosque_faults::reference()))]
+    FaultProxy(FaultProxyArgs),
     /// Create data without entries, in the platform's time zone.
     #[command(after_help = "Examples:\n  \
         kiosque init --timezone Europe/Paris --data /srv/kiosque\n  \

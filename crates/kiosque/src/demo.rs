@@ -15,6 +15,7 @@ mod trade;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
@@ -23,20 +24,23 @@ use anyhow::{Context, bail};
 use jiff::ToSpan;
 use jiff::civil::Date;
 use kiosque_clock::{Clock, Entropy};
+use kiosque_faults::Faults;
 use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
-use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
+use kiosque_listener::Listener;
+use kiosque_model::{ActedBy, KeyName, Limits, OperatorKey, Rights, UnixMs};
 use kiosque_server::Audience;
 use kiosque_store::{
     CreatedKey, KeyHolder, ServerLock, Store, WhenAbsent, create_directory, data_files, has_data,
     marker_of_unopened,
 };
 
+use crate::fault_proxy::BeforeServer;
 use crate::interrupt::{EndingSignals, Interrupt};
 use crate::progress::{Bar, Elapsed};
 use crate::serve::PortInUse;
 use crate::settings::Settings;
-use crate::{CommandOutcome, acting, console_link, open, output, serve};
+use crate::{CommandOutcome, acting, console_link, fault_proxy, open, output, serve};
 use introduction::Introduction;
 
 /// Metadata entry that marks the data as a demo's, with its edition and last day.
@@ -59,6 +63,7 @@ pub(crate) async fn run(
     settings: Settings,
     today: Option<Date>,
     activity: Activity,
+    faults: Option<Faults>,
 ) -> anyhow::Result<CommandOutcome> {
     if settings.common.store.is_some() {
         bail!("a demo keeps its data in a directory: remove --store");
@@ -85,12 +90,15 @@ pub(crate) async fn run(
         key,
         console_link,
         activity,
+        faults: faults.as_ref().map(fault_proxy::shown),
     };
     output::print(&introduction)?;
     let online_window = server.online_window;
-    let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
+    let (listener, end) =
+        with_faults(gateway.listener, faults, &server.limits, serve::end(signals)).await?;
+    let listeners = vec![(Audience::Gateway, listener), (Audience::Operator, operator)];
     let app = serve::app(&store, &server)?;
-    let serving = serve::serve(listeners, Arc::clone(&app), (store.clone(), server), signals);
+    let serving = serve::serve(listeners, Arc::clone(&app), (store.clone(), server), end);
     match activity {
         Activity::None => serving.await?,
         Activity::Simulated => tokio::select! {
@@ -99,6 +107,19 @@ pub(crate) async fn run(
         },
     }
     Ok(CommandOutcome::Complete)
+}
+
+/// Puts the proxy with the faults before the server, if there are any. Returns the listener of the
+/// server, and the future at whose end it stops: after the proxy, which needs it until then.
+async fn with_faults(
+    public: Listener,
+    faults: Option<Faults>,
+    limits: &Limits,
+    ending: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<(Listener, Pin<Box<dyn Future<Output = ()> + Send>>)> {
+    let Some(faults) = faults else { return Ok((public, Box::pin(ending))) };
+    let (before, listener) = BeforeServer::new(public, faults).await?;
+    Ok((listener, Box::pin(before.serve(limits.clone(), ending))))
 }
 
 /// Returns that another port is taken, unless the address was given.

@@ -21,6 +21,7 @@ mod console_link;
 mod demo;
 mod device;
 mod dry_run;
+mod fault_proxy;
 mod fleet;
 mod group;
 mod import;
@@ -124,11 +125,12 @@ fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
 
 async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<CommandOutcome> {
     match command {
-        Command::Demo { today, quiet, .. } => {
+        Command::Demo { today, quiet, faults, .. } => {
             let activity = if quiet { demo::Activity::None } else { demo::Activity::Simulated };
-            demo::run(settings, today, activity).await
+            demo::run(settings, today, activity, faults.given()).await
         }
         Command::Serve { .. } => serve::run(settings).await,
+        Command::FaultProxy(args) => fault_proxy::run(&settings, args).await,
         Command::Init => init::run(&settings).await,
         Command::Apply { fleet, dry_run } => apply::run(&settings, &fleet, dry_run.changes()).await,
         Command::Import {

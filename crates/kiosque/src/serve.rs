@@ -51,7 +51,7 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     service_manager::report_ready();
     let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
     let app = app(&store, &server)?;
-    serve(listeners, app, (store, server), EndingSignals::receive()?).await?;
+    serve(listeners, app, (store, server), end(EndingSignals::receive()?)).await?;
     Ok(CommandOutcome::Complete)
 }
 
@@ -175,7 +175,7 @@ async fn bind(
 }
 
 /// Reloads the certificate when its files change, and on SIGHUP.
-fn reload_on_change(certificate: Arc<Certificate>) -> anyhow::Result<()> {
+pub(crate) fn reload_on_change(certificate: Arc<Certificate>) -> anyhow::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     tokio::spawn(async move {
         let reload = Notify::new();
@@ -190,12 +190,18 @@ fn reload_on_change(certificate: Arc<Certificate>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Serves until SIGTERM or SIGINT, and then until open requests are finished.
+/// Waits for SIGTERM or SIGINT.
+pub(crate) async fn end(mut signals: EndingSignals) {
+    signals.next().await;
+    tracing::info!("stopping: finishing open requests");
+}
+
+/// Serves until `end`, and then until open requests are finished.
 pub(crate) async fn serve(
     listeners: Vec<(Audience, Listener)>,
     app: Arc<App>,
     (store, settings): (Store, kiosque_server::Settings),
-    mut signals: EndingSignals,
+    end: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     // Each connection takes a file descriptor; the usual soft limit is far below `connections_max`.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
@@ -207,8 +213,7 @@ pub(crate) async fn serve(
     let stop = Stop::new();
     let stopper = stop.clone();
     tokio::spawn(async move {
-        signals.next().await;
-        tracing::info!("stopping: finishing open requests");
+        end.await;
         stopper.now();
     });
     if let Some(age) = archive_after {

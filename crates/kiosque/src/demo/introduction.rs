@@ -26,6 +26,8 @@ pub(super) struct Introduction {
     /// The link that signs in to the console once.
     pub(super) console_link: Option<String>,
     pub(super) activity: Activity,
+    /// The faults of answers to integrators.
+    pub(super) faults: Option<String>,
 }
 
 impl Display for Introduction {
@@ -66,6 +68,9 @@ impl Introduction {
         writeln!(f, "operator   https://{}/operator/v1", self.operator)?;
         writeln!(f, "key        {}  (all rights, until the next demo)", self.key.reveal())?;
         writeln!(f, "data       {}", self.directory.display())?;
+        if let Some(faults) = &self.faults {
+            writeln!(f, "faults     {faults}: such answers have the header kiosque-fault")?;
+        }
         match self.activity {
             Activity::None => writeln!(f, "kiosks     silent: no heartbeats and no new orders"),
             Activity::Simulated => {

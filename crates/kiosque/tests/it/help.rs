@@ -4,10 +4,11 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 45] = [
+const COMMANDS: [&[&str]; 46] = [
     &[],
     &["demo"],
     &["serve"],
+    &["fault-proxy"],
     &["init"],
     &["apply"],
     &["import"],

@@ -16,6 +16,7 @@ mod demo;
 mod deploy;
 mod dry_runs;
 mod exports;
+mod faults;
 mod fleet;
 mod help;
 mod import_orders;

@@ -1,0 +1,113 @@
+//! A fault: its kind, the calls that it selects, and which of these have it.
+
+use std::fmt;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use crate::noun::Noun;
+
+/// A fault of some answers, parsed from a text such as `every(7, code500(orders))`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    pub(crate) kind: Kind,
+    /// The calls that it selects.
+    pub(crate) nouns: Vec<Noun>,
+    pub(crate) trigger: Trigger,
+    /// The text that it was parsed from.
+    pub(crate) text: String,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The answer is sent late.
+    Slow(Duration),
+    /// HTTP 500 with `code` 500 and `Retry-After`.
+    Code500(Duration),
+    /// HTTP 503 with HTML and `Retry-After`.
+    Http503(Duration),
+    /// HTTP 404 with HTML.
+    Html404,
+    /// The connection is closed before the server sees the call.
+    Reset,
+    /// The connection is closed in the middle of the answer.
+    CutBody,
+    /// The connection is closed after the server has answered.
+    LoseAnswer,
+    /// Rows arrived since the first page: each later page begins with the last rows of the one
+    /// before.
+    ShiftPage(usize),
+    /// The rows are in the opposite order.
+    Resort,
+    /// A row is missing.
+    DropRow,
+    /// `total` is too small.
+    StaleTotal(usize),
+    /// The session is replaced, once it has this age: its token is refused from then on.
+    Evict(Option<Duration>),
+    /// The session ends early, and says so in `expiresIn`.
+    Expire(Duration),
+    /// The clock of the server is wrong by so many milliseconds.
+    Clock(i64),
+}
+
+/// Which of the selected calls have the fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// All.
+    Always,
+    /// Each one whose number, from 1, is a multiple.
+    Every(NonZeroU64),
+    /// The one with this number.
+    Nth(NonZeroU64),
+    /// So many of 10,000, chosen by the seed.
+    Chance(u64),
+}
+
+impl Trigger {
+    /// Returns whether the call with this number, from 1, has the fault; `draw` is its random
+    /// number.
+    pub(crate) fn fires(self, number: u64, draw: u64) -> bool {
+        match self {
+            Trigger::Always => true,
+            Trigger::Every(period) => number.is_multiple_of(period.get()),
+            Trigger::Nth(wanted) => number == wanted.get(),
+            Trigger::Chance(of_10_000) => draw % 10_000 < of_10_000,
+        }
+    }
+}
+
+impl Fault {
+    /// Returns the name that answers have in the header [`crate::FAULT_HEADER`].
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Kind {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Kind::Slow(_) => "slow",
+            Kind::Code500(_) => "code500",
+            Kind::Http503(_) => "http503",
+            Kind::Html404 => "html404",
+            Kind::Reset => "reset",
+            Kind::CutBody => "cut-body",
+            Kind::LoseAnswer => "lose-answer",
+            Kind::ShiftPage(_) => "shift-page",
+            Kind::Resort => "resort",
+            Kind::DropRow => "drop-row",
+            Kind::StaleTotal(_) => "stale-total",
+            Kind::Evict(_) => "evict",
+            Kind::Expire(_) => "expire",
+            Kind::Clock(_) => "clock",
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The texts of `--fault`.
+//!
+//! ```text
+//! fault   = simple | "every(" number "," simple ")" | "nth(" number "," simple ")"
+//!         | "chance(" percentage "," simple ")"
+//! simple  = name [ "(" argument { "," argument } ")" ]
+//! argument = call | value | key "=" value
+//! ```
+
+mod forms;
+mod parser;
+
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use crate::fault::Fault;
+use crate::noun::Noun;
+
+use forms::FORMS;
+use parser::Parser;
+
+/// Why a text is no fault: the place, the text there, and what may be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FaultError {
+    /// The place, in characters from 1.
+    column: usize,
+    found: String,
+    expected: String,
+}
+
+impl std::fmt::Display for FaultError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let FaultError { column, found, expected } = self;
+        match found.as_str() {
+            "" => write!(f, "column {column}: the text ends, expected {expected}"),
+            found => write!(f, "column {column}: found {found:?}, expected {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for FaultError {}
+
+impl FromStr for Fault {
+    type Err = FaultError;
+
+    fn from_str(text: &str) -> Result<Fault, FaultError> {
+        Parser::new(text).whole()
+    }
+}
+
+/// Returns the description of all faults, for help texts.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = String::from("Faults, and the calls that they select by themselves:\n");
+    for form in FORMS {
+        let usage = form.usage();
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {usage:26}{:17}{}", form.by_itself, form.meaning);
+    }
+    let nouns = Noun::names().join(", ");
+    let _ = write!(
+        text,
+        "\nCalls may be named, as in slow(orders, order, 800ms): {nouns}.\n\
+         every(7, FAULT) is for each seventh of these calls, nth(3, FAULT) for the third, \
+         and chance(5%, FAULT) for some, chosen by --seed. Of several faults that replace an \
+         answer, the first does. An answer with a fault has the header kiosque-fault."
+    );
+    text
+}

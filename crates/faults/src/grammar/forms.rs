@@ -1,0 +1,187 @@
+//! Every fault as it may be written.
+
+use std::time::Duration;
+
+use crate::fault::Kind;
+use crate::noun::Noun;
+
+/// A fault as it may be written.
+pub(super) struct Form {
+    pub(super) name: &'static str,
+    pub(super) value: Value,
+    /// The calls that it selects when it names none, and their description.
+    pub(super) nouns: &'static [Noun],
+    pub(super) by_itself: &'static str,
+    /// The calls that it may name.
+    pub(super) allowed: &'static [Noun],
+    pub(super) meaning: &'static str,
+}
+
+/// The value that a fault takes, by its key, and the kind that it makes.
+#[derive(Clone, Copy)]
+pub(super) enum Value {
+    None(Kind),
+    /// Of faults with `None` the duration must be given.
+    Duration(&'static str, Option<Duration>, fn(Duration) -> Kind),
+    OptionalDuration(&'static str, fn(Option<Duration>) -> Kind),
+    Rows(&'static str, usize, fn(usize) -> Kind),
+    Offset(&'static str, fn(i64) -> Kind),
+}
+
+impl Value {
+    pub(super) fn key(self) -> Option<&'static str> {
+        match self {
+            Value::None(_) => None,
+            Value::Duration(key, ..)
+            | Value::OptionalDuration(key, _)
+            | Value::Rows(key, ..)
+            | Value::Offset(key, _) => Some(key),
+        }
+    }
+
+    /// Returns what the value looks like.
+    pub(super) fn example(self) -> Option<&'static str> {
+        match self {
+            Value::None(_) => None,
+            Value::Duration(..) => Some("a duration such as 800ms"),
+            Value::OptionalDuration(..) => Some("a duration such as 5m"),
+            Value::Rows(..) => Some("a number of rows such as 1"),
+            Value::Offset(..) => Some("an offset such as +2h or -90s"),
+        }
+    }
+}
+
+impl Form {
+    /// Returns the fault with its value, as it is written.
+    pub(super) fn usage(&self) -> String {
+        let name = self.name;
+        match self.value {
+            Value::None(_) => name.to_owned(),
+            Value::Duration(key, None, _) => format!("{name}({key}=DURATION)"),
+            Value::Offset(key, _) => format!("{name}({key}=+DURATION)"),
+            Value::Rows(key, default, _) => format!("{name}[({key}={default})]"),
+            Value::Duration(key, Some(default), _) => {
+                format!("{name}[({key}={}s)]", default.as_secs())
+            }
+            Value::OptionalDuration(key, _) => format!("{name}[({key}=DURATION)]"),
+        }
+    }
+}
+
+const SECOND: Option<Duration> = Some(Duration::from_secs(1));
+const ALL: &[Noun] = &Noun::ALL;
+
+pub(super) const FORMS: [Form; 14] = [
+    Form {
+        name: "slow",
+        value: Value::Duration("delay", None, Kind::Slow),
+        nouns: ALL,
+        by_itself: "all",
+        allowed: ALL,
+        meaning: "the answer is sent so much later",
+    },
+    Form {
+        name: "code500",
+        value: Value::Duration("retry-after", SECOND, Kind::Code500),
+        nouns: ALL,
+        by_itself: "all",
+        allowed: ALL,
+        meaning: "HTTP 500, code 500 and Retry-After",
+    },
+    Form {
+        name: "http503",
+        value: Value::Duration("retry-after", SECOND, Kind::Http503),
+        nouns: ALL,
+        by_itself: "all",
+        allowed: ALL,
+        meaning: "HTTP 503, HTML and Retry-After",
+    },
+    Form {
+        name: "html404",
+        value: Value::None(Kind::Html404),
+        nouns: ALL,
+        by_itself: "all",
+        allowed: ALL,
+        meaning: "HTTP 404 and HTML",
+    },
+    Form {
+        name: "reset",
+        value: Value::None(Kind::Reset),
+        nouns: ALL,
+        by_itself: "all",
+        allowed: ALL,
+        meaning: "the connection closes, and the server sees no call",
+    },
+    Form {
+        name: "cut-body",
+        value: Value::None(Kind::CutBody),
+        nouns: ALL,
+        by_itself: "all",
+        allowed: ALL,
+        meaning: "the connection closes in the middle of the answer",
+    },
+    Form {
+        name: "lose-answer",
+        value: Value::None(Kind::LoseAnswer),
+        nouns: &[Noun::Switch],
+        by_itself: "switch",
+        allowed: ALL,
+        meaning: "the server acts, and the connection closes",
+    },
+    Form {
+        name: "shift-page",
+        value: Value::Rows("rows", 1, Kind::ShiftPage),
+        nouns: &[Noun::Orders],
+        by_itself: "orders",
+        allowed: Noun::PAGES,
+        meaning: "rows arrived after page 1 was read",
+    },
+    Form {
+        name: "resort",
+        value: Value::None(Kind::Resort),
+        nouns: &[Noun::Orders],
+        by_itself: "orders",
+        allowed: Noun::LISTS,
+        meaning: "the rows are in the opposite order",
+    },
+    Form {
+        name: "drop-row",
+        value: Value::None(Kind::DropRow),
+        nouns: &[Noun::Orders],
+        by_itself: "orders",
+        allowed: Noun::LISTS,
+        meaning: "a row is missing, chosen by --seed",
+    },
+    Form {
+        name: "stale-total",
+        value: Value::Rows("rows", 1, Kind::StaleTotal),
+        nouns: &[Noun::Orders],
+        by_itself: "orders",
+        allowed: Noun::PAGES,
+        meaning: "total is too small by so many",
+    },
+    Form {
+        name: "evict",
+        value: Value::OptionalDuration("after", Kind::Evict),
+        nouns: Noun::WITH_TOKEN,
+        by_itself: "all with a token",
+        allowed: Noun::WITH_TOKEN,
+        meaning: "code -4 from then on, as after another login",
+    },
+    Form {
+        name: "expire",
+        value: Value::Duration("after", None, Kind::Expire),
+        nouns: Noun::SESSIONS,
+        by_itself: "login, switch",
+        allowed: Noun::SESSIONS,
+        meaning: "code -4 so long after the token; expiresIn says so",
+    },
+    Form {
+        name: "clock",
+        value: Value::Offset("offset", Kind::Clock),
+        nouns: ALL,
+        by_itself: "all",
+        allowed: ALL,
+        meaning: "expiresIn and the header Date are wrong by so much",
+    },
+];

@@ -1,0 +1,25 @@
+//! A proxy for those who write clients: it passes the calls of integrators on to a server, and
+//! answers some of them with a fault. Which ones, decide the texts of `--fault` ([`Fault`]) and a
+//! seed: the same calls in the same order get the same faults.
+//!
+//! A call passes `proxy` → `plan`, which decides its faults → the server → `rows`, which alters
+//! its answer. Answers that the server never sees a call for are in `made`.
+
+mod fault;
+mod forward;
+mod grammar;
+mod made;
+mod noun;
+mod plan;
+mod proxy;
+mod rows;
+mod sessions;
+
+pub use fault::Fault;
+pub use grammar::{FaultError, reference};
+pub use noun::Noun;
+pub use plan::Faults;
+pub use proxy::FaultProxy;
+
+/// The header of an answer with a fault: the names of its faults.
+pub const FAULT_HEADER: &str = "kiosque-fault";

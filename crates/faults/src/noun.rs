@@ -1,0 +1,163 @@
+//! The names of calls in `--fault`: those of `kiosque remote`.
+
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{
+    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
+    OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
+};
+
+/// The address of the change feed, which not every server has.
+const CHANGES: &str = "/v8/third-center-web/openapi/v1/kioskOrder/changes";
+
+/// A call of the interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Noun {
+    /// Log in.
+    Login,
+    /// Switch group.
+    Switch,
+    /// Log out.
+    Logout,
+    /// List devices.
+    Devices,
+    /// List orders.
+    Orders,
+    /// Order detail.
+    Order,
+    /// The change feed.
+    Changes,
+    /// Dashboard summary.
+    Summary,
+    /// Best-selling product.
+    BestSellers,
+    /// Sales by device.
+    ByDevice,
+    /// Sales trend.
+    Trend,
+    /// Device aisle hierarchy.
+    Aisles,
+    /// Device profile.
+    Profile,
+    /// Online devices.
+    Online,
+}
+
+/// Several calls at once, by the name of the answers that they share.
+const GROUPS: (&str, &[Noun]) = ("groups", &[Noun::Login, Noun::Switch]);
+
+impl Noun {
+    /// Every call, in the order of ADDR-1.
+    pub const ALL: [Noun; 14] = [
+        Noun::Login,
+        Noun::Switch,
+        Noun::Logout,
+        Noun::Devices,
+        Noun::Orders,
+        Noun::Order,
+        Noun::Changes,
+        Noun::Summary,
+        Noun::BestSellers,
+        Noun::ByDevice,
+        Noun::Trend,
+        Noun::Aisles,
+        Noun::Profile,
+        Noun::Online,
+    ];
+
+    /// The calls that take a token.
+    pub(crate) const WITH_TOKEN: &[Noun] = Noun::ALL.split_at(1).1;
+    /// The calls whose answers have a token.
+    pub(crate) const SESSIONS: &[Noun] = GROUPS.1;
+    /// The calls that are paged.
+    pub(crate) const PAGES: &[Noun] = &[Noun::Devices, Noun::Orders];
+    /// The calls whose answers are lists.
+    pub(crate) const LISTS: &[Noun] = &[
+        Noun::Devices,
+        Noun::Orders,
+        Noun::Changes,
+        Noun::ByDevice,
+        Noun::Trend,
+        Noun::Aisles,
+        Noun::Profile,
+        Noun::Online,
+    ];
+
+    /// Returns the name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Noun::Login => "login",
+            Noun::Switch => "switch",
+            Noun::Logout => "logout",
+            Noun::Devices => "devices",
+            Noun::Orders => "orders",
+            Noun::Order => "order",
+            Noun::Changes => "changes",
+            Noun::Summary => "summary",
+            Noun::BestSellers => "best-sellers",
+            Noun::ByDevice => "by-device",
+            Noun::Trend => "trend",
+            Noun::Aisles => "aisles",
+            Noun::Profile => "profile",
+            Noun::Online => "online",
+        }
+    }
+
+    /// Returns the path, `/v8` included.
+    #[must_use]
+    pub const fn route(self) -> &'static str {
+        match self {
+            Noun::Login => LogIn::ROUTE,
+            Noun::Switch => SwitchGroup::ROUTE,
+            Noun::Logout => LogOut::ROUTE,
+            Noun::Devices => DevicePage::ROUTE,
+            Noun::Orders => QueryOrderList::ROUTE,
+            Noun::Order => OrderDetail::ROUTE,
+            Noun::Changes => CHANGES,
+            Noun::Summary => Summary::ROUTE,
+            Noun::BestSellers => BestSellingProduct::ROUTE,
+            Noun::ByDevice => SalesByDevice::ROUTE,
+            Noun::Trend => SalesTrend::ROUTE,
+            Noun::Aisles => DeviceAisle::ROUTE,
+            Noun::Profile => DeviceProfile::ROUTE,
+            Noun::Online => OnlineDevices::ROUTE,
+        }
+    }
+
+    /// Returns the call with this path.
+    #[must_use]
+    pub fn at(path: &str) -> Option<Noun> {
+        Noun::ALL.into_iter().find(|noun| noun.route() == path)
+    }
+
+    /// Returns the calls that a name selects.
+    pub(crate) fn named(name: &str) -> Option<Vec<Noun>> {
+        if name == GROUPS.0 {
+            return Some(GROUPS.1.to_vec());
+        }
+        Noun::ALL.into_iter().find(|noun| noun.name() == name).map(|noun| vec![noun])
+    }
+
+    /// Returns every name that selects calls, for messages.
+    pub(crate) fn names() -> Vec<&'static str> {
+        Noun::ALL.into_iter().map(Noun::name).chain([GROUPS.0]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_contract::ENDPOINTS;
+
+    use super::*;
+
+    /// ADDR-1: every call can be selected.
+    #[test]
+    fn every_call_has_a_name_of_its_own() {
+        for endpoint in ENDPOINTS {
+            let noun = Noun::at(endpoint.route).expect(endpoint.name);
+            assert_eq!(Noun::named(noun.name()), Some(vec![noun]));
+        }
+        assert_eq!(Noun::named("groups"), Some(vec![Noun::Login, Noun::Switch]));
+        assert_eq!(Noun::at("/v8/unknown"), None);
+    }
+}

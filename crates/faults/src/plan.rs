@@ -1,0 +1,158 @@
+//! Decides the faults of each call.
+
+use std::sync::{Mutex, MutexGuard};
+
+use kiosque_clock::{millis, mixed};
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::UnixMs;
+
+use crate::fault::{Fault, Kind};
+use crate::noun::Noun;
+use crate::sessions::Sessions;
+
+/// The faults of a proxy, and the calls that they have counted.
+pub struct Faults {
+    faults: Vec<Fault>,
+    seed: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The calls that each fault has selected.
+    counts: Vec<u64>,
+    sessions: Sessions,
+}
+
+/// The faults of one call.
+pub(crate) struct Plan {
+    /// The fault that has ended the session of the call.
+    pub(crate) ended_by: Option<&'static str>,
+    /// All others, in the order in which they were given.
+    pub(crate) faults: Vec<Planned>,
+}
+
+/// A fault of one call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    pub(crate) kind: Kind,
+    /// A random number, by the seed, the fault and the count of its calls.
+    pub(crate) draw: u64,
+}
+
+impl Faults {
+    /// Returns faults that draw their random numbers from a seed.
+    #[must_use]
+    pub fn new(faults: Vec<Fault>, seed: u64) -> Faults {
+        let state = State { counts: vec![0; faults.len()], sessions: Sessions::default() };
+        Faults { faults, seed, state: Mutex::new(state) }
+    }
+
+    /// Returns the faults, each as it was written.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.faults.iter().map(|fault| fault.text.as_str())
+    }
+
+    /// Returns the seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Decides the faults of a call, and counts it.
+    pub(crate) fn plan(&self, noun: Option<Noun>, token: Option<&str>, now: UnixMs) -> Plan {
+        let mut state = self.state();
+        let State { counts, sessions } = &mut *state;
+        let mut planned = Vec::new();
+        for ((index, fault), count) in (0..).zip(&self.faults).zip(counts) {
+            if !noun.is_some_and(|noun| fault.nouns.contains(&noun)) {
+                continue;
+            }
+            *count += 1;
+            let draw = mixed(mixed(mixed(self.seed).wrapping_add(index)).wrapping_add(*count));
+            if !fault.trigger.fires(*count, draw) {
+                continue;
+            }
+            match (fault.kind, token) {
+                (Kind::Evict(age), Some(token)) => {
+                    if sessions.is_aged(token, age.unwrap_or_default(), now) {
+                        sessions.end(token, now, fault.name(), now);
+                    }
+                }
+                (Kind::Evict(_), None) => {}
+                (kind, _) => planned.push(Planned { kind, draw: mixed(draw) }),
+            }
+        }
+        let token = token.filter(|_| noun.is_some_and(|noun| Noun::WITH_TOKEN.contains(&noun)));
+        let ended_by = token.and_then(|token| sessions.ended_by(token, now));
+        Plan { ended_by, faults: planned }
+    }
+
+    /// Remembers the session of a login or a switch; `expire` ends it early.
+    pub(crate) fn session_begins(&self, token: &str, expire: Option<Kind>, now: UnixMs) {
+        let mut state = self.state();
+        state.sessions.session_begins(token, now);
+        if let Some(Kind::Expire(after)) = expire {
+            let end = now.plus_ms(millis(after));
+            state.sessions.end(token, end, Kind::Expire(after).name(), now);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock_ignoring_poison(&self.state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixMs = UnixMs(1_795_000_000_000);
+
+    /// Returns the names of the faults of 40 order lists, with the random number of each.
+    fn planned(texts: &[&str], seed: u64) -> Vec<Vec<(&'static str, u64)>> {
+        let faults = texts.iter().map(|text| text.parse().expect(text)).collect();
+        let faults = Faults::new(faults, seed);
+        let call = |_| {
+            let plan = faults.plan(Some(Noun::Orders), Some("token"), NOW);
+            let others = plan.faults.iter().map(|it| (it.kind.name(), it.draw));
+            others.chain(plan.ended_by.map(|name| (name, 0))).collect()
+        };
+        (0..40).map(call).collect()
+    }
+
+    fn numbers_of(planned: &[Vec<(&'static str, u64)>], name: &str) -> Vec<usize> {
+        let has = |call: &Vec<(&str, u64)>| call.iter().any(|(other, _)| *other == name);
+        (1..).zip(planned).filter(|(_, call)| has(call)).map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn a_seed_decides_the_faults_and_their_random_numbers() {
+        let texts = ["chance(25%, drop-row)", "chance(25%, reset)", "every(7, code500(orders))"];
+        let (first, again, other) = (planned(&texts, 7), planned(&texts, 7), planned(&texts, 8));
+        assert_eq!(first, again);
+        assert_ne!(numbers_of(&first, "drop-row"), numbers_of(&other, "drop-row"));
+        assert_ne!(numbers_of(&first, "drop-row"), numbers_of(&first, "reset"));
+        assert!((2..20).contains(&numbers_of(&first, "drop-row").len()), "{first:?}");
+        assert_eq!(numbers_of(&first, "code500"), [7, 14, 21, 28, 35]);
+        assert_eq!(numbers_of(&planned(&["nth(3, reset)"], 1), "reset"), [3]);
+        assert_eq!(numbers_of(&planned(&["chance(100%, reset)"], 1), "reset").len(), 40);
+        assert!(numbers_of(&planned(&["reset(devices)"], 1), "reset").is_empty());
+    }
+
+    #[test]
+    fn an_evicted_session_stays_ended_and_others_continue() {
+        let ended = numbers_of(&planned(&["nth(5, evict)"], 1), "evict");
+        assert_eq!(ended, (5..=40).collect::<Vec<_>>());
+        let aged = "evict(after=5m)".parse().expect("a fault");
+        let faults = Faults::new(vec![aged], 1);
+        let ended = |token, ms| {
+            faults.plan(Some(Noun::Devices), Some(token), NOW.plus_ms(ms)).ended_by.is_some()
+        };
+        faults.session_begins("a", None, NOW);
+        assert!(!ended("a", 299_999) && !ended("b", 299_999));
+        assert!(ended("a", 300_000) && ended("a", 300_001) && !ended("b", 300_001));
+        // A login takes no token, so that none is refused.
+        assert_eq!(faults.plan(Some(Noun::Login), Some("a"), NOW.plus_ms(300_001)).ended_by, None);
+    }
+}

@@ -1,0 +1,281 @@
+//! The proxy: one call from its request to its answer.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use kiosque_clock::Clock;
+use kiosque_contract::TOKEN_HEADER;
+use kiosque_https_client::{ClientError, HttpsClient};
+use kiosque_listener::{ConnectionMetrics, ConnectionOptions, Content, Listener, Stop};
+use kiosque_model::{Limits, TrustedProxies, UnixMs};
+
+use crate::FAULT_HEADER;
+use crate::fault::Kind;
+use crate::forward::{Answer, Read, Reading};
+use crate::made;
+use crate::noun::Noun;
+use crate::plan::{Faults, Plan, Planned};
+use crate::rows::{PageAsked, Success};
+
+/// Passes calls on to a server, and answers some of them with a fault.
+pub struct FaultProxy {
+    server: HttpsClient,
+    faults: Faults,
+    clock: Clock,
+    /// The calls so far, for the ids of requests that the server does not see.
+    calls: AtomicU64,
+}
+
+/// The faults that an answer has, by name.
+type Names = Vec<&'static str>;
+
+impl FaultProxy {
+    /// Returns a proxy before a server.
+    #[must_use]
+    pub fn new(server: HttpsClient, faults: Faults, clock: Clock) -> FaultProxy {
+        FaultProxy { server, faults, clock, calls: AtomicU64::new(0) }
+    }
+
+    /// Answers the requests of a listener until `end`, then finishes those under way, up to the
+    /// shutdown deadline.
+    pub async fn serve(self, listener: Listener, limits: Limits, end: impl Future<Output = ()>) {
+        let options = ConnectionOptions {
+            limits,
+            trusted_proxies: TrustedProxies::default(),
+            metrics: ConnectionMetrics::unregistered(),
+        };
+        let stop = Stop::new();
+        let proxy = Arc::new(self);
+        let answer = Box::new(move |request, peer| {
+            let proxy = Arc::clone(&proxy);
+            Box::pin(async move { proxy.answer(request, peer).await }) as _
+        });
+        let serving = listener.serve_boxed(options, answer, stop.clone());
+        let ending = async {
+            end.await;
+            stop.now();
+        };
+        let (open, ()) = tokio::join!(serving, ending);
+        open.drain().await;
+    }
+
+    async fn answer(&self, request: Request<Incoming>, _peer: IpAddr) -> Response<Content> {
+        let noun = Noun::at(request.uri().path());
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let Some(request) = Read::of(request).await else {
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            return made::failed(status, "the body of the request is too large or incomplete");
+        };
+        let token = request.head.headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
+        let now = self.clock.now();
+        let plan = self.faults.plan(noun, token, now);
+        let mut names = Names::new();
+        let replaced = replacement(&request, &plan, &format!("fault-{call:x}"), &mut names);
+        let mut response = match replaced {
+            Some(response) => response,
+            None => self.pass_on(&request, noun, &plan, now, &mut names).await,
+        };
+        let delay: Duration = plan.faults.iter().map(|fault| delay_of(fault.kind)).sum();
+        if !delay.is_zero() {
+            names.push(Kind::Slow(delay).name());
+            tokio::time::sleep(delay).await;
+        }
+        if !names.is_empty() {
+            let (names, path) = (names.join(", "), request.head.uri.path());
+            tracing::debug!(path, faults = names, "answered with a fault");
+            if let Ok(names) = HeaderValue::try_from(names) {
+                response.headers_mut().insert(FAULT_HEADER, names);
+            }
+        }
+        response
+    }
+
+    /// Returns the answer of the server, altered by the faults of the plan.
+    async fn pass_on(
+        &self,
+        request: &Read,
+        noun: Option<Noun>,
+        plan: &Plan,
+        now: UnixMs,
+        names: &mut Names,
+    ) -> Response<Content> {
+        let is_altered = plan.faults.iter().any(|fault| alters_json(fault.kind));
+        let reading = if is_altered { Reading::Whole } else { Reading::Part };
+        let mut answer = match self.server.send(request.request()).await {
+            Ok(response) => Answer::read(response, reading).await,
+            Err(error) => return unreachable(&error),
+        };
+        if let Some(noun) = noun {
+            self.alter(request, noun, plan, now, (&mut answer, names)).await;
+        }
+        let clock = plan.faults.iter().find_map(|fault| match fault.kind {
+            Kind::Clock(offset_ms) => Some(offset_ms),
+            _ => None,
+        });
+        if let Some(date) = clock.and_then(|offset_ms| http_date(now.plus_ms(offset_ms))) {
+            answer.head.headers.insert(header::DATE, date);
+            names.push(Kind::Clock(0).name());
+        }
+        let is_lost = |fault: &Planned| fault.kind == Kind::LoseAnswer;
+        if plan.faults.iter().any(is_lost) {
+            names.push(Kind::LoseAnswer.name());
+            return made::reset();
+        }
+        let cut = plan.faults.iter().find(|fault| fault.kind == Kind::CutBody);
+        match cut.and_then(|_| half(&answer)) {
+            Some((half, length)) => {
+                names.push(Kind::CutBody.name());
+                let mut response = Response::from_parts(answer.head, half);
+                response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
+                response
+            }
+            None => protect(answer.into_response(), noun),
+        }
+    }
+
+    /// Alters the JSON of a success.
+    async fn alter(
+        &self,
+        request: &Read,
+        noun: Noun,
+        plan: &Plan,
+        now: UnixMs,
+        (answer, names): (&mut Answer, &mut Names),
+    ) {
+        let is_session = Noun::SESSIONS.contains(&noun);
+        let alters = plan.faults.iter().any(|fault| alters_json(fault.kind));
+        if !is_session && !alters {
+            return;
+        }
+        let Some(mut success) = answer.whole().and_then(|json| Success::parse(json)) else {
+            return;
+        };
+        let unaltered = names.len();
+        let mut is_altered = false;
+        for Planned { kind, draw } in plan.faults.iter().copied() {
+            let alters = match kind {
+                Kind::Resort => success.reverse(noun),
+                Kind::DropRow => success.drop_row(noun, draw),
+                Kind::StaleTotal(rows) => {
+                    let rows = i64::try_from(rows).unwrap_or(i64::MAX);
+                    success.alter_total(|total| total.saturating_sub(rows).max(0))
+                }
+                Kind::ShiftPage(rows) => self.shift(request, &mut success, rows).await,
+                Kind::Expire(after) => {
+                    let end = now.plus_ms(kiosque_clock::millis(after)).0;
+                    success.alter_end(|given| given.min(end))
+                }
+                // Its name is added with the header that it changes as well.
+                Kind::Clock(offset_ms) => {
+                    is_altered |= success.alter_end(|end| end.saturating_add(offset_ms));
+                    false
+                }
+                _ => false,
+            };
+            if alters {
+                names.push(kind.name());
+            }
+        }
+        if let Some(token) = success.token().filter(|_| is_session) {
+            let kinds = plan.faults.iter().map(|fault| fault.kind);
+            let expire = kinds.into_iter().find(|kind| matches!(kind, Kind::Expire(_)));
+            self.faults.session_begins(token, expire, now);
+        }
+        if is_altered || names.len() > unaltered {
+            answer.replace(success.json());
+        }
+    }
+
+    /// Shifts a page, with the rows of the page before it. The first page stays as it is.
+    async fn shift(&self, request: &Read, success: &mut Success, rows: usize) -> bool {
+        let Some(PageAsked { current, size }) = PageAsked::of(request.head.uri.query()) else {
+            return false;
+        };
+        let before = current.checked_sub(1).filter(|before| *before > 0);
+        let Some(before) = before.and_then(|before| request.request_for_page(before, size)) else {
+            return false;
+        };
+        let Ok(response) = self.server.send(before).await else { return false };
+        let before = Answer::read(response, Reading::Whole).await;
+        let before = before.whole().and_then(|json| Success::parse(json));
+        before.is_some_and(|before| success.shift(before, rows, size))
+    }
+}
+
+/// Returns the answer to a call that the server does not see, with the name of its fault.
+fn replacement(
+    request: &Read,
+    plan: &Plan,
+    request_id: &str,
+    names: &mut Names,
+) -> Option<Response<Content>> {
+    let headers = &request.head.headers;
+    if let Some(name) = plan.ended_by {
+        names.push(name);
+        return Some(made::token_refused(headers, request_id));
+    }
+    plan.faults.iter().find_map(|fault| {
+        let answer = match fault.kind {
+            Kind::Code500(retry_after) => made::code500(headers, retry_after, request_id),
+            Kind::Http503(retry_after) => made::http503(retry_after),
+            Kind::Html404 => made::html404(),
+            Kind::Reset => made::reset(),
+            _ => return None,
+        };
+        names.push(fault.kind.name());
+        Some(answer)
+    })
+}
+
+/// Whether a fault changes the JSON of an answer.
+fn alters_json(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Resort
+            | Kind::DropRow
+            | Kind::StaleTotal(_)
+            | Kind::ShiftPage(_)
+            | Kind::Expire(_)
+            | Kind::Clock(_)
+    )
+}
+
+fn delay_of(kind: Kind) -> Duration {
+    match kind {
+        Kind::Slow(delay) => delay,
+        _ => Duration::ZERO,
+    }
+}
+
+/// Answers with a token are never compressed (ENV-14).
+fn protect(response: Response<Content>, noun: Option<Noun>) -> Response<Content> {
+    match noun {
+        Some(noun) if Noun::SESSIONS.contains(&noun) => response.map(Content::secret),
+        _ => response,
+    }
+}
+
+/// Returns the first half of an answer, and the length of the whole; `None` without a body. It is
+/// not compressed, since its length is sent.
+fn half(answer: &Answer) -> Option<(Content, usize)> {
+    let whole = answer.whole().filter(|body| !body.is_empty())?;
+    let half = whole.slice(..whole.len() / 2);
+    Some((made::broken_after(half).secret(), whole.len()))
+}
+
+/// Returns a time as the header `Date` has it.
+fn http_date(time: UnixMs) -> Option<HeaderValue> {
+    let time = jiff::Timestamp::from_millisecond(time.0).ok()?;
+    let printer = jiff::fmt::rfc2822::DateTimePrinter::new();
+    HeaderValue::try_from(printer.timestamp_to_rfc9110_string(&time).ok()?).ok()
+}
+
+/// The answer when the server cannot be reached: no fault that was asked for.
+fn unreachable(error: &ClientError) -> Response<Content> {
+    tracing::warn!(cause = %error, "a call could not be passed on");
+    made::failed(StatusCode::BAD_GATEWAY, &error.to_string())
+}

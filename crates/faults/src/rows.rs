@@ -1,0 +1,170 @@
+//! Alterations of the lists in answers.
+
+use serde_json::Value;
+
+use crate::noun::Noun;
+
+/// The fields of the data of a page, and the field of an envelope.
+const RECORDS: &str = "records";
+const LIST: &str = "list";
+const TOTAL: &str = "total";
+const DATA: &str = "data";
+const EXPIRES_IN: &str = "expiresIn";
+const ACCESS_TOKEN: &str = "accessToken";
+
+/// An envelope with `code` 200.
+pub(crate) struct Success(Value);
+
+impl Success {
+    /// Parses an envelope; `None` if it is not one of a success.
+    pub(crate) fn parse(json: &[u8]) -> Option<Success> {
+        let envelope: Value = serde_json::from_slice(json).ok()?;
+        (envelope.get("code")? == 200).then_some(Success(envelope))
+    }
+
+    /// Returns the JSON of the envelope.
+    pub(crate) fn json(&self) -> String {
+        self.0.to_string()
+    }
+
+    /// Returns the token of a login or a switch.
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.0.get(DATA)?.get(ACCESS_TOKEN)?.as_str()
+    }
+
+    /// Changes `expiresIn`. This and all other alterations return whether the answer has the field
+    /// that they change.
+    pub(crate) fn alter_end(&mut self, alter: impl FnOnce(i64) -> i64) -> bool {
+        let end = self.0.get_mut(DATA).and_then(|data| data.get_mut(EXPIRES_IN));
+        let Some((end, ms)) = end.and_then(|end| end.as_i64().map(|ms| (end, ms))) else {
+            return false;
+        };
+        *end = alter(ms).into();
+        true
+    }
+
+    /// Reverses the rows.
+    pub(crate) fn reverse(&mut self, noun: Noun) -> bool {
+        let rows = self.rows(noun).filter(|rows| rows.len() > 1);
+        rows.map(|rows| rows.reverse()).is_some()
+    }
+
+    /// Removes a row, chosen by a random number.
+    pub(crate) fn drop_row(&mut self, noun: Noun, draw: u64) -> bool {
+        let Some(rows) = self.rows(noun).filter(|rows| !rows.is_empty()) else { return false };
+        let index = usize::try_from(draw % rows.len() as u64).unwrap_or_default();
+        rows.remove(index);
+        true
+    }
+
+    /// Changes `total`.
+    pub(crate) fn alter_total(&mut self, alter: impl FnOnce(i64) -> i64) -> bool {
+        let total = self.0.get_mut(DATA).and_then(|data| data.get_mut(TOTAL));
+        let Some((total, rows)) = total.and_then(|total| total.as_i64().map(|it| (total, it)))
+        else {
+            return false;
+        };
+        *total = alter(rows).into();
+        true
+    }
+
+    /// Begins this page with the last rows of the one before it, and moves as many of its own to
+    /// the next page.
+    pub(crate) fn shift(&mut self, mut before: Success, rows: usize, size: usize) -> bool {
+        let Some(earlier) = before.rows(Noun::Orders) else { return false };
+        let moved = earlier.split_off(earlier.len().saturating_sub(rows));
+        let Some(own) = self.rows(Noun::Orders).filter(|_| !moved.is_empty()) else { return false };
+        let added = i64::try_from(moved.len()).unwrap_or_default();
+        own.splice(0..0, moved);
+        own.truncate(size);
+        self.alter_total(|total| total.saturating_add(added))
+    }
+
+    fn rows(&mut self, noun: Noun) -> Option<&mut Vec<Value>> {
+        let data = self.0.get_mut(DATA)?;
+        let rows = match noun {
+            Noun::Devices | Noun::Orders | Noun::Changes => data.get_mut(RECORDS)?,
+            Noun::Profile | Noun::Online => data.get_mut(LIST)?,
+            _ => data,
+        };
+        rows.as_array_mut()
+    }
+}
+
+/// The page that a query string asks for (PAGE-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageAsked {
+    pub(crate) current: usize,
+    pub(crate) size: usize,
+}
+
+impl PageAsked {
+    /// Returns the page; `None` if the query string is not valid.
+    pub(crate) fn of(query: Option<&str>) -> Option<PageAsked> {
+        let mut page = PageAsked { current: 1, size: 10 };
+        for pair in query.unwrap_or_default().split('&') {
+            match pair.split_once('=') {
+                Some(("current", value)) => page.current = value.parse().ok()?,
+                Some(("size", value)) => page.size = value.parse().ok()?,
+                _ => {}
+            }
+        }
+        (page.current > 0 && page.size > 0).then_some(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn page(total: i64, records: &[i64]) -> Success {
+        let data = json!({"total": total, "current": 2, "size": 3, "records": records});
+        Success::parse(json!({"code": 200, "data": data}).to_string().as_bytes()).expect("success")
+    }
+
+    /// PAGE-8: a walk over shifted pages reads rows twice and misses none.
+    #[test]
+    fn a_walk_over_shifted_pages_misses_no_row() {
+        for (pages, shifted) in [
+            (&[&[1, 2, 3][..], &[4, 5, 6], &[7, 8]], &[&[1, 2, 3][..], &[3, 4, 5], &[6, 7, 8]]),
+            (&[&[1, 2, 3], &[4, 5, 6], &[]], &[&[1, 2, 3], &[3, 4, 5], &[6]]),
+        ] {
+            for at in 1..pages.len() {
+                let mut altered = page(8, pages[at]);
+                assert!(altered.shift(page(8, pages[at - 1]), 1, 3));
+                assert_eq!(altered.0["data"]["records"], json!(shifted[at]));
+                assert_eq!(altered.0["data"]["total"], 9);
+            }
+        }
+        assert!(!page(0, &[]).shift(page(0, &[]), 1, 3), "no row can have arrived before none");
+    }
+
+    #[test]
+    fn lists_are_altered_where_each_answer_has_them() {
+        for (noun, data) in [
+            (Noun::Orders, json!({"records": [1, 2]})),
+            (Noun::Online, json!({"list": [1, 2]})),
+            (Noun::Trend, json!([1, 2])),
+        ] {
+            let json = json!({"code": 200, "data": data}).to_string();
+            let mut answer = Success::parse(json.as_bytes()).expect("success");
+            assert!(answer.reverse(noun));
+            assert!(answer.json().contains("[2,1]"), "{}", answer.json());
+            assert!(answer.drop_row(noun, 3));
+            assert!(answer.json().contains("[2]"), "{}", answer.json());
+            assert!(!answer.reverse(noun) && answer.drop_row(noun, 0) && !answer.drop_row(noun, 0));
+        }
+        assert!(Success::parse(br#"{"code":-1,"data":[1]}"#).is_none());
+    }
+
+    #[test]
+    fn a_query_string_names_a_page() {
+        let page = |current, size| Some(PageAsked { current, size });
+        assert_eq!(PageAsked::of(None), page(1, 10));
+        assert_eq!(PageAsked::of(Some("size=3&x=1&current=2")), page(2, 3));
+        assert_eq!(PageAsked::of(Some("current=0")), None);
+        assert_eq!(PageAsked::of(Some("current=x")), None);
+    }
+}

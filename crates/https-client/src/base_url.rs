@@ -1,0 +1,139 @@
+//! The base URL of a server (ADDR-1).
+
+use std::fmt;
+use std::str::FromStr;
+
+use http::Uri;
+use kiosque_contract::GATEWAY_PREFIX;
+
+/// The port of `https` URLs without one.
+const PORT_DEFAULT: u16 = 443;
+
+/// The base URL of a server: `https`, its host, and a path that ends with `/v8`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    /// The host, without the brackets of an IPv6 address.
+    host: String,
+    port: u16,
+    /// The path before `/v8`; usually empty.
+    prefix: String,
+}
+
+/// Why a text is not the base URL of a server.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} {fault}; write it like https://kiosque.example.com/v8")]
+pub struct BaseUrlError {
+    text: String,
+    fault: &'static str,
+}
+
+impl BaseUrl {
+    /// Returns the host, without the brackets of an IPv6 address.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns the port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Returns the host and the port as a `Host` header has them.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let BaseUrl { host, port, .. } = self;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        if *port == PORT_DEFAULT { host } else { format!("{host}:{port}") }
+    }
+
+    /// Returns the path at the server of a path that begins with `/v8`, or of any other.
+    #[must_use]
+    pub fn path(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "https://{}{}{GATEWAY_PREFIX}", self.authority(), self.prefix)
+    }
+}
+
+impl FromStr for BaseUrl {
+    type Err = BaseUrlError;
+
+    /// Parses a base URL. `/v8` at its end may be left out, and a slash may follow it.
+    fn from_str(text: &str) -> Result<BaseUrl, BaseUrlError> {
+        let fault = |fault| BaseUrlError { text: text.to_owned(), fault };
+        let uri: Uri = text.parse().map_err(|_| fault("is not a URL"))?;
+        match uri.scheme_str() {
+            Some("https") => {}
+            Some("http") => return Err(fault("is not HTTPS")),
+            _ => return Err(fault("does not begin with https://")),
+        }
+        let authority = uri.authority().ok_or_else(|| fault("has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(fault("contains a user name, which is not sent"));
+        }
+        if uri.query().is_some() {
+            return Err(fault("has a query"));
+        }
+        let path = uri.path().strip_suffix('/').unwrap_or(uri.path());
+        let prefix = match path.strip_suffix(GATEWAY_PREFIX) {
+            Some(prefix) => prefix,
+            None if path.is_empty() => path,
+            None => return Err(fault("does not end with /v8")),
+        };
+        let host = authority.host();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        if bare.is_empty() {
+            return Err(fault("has no host"));
+        }
+        Ok(BaseUrl {
+            host: bare.to_owned(),
+            port: authority.port_u16().unwrap_or(PORT_DEFAULT),
+            prefix: prefix.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ADDR-1: `https://`, the host and `/v8`.
+    #[test]
+    fn a_base_url_may_be_written_in_several_ways() {
+        for (text, shown, at_server) in [
+            ("https://a.example/v8", "https://a.example/v8", "/v8/x"),
+            ("https://a.example", "https://a.example/v8", "/v8/x"),
+            ("https://a.example:443/v8/", "https://a.example/v8", "/v8/x"),
+            ("https://127.0.0.1:8443/v8", "https://127.0.0.1:8443/v8", "/v8/x"),
+            ("https://[::1]:8443", "https://[::1]:8443/v8", "/v8/x"),
+            ("https://a.example/east/v8", "https://a.example/east/v8", "/east/v8/x"),
+        ] {
+            let url: BaseUrl = text.parse().expect("a base URL");
+            assert_eq!((url.to_string().as_str(), url.path("/v8/x").as_str()), (shown, at_server));
+        }
+        let six: BaseUrl = "https://[::1]:8443".parse().expect("a base URL");
+        assert_eq!((six.host(), six.port(), six.authority().as_str()), ("::1", 8443, "[::1]:8443"));
+    }
+
+    #[test]
+    fn another_text_is_refused_with_the_reason() {
+        for (text, fault) in [
+            ("a b", "is not a URL"),
+            ("http://a.example/v8", "is not HTTPS"),
+            ("a.example", "does not begin with https://"),
+            ("https://me:secret@a.example/v8", "contains a user name"),
+            ("https://a.example/v8?x=1", "has a query"),
+            ("https://a.example/v9", "does not end with /v8"),
+        ] {
+            let error = text.parse::<BaseUrl>().expect_err(text).to_string();
+            assert!(error.starts_with(&format!("{text:?} {fault}")), "{error}");
+            assert!(error.ends_with("write it like https://kiosque.example.com/v8"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The certificates that a client trusts.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+
+/// Why no certificate can be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum TrustError {
+    /// The file cannot be read, or is not PEM.
+    #[error("--ca-file {0}: {1}")]
+    File(PathBuf, String),
+    /// The text is no certificate.
+    #[error("the certificate: {0}")]
+    Pem(String),
+    /// The system has no trusted certificates.
+    #[error(
+        "this system has no trusted certificates{0}; name the certificate of the server with \
+         --ca-file FILE"
+    )]
+    System(String),
+    /// TLS cannot be configured.
+    #[error("TLS cannot be configured: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// Returns the TLS configuration of a client that trusts the certificates of a PEM file, or those
+/// of the system.
+///
+/// # Errors
+/// The file cannot be read or has no certificate, or the system trusts none.
+pub fn trust(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
+    match ca_file {
+        Some(path) => trusting(of_file(path)?),
+        None => trusting(of_system()?),
+    }
+}
+
+/// Returns the TLS configuration of a client that trusts the certificates of a PEM text alone.
+///
+/// # Errors
+/// The text has no certificate.
+pub fn trust_pem(pem: &str) -> Result<Arc<ClientConfig>, TrustError> {
+    trusting(of_pem(pem.as_bytes()).map_err(TrustError::Pem)?)
+}
+
+fn trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, TrustError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+fn of_file(path: &Path) -> Result<RootCertStore, TrustError> {
+    let fault = |text: String| TrustError::File(path.to_owned(), text);
+    let pem = std::fs::read(path).map_err(|error: io::Error| fault(error.to_string()))?;
+    of_pem(&pem).map_err(fault)
+}
+
+fn of_pem(pem: &[u8]) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(pem) {
+        let certificate = certificate.map_err(|error| error.to_string())?;
+        roots.add(certificate).map_err(|error| error.to_string())?;
+    }
+    if roots.is_empty() {
+        return Err("expected a certificate in PEM, found none".to_owned());
+    }
+    Ok(roots)
+}
+
+fn of_system() -> Result<RootCertStore, TrustError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(found.certs);
+    if roots.is_empty() {
+        let reason = found.errors.first().map(|error| format!(": {error}"));
+        return Err(TrustError::System(reason.unwrap_or_default()));
+    }
+    Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_certificate_is_named() {
+        let absent = trust(Some(Path::new("absent.pem"))).expect_err("no such file").to_string();
+        assert!(absent.starts_with("--ca-file absent.pem: No such file"), "{absent}");
+        let none = trust(Some(Path::new("Cargo.toml"))).expect_err("not PEM").to_string();
+        assert_eq!(none, "--ca-file Cargo.toml: expected a certificate in PEM, found none");
+    }
+}

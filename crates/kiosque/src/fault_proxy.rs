@@ -1,0 +1,124 @@
+//! `kiosque fault-proxy`, and the same proxy in a demo.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use kiosque_clock::Clock;
+use kiosque_faults::{Fault, FaultProxy, Faults};
+use kiosque_https_client::{BaseUrl, HttpsClient, trust, trust_pem};
+use kiosque_listener::Listener;
+use kiosque_listener::tls::{Certificate, Identity};
+use kiosque_model::Limits;
+use kiosque_server::SelfSignedPem;
+
+use crate::interrupt::EndingSignals;
+use crate::settings::Settings;
+use crate::{CommandOutcome, output, serve};
+
+/// The faults of a demo or of a proxy.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct FaultFlags {
+    /// Answer some calls of integrators with this fault; may be repeated; --help lists all.
+    #[arg(long = "fault", value_name = "FAULT", help_heading = "Faults")]
+    faults: Vec<Fault>,
+    /// Number that decides the random choices of faults.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Faults")]
+    seed: u64,
+}
+
+impl FaultFlags {
+    /// Returns the faults, unless there are none.
+    pub(crate) fn given(self) -> Option<Faults> {
+        (!self.faults.is_empty()).then(|| Faults::new(self.faults, self.seed))
+    }
+}
+
+/// Returns the faults and their seed, for people.
+pub(crate) fn shown(faults: &Faults) -> String {
+    let texts: Vec<&str> = faults.texts().collect();
+    format!("{} (seed {})", texts.join(" "), faults.seed())
+}
+
+/// The arguments of `kiosque fault-proxy`.
+#[derive(Args, Debug)]
+pub(crate) struct FaultProxyArgs {
+    /// The server's base URL.
+    #[arg(help = "Base URL of the server, such as https://kiosque.example.com/v8")]
+    url: BaseUrl,
+    /// Address to listen on.
+    #[arg(long, value_name = "ADDR")]
+    listen: SocketAddr,
+    /// Certificates to trust, PEM [default: those of the system].
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+    /// Certificate of the proxy and its chain, PEM [default: a self-signed one in memory].
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    #[command(flatten)]
+    faults: FaultFlags,
+}
+
+/// Passes calls on until SIGTERM or SIGINT, and then finishes those under way.
+pub(crate) async fn run(
+    settings: &Settings,
+    args: FaultProxyArgs,
+) -> anyhow::Result<CommandOutcome> {
+    let FaultProxyArgs { url, listen, ca_file, tls_cert, tls_key, faults } = args;
+    let Some(faults) = faults.given() else {
+        bail!("no fault is given: add --fault, such as --fault 'every(7, code500)'");
+    };
+    let server = HttpsClient::new(url, trust(ca_file.as_deref())?)?;
+    let certificate = match tls_cert.zip(tls_key) {
+        Some((cert, key)) => {
+            let certificate = Certificate::open(Identity { cert, key })?;
+            serve::reload_on_change(certificate.clone())?;
+            certificate
+        }
+        None => {
+            let pem = SelfSignedPem::generate(Clock::System.now())?;
+            output::print(&pem.cert)?;
+            Certificate::in_memory(&pem.cert, &pem.key)?
+        }
+    };
+    let end = serve::end(EndingSignals::receive()?);
+    let listener = Listener::bind(listen, certificate).await;
+    let listener = listener.with_context(|| format!("cannot listen on {listen} (see --listen)"))?;
+    tracing::info!("calls are passed on to {}, with faults: {}", server.url(), shown(&faults));
+    tracing::info!("kiosque fault-proxy serves https://{}/v8", listener.address()?);
+    FaultProxy::new(server, faults, Clock::System).serve(listener, settings.limits()?, end).await;
+    Ok(CommandOutcome::Complete)
+}
+
+/// The proxy of a demo, and the listener of the server behind it.
+pub(crate) struct BeforeServer {
+    proxy: FaultProxy,
+    /// The listener of the integrators' address.
+    public: Listener,
+}
+
+impl BeforeServer {
+    /// Puts a proxy on a listener. Returns it with another listener, for the server: on a free port
+    /// of this machine, with a certificate that only the proxy trusts.
+    pub(crate) async fn new(
+        public: Listener,
+        faults: Faults,
+    ) -> anyhow::Result<(BeforeServer, Listener)> {
+        let pem = SelfSignedPem::generate(Clock::System.now())?;
+        let certificate = Certificate::in_memory(&pem.cert, &pem.key)?;
+        let inner = Listener::bind("127.0.0.1:0", certificate).await?;
+        let url: BaseUrl = format!("https://{}", inner.address()?).parse()?;
+        let server = HttpsClient::new(url, trust_pem(&pem.cert)?)?;
+        let inner = inner.behind(public.address()?);
+        Ok((BeforeServer { proxy: FaultProxy::new(server, faults, Clock::System), public }, inner))
+    }
+
+    /// Passes calls on until `end`, and then finishes those under way.
+    pub(crate) async fn serve(self, limits: Limits, end: impl Future<Output = ()>) {
+        self.proxy.serve(self.public, limits, end).await;
+    }
+}

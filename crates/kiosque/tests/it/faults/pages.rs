@@ -1,0 +1,63 @@
+//! Faults of lists.
+
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH};
+
+use super::{ONE_DEVICE, ORDERS, Server, faults_of, page};
+
+/// Returns the ids of orders, the newest first.
+fn ids(numbers: impl Iterator<Item = usize>) -> Vec<String> {
+    numbers.map(|number| format!("o{number:02}")).collect()
+}
+
+/// PAGE-8: rows that arrive after the first page was read move others to later pages; a walk reads
+/// some twice and misses none.
+#[test]
+fn shifted_pages_double_rows_and_miss_none() {
+    let server = Server::start();
+    let proxy = server.proxy(&["shift-page(rows=2)"]);
+    let (mut caller, token) = proxy.log_in();
+    let mut walked = Vec::new();
+    for current in 1.. {
+        let (reply, ids) = page(&mut caller, &token, current);
+        let (total, fault) = if current == 1 { (25, None) } else { (27, Some("shift-page")) };
+        if ids.is_empty() {
+            // No row is on the page before, so that none can have moved to this one.
+            assert_eq!(current, 7);
+            break;
+        }
+        assert_eq!(reply.success()["total"], total, "{reply:?}");
+        assert_eq!(faults_of(&reply), fault, "{reply:?}");
+        walked.extend(ids);
+    }
+    let doubled = ids((21..=25).rev().chain((1..=22).rev()));
+    assert_eq!(walked, doubled);
+}
+
+/// A page with another order of rows, without one of them, and with a `total` that is too small.
+#[test]
+fn rows_are_sorted_otherwise_or_missing() {
+    let server = Server::start();
+    let (mut caller, token) = super::log_in_at(&server);
+    let (plain, expected) = page(&mut caller, &token, 2);
+    assert_eq!((expected.clone(), faults_of(&plain)), (ids((16..=20).rev()), None));
+
+    let proxy = server.proxy(&["resort"]);
+    let (reply, resorted) = page(&mut proxy.connect(), &token, 2);
+    assert_eq!((resorted, faults_of(&reply)), (ids(16..=20), Some("resort")));
+
+    let proxy = server.proxy(&["drop-row", "stale-total(rows=3)"]);
+    let (reply, dropped) = page(&mut proxy.connect(), &token, 2);
+    assert_eq!(faults_of(&reply), Some("drop-row, stale-total"));
+    assert_eq!(reply.success()["total"], ORDERS - 3);
+    assert_eq!(dropped.len(), 4);
+    let mut left = expected.iter();
+    assert!(dropped.iter().all(|id| left.any(|other| other == id)), "{dropped:?}");
+
+    // Other calls, and refusals, are passed on as they are.
+    let mut caller = proxy.connect();
+    let devices = caller.call(DEVICES_PATH, Some(&token), "{}");
+    assert_eq!((devices.success()["total"].as_i64(), faults_of(&devices)), (Some(2), None));
+    let refused = caller.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D9"}"#);
+    assert_eq!((refused.code(), faults_of(&refused)), (-1, None));
+    assert_eq!(caller.call(ORDERS_PATH, Some("other"), ONE_DEVICE).code(), -4);
+}
