@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn an_exchange_shows_no_secret() {
         let body = r#"{"username":"acme","password":"hunter2"}"#.into();
-        let request = Request { path: LogIn::PATH.to_owned(), body };
+        let request = Request::new(LogIn::PATH.to_owned(), body);
         let body = r#"{"code":200,"data":{"accessToken":"hunter2","expiresIn":1}}"#;
         let (headers, body) = (HeaderMap::new(), Bytes::from_static(body.as_bytes()));
         let answer = Ok(Answer { status: 200, headers, body });

@@ -150,7 +150,11 @@ async fn send(
     if let Some(locale) = &server.locale {
         sent = sent.header(LOCALE_HEADER, locale);
     }
-    let sent = sent.body(Full::from(request.body.clone())).map_err(|e| fault(e.to_string()))?;
+    let sent = sent.body(Full::from(request.body.clone()));
+    let mut sent = sent.map_err(|error| fault(error.to_string()))?;
+    for (name, value) in &request.headers {
+        sent.headers_mut().insert(name, value.clone());
+    }
     let answer = client.request(sent).await.map_err(|error| fault(causes(&error)))?;
     let (head, body) = answer.into_parts();
     let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await;

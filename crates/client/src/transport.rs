@@ -15,6 +15,16 @@ pub struct Request {
     pub path: String,
     /// The body; empty for a call that takes none.
     pub body: Bytes,
+    /// Headers, in place of those that the transport sends by itself.
+    pub headers: HeaderMap,
+}
+
+impl Request {
+    /// Returns a request without headers of its own.
+    #[must_use]
+    pub fn new(path: String, body: Bytes) -> Request {
+        Request { path, body, headers: HeaderMap::new() }
+    }
 }
 
 /// An access token. Its `Debug` has no content.

@@ -134,7 +134,7 @@ impl GroupClient {
     }
 
     async fn read<T: DeserializeOwned>(&self, path: String, body: Bytes) -> Result<T, Error> {
-        let answer = self.account.read(&self.lane, &Request { path, body }).await?;
+        let answer = self.account.read(&self.lane, &Request::new(path, body)).await?;
         data_of(&answer)
     }
 

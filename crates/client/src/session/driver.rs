@@ -228,7 +228,7 @@ impl Driver {
     }
 
     fn log_out(&mut self, grant: Option<Arc<Grant>>) {
-        let request = Request { path: LogOut::PATH.to_owned(), body: Bytes::new() };
+        let request = Request::new(LogOut::PATH.to_owned(), Bytes::new());
         let sent = grant.map(|grant| self.send(request, Some(grant.token.clone())));
         self.under_way.push(Box::pin(async move {
             let Some(sent) = sent else { return Event::LoggedOut(Ok(())) };
@@ -310,7 +310,7 @@ async fn sleep_until(time: Option<Instant>) {
 fn request<E: Endpoint>(body: &impl Serialize) -> Request {
     // A struct of texts has no value that JSON lacks.
     let body = serde_json::to_vec(body).unwrap_or_default().into();
-    Request { path: E::PATH.to_owned(), body }
+    Request::new(E::PATH.to_owned(), body)
 }
 
 fn late<E: Endpoint>(most: Duration) -> TransportFault {

@@ -22,7 +22,7 @@ impl Holdback {
     pub(super) fn replaced(&mut self, lived: Duration, pace: &Pace) -> Duration {
         self.all += 1;
         self.in_a_row = if lived >= CALM { 1 } else { self.in_a_row.saturating_add(1) };
-        match self.in_a_row.checked_sub(2) {
+        match self.in_a_row.checked_sub(pace.hold_from) {
             None => Duration::ZERO,
             Some(doublings) => {
                 let factor = 1_u32.checked_shl(doublings).unwrap_or(u32::MAX);
@@ -53,5 +53,8 @@ mod tests {
         assert_eq!(holdback.replaced(CALM, &pace), Duration::ZERO);
         assert_eq!(holdback.replaced(Duration::ZERO, &pace), pace.hold_first);
         assert_eq!(holdback.all(), 42);
+
+        let pace = Pace { hold_from: 1, hold_first: pace.hold_max, ..pace };
+        assert_eq!(holdback.replaced(CALM, &pace), pace.hold_max);
     }
 }

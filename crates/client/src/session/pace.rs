@@ -20,8 +20,10 @@ pub struct Pace {
     /// The time before the session's end at which it is renewed; a tenth of its length if that is
     /// shorter.
     pub renew_before: Duration,
-    /// The wait before the login that follows the second replaced session of a minute. It doubles
-    /// with each further one.
+    /// The number of the replaced session, of those that lived less than a minute each, from which
+    /// on the login that follows is held back.
+    pub hold_from: u32,
+    /// The wait before the first login that is held back. It doubles with each further one.
     pub hold_first: Duration,
     /// The longest such wait.
     pub hold_max: Duration,
@@ -40,6 +42,7 @@ impl Default for Pace {
             call_timeout: Duration::from_secs(30),
             wait_max: Duration::from_secs(300),
             renew_before: Duration::from_secs(60),
+            hold_from: 2,
             hold_first: Duration::from_millis(250),
             hold_max: Duration::from_secs(60),
             tries_max: 4,

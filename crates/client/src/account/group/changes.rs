@@ -144,7 +144,7 @@ impl OrderChanges {
     async fn feed(&self, after: Option<&str>, wait: Duration) -> Result<Batch, Error> {
         let request = |wait: Duration| {
             let body = After { after, size: self.size, wait_seconds: wait.as_secs() };
-            Ok::<_, Error>(Request { path: feed_path(), body: bytes(&body)? })
+            Ok::<_, Error>(Request::new(feed_path(), bytes(&body)?))
         };
         let (account, lane) = (self.group.account(), self.group.lane());
         let answer = match wait.as_secs() {
