@@ -13,7 +13,7 @@ use crate::test_run::{self, Summary};
 /// The variable that gives the tests their full size.
 const SOAK: &str = "KIOSQUE_SOAK";
 /// Words of which the name of each test that has a size contains one.
-const SIZED_TESTS: [&str; 11] = [
+const SIZED_TESTS: [&str; 12] = [
     "histories",
     "kill_9",
     "slow_clients",
@@ -23,6 +23,7 @@ const SIZED_TESTS: [&str; 11] = [
     "sessions",
     "brute_force",
     "client::",
+    "broker::",
     "database",
     "changes",
 ];

@@ -136,8 +136,8 @@ impl HttpsClient {
         Some(idle.swap_remove(ready).sender)
     }
 
-    /// Stores a connection for later requests. It takes the next one when the body of its answer has
-    /// been read.
+    /// Stores a connection for later requests. It takes the next one when the body of its answer
+    /// has been read.
     fn keep(&self, sender: SendRequest<Full<Bytes>>) {
         let mut idle = lock_ignoring_poison(&self.idle);
         if idle.len() < IDLE_MAX {

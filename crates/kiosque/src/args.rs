@@ -1,6 +1,8 @@
 //! The command line.
 
+mod broker;
 mod changes;
+mod examples;
 mod keys;
 mod lists;
 mod own_flags;
@@ -11,50 +13,21 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
+use self::examples::{BROKER_HELP, DEMO_HELP, EXAMPLES, FAULT_PROXY_HELP};
 use crate::fault_proxy::{FaultFlags, FaultProxyArgs};
 use crate::output::Output;
 use crate::schema::Schema;
 use crate::settings::{CONFIG_VARIABLE, CommonFlags, ConsoleFlags, Given, ImportFlags, ServeFlags};
 
+pub(crate) use broker::{
+    BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
+};
 pub(crate) use changes::{ArchiveArgs, DryRun};
 pub(crate) use keys::{ConsoleLinkArgs, KeyWhat};
 pub(crate) use lists::{
     AccountWhat, AuditArgs, DeviceWhat, FleetFormat, FleetWhat, GroupWhat, OrderExport,
     OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,
 };
-
-const EXAMPLES: &str = "\
-Examples:
-  kiosque demo                                       serve a demonstration fleet
-  kiosque apply fleet.toml --data /srv/kiosque       create groups, accounts, products, devices
-  kiosque import orders orders.ndjson --data /srv/kiosque
-  kiosque import orders report.csv --map mapping.toml --data /srv/kiosque
-  kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443
-
-Every setting is a flag (--token-validity), a variable (KIOSQUE_TOKEN_VALIDITY) and a key of the \
-configuration file (token_validity). Flags take precedence over variables, and variables over the \
-file.";
-
-const DEMO_HELP: &str = "\
-Examples:
-  kiosque demo
-  kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31 --quiet
-  kiosque demo --fault 'every(7, code500)' --fault 'slow(orders, 800ms)' --seed 7
-
-It serves until Ctrl-C. Most of its kiosks send heartbeats, and one of them an order every few \
-seconds. A default port that is in use is replaced by a free one.";
-
-const FAULT_PROXY_HELP: &str = "\
-Examples:
-  kiosque fault-proxy https://kiosque.example.com/v8 --listen 127.0.0.1:8450 \\
-    --fault 'every(7, code500)' --fault 'nth(1, lose-answer)' > proxy.pem
-  kiosque fault-proxy https://127.0.0.1:8443/v8 --ca-file cert.pem --listen 127.0.0.1:8450 \\
-    --fault 'chance(2%, drop-row)' --seed 7 > proxy.pem
-
-It serves until SIGTERM or Ctrl-C, and keeps no data. Without --tls-cert and --tls-key, a \
-self-signed certificate is generated and printed on standard output: clients trust that file. The \
-same calls in the same order get the same faults; a connection that is closed by a fault has no \
-answer.";
 
 /// The device and order query service of a vending-kiosk platform.
 #[derive(Debug, Parser)]
@@ -242,6 +215,9 @@ pub(crate) enum Command {
         \n\nThe link is printed alone on standard output. It opens a page with a button, which \
         signs in with the rights of the key; the preview of a messenger does not use it up.")]
     ConsoleLink(ConsoleLinkArgs),
+    /// Share one session of an account among any number of workers on this machine.
+    #[command(after_help = BROKER_HELP)]
+    Broker(Box<BrokerArgs>),
     /// Work with settings files.
     Config {
         #[command(subcommand)]

@@ -15,6 +15,7 @@ mod archive;
 mod args;
 mod audit;
 mod backup;
+mod broker;
 mod completions;
 mod config;
 mod console_link;
@@ -163,6 +164,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
         Command::ConsoleLink(args) => console_link::run(&settings, args).await,
+        Command::Broker(args) => broker::run(*args).await,
         Command::Config { what } => config::run(what),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { directory } => man::run(&directory),

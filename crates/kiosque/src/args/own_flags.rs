@@ -15,8 +15,8 @@ pub(super) fn show_used(root: Command) -> Command {
 }
 
 fn with_copies(command: Command, path: &str, global: &[Arg]) -> Command {
-    // A command with commands below does nothing itself.
-    let shown = if command.has_subcommands() { &[] } else { used_by(path) };
+    // A command that needs one of those below does nothing itself.
+    let shown = if command.is_subcommand_required_set() { &[] } else { used_by(path) };
     let copies = global.iter().map(|flag| {
         let is_shown = shown.contains(&flag.get_id().as_str());
         flag.clone().hide(!is_shown)
@@ -35,7 +35,8 @@ fn used_by(path: &str) -> &'static [&'static str] {
         "fault-proxy" => &["log", "log_format"],
         "init" | "apply" => &["config", "data", "store", "timezone"],
         "backup" => &["config", "data"],
-        "schema" | "openapi" | "completions" | "man" | "config print" => &[],
+        "broker" => &["log", "log_format"],
+        "schema" | "openapi" | "completions" | "man" | "config print" | "broker status" => &[],
         _ => &["config", "data", "store"],
     }
 }

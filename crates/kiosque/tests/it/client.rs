@@ -9,11 +9,11 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_store::AuditQuery;
 use kiosque_testkit::{FleetToml, OrderLine, TestServer};
 
-const GROUPS: [&str; 3] = ["north", "south", "west"];
+pub(super) const GROUPS: [&str; 3] = ["north", "south", "west"];
 const DEVICES: [&str; 2] = ["1", "2"];
 
 /// Starts a server with three groups of two devices, each with some orders.
-async fn server() -> TestServer {
+pub(super) async fn server() -> TestServer {
     let mut fleet = FleetToml::new();
     for group in GROUPS {
         fleet = fleet.group(group, group);
@@ -46,14 +46,14 @@ fn account(server: &TestServer, pace: Pace) -> Account {
     Account::open(profile(server, "secret").pace(pace)).unwrap()
 }
 
-fn profile(server: &TestServer, password: &str) -> Profile {
+pub(super) fn profile(server: &TestServer, password: &str) -> Profile {
     let base = format!("https://{}/v8", server.address);
     let profile = Profile::new(&base, "ops", password).unwrap();
     profile.ca_file(&server.certificate_file()).unwrap()
 }
 
 /// Returns how often this event is in the audit trail.
-async fn trail(server: &TestServer, event: &str) -> usize {
+pub(super) async fn trail(server: &TestServer, event: &str) -> usize {
     server.flush_refused_logins().await;
     let query = AuditQuery { event: AuditEvent::named(event), ..AuditQuery::latest(100_000) };
     let entries = server.store.audit(query).await.unwrap().entries;

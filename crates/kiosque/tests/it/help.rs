@@ -4,7 +4,7 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 46] = [
+const COMMANDS: [&[&str]; 48] = [
     &[],
     &["demo"],
     &["serve"],
@@ -44,6 +44,8 @@ const COMMANDS: [&[&str]; 46] = [
     &["operator-key", "list"],
     &["operator-key", "revoke"],
     &["console-link"],
+    &["broker"],
+    &["broker", "status"],
     &["openapi"],
     &["move"],
     &["schema"],

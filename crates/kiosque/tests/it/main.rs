@@ -4,6 +4,7 @@
 mod activity;
 mod backup;
 mod bad_lines;
+mod broker;
 mod certificate_end;
 mod client;
 mod closed_output;

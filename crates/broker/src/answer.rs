@@ -1,0 +1,148 @@
+//! The answers to workers: those of the server, passed on, and those of the broker itself.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+use kiosque_client::session::Called;
+use kiosque_client::{Error, Refusal as UpstreamRefusal};
+use kiosque_contract::Envelope;
+use kiosque_locale::{Locale, Message};
+use kiosque_model::Refusal;
+use serde::Serialize;
+use serde_json::Value;
+
+/// An answer.
+pub(crate) type Answered = Response<Full<Bytes>>;
+
+/// The header of every answer: how the call was sent, or that the answer is the broker's own.
+const BROKER: HeaderName = HeaderName::from_static("kiosque-broker");
+/// The header with the reason of an answer of the broker's own, or of an unusual wait.
+const NOTE: HeaderName = HeaderName::from_static("kiosque-broker-note");
+/// Headers that belong to one connection (RFC 9110), or that the next one computes anew.
+const OF_CONNECTION: [HeaderName; 7] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// Passes an answer of the server on.
+pub(crate) fn passed_on(called: Called) -> Answered {
+    let Called { answer, grant, epoch, waited, tries } = called;
+    let mut response = Response::new(Full::from(answer.body));
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    *response.headers_mut() = answer.headers;
+    for name in OF_CONNECTION {
+        response.headers_mut().remove(name);
+    }
+    let (group, waited) = (&grant.group, waited.as_millis());
+    let text = format!("epoch={epoch} group={group} waited={waited}ms tries={tries}");
+    insert(response.headers_mut(), BROKER, &text);
+    response
+}
+
+/// Renders a success of the broker's own.
+pub(crate) fn success(data: &impl Serialize, locale: Locale) -> Answered {
+    let (code, msg) = (Message::Success.code().number(), Message::Success.text(locale).into());
+    own(StatusCode::OK, &Envelope { code, msg, en_msg: None, data })
+}
+
+/// Renders a refusal of the broker's own; ENV-7 says which shape its `data` has.
+pub(crate) fn refused(refusal: &Refusal, locale: Locale) -> Answered {
+    let message = Message::of(refusal);
+    let (status, data) = match refusal {
+        Refusal::Invalid(violations) => {
+            let texts = violations.iter().map(|one| kiosque_locale::violation(one, locale));
+            (StatusCode::OK, texts.map(Value::from).collect())
+        }
+        Refusal::Unreadable(diagnostic) => (StatusCode::OK, diagnostic.as_str().into()),
+        Refusal::NotFound => (StatusCode::NOT_FOUND, Value::Null),
+        _ => (StatusCode::OK, message.text(locale).into()),
+    };
+    let mut answered = failure(status, message, locale, data);
+    if let Refusal::TooManyFailures { retry_after_s } = refusal {
+        answered.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));
+    }
+    answered
+}
+
+/// Renders the end of a call that the server has not answered, or whose session it has refused,
+/// after the call has `waited`; it may wait for `wait_max`.
+pub(crate) fn not_answered(
+    error: &Error,
+    waited: Duration,
+    wait_max: Duration,
+    locale: Locale,
+) -> Answered {
+    let mut answered = match error {
+        Error::Refused(refusal) => refused_by_server(refusal, locale),
+        Error::GaveUp { .. } if error.code() == Some(-4) || waited >= wait_max => {
+            refused(&Refusal::TokenInvalid, locale)
+        }
+        _ => unavailable(locale),
+    };
+    insert(answered.headers_mut(), NOTE, &error.to_string());
+    answered
+}
+
+/// Renders a failure of the broker itself, or of the connection to the server; a worker that
+/// retries on HTTP 5xx tries again.
+pub(crate) fn unavailable(locale: Locale) -> Answered {
+    let data = "the server behind the broker is not available; try again";
+    let mut answered =
+        failure(StatusCode::SERVICE_UNAVAILABLE, Message::System, locale, data.into());
+    answered.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(1));
+    answered
+}
+
+/// Renders the refusal of a login or of a switch by the server.
+fn refused_by_server(refusal: &UpstreamRefusal, locale: Locale) -> Answered {
+    if refusal.code == Message::Credentials.code().number() {
+        return refused(&Refusal::Credentials, locale);
+    }
+    let msg: Cow<'static, str> = refusal.msg.clone().into();
+    let data = refusal.data.as_ref().unwrap_or(&refusal.msg);
+    let envelope = Envelope { code: refusal.code, msg: msg.clone(), en_msg: Some(msg), data };
+    let mut answered = own(StatusCode::OK, &envelope);
+    if let Some(seconds) = refusal.retry_after_s {
+        answered.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    answered
+}
+
+/// Adds a note to an answer.
+pub(crate) fn note(answered: &mut Answered, text: &str) {
+    insert(answered.headers_mut(), NOTE, text);
+}
+
+fn failure(status: StatusCode, message: Message, locale: Locale, data: Value) -> Answered {
+    let (code, msg) = (message.code().number(), message.text(locale).into());
+    own(status, &Envelope { code, msg, en_msg: Some(message.text(Locale::En).into()), data })
+}
+
+fn own(status: StatusCode, envelope: &Envelope<impl Serialize>) -> Answered {
+    // Texts, numbers and lists of them always render.
+    let body = serde_json::to_vec(envelope).unwrap_or_default();
+    let mut response = Response::new(Full::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kiosque_contract::CONTENT_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(BROKER, HeaderValue::from_static("own"));
+    response
+}
+
+/// Inserts a header, without the characters that a header cannot have.
+fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    let printable = |c: char| if c.is_ascii() && !c.is_ascii_control() { c } else { '?' };
+    let text: String = text.chars().map(printable).collect();
+    if let Ok(value) = HeaderValue::from_str(&text) {
+        headers.insert(name, value);
+    }
+}

@@ -1,0 +1,120 @@
+//! The state of the broker, for people and for programs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::process;
+use std::time::Duration;
+
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::UnixMs;
+use prometheus::TextEncoder;
+use serde::Serialize;
+
+use crate::broker::Broker;
+
+/// The interval at which replaced sessions are counted.
+const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The calls of a group that are not answered yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LaneStatus {
+    calls: usize,
+    oldest_ms: u128,
+}
+
+/// The state of the broker.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Status {
+    process: u32,
+    server: String,
+    username: String,
+    group: Option<String>,
+    expires_at: Option<String>,
+    log_ins: u64,
+    switches: u64,
+    evictions: u64,
+    last_eviction_at: Option<String>,
+    upstream_median_us: Option<u128>,
+    workers: BTreeMap<String, usize>,
+    lanes: BTreeMap<String, LaneStatus>,
+}
+
+impl Broker {
+    /// Returns the present state. Nothing is sent to the server.
+    pub(crate) fn status(&self) -> Status {
+        let seen = self.upstream.seen();
+        let lanes = self.open_calls.by_group().into_iter();
+        Status {
+            process: process::id(),
+            server: self.server.clone(),
+            username: self.username.clone(),
+            group: seen.as_ref().map(|seen| seen.group.to_string()),
+            expires_at: seen.map(|seen| seen.expires_at.rfc3339()),
+            log_ins: self.upstream.log_ins.get(),
+            switches: self.upstream.switches.get(),
+            evictions: self.metrics.evictions.get(),
+            last_eviction_at: lock_ignoring_poison(&self.metrics.last_eviction)
+                .map(UnixMs::rfc3339),
+            upstream_median_us: self.upstream.median().map(|median| median.as_micros()),
+            workers: self.workers.counts(self.clock.now()),
+            lanes: lanes
+                .map(|(group, (calls, since))| {
+                    let oldest_ms = since.elapsed().as_millis();
+                    (group.to_string(), LaneStatus { calls, oldest_ms })
+                })
+                .collect(),
+        }
+    }
+
+    /// Returns the metrics in the text format of Prometheus.
+    pub(crate) fn metrics_text(&self) -> String {
+        let families = self.metrics.registry.gather();
+        TextEncoder::new().encode_to_string(&families).unwrap_or_default()
+    }
+
+    /// Counts and logs replaced sessions, at intervals, until the session's task ends.
+    pub(crate) async fn watch_evictions(&self) {
+        while let Ok(counts) = self.session.counts().await {
+            let new = counts.replaced.saturating_sub(self.metrics.evictions.get());
+            if new > 0 {
+                self.metrics.evictions.inc_by(new);
+                *lock_ignoring_poison(&self.metrics.last_eviction) = Some(self.clock.now());
+                let all = counts.replaced;
+                tracing::warn!(
+                    all,
+                    "another user of the account has replaced the session; give the broker an \
+                     account of its own"
+                );
+            }
+            tokio::time::sleep(WATCH_INTERVAL).await;
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Status { process, server, username, log_ins, switches, evictions, .. } = self;
+        writeln!(f, "broker       process {process}, {username} at {server}")?;
+        match (&self.group, &self.expires_at) {
+            (Some(group), Some(end)) => writeln!(f, "session      group {group}, until {end}")?,
+            _ => writeln!(f, "session      none yet")?,
+        }
+        write!(f, "events       {log_ins} logins, {switches} switches, {evictions} evictions")?;
+        match &self.last_eviction_at {
+            Some(at) => writeln!(f, ", the last one at {at}")?,
+            None => writeln!(f)?,
+        }
+        if let Some(median) = self.upstream_median_us {
+            writeln!(f, "server       answers within {median} us (median)")?;
+        }
+        for (name, sessions) in &self.workers {
+            writeln!(f, "workers      {name}: {sessions} sessions")?;
+        }
+        for (group, LaneStatus { calls, oldest_ms }) in &self.lanes {
+            writeln!(f, "lane         {group}: {calls} calls, the oldest for {oldest_ms} ms")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! The server behind the broker: what its answers to logins say, and how long its answers take.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use kiosque_client::{Answer, Transport};
+use kiosque_clock::Clock;
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{LogIn, SwitchGroup};
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::{GroupId, UnixMs};
+use prometheus::{Histogram, IntCounter};
+use serde::Deserialize;
+
+/// Answers whose durations are kept for the median.
+const DURATIONS_MAX: usize = 256;
+
+/// The session of the account, as the latest answer to a login or a switch describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// The group that the last login selected.
+    pub(crate) default_group: GroupId,
+    /// The selected group.
+    pub(crate) group: GroupId,
+    /// When the token ends, by the clock of the server.
+    pub(crate) expires_at: UnixMs,
+    /// For how long tokens are valid.
+    pub(crate) validity_ms: i64,
+}
+
+/// Returns for how long a token is valid that was just received. Two hours, if the clock of the
+/// server is so far behind that its tokens seem to have ended.
+fn validity_ms(expires_in: i64, now: UnixMs) -> i64 {
+    const USUAL_MS: i64 = 7_200_000;
+    let left = expires_in.saturating_sub(now.0);
+    if left > 0 { left } else { USUAL_MS }
+}
+
+/// Observes the exchanges with the server.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    seen: Mutex<Option<Seen>>,
+    durations: Mutex<VecDeque<Duration>>,
+    pub(crate) log_ins: IntCounter,
+    pub(crate) switches: IntCounter,
+    pub(crate) seconds: Histogram,
+    clock: Clock,
+}
+
+impl Upstream {
+    pub(crate) fn new(
+        log_ins: IntCounter,
+        switches: IntCounter,
+        seconds: Histogram,
+        clock: Clock,
+    ) -> Upstream {
+        let (seen, durations) = Default::default();
+        Upstream { seen, durations, log_ins, switches, seconds, clock }
+    }
+
+    /// Returns the transport, observed.
+    pub(crate) fn observe(self: &Arc<Self>, transport: Transport) -> Transport {
+        let upstream = Arc::clone(self);
+        Transport::from_fn(move |request, token| {
+            let (upstream, transport) = (Arc::clone(&upstream), transport.clone());
+            Box::pin(async move {
+                let path = request.path.clone();
+                match &*path {
+                    LogIn::PATH => upstream.log_ins.inc(),
+                    SwitchGroup::PATH => upstream.switches.inc(),
+                    _ => {}
+                }
+                let begun = Instant::now();
+                let result = transport.send(request, token).await;
+                upstream.took(begun.elapsed());
+                if let Ok(answer) = &result {
+                    upstream.look_at(&path, answer);
+                }
+                result
+            })
+        })
+    }
+
+    fn took(&self, duration: Duration) {
+        self.seconds.observe(duration.as_secs_f64());
+        let mut durations = lock_ignoring_poison(&self.durations);
+        if durations.len() >= DURATIONS_MAX {
+            durations.pop_front();
+        }
+        durations.push_back(duration);
+    }
+
+    fn look_at(&self, path: &str, answer: &Answer) {
+        #[derive(Deserialize)]
+        struct Envelope {
+            data: Data,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Data {
+            group_id: String,
+            expires_in: i64,
+        }
+        let is_log_in = path == LogIn::PATH;
+        if !is_log_in && path != SwitchGroup::PATH {
+            return;
+        }
+        let Ok(Envelope { data }) = serde_json::from_slice(&answer.body) else { return };
+        let Ok(group) = GroupId::parse(data.group_id) else { return };
+        let mut seen = lock_ignoring_poison(&self.seen);
+        let default_group = seen.take().filter(|_| !is_log_in).map(|seen| seen.default_group);
+        *seen = Some(Seen {
+            default_group: default_group.unwrap_or_else(|| group.clone()),
+            group,
+            expires_at: UnixMs(data.expires_in),
+            validity_ms: validity_ms(data.expires_in, self.clock.now()),
+        });
+    }
+
+    /// Returns what the latest answer to a login or a switch said.
+    pub(crate) fn seen(&self) -> Option<Seen> {
+        lock_ignoring_poison(&self.seen).clone()
+    }
+
+    /// Returns the median duration of the latest answers.
+    pub(crate) fn median(&self) -> Option<Duration> {
+        let durations = lock_ignoring_poison(&self.durations);
+        let mut durations: Vec<Duration> = durations.iter().copied().collect();
+        durations.sort_unstable();
+        durations.get(durations.len() / 2).copied()
+    }
+}

@@ -1,0 +1,138 @@
+//! The arguments of `kiosque broker`.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use kiosque_client::session::Pace;
+use kiosque_model::setting::SettingValue;
+
+const STATUS_LISTEN: &str = "127.0.0.1:8452";
+
+/// The arguments of `kiosque broker`.
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct BrokerArgs {
+    #[command(subcommand)]
+    pub(crate) what: Option<BrokerWhat>,
+    #[command(flatten)]
+    pub(crate) account: BrokerAccount,
+    #[command(flatten)]
+    pub(crate) network: BrokerNetwork,
+    #[command(flatten)]
+    pub(crate) sharing: BrokerSharing,
+}
+
+/// The commands on a broker that runs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BrokerWhat {
+    /// Print the session, the groups that calls wait for, and the number of evictions.
+    #[command(after_help = "Examples:\n  kiosque broker status\n  \
+        kiosque broker status --watch --status-listen 127.0.0.1:9452")]
+    Status {
+        /// Print it again every two seconds, until Ctrl-C.
+        #[arg(long)]
+        watch: bool,
+        /// Address of the broker's status.
+        #[arg(long, value_name = "ADDRESS", default_value = STATUS_LISTEN)]
+        status_listen: SocketAddr,
+    },
+}
+
+/// The account whose session is shared.
+#[derive(Args, Debug)]
+pub(crate) struct BrokerAccount {
+    /// The server's base URL.
+    #[arg(
+        long,
+        value_name = "URL",
+        required = true,
+        help = "Base URL of the server, such as https://kiosque.example.com/v8"
+    )]
+    pub(crate) upstream: Option<String>,
+    /// Login name of the account.
+    #[arg(long, value_name = "NAME", required = true)]
+    pub(crate) username: Option<String>,
+    /// File with the password of the account; only its owner should be able to read it.
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) password_file: Option<PathBuf>,
+    /// PEM file with the certificates to trust, in place of those of the system.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// TOML file with the workers that may log in, NAME = "PASSWORD" on each line; without it they
+    /// log in with the name and the password of the account.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) workers: Option<PathBuf>,
+}
+
+/// The addresses of a broker.
+#[derive(Args, Debug)]
+pub(crate) struct BrokerNetwork {
+    /// Address for workers, over HTTPS.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8450")]
+    pub(crate) listen: SocketAddr,
+    /// Address for workers on this machine, over plain HTTP; a loopback address.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) plain_listen: Option<SocketAddr>,
+    /// Address of the status and of /metrics, over plain HTTP; a loopback address.
+    #[arg(long, value_name = "ADDRESS", default_value = STATUS_LISTEN)]
+    pub(crate) status_listen: SocketAddr,
+    /// Certificate with its chain, in PEM; without it, a self-signed one is created.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
+/// How the session is shared.
+#[derive(Args, Debug)]
+pub(crate) struct BrokerSharing {
+    /// Time for which a group has the session while calls of other groups wait.
+    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = duration)]
+    pub(crate) group_turn: Duration,
+    /// Longest wait for the next call of a group before a switch, or auto, which is 5ms; in any
+    /// case at most half the duration of a switch.
+    #[arg(long, value_name = "DURATION", default_value = "auto", value_parser = linger)]
+    pub(crate) linger: Duration,
+    /// Calls that may be under way at the server.
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub(crate) upstream_calls: NonZeroUsize,
+    /// Time after which a call that still waits for its group is answered with -4 and a note.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
+    pub(crate) wait: Duration,
+    /// Time before the session's end at which it is renewed.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    pub(crate) renew_before: Duration,
+    /// What follows when another user of the account has replaced the session.
+    #[arg(long, value_name = "POLICY", default_value = "take-back")]
+    pub(crate) on_eviction: OnEviction,
+    /// Longest wait before a session that was replaced is taken back.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    pub(crate) evictions_max_hold: Duration,
+    /// Ask for lists of devices in whichever group is selected, with the filter groupId, which
+    /// saves switches. The server must allow that for every group of the account.
+    #[arg(long)]
+    pub(crate) filter_devices: bool,
+}
+
+/// What follows when another user of the account has replaced the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnEviction {
+    /// Log in again at once, and later each time if it goes on; calls wait.
+    TakeBack,
+    /// Log in again after --evictions-max-hold; calls wait.
+    Yield,
+    /// Answer the call with -4; the next one logs in again.
+    Fail,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    Duration::parse(text)
+}
+
+fn linger(text: &str) -> Result<Duration, String> {
+    if text == "auto" { Ok(Pace::default().linger_max) } else { duration(text) }
+}

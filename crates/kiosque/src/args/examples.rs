@@ -1,0 +1,49 @@
+//! Examples that help texts end with.
+
+/// Of the program.
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  kiosque demo                                       serve a demonstration fleet
+  kiosque apply fleet.toml --data /srv/kiosque       create groups, accounts, products, devices
+  kiosque import orders orders.ndjson --data /srv/kiosque
+  kiosque import orders report.csv --map mapping.toml --data /srv/kiosque
+  kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443
+
+Every setting is a flag (--token-validity), a variable (KIOSQUE_TOKEN_VALIDITY) and a key of the \
+configuration file (token_validity). Flags take precedence over variables, and variables over the \
+file.";
+
+/// Of `kiosque demo`.
+pub(super) const DEMO_HELP: &str = "\
+Examples:
+  kiosque demo
+  kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31 --quiet
+  kiosque demo --fault 'every(7, code500)' --fault 'slow(orders, 800ms)' --seed 7
+
+It serves until Ctrl-C. Most of its kiosks send heartbeats, and one of them an order every few \
+seconds. A default port that is in use is replaced by a free one.";
+
+/// Of `kiosque fault-proxy`.
+pub(super) const FAULT_PROXY_HELP: &str = "\
+Examples:
+  kiosque fault-proxy https://kiosque.example.com/v8 --listen 127.0.0.1:8450 \\
+    --fault 'every(7, code500)' --fault 'nth(1, lose-answer)' > proxy.pem
+  kiosque fault-proxy https://127.0.0.1:8443/v8 --ca-file cert.pem --listen 127.0.0.1:8450 \\
+    --fault 'chance(2%, drop-row)' --seed 7 > proxy.pem
+
+It serves until SIGTERM or Ctrl-C, and keeps no data. Without --tls-cert and --tls-key, a \
+self-signed certificate is generated and printed on standard output: clients trust that file. The \
+same calls in the same order get the same faults; a connection that is closed by a fault has no \
+answer.";
+
+/// Of `kiosque broker`.
+pub(super) const BROKER_HELP: &str = "\
+Examples:
+  kiosque broker --upstream https://kiosque.example.com/v8 --username acme --password-file acme.pw
+  kiosque broker --upstream https://127.0.0.1:8443/v8 --ca-file cert.pem \\
+    --username demo --password-file demo.pw --plain-listen 127.0.0.1:8451
+  kiosque broker status
+
+Workers use the broker's base URL, https://127.0.0.1:8450/v8, and log in as they would at the \
+server. Each has a session of its own; all other calls are sent in one session of the account. On \
+SIGTERM and SIGINT the broker finishes open requests, logs the account out and exits.";

@@ -1,0 +1,185 @@
+//! `kiosque broker`
+
+mod one_per_account;
+mod status;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use kiosque_broker::{
+    Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, serve, tls_config,
+};
+use kiosque_client::Profile;
+use kiosque_client::session::Pace;
+use kiosque_clock::Clock;
+use kiosque_listener::tls::Identity;
+use kiosque_server::self_signed;
+use kiosque_store::mode_for_others;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::{
+    BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
+};
+use crate::{CommandOutcome, service_manager};
+
+pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
+    if let Some(BrokerWhat::Status { watch, status_listen }) = args.what {
+        return if watch {
+            status::print_regularly(status_listen).await
+        } else {
+            status::print_once(status_listen).await
+        };
+    }
+    let BrokerArgs { account, network, sharing, .. } = args;
+    let device_lists =
+        if sharing.filter_devices { DeviceLists::Filtered } else { DeviceLists::InTheirGroup };
+    let account = account.opened(sharing.pace())?;
+    let directory = state_directory()?;
+    let _lock = one_per_account::lock(&directory, &account.upstream, &account.username)?;
+    let options = BrokerOptions {
+        session: account.profile.into_session_parts()?,
+        upstream: account.upstream,
+        workers: account.workers,
+        device_lists,
+    };
+    let listeners = listen(&network, &directory).await?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let stop = async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("stopping: finishing open requests");
+    };
+    service_manager::report_ready();
+    serve(Broker::new(options), listeners, stop).await;
+    Ok(CommandOutcome::Complete)
+}
+
+/// An account with its password, and the workers that may use its session.
+struct OpenedAccount {
+    profile: Profile,
+    upstream: String,
+    username: String,
+    workers: Vec<WorkerLogin>,
+}
+
+impl BrokerAccount {
+    /// Reads the files that the arguments name.
+    fn opened(self, pace: Pace) -> anyhow::Result<OpenedAccount> {
+        let BrokerAccount { upstream, username, password_file, ca_file, workers } = self;
+        let upstream = upstream.context("--upstream is missing")?;
+        let username = username.context("--username is missing")?;
+        let password_file = password_file.context("--password-file is missing")?;
+        let password = read_secret(&password_file).context("--password-file")?;
+        let password = password.trim_end_matches(['\r', '\n']);
+        if password.is_empty() {
+            bail!("--password-file: {} is empty", password_file.display());
+        }
+        let mut profile = Profile::new(&upstream, &username, password)?.pace(pace);
+        if let Some(file) = ca_file {
+            profile = profile.ca_file(&file).context("--ca-file")?;
+        }
+        let workers = match workers {
+            Some(file) => read_workers(&file).context("--workers")?,
+            None => vec![WorkerLogin::new(&username, password)],
+        };
+        Ok(OpenedAccount { profile, upstream, username, workers })
+    }
+}
+
+fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {
+    let text = read_secret(file)?;
+    let workers: BTreeMap<String, String> =
+        toml::from_str(&text).with_context(|| file.display().to_string())?;
+    if workers.is_empty() {
+        bail!("{} has no worker; write NAME = \"PASSWORD\" on a line for each", file.display());
+    }
+    Ok(workers.iter().map(|(name, password)| WorkerLogin::new(name, password)).collect())
+}
+
+/// Reads a file with a secret, and warns if other users of the machine can read it, too.
+fn read_secret(file: &Path) -> anyhow::Result<String> {
+    if let Some(mode) = mode_for_others(file) {
+        let path = file.display();
+        tracing::warn!(%path, mode = format!("{mode:o}"), "other users can read the secret");
+    }
+    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+impl BrokerSharing {
+    fn pace(&self) -> Pace {
+        let usual = Pace::default();
+        let hold_max = self.evictions_max_hold;
+        let (hold_from, hold_first, refusals_max) = match self.on_eviction {
+            OnEviction::TakeBack => (usual.hold_from, usual.hold_first, u32::MAX),
+            OnEviction::Yield => (1, hold_max, u32::MAX),
+            OnEviction::Fail => (usual.hold_from, usual.hold_first, 1),
+        };
+        Pace {
+            turn: self.group_turn,
+            linger_max: self.linger,
+            calls_max: self.upstream_calls.get(),
+            wait_max: self.wait,
+            renew_before: self.renew_before,
+            hold_from,
+            hold_first,
+            hold_max,
+            refusals_max,
+            ..usual
+        }
+    }
+}
+
+/// Returns the directory of the locks and of the self-signed certificate.
+fn state_directory() -> anyhow::Result<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let base = absolute("XDG_STATE_HOME");
+    let base = base.or_else(|| Some(absolute("HOME")?.join(".local/state")));
+    let base = base.context("no directory for the broker's state: set XDG_STATE_HOME or HOME")?;
+    Ok(base.join("kiosque"))
+}
+
+/// Binds the addresses, and logs them.
+async fn listen(network: &BrokerNetwork, directory: &Path) -> anyhow::Result<Listeners> {
+    let identity = match (&network.tls_cert, &network.tls_key) {
+        (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
+        _ => self_signed(directory, Clock::System.now())?,
+    };
+    let read =
+        |file: &Path| fs::read(file).with_context(|| format!("cannot read {}", file.display()));
+    let config = tls_config(&read(&identity.cert)?, &read(&identity.key)?)
+        .with_context(|| format!("cannot use {}", identity.cert.display()))?;
+    let socket = bind(network.listen, "--listen").await?;
+    let plain = match network.plain_listen {
+        Some(address) => Some(bind_loopback(address, "--plain-listen").await?),
+        None => None,
+    };
+    let status = bind_loopback(network.status_listen, "--status-listen").await?;
+    tracing::info!("the broker serves https://{}/v8", socket.local_addr()?);
+    if let Some(plain) = &plain {
+        tracing::info!("and without TLS http://{}/v8", plain.local_addr()?);
+    }
+    tracing::info!("its certificate is {}", identity.cert.display());
+    tracing::info!("its status is at http://{}/", status.local_addr()?);
+    Ok(Listeners { tls: (socket, Arc::clone(&config)), plain, status: Some(status) })
+}
+
+/// Binds an address for plain HTTP, over which passwords and tokens are sent in clear.
+async fn bind_loopback(address: SocketAddr, flag: &str) -> anyhow::Result<TcpListener> {
+    if !address.ip().is_loopback() {
+        bail!("{flag}: {address} is no loopback address, and plain HTTP is served on those alone");
+    }
+    bind(address, flag).await
+}
+
+async fn bind(address: SocketAddr, flag: &str) -> anyhow::Result<TcpListener> {
+    let bound = TcpListener::bind(address).await;
+    bound.with_context(|| format!("cannot listen on {address} (see {flag})"))
+}

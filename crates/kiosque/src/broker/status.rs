@@ -1,0 +1,49 @@
+//! `kiosque broker status`
+
+use std::io::{self, IsTerminal};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::CommandOutcome;
+use crate::output::print;
+
+const INTERVAL: Duration = Duration::from_secs(2);
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
+pub(crate) async fn print_once(address: SocketAddr) -> anyhow::Result<CommandOutcome> {
+    print(&fetch(address).await?)?;
+    Ok(CommandOutcome::Complete)
+}
+
+/// Prints the status until the process is ended.
+pub(crate) async fn print_regularly(address: SocketAddr) -> anyhow::Result<CommandOutcome> {
+    let before = if io::stdout().is_terminal() { "\x1b[2J\x1b[H" } else { "" };
+    loop {
+        let text = fetch(address).await?;
+        print(&format_args!("{before}{text}"))?;
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// Asks the broker for its status.
+async fn fetch(address: SocketAddr) -> anyhow::Result<String> {
+    let exchange = async {
+        let mut stream = TcpStream::connect(address).await?;
+        let request = format!("GET / HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        io::Result::Ok(answer)
+    };
+    let answer = tokio::time::timeout(ANSWER_MAX, exchange).await;
+    let answer = answer.context("the broker does not answer")?;
+    let answer = answer.with_context(|| format!("no broker at {address} (see --status-listen)"))?;
+    match answer.split_once("\r\n\r\n") {
+        Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
+        _ => bail!("what listens on {address} is no broker; see --status-listen"),
+    }
+}

@@ -1,0 +1,103 @@
+//! `kiosque broker` with a real server behind it, over TLS.
+
+mod passing_on;
+mod program;
+mod sharing;
+mod stopping;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kiosque_broker::{
+    Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, serve, tls_config,
+};
+use kiosque_client::session::SessionParts;
+use kiosque_clock::{Clock, Entropy};
+use kiosque_testkit::{Client, DEVICES_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::client::profile;
+
+const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
+
+/// A broker in the process of the test, before the account `ops` of a server.
+struct LocalBroker {
+    address: SocketAddr,
+    certificate: PathBuf,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+/// Starts a broker, with changed parts of its session.
+async fn broker(server: &TestServer, change: impl FnOnce(&mut SessionParts)) -> LocalBroker {
+    broker_with(server, "secret", DeviceLists::InTheirGroup, change).await
+}
+
+async fn broker_with(
+    server: &TestServer,
+    password: &str,
+    device_lists: DeviceLists,
+    change: impl FnOnce(&mut SessionParts),
+) -> LocalBroker {
+    let clock = Clock::Manual(Arc::new(server.now().0.into()));
+    let profile = profile(server, password).time_and_chance(clock, Entropy::system());
+    let mut session = profile.into_session_parts().unwrap();
+    change(&mut session);
+    let options = BrokerOptions {
+        session,
+        upstream: format!("https://{}/v8", server.address),
+        workers: vec![WorkerLogin::new("ops", "secret")],
+        device_lists,
+    };
+    let certificate = server.certificate_file();
+    let key = std::fs::read(certificate.with_file_name("key.pem")).unwrap();
+    let config = tls_config(&std::fs::read(&certificate).unwrap(), &key).unwrap();
+    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = socket.local_addr().unwrap();
+    let (stop, stopped) = oneshot::channel();
+    let listeners = Listeners { tls: (socket, config), plain: None, status: None };
+    let stopped = async move { drop(stopped.await) };
+    let serving = tokio::spawn(serve(Broker::new(options), listeners, stopped));
+    LocalBroker { address, certificate, stop, serving }
+}
+
+impl LocalBroker {
+    async fn connect(&self) -> Client {
+        Client::connect(self.address, &self.certificate).await
+    }
+
+    /// Logs a worker in and selects a group.
+    async fn worker(&self, group: &str) -> Worker {
+        let mut client = self.connect().await;
+        let logged_in = LoggedIn::of(&client.call(TOKEN_PATH, None, LOG_IN).await);
+        let body = format!(r#"{{"groupId":"{group}"}}"#);
+        let switched = client.call(SWITCH_PATH, Some(&logged_in.token), &body).await;
+        let LoggedIn { token, group, .. } = LoggedIn::of(&switched);
+        Worker { client, token, group }
+    }
+}
+
+/// A worker that has logged in to a broker.
+struct Worker {
+    client: Client,
+    token: String,
+    group: String,
+}
+
+impl Worker {
+    async fn call(&mut self, path: &str, body: &str) -> Reply {
+        self.client.call(path, Some(&self.token), body).await
+    }
+
+    /// Lists the devices of its group, and asserts that they are the two of that group.
+    async fn list_devices(&mut self) -> Reply {
+        let reply = self.call(DEVICES_PATH, "{}").await;
+        let records = reply.success()["records"].as_array().unwrap();
+        let codes: Vec<_> = records.iter().map(|record| record["deviceCode"].clone()).collect();
+        assert_eq!(codes, ["1", "2"].map(|number| format!("{}-{number}", self.group)));
+        reply
+    }
+}

@@ -1,0 +1,109 @@
+//! What workers see: answers of the server unchanged, and sessions of the broker's own.
+
+use http_body_util::Full;
+use kiosque_testkit::{
+    Client, DEVICES_PATH, LOGOUT_PATH, LoggedIn, ORDERS_PATH, Reply, SUMMARY_PATH, SWITCH_PATH,
+    TOKEN_PATH, post,
+};
+
+use super::{LOG_IN, broker};
+use crate::client::{server, trail};
+
+/// Calls of every kind: pages, violations, refusals, faults of the body, an unknown path.
+const CALLS: [(&str, &str); 7] = [
+    (DEVICES_PATH, "{}"),
+    (SUMMARY_PATH, r#"{"unknownKey":1}"#),
+    ("third-center-web/openapi/v1/kioskDevice/devicePage?current=0&size=x", "{}"),
+    (ORDERS_PATH, r#"{"deviceCode":"nowhere"}"#),
+    (ORDERS_PATH, "{"),
+    (ORDERS_PATH, ""),
+    ("third-center-web/openapi/v1/nothing", "{}"),
+];
+
+async fn replies(client: &mut Client, token: &str) -> Vec<(u16, String, String, Option<String>)> {
+    let mut replies = Vec::new();
+    for (path, body) in CALLS {
+        for locale in ["en", "zh-CN"] {
+            let request = post(&format!("/v8/{path}")).header("third-api-token", token);
+            let request = request.header("x-locale", locale).body(Full::from(body)).unwrap();
+            let Reply { status, mut headers, text, .. } = client.send(request).await;
+            assert!(headers["x-request-id"].contains('-'), "{headers:?}");
+            let kind = headers.remove("content-type").unwrap();
+            replies.push((status, kind, text, headers.remove("kiosque-ignored")));
+        }
+    }
+    replies
+}
+
+/// ENV-1, ENV-4: status, content type, body and the `kiosque-*` headers of an answer are those of
+/// the server, in the language of the worker.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_are_passed_on_unchanged() {
+    let server = server().await;
+    let local = broker(&server, |_| {}).await;
+    let mut worker = local.worker("north").await;
+    let through = replies(&mut worker.client, &worker.token).await;
+    let direct = LoggedIn::of(&server.call(TOKEN_PATH, None, LOG_IN).await);
+    let expected = replies(&mut server.connect().await, &direct.token).await;
+    assert_eq!(through, expected);
+    assert_eq!(through[2].3.as_deref(), Some("unknownKey"), "{through:?}");
+}
+
+/// AUTH-12, AUTH-17, AUTH-21: workers of one name do not end each other's sessions, and nothing of
+/// them reaches the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_of_workers_are_their_own() {
+    let server = server().await;
+    let local = broker(&server, |_| {}).await;
+    let (mut first, mut second) = (local.worker("south").await, local.worker("west").await);
+    let old = first.token.clone();
+    let body = r#"{"groupId":"north"}"#;
+    let switched = LoggedIn::of(&first.call(SWITCH_PATH, body).await);
+    (first.token, first.group) = (switched.token, switched.group);
+    assert_eq!(first.client.call(DEVICES_PATH, Some(&old), "{}").await.code(), -4);
+    first.list_devices().await;
+    second.list_devices().await;
+    let closed = first.call(SWITCH_PATH, r#"{"groupId":"east"}"#).await;
+    assert_eq!(
+        (closed.code(), &closed.json["enMsg"]),
+        (-1, &"Group does not exist or has been deactivated".into())
+    );
+    first.list_devices().await;
+    assert_eq!(*first.call(LOGOUT_PATH, "").await.success(), serde_json::Value::Null);
+    assert_eq!(first.call(LOGOUT_PATH, "").await.code(), -4);
+    assert_eq!(first.call(DEVICES_PATH, "{}").await.code(), -4);
+    second.list_devices().await;
+    assert_eq!((trail(&server, "login").await, trail(&server, "logout").await), (1, 0));
+}
+
+/// AUTH-8, AUTH-14, AUTH-15, LIM-7, ADDR-3: refusals of the broker's own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_without_a_session_are_refused_here() {
+    let server = server().await;
+    let local = broker(&server, |_| {}).await;
+    let mut client = local.connect().await;
+    for (path, token, code) in [
+        (SWITCH_PATH, None, -3),
+        (LOGOUT_PATH, None, -3),
+        (LOGOUT_PATH, Some(""), -3),
+        (SWITCH_PATH, Some("unknown"), -4),
+        (DEVICES_PATH, None, -4),
+        (DEVICES_PATH, Some("unknown"), -4),
+        ("third-center-web/openapi/v1/nothing", Some("unknown"), 0),
+    ] {
+        let reply = client.call(path, token, "{}").await;
+        assert_eq!((reply.code(), reply.status == 404), (code, code == 0), "{path}: {reply:?}");
+        assert_eq!(reply.headers["kiosque-broker"], "own");
+    }
+    let invalid = client.call(TOKEN_PATH, None, r#"{"username":7}"#).await;
+    let direct = server.call(TOKEN_PATH, None, r#"{"username":7}"#).await;
+    assert_eq!(invalid.text, direct.text);
+    let wrong = r#"{"username":"ops","password":"guess"}"#;
+    for _ in 0..10 {
+        assert_eq!(client.call(TOKEN_PATH, None, wrong).await.code(), -2);
+    }
+    let limited = client.call(TOKEN_PATH, None, LOG_IN).await;
+    assert_eq!(limited.code(), -1, "{limited:?}");
+    assert!(limited.headers.contains_key("retry-after"), "{limited:?}");
+    assert_eq!((trail(&server, "login").await, trail(&server, "loginRefused").await), (0, 0));
+}

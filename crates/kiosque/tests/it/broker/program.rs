@@ -1,0 +1,122 @@
+//! The command: one broker for an account, its status, its end, and a start after a crash.
+
+use std::process::Command;
+
+use kiosque_testkit::{DEVICES_PATH, FleetToml, Ran, Sandbox, Served, TOKEN_PATH};
+
+use super::LOG_IN;
+use crate::KIOSQUE;
+
+/// A server with an account, and the files of a broker.
+struct Place {
+    sandbox: Sandbox,
+    server: Served,
+    password_file: String,
+}
+
+impl Place {
+    fn new() -> Place {
+        let fleet = FleetToml::new()
+            .group("north", "North")
+            .cheap_account("ops", &["north"])
+            .device("north-1", "Kiosk", "north");
+        let sandbox = KIOSQUE.sandbox_with(fleet, "UTC");
+        let server = sandbox.serve();
+        let password_file = sandbox.file("password", "secret\n");
+        Place { sandbox, server, password_file }
+    }
+
+    fn command(&self, listen: &str, more: &[&str]) -> Command {
+        let mut command = KIOSQUE.command();
+        command.env("XDG_STATE_HOME", self.sandbox.path("state"));
+        command.args(["broker", "--upstream", &self.server.base, "--username", "ops"]);
+        command.args(["--password-file", &self.password_file, "--listen", listen]);
+        command.arg("--ca-file").arg(self.sandbox.data().join("tls/cert.pem"));
+        command.args(["--status-listen", "127.0.0.1:0"]).args(more);
+        command
+    }
+
+    fn start(&self, listen: &str) -> Served {
+        let certificate = self.sandbox.path("state/kiosque/tls/cert.pem");
+        Served::start(&mut self.command(listen, &[]), &certificate)
+    }
+
+    fn trail(&self, event: &str) -> usize {
+        let ran = self.sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
+        ran.stdout.matches(&format!(r#""event":"{event}""#)).count()
+    }
+}
+
+/// AUTH-16, AUTH-22: after a kill -9 and a start, a worker sees one -4, logs in, and goes on.
+#[test]
+fn a_broker_that_was_killed_starts_again() {
+    let place = Place::new();
+    let mut first = place.start("127.0.0.1:0");
+    let mut worker = first.connect();
+    let token = worker.log_in("ops", "secret");
+    worker.call(DEVICES_PATH, Some(&token), "{}").success();
+    let address = first.address().to_string();
+    first.kill_9();
+
+    let second = place.start(&address);
+    let mut worker = second.connect();
+    assert_eq!(worker.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
+    let token = worker.log_in("ops", "secret");
+    for _ in 0..2 {
+        let reply = worker.call(DEVICES_PATH, Some(&token), "{}");
+        assert_eq!(reply.success()["total"], 1);
+    }
+    assert_eq!(place.trail("login"), 2);
+}
+
+/// AUTH-21: a second broker of the account is refused and names the process of the first one,
+/// which logs the account out when it is stopped.
+#[test]
+fn an_account_has_one_broker_which_logs_out_when_it_stops() {
+    let place = Place::new();
+    let mut broker = place.start("127.0.0.1:0");
+    let mut worker = broker.connect();
+    let reply = worker.call(TOKEN_PATH, None, LOG_IN);
+    assert_eq!(reply.success()["groupId"], "north");
+
+    let second = Ran::of(&mut place.command("127.0.0.1:0", &[])).failure();
+    let message = format!("process {} is a broker of ops at ", broker.process());
+    assert!(second.stderr.contains(&message), "{second:?}");
+
+    let said = broker.stderr_until("/\n");
+    let (_, status) = said.split_once("its status is at http://").unwrap();
+    let status = status.split('/').next().unwrap();
+    let status = ["broker", "status", "--status-listen", status];
+    let printed = Ran::of(KIOSQUE.command().args(status)).success().stdout;
+    let session = "session      group north, until ";
+    assert!(printed.contains(session), "{printed}");
+    assert!(printed.contains("events       1 logins, 0 switches, 0 evictions\n"), "{printed}");
+    assert!(printed.contains("workers      ops: 1 sessions\n"), "{printed}");
+
+    broker.signal("TERM");
+    assert!(broker.wait().success());
+    assert_eq!((place.trail("login"), place.trail("logout")), (1, 1));
+    let gone = Ran::of(KIOSQUE.command().args(status)).failure();
+    assert!(gone.stderr.contains("no broker at "), "{gone:?}");
+    // Its lock is free.
+    place.start("127.0.0.1:0");
+}
+
+/// Arguments that cannot work are refused before anything is sent.
+#[test]
+fn wrong_arguments_are_refused() {
+    let place = Place::new();
+    let empty = place.sandbox.file("empty", "\n");
+    for (more, message) in [
+        (&["--plain-listen", "0.0.0.0:0"][..], "is no loopback address"),
+        (&["--workers", &empty], "has no worker"),
+        (&["--workers", "nowhere"], "cannot read nowhere"),
+    ] {
+        let ran = Ran::of(&mut place.command("127.0.0.1:0", more)).failure();
+        assert!(ran.stderr.contains(message), "{message}: {ran:?}");
+    }
+    let mut without = KIOSQUE.command();
+    let ran = Ran::of(without.args(["broker", "--username", "ops"]));
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(ran.stderr.contains("--upstream"), "{ran:?}");
+}
