@@ -16,11 +16,12 @@ pub(crate) struct Package {
 
 /// The calls of the README are made with curl, as its reader makes them. The tests start servers of
 /// PostgreSQL, and send signals to their processes. They read the console with a browser, which
-/// draws its Chinese texts with a font.
+/// draws its Chinese texts with a font, and check a server that is written in Python.
 pub(crate) const FOR_TESTS: &[Package] = &[
     Package { is_installed: || has_program("curl"), name: "curl" },
     Package { is_installed: || has_program("update-ca-certificates"), name: "ca-certificates" },
     Package { is_installed: || has_program("pkill"), name: "procps" },
+    Package { is_installed: || has_program("python3"), name: "python3" },
     Package { is_installed: || has_program("chromium"), name: "chromium" },
     Package { is_installed: || has_program("chromedriver"), name: "chromium-driver" },
     Package { is_installed: || Path::new(CHINESE_FONT).exists(), name: "fonts-noto-cjk" },

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-use self::examples::{BROKER_HELP, DEMO_HELP, EXAMPLES, FAULT_PROXY_HELP};
+use self::examples::{BROKER_HELP, CHECK_HELP, DEMO_HELP, EXAMPLES, FAULT_PROXY_HELP};
+use crate::check::CheckArgs;
 use crate::fault_proxy::{FaultFlags, FaultProxyArgs};
 use crate::output::Output;
 use crate::schema::Schema;
@@ -76,6 +77,9 @@ pub(crate) enum Command {
     /// Pass the calls of integrators on to a server, and answer some of them with a fault.
     #[command(after_help = format!("{FAULT_PROXY_HELP}\n\n{}", kiosque_faults::reference()))]
     FaultProxy(FaultProxyArgs),
+    /// Check a server against the rules of the interface.
+    #[command(after_help = CHECK_HELP)]
+    Check(CheckArgs),
     /// Create data without entries, in the platform's time zone.
     #[command(after_help = "Examples:\n  \
         kiosque init --timezone Europe/Paris --data /srv/kiosque\n  \

@@ -16,6 +16,7 @@ mod args;
 mod audit;
 mod backup;
 mod broker;
+mod check;
 mod completions;
 mod config;
 mod console_link;
@@ -69,6 +70,8 @@ enum CommandOutcome {
     Complete,
     /// Some input was rejected, or the data has faults; messages name them.
     Partial,
+    /// It could not begin; a message says why.
+    CannotRun,
     /// A signal ended it before its end; a message says how far it is.
     Interrupted(EndingSignal),
 }
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
     match run(cli) {
         Ok(CommandOutcome::Complete) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Partial) => ExitCode::FAILURE,
+        Ok(CommandOutcome::CannotRun) => ExitCode::from(2),
         Ok(CommandOutcome::Interrupted(signal)) => signal.exit_status().into(),
         Err(error) => {
             eprintln!("kiosque: {}", describe(&error));
@@ -131,6 +135,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
             demo::run(settings, today, activity, faults.given()).await
         }
         Command::Serve { .. } => serve::run(settings).await,
+        Command::Check(args) => check::run(args).await,
         Command::FaultProxy(args) => fault_proxy::run(&settings, args).await,
         Command::Init => init::run(&settings).await,
         Command::Apply { fleet, dry_run } => apply::run(&settings, &fleet, dry_run.changes()).await,

@@ -32,6 +32,7 @@ fn used_by(path: &str) -> &'static [&'static str] {
     match path {
         "serve" => &["config", "data", "store", "log", "log_format"],
         "demo" => &["config", "data", "timezone", "log", "log_format"],
+        "check" => &[],
         "fault-proxy" => &["log", "log_format"],
         "init" | "apply" => &["config", "data", "store", "timezone"],
         "backup" => &["config", "data"],

@@ -4,10 +4,11 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 48] = [
+const COMMANDS: [&[&str]; 49] = [
     &[],
     &["demo"],
     &["serve"],
+    &["check"],
     &["fault-proxy"],
     &["init"],
     &["apply"],

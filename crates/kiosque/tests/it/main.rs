@@ -6,6 +6,7 @@ mod backup;
 mod bad_lines;
 mod broker;
 mod certificate_end;
+mod check;
 mod client;
 mod closed_output;
 mod commands;

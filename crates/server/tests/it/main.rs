@@ -8,6 +8,7 @@ mod catalog;
 mod certificate;
 mod changes;
 mod compression;
+mod conformance;
 mod console;
 mod dashboard;
 mod devices;

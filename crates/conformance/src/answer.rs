@@ -1,0 +1,139 @@
+//! The answer to a request, and what rules expect of it.
+
+use http::HeaderMap;
+use kiosque_locale::{Locale, Message};
+use serde_json::Value;
+
+use crate::ask::{excerpt, starred};
+
+/// Expects a condition: `Ok` if it is met, and otherwise what was expected.
+macro_rules! met {
+    ($is_met:expr, $expected:expr $(,)?) => {
+        bool::then_some($is_met, ()).ok_or_else($expected)
+    };
+}
+pub(crate) use met;
+
+/// The answer to a request.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, as text.
+    pub body: String,
+    /// The body as JSON; null if it is none.
+    pub json: Value,
+}
+
+/// The outcome of an expectation: what was expected, if it is not met.
+pub(crate) type Expected<T = ()> = Result<T, String>;
+
+impl Answer {
+    /// Returns an answer with this body.
+    #[must_use]
+    pub fn new(status: u16, headers: HeaderMap, body: &[u8]) -> Answer {
+        let body = String::from_utf8_lossy(body).into_owned();
+        let json = serde_json::from_str(&body).unwrap_or(Value::Null);
+        Answer { status, headers, body, json }
+    }
+
+    /// Returns the answer for people, without its token.
+    pub(crate) fn shown(&self) -> String {
+        let token = self.data()["accessToken"].as_str().unwrap_or_default();
+        format!("HTTP {}: {}", self.status, excerpt(&starred(&self.body, &[token])))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    pub(crate) fn code(&self) -> Option<i64> {
+        self.json.get("code")?.as_i64()
+    }
+
+    pub(crate) fn data(&self) -> &Value {
+        &self.json["data"]
+    }
+
+    /// Returns `data` of a success.
+    pub(crate) fn success(&self) -> Expected<&Value> {
+        self.outcome(200, 200).map(|()| self.data())
+    }
+
+    /// Expects an HTTP status and a `code`.
+    pub(crate) fn outcome(&self, status: u16, code: i64) -> Expected {
+        let is_met = self.status == status && self.code() == Some(code);
+        met!(is_met, || format!("HTTP {status} with code {code}"))
+    }
+
+    /// Expects a refusal by its message in English.
+    pub(crate) fn refused(&self, message: Message) -> Expected {
+        let (code, text) = (i64::from(message.code().number()), message.text(Locale::En));
+        self.outcome(200, code)?;
+        met!(self.json["msg"] == text, || format!("code {code} with msg {text:?}"))
+    }
+
+    /// Expects violations of exactly these fields, in this order.
+    pub(crate) fn violates(&self, fields: &[&str]) -> Expected {
+        let expected = || format!("code -1 with a violation of each of {}", fields.join(", "));
+        let list = self.data().as_array().filter(|_| self.outcome(200, -1).is_ok());
+        let list = list.filter(|list| list.len() == fields.len()).ok_or_else(expected)?;
+        let names = |(text, field): (&Value, &&str)| {
+            text.as_str().is_some_and(|text| text.starts_with(&format!("{field} ")))
+        };
+        met!(list.iter().zip(fields).all(names), expected)
+    }
+
+    /// Returns the records of a page.
+    pub(crate) fn records(&self) -> Expected<&Vec<Value>> {
+        let records = self.success()?["records"].as_array();
+        records.ok_or_else(|| "a page with an array `records`".to_owned())
+    }
+}
+
+/// The types of the tables of `docs/interface.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Text,
+    TextOrNull,
+    Integer,
+    IntegerOrNull,
+    Number,
+    NumberOrNull,
+    List,
+}
+
+impl Type {
+    fn has(self, value: &Value) -> bool {
+        match self {
+            Type::Text => value.is_string(),
+            Type::TextOrNull => value.is_string() || value.is_null(),
+            Type::Integer => value.is_i64(),
+            Type::IntegerOrNull => value.is_i64() || value.is_null(),
+            Type::Number => value.is_number(),
+            Type::NumberOrNull => value.is_number() || value.is_null(),
+            Type::List => value.is_array(),
+        }
+    }
+}
+
+/// Expects an object with all of these fields.
+pub(crate) fn has_fields(object: &Value, fields: &[(&str, Type)]) -> Expected {
+    for (name, of_type) in fields {
+        let is_met = object.get(name).is_some_and(|value| of_type.has(value));
+        met!(is_met, || format!("the field {name} of type {of_type:?} in {}", shown(object)))?;
+    }
+    Ok(())
+}
+
+/// Expects each object of a list to have all of these fields.
+pub(crate) fn all_have_fields(list: &Value, fields: &[(&str, Type)]) -> Expected {
+    let list = list.as_array().ok_or_else(|| "an array".to_owned())?;
+    list.iter().try_for_each(|object| has_fields(object, fields))
+}
+
+fn shown(object: &Value) -> String {
+    excerpt(&object.to_string()).chars().take(120).collect()
+}

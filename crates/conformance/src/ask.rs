@@ -1,0 +1,117 @@
+//! A request of a check.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request};
+use kiosque_contract::{GATEWAY_PREFIX, TOKEN_HEADER};
+use serde_json::Value;
+
+/// A request of a check.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    method: Method,
+    /// The path below `/v8/`, with its query string.
+    path: String,
+    headers: Vec<(&'static str, String)>,
+    body: String,
+}
+
+impl Ask {
+    /// Returns a POST of JSON to a path below `/v8/`.
+    pub(crate) fn post(path: &str) -> Ask {
+        let json = ("content-type", "application/json".to_owned());
+        let path = path.to_owned();
+        Ask { method: Method::POST, path, headers: vec![json], body: String::new() }
+    }
+
+    pub(crate) fn method(self, method: Method) -> Ask {
+        Ask { method, ..self }
+    }
+
+    pub(crate) fn query(mut self, query: &str) -> Ask {
+        self.path = format!("{}?{query}", self.path);
+        self
+    }
+
+    pub(crate) fn token(self, token: &str) -> Ask {
+        self.header(TOKEN_HEADER, token)
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: &str) -> Ask {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    pub(crate) fn without_headers(self) -> Ask {
+        Ask { headers: Vec::new(), ..self }
+    }
+
+    pub(crate) fn body(self, body: impl Into<String>) -> Ask {
+        Ask { body: body.into(), ..self }
+    }
+
+    pub(crate) fn json(self, body: &Value) -> Ask {
+        self.body(body.to_string())
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+
+    /// Returns the request; `None` if a header cannot be sent.
+    pub(crate) fn request(&self) -> Option<Request<Bytes>> {
+        let mut request = Request::builder()
+            .method(self.method.clone())
+            .uri(format!("{GATEWAY_PREFIX}/{}", self.path));
+        for (name, value) in &self.headers {
+            request = request.header(*name, HeaderValue::try_from(value.as_str()).ok()?);
+        }
+        request.body(Bytes::from(self.body.clone())).ok()
+    }
+
+    /// Returns the request for people, in which stars replace the secrets.
+    pub(crate) fn shown(&self, secrets: &[&str]) -> String {
+        let mut text = format!("{} {GATEWAY_PREFIX}/{}", self.method, self.path);
+        for (name, value) in &self.headers {
+            text.push_str(&format!("\n{name}: {value}"));
+        }
+        if !self.body.is_empty() {
+            text.push_str(&format!("\n\n{}", excerpt(&starred(&self.body, secrets))));
+        }
+        starred(&text, secrets)
+    }
+
+    /// Returns a line that sends the request with curl, in which stars replace the secrets.
+    pub(crate) fn curl(&self, base: &str, secrets: &[&str]) -> String {
+        // Quoting changes a secret that has quotes, so the stars are first.
+        let word = |text: &str| quoted(excerpt(&starred(text, secrets)));
+        let url = word(&format!("{base}/{}", self.path));
+        let mut line = format!("curl --include -X {} {url}", self.method);
+        for (name, value) in &self.headers {
+            line.push_str(&format!(" -H {}", word(&format!("{name}: {value}"))));
+        }
+        if !self.body.is_empty() {
+            line.push_str(&format!(" --data-binary {}", word(&self.body)));
+        }
+        line
+    }
+}
+
+/// The longest text of a body that is shown.
+const SHOWN_MAX: usize = 600;
+
+/// Returns the beginning of a text.
+pub(crate) fn excerpt(text: &str) -> &str {
+    let end = text.char_indices().map(|(at, _)| at).nth(SHOWN_MAX).unwrap_or(text.len());
+    text.get(..end).unwrap_or(text)
+}
+
+/// Returns a text in which stars replace the secrets.
+pub(crate) fn starred(text: &str, secrets: &[&str]) -> String {
+    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
+    secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
+}
+
+/// Returns a word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

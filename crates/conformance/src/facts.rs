@@ -1,0 +1,97 @@
+//! What is known about a server and its data.
+
+use kiosque_model::UnixMs;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::ask::Ask;
+use crate::paths::{LOGIN, LOGOUT, ORDERS, SWITCH};
+
+/// What is known about a server and its data.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) username: String,
+    pub(crate) password: String,
+    /// The time when the check began.
+    pub(crate) now_ms: i64,
+    /// `data` of the last login or switch.
+    pub(crate) session: Value,
+    pub(crate) token: String,
+    /// The token before it, which is not valid any more.
+    pub(crate) earlier_token: String,
+    /// The devices of the group that a login selects.
+    pub(crate) devices: Vec<Value>,
+    /// Their number, of which `devices` has the first thousand.
+    pub(crate) device_count: usize,
+    /// A device with orders, and the first of these orders.
+    pub(crate) device: Option<String>,
+    pub(crate) orders: Vec<Value>,
+    /// The number of that device's orders.
+    pub(crate) order_count: i64,
+    /// A group that can be selected besides the one that a login selects, and a device in it.
+    pub(crate) other_group: Option<String>,
+    pub(crate) other_device: Option<String>,
+    /// The answer before the last one, of the same rule.
+    pub(crate) before: Option<Answer>,
+}
+
+impl Facts {
+    pub(crate) fn new(username: &str, password: &str, now: UnixMs) -> Facts {
+        Facts {
+            username: username.to_owned(),
+            password: password.to_owned(),
+            now_ms: now.0,
+            ..Facts::default()
+        }
+    }
+
+    /// Returns a login of the account.
+    pub(crate) fn log_in(&self) -> Ask {
+        self.log_in_with(&self.username, &self.password)
+    }
+
+    pub(crate) fn log_in_with(&self, username: &str, password: &str) -> Ask {
+        let body = json!({"username": username, "password": password});
+        Ask::post(LOGIN).json(&body)
+    }
+
+    /// Returns a call with the token.
+    pub(crate) fn call(&self, path: &str, body: &str) -> Ask {
+        Ask::post(path).token(&self.token).body(body)
+    }
+
+    /// Returns a switch to a group.
+    pub(crate) fn switch(&self, group: &str) -> Ask {
+        self.call(SWITCH, &json!({"groupId": group}).to_string())
+    }
+
+    /// Returns the list of the orders of the device with orders.
+    pub(crate) fn orders_of_device(&self, query: &str) -> Option<Ask> {
+        let body = json!({"deviceCode": self.device.as_ref()?, "includeHistory": true});
+        Some(self.call(ORDERS, &body.to_string()).query(query))
+    }
+
+    /// Returns the group that the session has selected.
+    pub(crate) fn group(&self) -> &str {
+        self.session["groupId"].as_str().unwrap_or_default()
+    }
+
+    /// Learns the token of a login or a switch, and that a log out has ended it.
+    pub(crate) fn learn(&mut self, ask: &Ask, answer: &Answer) {
+        if answer.success().is_err() {
+            return;
+        }
+        match ask.path() {
+            LOGIN | SWITCH => {
+                let token = answer.data()["accessToken"].as_str().unwrap_or_default();
+                self.earlier_token = std::mem::replace(&mut self.token, token.to_owned());
+                self.session = answer.data().clone();
+            }
+            LOGOUT => {
+                self.earlier_token = std::mem::take(&mut self.token);
+                self.session = Value::Null;
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Checks a server against the rules of `docs/interface.md` that can be seen from outside, by the
+//! calls that any client may make.
+//!
+//! A [`Rule`] is a list of steps: a request, and what its answer must be. `Checker` logs in, looks
+//! at the data that it finds (`survey`), and runs the rules one after the other; `report` shows
+//! the outcomes.
+
+mod answer;
+mod ask;
+mod checker;
+mod facts;
+mod paths;
+mod report;
+mod rule;
+mod rules;
+mod survey;
+
+pub use answer::Answer;
+pub use checker::{CannotRun, Checked, Checker, Credentials, Finding, Outcome, Scope, Transport};
+pub use report::{json, junit, list, text};
+pub use rule::{Effect, Mark, Rule};
+pub use rules::all;

@@ -1,0 +1,158 @@
+//! Reports: for people, as JSON, and as JUnit XML.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::checker::{Checked, Outcome};
+use crate::rule::Rule;
+
+/// Returns a line for each rule: its number, its id, its mark and its text.
+#[must_use]
+pub fn list(rules: impl Iterator<Item = &'static Rule>) -> String {
+    rules.fold(String::new(), |mut text, rule| {
+        let Rule { number, id, mark, text: says, .. } = rule;
+        let _ = writeln!(text, "{number:9}{id:32}{:10}{says}", mark.name());
+        text
+    })
+}
+
+/// Returns a line for each rule with its outcome, the exchange of each broken one, and the counts.
+#[must_use]
+pub fn text(checked: &[Checked]) -> String {
+    let mut text = String::new();
+    for Checked { rule, outcome } in checked {
+        let Rule { number, id, text: says, .. } = rule;
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{:11}{number:9}{id:32}{says}", word(outcome));
+        match outcome {
+            Outcome::Broken(finding) => {
+                let sent = finding.sent.replace('\n', "\n             ");
+                let _ = writeln!(text, "  sent       {sent}");
+                let _ = writeln!(text, "  expected   {}", finding.expected);
+                let _ = writeln!(text, "  came       {}", finding.came);
+                let _ = writeln!(text, "  repeat     {}", finding.curl);
+            }
+            Outcome::Skipped(reason) => {
+                let _ = writeln!(text, "  {reason}");
+            }
+            Outcome::Met | Outcome::NotShown => {}
+        }
+    }
+    let count = |wanted| checked.iter().filter(|it| word(&it.outcome) == wanted).count();
+    let words = [MET, BROKEN, NOT_SHOWN, SKIPPED];
+    let counts = words.map(|word| format!("{}: {}", word, count(word)));
+    let _ = writeln!(text, "rules: {}; {}", checked.len(), counts.join(", "));
+    text
+}
+
+const MET: &str = "ok";
+const BROKEN: &str = "broken";
+const NOT_SHOWN: &str = "not shown";
+const SKIPPED: &str = "skipped";
+
+fn word(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Met => MET,
+        Outcome::Broken(_) => BROKEN,
+        Outcome::NotShown => NOT_SHOWN,
+        Outcome::Skipped(_) => SKIPPED,
+    }
+}
+
+/// A rule in the JSON report. Fields that do not apply are null.
+#[derive(Serialize)]
+struct Entry<'c> {
+    id: &'c str,
+    rule: &'c str,
+    mark: &'c str,
+    text: &'c str,
+    outcome: &'c str,
+    reason: Option<&'c str>,
+    sent: Option<&'c str>,
+    expected: Option<&'c str>,
+    came: Option<&'c str>,
+    curl: Option<&'c str>,
+}
+
+/// Returns an array of JSON with an object for each rule.
+///
+/// # Errors
+/// None: every field is a string.
+pub fn json(checked: &[Checked]) -> Result<String, serde_json::Error> {
+    let entry = |Checked { rule, outcome }: &'_ Checked| {
+        let finding = match outcome {
+            Outcome::Broken(finding) => Some(&**finding),
+            _ => None,
+        };
+        let reason = match outcome {
+            Outcome::Skipped(reason) => Some(*reason),
+            _ => None,
+        };
+        serde_json::to_value(Entry {
+            id: rule.id,
+            rule: rule.number,
+            mark: rule.mark.name(),
+            text: rule.text,
+            outcome: word(outcome),
+            reason,
+            sent: finding.map(|it| it.sent.as_str()),
+            expected: finding.map(|it| it.expected.as_str()),
+            came: finding.map(|it| it.came.as_str()),
+            curl: finding.map(|it| it.curl.as_str()),
+        })
+    };
+    let entries: Result<Vec<_>, _> = checked.iter().map(entry).collect();
+    Ok(serde_json::to_string_pretty(&entries?)? + "\n")
+}
+
+/// Returns a test suite in the XML of JUnit, with a test case for each rule.
+#[must_use]
+pub fn junit(checked: &[Checked]) -> String {
+    let is_broken = |it: &&Checked| matches!(it.outcome, Outcome::Broken(_));
+    let is_skipped = |it: &&Checked| matches!(it.outcome, Outcome::Skipped(_) | Outcome::NotShown);
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuite name=\"kiosque check\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
+        checked.len(),
+        checked.iter().filter(is_broken).count(),
+        checked.iter().filter(is_skipped).count()
+    );
+    for Checked { rule, outcome } in checked {
+        let name = escaped(&format!("{} {}", rule.number, rule.text));
+        let _ = write!(xml, "  <testcase classname=\"{}\" name=\"{name}\">", rule.id);
+        match outcome {
+            Outcome::Met => {}
+            Outcome::Broken(finding) => {
+                let message = escaped(&format!("expected {}", finding.expected));
+                let exchange =
+                    escaped(&format!("{}\n\n{}\n\n{}", finding.sent, finding.came, finding.curl));
+                let _ = write!(xml, "<failure message=\"{message}\">{exchange}</failure>");
+            }
+            Outcome::NotShown => xml.push_str("<skipped message=\"not shown by the data\"/>"),
+            Outcome::Skipped(reason) => {
+                let _ = write!(xml, "<skipped message=\"{}\"/>", escaped(reason));
+            }
+        }
+        xml.push_str("</testcase>\n");
+    }
+    xml.push_str("</testsuite>\n");
+    xml
+}
+
+/// Returns a text as XML has it. Characters that XML cannot have are left out.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' | '\t' => escaped.push(c),
+            c if c.is_control() => {}
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

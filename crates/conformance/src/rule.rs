@@ -1,0 +1,59 @@
+//! A rule, and the steps that show it.
+
+use crate::answer::Answer;
+use crate::ask::Ask;
+use crate::facts::Facts;
+
+/// A rule of the interface as it can be seen from outside.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its name among all rules of this library.
+    pub id: &'static str,
+    /// Its number in `docs/interface.md`.
+    pub number: &'static str,
+    /// What a server must do, in a sentence.
+    pub text: &'static str,
+    /// Whether every server must.
+    pub mark: Mark,
+    /// What its check does to sessions.
+    pub effect: Effect,
+    pub(crate) steps: &'static [Step],
+}
+
+/// The mark of a rule in `docs/interface.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// None: every server of the contract follows it.
+    Contract,
+    /// *(our choice)* or *(addition)*: other servers may differ.
+    Kiosque,
+}
+
+/// What the check of a rule does to the session of its account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Reads,
+    /// It logs in, switches the group or logs out.
+    ChangesSession,
+}
+
+/// A request, and what its answer must be.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// Returns the request; `None` if the data of the server cannot show the rule.
+    pub(crate) ask: fn(&Facts) -> Option<Ask>,
+    /// Returns what was expected, if the answer differs.
+    pub(crate) expect: fn(&Facts, &Answer) -> Result<(), String>,
+}
+
+impl Mark {
+    /// Returns the mark as reports show it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mark::Contract => "contract",
+            Mark::Kiosque => "kiosque",
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Dashboard functions.
+
+use std::cmp::Reverse;
+
+use serde_json::{Value, json};
+
+use super::rule;
+use crate::answer::{Type, all_have_fields, has_fields, met};
+use crate::paths::{AISLES, BEST, BY_DEVICE, ONLINE, PROFILE, SUMMARY, TREND};
+use crate::rule::Rule;
+
+pub(super) const RULES: &[Rule] = &[
+    rule!(
+        "dashboard.start-after-end",
+        "DASH-5",
+        Contract,
+        Reads,
+        "A range whose start is after its end is refused.",
+        |facts| {
+            let (start, end) = (facts.now_ms, facts.now_ms - 1);
+            Some(
+                facts.call(
+                    SUMMARY,
+                    &json!({"startTimestamp": start, "endTimestamp": end}).to_string(),
+                ),
+            )
+        },
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "dashboard.longest-range",
+        "DASH-6",
+        Kiosque,
+        Reads,
+        "A range of more than 3,660 days is a violation.",
+        |facts| {
+            let start = facts.now_ms - 3_662 * 86_400_000;
+            let body = json!({"startTimestamp": start, "endTimestamp": facts.now_ms});
+            Some(facts.call(SUMMARY, &body.to_string()))
+        },
+        |_, answer| answer.violates(&["startTimestamp"]),
+    ),
+    rule!(
+        "dashboard.summary",
+        "DASH-14",
+        Kiosque,
+        Reads,
+        "The summary names its range, its zone and its currency.",
+        |facts| Some(facts.call(SUMMARY, "{}")),
+        |_, answer| {
+            let fields = [
+                ("startTimestamp", Type::Integer),
+                ("endTimestamp", Type::Integer),
+                ("timeZone", Type::Text),
+                ("currency", Type::Text),
+                ("kpiList", Type::List),
+                ("unconvertedOrders", Type::Integer),
+            ];
+            has_fields(answer.success()?, &fields)?;
+            met!(answer.data()["currency"] == "USD", || "currency USD".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.range",
+        "DASH-1",
+        Kiosque,
+        Reads,
+        "A range that is given is the one that the summary answers for.",
+        |facts| {
+            let (start, end) = (facts.now_ms - 86_400_000, facts.now_ms);
+            Some(
+                facts.call(
+                    SUMMARY,
+                    &json!({"startTimestamp": start, "endTimestamp": end}).to_string(),
+                ),
+            )
+        },
+        |facts, answer| {
+            let (data, end) = (answer.success()?, facts.now_ms);
+            let is_met = data["startTimestamp"] == end - 86_400_000 && data["endTimestamp"] == end;
+            met!(is_met, || "startTimestamp and endTimestamp as in the request".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.kpis",
+        "DASH-15",
+        Kiosque,
+        Reads,
+        "The summary has all nine KPIs in their order.",
+        |facts| Some(facts.call(SUMMARY, "{}")),
+        |_, answer| {
+            let codes = [
+                "salesAmount",
+                "orderCount",
+                "itemCount",
+                "averageOrderAmount",
+                "refundAmount",
+                "shipmentSuccessRate",
+                "deviceCount",
+                "onlineDeviceCount",
+                "onlineRate",
+            ];
+            let list = &answer.success()?["kpiList"];
+            all_have_fields(
+                list,
+                &["code", "name", "value", "type"].map(|name| (name, Type::Text)),
+            )?;
+            let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+            let is_met = list
+                .iter()
+                .map(|kpi| kpi["code"].as_str())
+                .eq(codes.iter().map(|code| Some(*code)));
+            met!(is_met, || format!("the KPIs {}", codes.join(", ")))
+        },
+    ),
+    rule!(
+        "dashboard.empty-values",
+        "DASH-16",
+        Kiosque,
+        Reads,
+        "Without a sale, money is \"0.00\" and a count \"0\".",
+        |facts| {
+            let at = facts.now_ms;
+            Some(
+                facts.call(SUMMARY, &json!({"startTimestamp": at, "endTimestamp": at}).to_string()),
+            )
+        },
+        |_, answer| {
+            let kpis = &answer.success()?["kpiList"];
+            let is_met = kpis[0]["value"] == "0.00" && kpis[1]["value"] == "0";
+            met!(is_met, || "salesAmount \"0.00\" and orderCount \"0\"".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.best-seller",
+        "DASH-17",
+        Kiosque,
+        Reads,
+        "The best-selling product is the first of rankList, of which most items were sold.",
+        |facts| Some(facts.call(BEST, "{}")),
+        |_, answer| {
+            let data = answer.success()?;
+            if data.is_null() {
+                return Ok(());
+            }
+            let fields = [
+                ("goodsId", Type::Text),
+                ("goodsName", Type::Text),
+                ("price", Type::NumberOrNull),
+                ("defaultPrice", Type::NumberOrNull),
+                ("averagePrice", Type::NumberOrNull),
+                ("salesCount", Type::Integer),
+                ("salesAmount", Type::Number),
+                ("deviceCount", Type::Integer),
+            ];
+            has_fields(data, &fields)?;
+            all_have_fields(&data["rankList"], &fields)?;
+            met!(data["rankList"][0]["goodsId"] == data["goodsId"], || {
+                "the same goodsId first in rankList".to_owned()
+            })?;
+            let list = data["rankList"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let is_met =
+                list.len() <= 10 && list.is_sorted_by_key(|it| Reverse(it["salesCount"].as_i64()));
+            met!(is_met, || "at most ten products, by salesCount".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.nothing-sold",
+        "DASH-19",
+        Contract,
+        Reads,
+        "Best-selling product answers with null when nothing was sold.",
+        |facts| {
+            let at = facts.now_ms;
+            Some(facts.call(BEST, &json!({"startTimestamp": at, "endTimestamp": at}).to_string()))
+        },
+        |_, answer| met!(answer.success()?.is_null(), || "data null".to_owned()),
+    ),
+    rule!(
+        "dashboard.by-device",
+        "DASH-20",
+        Kiosque,
+        Reads,
+        "Sales by device has the sales of each device, the largest amount first.",
+        |facts| Some(facts.call(BY_DEVICE, "{}")),
+        |_, answer| {
+            let fields = [
+                ("deviceCode", Type::Text),
+                ("deviceName", Type::Text),
+                ("orderCount", Type::Integer),
+                ("salesCount", Type::Integer),
+                ("salesAmount", Type::Number),
+            ];
+            all_have_fields(answer.success()?, &fields)?;
+            let list = answer.data().as_array().map(Vec::as_slice).unwrap_or_default();
+            let amounts =
+                list.iter().map(|device| -device["salesAmount"].as_f64().unwrap_or_default());
+            met!(amounts.is_sorted(), || "devices by salesAmount".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.trend",
+        "DASH-21",
+        Kiosque,
+        Reads,
+        "The trend has an entry for each day that the range touches, in order.",
+        |facts| {
+            let (start, end) = (facts.now_ms - 3 * 86_400_000, facts.now_ms);
+            Some(
+                facts.call(
+                    TREND,
+                    &json!({"startTimestamp": start, "endTimestamp": end}).to_string(),
+                ),
+            )
+        },
+        |_, answer| {
+            let fields =
+                [("label", Type::Text), ("amount", Type::Number), ("orderCount", Type::Integer)];
+            all_have_fields(answer.success()?, &fields)?;
+            let days = answer.data().as_array().map(Vec::as_slice).unwrap_or_default();
+            let labels = days.iter().map(|day| day["label"].as_str().unwrap_or_default());
+            let is_met = (3..=5).contains(&days.len())
+                && labels.clone().is_sorted()
+                && labels.clone().all(|it| it.len() == 10);
+            met!(is_met, || "three to five days as yyyy-MM-dd, in order".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.aisles",
+        "DASH-22",
+        Kiosque,
+        Reads,
+        "The hierarchy of aisles has every device, its cabinets, layers and aisles.",
+        |facts| Some(facts.call(AISLES, "{}")),
+        |facts, answer| {
+            let fields =
+                [("deviceCode", Type::Text), ("deviceName", Type::Text), ("cabinets", Type::List)];
+            all_have_fields(answer.success()?, &fields)?;
+            let aisles = answer.data().pointer("/0/cabinets/0/layers/0/aisles").cloned();
+            let fields = [
+                ("code", Type::Text),
+                ("price", Type::Integer),
+                ("currency", Type::Text),
+                ("currStock", Type::Integer),
+                ("goodsId", Type::Text),
+            ];
+            all_have_fields(&aisles.unwrap_or_else(|| json!([])), &fields)?;
+            let count = answer.data().as_array().map_or(0, Vec::len);
+            met!(count == facts.device_count, || format!("{} devices", facts.device_count))
+        },
+    ),
+    rule!(
+        "dashboard.profile",
+        "DASH-24",
+        Kiosque,
+        Reads,
+        "Device profile has the devices of List devices.",
+        |facts| Some(facts.call(PROFILE, "{}")),
+        |facts, answer| {
+            let list = answer.success()?["list"].as_array().cloned().unwrap_or_default();
+            let code = |device: &Value| device["deviceCode"].clone();
+            let (listed, known) = (list.iter().map(code), facts.devices.iter().map(code));
+            let is_met =
+                list.len() == facts.device_count && listed.take(facts.devices.len()).eq(known);
+            met!(is_met, || "the devices of List devices in list".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.online",
+        "DASH-25",
+        Kiosque,
+        Reads,
+        "Online devices counts the devices that it lists.",
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| {
+            let data = answer.success()?;
+            let fields = [
+                ("totalCount", Type::Integer),
+                ("onlineCount", Type::Integer),
+                ("offlineCount", Type::Integer),
+                ("list", Type::List),
+            ];
+            has_fields(data, &fields)?;
+            let list = data["list"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let online = list.iter().filter(|device| device["isOnline"] == 1).count();
+            let counts = [
+                ("totalCount", list.len()),
+                ("onlineCount", online),
+                ("offlineCount", list.len() - online),
+            ];
+            let is_met = counts.iter().all(|(name, count)| data[name] == *count);
+            met!(is_met, || format!("{counts:?}"))
+        },
+    ),
+];

@@ -1,0 +1,168 @@
+//! The envelope: its fields, codes, messages, languages and headers.
+
+use kiosque_locale::{Locale, Message};
+use serde_json::Value;
+
+use super::rule;
+use crate::answer::{Answer, Expected, met};
+use crate::ask::Ask;
+use crate::paths::{DEVICES, ONLINE};
+use crate::rule::Rule;
+
+pub(super) const RULES: &[Rule] = &[
+    rule!(
+        "envelope.fields",
+        "ENV-1",
+        Contract,
+        Reads,
+        "Every answer is an object with exactly code, msg, enMsg and data.",
+        |facts| Some(facts.call(DEVICES, "{}")),
+        |_, answer| four_fields(answer),
+        |_| Some(Ask::post(DEVICES).body("{}")),
+        |_, answer| four_fields(answer),
+        |_| Some(Ask::post("unknown")),
+        |_, answer| four_fields(answer),
+    ),
+    rule!(
+        "envelope.refused-with-200",
+        "ENV-2",
+        Contract,
+        Reads,
+        "A refused request is answered with HTTP 200 and another code.",
+        |facts| Some(facts.call(DEVICES, "{}").query("current=0")),
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "envelope.success-message",
+        "ENV-3",
+        Contract,
+        Reads,
+        "The message of a success is success in English.",
+        |facts| Some(facts.call(ONLINE, "").header("x-locale", "en")),
+        |_, answer| says(answer, "msg", Message::Success.text(Locale::En)),
+    ),
+    rule!(
+        "envelope.locale",
+        "ENV-4",
+        Contract,
+        Reads,
+        "The header X-Locale chooses the language of msg.",
+        |_| Some(Ask::post(ONLINE).header("x-locale", "zh-CN")),
+        |_, answer| {
+            let english = Message::TokenInvalid.text(Locale::En);
+            let is_other = answer.json["msg"].as_str().is_some_and(|msg| msg != english);
+            met!(is_other, || "msg in Chinese".to_owned())
+        },
+        |_| Some(Ask::post(ONLINE).header("x-locale", "en")),
+        |_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::En)),
+    ),
+    rule!(
+        "envelope.chinese-texts",
+        "ENV-3",
+        Kiosque,
+        Reads,
+        "The Chinese messages are exactly these.",
+        |_| Some(Ask::post(ONLINE).header("x-locale", "zh-CN")),
+        |_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::ZhCn)),
+        |facts| Some(facts.call(ONLINE, "").header("x-locale", "zh-CN")),
+        |_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn)),
+    ),
+    rule!(
+        "envelope.weighted-locale",
+        "ENV-5",
+        Kiosque,
+        Reads,
+        "X-Locale is a list with weights, as Accept-Language is.",
+        |facts| Some(facts.call(ONLINE, "").header("x-locale", "fr, en;q=0.3, zh-TW;q=0.9")),
+        |_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn)),
+    ),
+    rule!(
+        "envelope.english-message",
+        "ENV-6",
+        Kiosque,
+        Reads,
+        "enMsg is null on success, and the English message on every failure.",
+        |facts| Some(facts.call(ONLINE, "").header("x-locale", "zh-CN")),
+        |_, answer| met!(answer.json["enMsg"].is_null() && answer.success().is_ok(), || {
+            "enMsg null".to_owned()
+        }),
+        |_| Some(Ask::post(ONLINE).header("x-locale", "zh-CN")),
+        |_, answer| says(answer, "enMsg", Message::TokenInvalid.text(Locale::En)),
+    ),
+    rule!(
+        "envelope.refusal-data",
+        "ENV-7",
+        Contract,
+        Reads,
+        "data of a refusal is the text of msg again.",
+        |_| Some(Ask::post(ONLINE)),
+        |_, answer| {
+            answer.outcome(200, -4)?;
+            met!(answer.json["data"] == answer.json["msg"], || "data equal to msg".to_owned())
+        },
+    ),
+    rule!(
+        "envelope.content-type",
+        "ENV-8",
+        Contract,
+        Reads,
+        "Every envelope has the content type application/json; charset=UTF-8.",
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| is_json(answer),
+        |_| Some(Ask::post(ONLINE)),
+        |_, answer| is_json(answer),
+        |_| Some(Ask::post("unknown")),
+        |_, answer| is_json(answer),
+    ),
+    rule!(
+        "envelope.no-store",
+        "ENV-9",
+        Kiosque,
+        Reads,
+        "Every envelope is sent with Cache-Control: no-store.",
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| {
+            let is_met = answer.header("cache-control") == Some("no-store");
+            met!(is_met, || "the header Cache-Control: no-store".to_owned())
+        },
+    ),
+    rule!(
+        "envelope.request-id",
+        "ENV-10",
+        Kiosque,
+        Reads,
+        "Every envelope has a header x-request-id, which differs from request to request.",
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| {
+            met!(answer.header("x-request-id").is_some(), || "a header x-request-id".to_owned())
+        },
+        |facts| Some(facts.call(ONLINE, "")),
+        |facts, answer| {
+            let before = facts.before.as_ref().and_then(|before| before.header("x-request-id"));
+            let own = answer.header("x-request-id");
+            met!(own.is_some() && own != before, || "another x-request-id than before".to_owned())
+        },
+    ),
+];
+
+fn four_fields(answer: &Answer) -> Expected {
+    let object = answer.json.as_object();
+    let names = ["code", "msg", "enMsg", "data"];
+    let is_met = object.is_some_and(|object| {
+        object.len() == names.len() && names.iter().all(|name| object.contains_key(*name))
+    });
+    met!(is_met, || format!("an object with exactly {}", names.join(", ")))?;
+    met!(answer.code().is_some(), || "an integer code".to_owned())?;
+    met!(answer.json["msg"].is_string(), || "a string msg".to_owned())
+}
+
+fn says(answer: &Answer, field: &str, text: &str) -> Expected {
+    met!(answer.json.get(field) == Some(&Value::from(text)), || format!("{field} {text:?}"))
+}
+
+fn is_json(answer: &Answer) -> Expected {
+    let expected = "application/json; charset=UTF-8";
+    let given = answer.header("content-type").unwrap_or_default();
+    let is_met = given.eq_ignore_ascii_case(expected);
+    met!(is_met, || format!("the header Content-Type: {expected}"))
+}

@@ -1,0 +1,290 @@
+//! Orders: lists and details.
+
+use kiosque_locale::Message;
+use serde_json::{Value, json};
+
+use super::rule;
+use crate::answer::{Expected, Type, all_have_fields, has_fields, met};
+use crate::ask::Ask;
+use crate::facts::Facts;
+use crate::paths::{DETAIL, ORDERS};
+use crate::rule::Rule;
+
+const FIELDS: &[(&str, Type)] = &[
+    ("tradeNo", Type::Text),
+    ("orderId", Type::Text),
+    ("currency", Type::Text),
+    ("totalAmount", Type::Integer),
+    ("payAmount", Type::Integer),
+    ("shipmentTime", Type::TextOrNull),
+    ("cardNumber", Type::TextOrNull),
+    ("phone", Type::TextOrNull),
+    ("tradeStartTime", Type::Text),
+    ("payEndTime", Type::TextOrNull),
+    ("payEndDate", Type::Text),
+];
+
+pub(super) const RULES: &[Rule] = &[
+    rule!(
+        "orders.device-required",
+        "ORD-1",
+        Contract,
+        Reads,
+        "List orders requires a deviceCode.",
+        |facts| Some(facts.call(ORDERS, "{}")),
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "orders.page",
+        "ORD-2",
+        Contract,
+        Reads,
+        "List orders answers with a page of orders.",
+        |facts| facts.orders_of_device("size=2"),
+        |facts, answer| {
+            let count = facts.orders.len().min(2);
+            met!(answer.records()?.len() == count, || format!("{count} orders"))
+        },
+    ),
+    rule!(
+        "orders.newest-first",
+        "ORD-3",
+        Kiosque,
+        Reads,
+        "Orders are listed by arrival: a repeated walk has the same order.",
+        |facts| facts.orders_of_device("size=20").filter(|_| facts.orders.len() > 2),
+        |facts, answer| {
+            let ids = |orders: &[Value]| {
+                orders.iter().map(|order| order["orderId"].clone()).collect::<Vec<_>>()
+            };
+            let (now, before) = (ids(answer.records()?), ids(&facts.orders));
+            // Orders that arrived meanwhile are first.
+            let kept: Vec<Value> = before.iter().filter(|id| now.contains(id)).cloned().collect();
+            let shown: Vec<Value> = now.iter().filter(|id| before.contains(id)).cloned().collect();
+            let has_new = now.first() != before.first();
+            met!(kept == shown && (has_new || now == before), || {
+                "the orders in the same order as before".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "orders.span",
+        "ORD-6",
+        Kiosque,
+        Reads,
+        "A start after the end is a violation; a span whose ends are equal is empty.",
+        |facts| facts.device.as_ref().map(|device| {
+            let body = json!({"deviceCode": device, "startTimestamp": 2, "endTimestamp": 1});
+            facts.call(ORDERS, &body.to_string())
+        }),
+        |_, answer| answer.violates(&["startTimestamp"]),
+        |facts| facts.device.as_ref().map(|device| {
+            let (at, device) = (facts.now_ms, device);
+            let body = json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
+            facts.call(ORDERS, &body.to_string())
+        }),
+        |_, answer| met!(answer.records()?.is_empty(), || "no order".to_owned()),
+    ),
+    rule!(
+        "orders.fields",
+        "ORD-7",
+        Contract,
+        Reads,
+        "The record of an order has its fields; amounts are integers in minor units.",
+        |facts| facts.orders_of_device("size=20"),
+        |_, answer| {
+            let records = answer.records()?;
+            met!(!records.is_empty(), || "orders".to_owned())?;
+            records.iter().try_for_each(|order| has_fields(order, FIELDS))
+        },
+    ),
+    rule!(
+        "orders.more-fields",
+        "ORD-7",
+        Kiosque,
+        Reads,
+        "The record of an order has the internal trade number, the device and its states.",
+        |facts| facts.orders_of_device("size=20"),
+        |_, answer| {
+            let fields = [
+                ("tradeNoIn", Type::Text),
+                ("deviceCode", Type::Text),
+                ("refundAmount", Type::Integer),
+                ("payStatus", Type::Integer),
+                ("shipmentStatus", Type::Integer),
+                ("payChannelName", Type::TextOrNull),
+            ];
+            answer.records()?.iter().try_for_each(|order| has_fields(order, &fields))
+        },
+    ),
+    rule!(
+        "orders.lines",
+        "ORD-8",
+        Kiosque,
+        Reads,
+        "A line item has all of its fields.",
+        |facts| facts.orders_of_device("size=20"),
+        |_, answer| {
+            let fields = [
+                ("goodsId", Type::Text),
+                ("goodsName", Type::Text),
+                ("aisleCode", Type::Text),
+                ("count", Type::Integer),
+                ("goodsPrice", Type::Integer),
+                ("salePrice", Type::Integer),
+                ("payAmount", Type::Integer),
+                ("shipmentStatus", Type::Integer),
+                ("shipmentErrCode", Type::Integer),
+                ("shipmentFailDesc", Type::TextOrNull),
+            ];
+            let lines = |order: &Value| all_have_fields(&order["detailVOList"], &fields);
+            answer.records()?.iter().try_for_each(lines)
+        },
+    ),
+    rule!(
+        "orders.pay-end-date",
+        "ORD-12",
+        Kiosque,
+        Reads,
+        "payEndDate equals payEndTime, or tradeStartTime while the order is unpaid.",
+        |facts| facts.orders_of_device("size=20"),
+        |_, answer| {
+            let is_met = |order: &Value| {
+                let paid = &order["payEndTime"];
+                order["payEndDate"]
+                    == if paid.is_null() { order["tradeStartTime"].clone() } else { paid.clone() }
+            };
+            met!(answer.records()?.iter().all(is_met), || {
+                "payEndDate as payEndTime, or as tradeStartTime".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "orders.times",
+        "FMT-2",
+        Contract,
+        Reads,
+        "Date strings have the form yyyy-MM-dd HH:mm:ss.",
+        |facts| facts.orders_of_device("size=20"),
+        |_, answer| {
+            let times = ["tradeStartTime", "payEndTime", "shipmentTime", "payEndDate"];
+            let is_met = |order: &Value| times.iter().all(|name| is_time(&order[name]));
+            met!(answer.records()?.iter().all(is_met), || "times as yyyy-MM-dd HH:mm:ss".to_owned())
+        },
+    ),
+    rule!(
+        "orders.masked",
+        "FMT-4",
+        Kiosque,
+        Reads,
+        "cardNumber and phone are masked but for their last four letters or digits.",
+        |facts| facts.orders_of_device("size=20"),
+        |_, answer| {
+            let is_met =
+                |order: &Value| ["cardNumber", "phone"].iter().all(|name| is_masked(&order[name]));
+            met!(answer.records()?.iter().all(is_met), || "masked numbers".to_owned())
+        },
+    ),
+    rule!(
+        "orders.detail",
+        "ORD-16",
+        Kiosque,
+        Reads,
+        "The detail has the fields of the list record with the same values.",
+        |facts| detail(facts, "tradeNoIn"),
+        |facts, answer| {
+            let (order, detail) = (first_order(facts)?, answer.success()?);
+            for (name, _) in FIELDS {
+                met!(detail.get(name) == order.get(*name), || format!(
+                    "{name} of the list record"
+                ))?;
+            }
+            met!(detail["detailList"] == order["detailVOList"], || {
+                "the line items of the list record in detailList".to_owned()
+            })?;
+            met!(detail["tradeNoOut"] == detail["tradeNo"], || {
+                "tradeNoOut equal to tradeNo".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "orders.detail-by-number",
+        "ORD-15",
+        Contract,
+        Reads,
+        "Order detail takes tradeNoOut, the tradeNo of a list record.",
+        |facts| {
+            let number =
+                facts.orders.iter().map(|order| &order["tradeNo"]).find(|number| **number != "")?;
+            Some(facts.call(DETAIL, &json!({"tradeNoOut": number}).to_string()))
+        },
+        |facts, answer| {
+            let mut numbers = facts.orders.iter().map(|order| &order["tradeNo"]);
+            let number = &answer.success()?["tradeNo"];
+            met!(numbers.any(|other| other == number && number.is_string()), || {
+                "the order with this tradeNo".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "orders.number-required",
+        "ORD-15",
+        Contract,
+        Reads,
+        "Order detail without a trade number is refused.",
+        |facts| Some(facts.call(DETAIL, "{}")),
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "orders.order-id",
+        "ORD-18",
+        Contract,
+        Reads,
+        "orderId is not a trade number.",
+        |facts| {
+            let order = facts.orders.iter().find(|order| order["orderId"] != order["tradeNo"])?;
+            Some(facts.call(DETAIL, &json!({"tradeNoOut": order["orderId"]}).to_string()))
+        },
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "orders.unknown-number",
+        "ORD-20",
+        Contract,
+        Reads,
+        "An unknown trade number is answered with -1, never with a success.",
+        |facts| Some(facts.call(DETAIL, "{\"tradeNoOut\":\"no-such-kiosque-check\"}")),
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "orders.unknown-number-text",
+        "ORD-20",
+        Kiosque,
+        Reads,
+        "The message for an unknown trade number is Order does not exist.",
+        |facts| Some(facts.call(DETAIL, "{\"tradeNoIn\":\"no-such-kiosque-check\"}")),
+        |_, answer| answer.refused(Message::OrderUnknown),
+    ),
+];
+
+fn first_order(facts: &Facts) -> Expected<&Value> {
+    facts.orders.first().ok_or_else(|| "an order".to_owned())
+}
+
+fn detail(facts: &Facts, field: &str) -> Option<Ask> {
+    let number = &facts.orders.first()?[field];
+    Some(facts.call(DETAIL, &json!({ field: number }).to_string()))
+}
+
+/// Whether a value is null, or a time such as `2026-03-02 10:00:00`.
+fn is_time(value: &Value) -> bool {
+    let Some(text) = value.as_str() else { return value.is_null() };
+    let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
+    shape.eq(*b"0000-00-00 00:00:00")
+}
+
+/// Whether a value is null, or has at most four letters and digits that are not masked.
+fn is_masked(value: &Value) -> bool {
+    let shown = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+    value.as_str().map_or(value.is_null(), |text| shown(text) <= 4)
+}

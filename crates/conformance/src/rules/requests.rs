@@ -1,0 +1,152 @@
+//! Requests: the order of checks, bodies, violations.
+
+use super::rule;
+use crate::answer::{Answer, Expected, met};
+use crate::ask::Ask;
+use crate::paths::{DEVICES, LOGIN, ORDERS, SUMMARY};
+use crate::rule::Rule;
+
+pub(super) const RULES: &[Rule] = &[
+    rule!(
+        "requests.token-first",
+        "REQ-1",
+        Kiosque,
+        Reads,
+        "Without a live session a caller learns nothing about its body.",
+        |_| Some(Ask::post(DEVICES).body("no JSON")),
+        |_, answer| answer.outcome(200, -4),
+    ),
+    rule!(
+        "requests.escapes",
+        "REQ-2",
+        Contract,
+        Reads,
+        "A body is JSON with its escapes and white space.",
+        |facts| Some(facts.call(DEVICES, " \r\n\t{ \"\\u0067roupId\" : null } ")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "requests.empty-body",
+        "REQ-3",
+        Contract,
+        Reads,
+        "An empty body and null are answered with code 500 and a diagnostic.",
+        |facts| Some(facts.call(DEVICES, "")),
+        |_, answer| unreadable(answer),
+        |facts| Some(facts.call(DEVICES, "null")),
+        |_, answer| unreadable(answer),
+    ),
+    rule!(
+        "requests.unreadable",
+        "REQ-4",
+        Contract,
+        Reads,
+        "A body that is not valid JSON is answered with HTTP 200, code 500 and a diagnostic.",
+        |facts| Some(facts.call(DEVICES, "{\"groupId\":")),
+        |_, answer| unreadable(answer),
+        |facts| Some(facts.call(DEVICES, "[]")),
+        |_, answer| unreadable(answer),
+    ),
+    rule!(
+        "requests.repeated-field",
+        "REQ-4",
+        Kiosque,
+        Reads,
+        "A field name that occurs twice is not readable.",
+        |facts| Some(facts.call(DEVICES, "{\"groupId\":null,\"groupId\":null}")),
+        |_, answer| unreadable(answer),
+    ),
+    rule!(
+        "requests.all-violations",
+        "REQ-7",
+        Kiosque,
+        Reads,
+        "data lists all violations at once, in the order of the fields.",
+        |facts| Some(facts.call(DEVICES, "{\"isOnline\":2}").query("size=0&current=x")),
+        |_, answer| answer.violates(&["current", "size", "isOnline"]),
+    ),
+    rule!(
+        "requests.violation-texts",
+        "REQ-8",
+        Kiosque,
+        Reads,
+        "A violation is a string that begins with the name of the field.",
+        |_| Some(Ask::post(LOGIN).body("{\"username\":7}")),
+        |_, answer| {
+            answer.violates(&["username", "password"])?;
+            let texts = ["username must be a string", "password must not be blank"];
+            met!(*answer.data() == serde_json::json!(texts), || format!("data {texts:?}"))
+        },
+    ),
+    rule!(
+        "requests.null-is-absent",
+        "REQ-9",
+        Kiosque,
+        Reads,
+        "An optional field that is null or empty counts as absent.",
+        |facts| Some(
+            facts.call(SUMMARY, "{\"groupId\":\"\",\"deviceCodes\":[],\"startTimestamp\":null}")
+        ),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "requests.unknown-fields",
+        "REQ-10",
+        Kiosque,
+        Reads,
+        "Unknown fields and unknown keys of a query string are ignored.",
+        |facts| Some(facts.call(DEVICES, "{\"colour\":\"red\"}").query("page=9")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "requests.integers",
+        "REQ-11",
+        Kiosque,
+        Reads,
+        "Integers have neither a fraction nor an exponent, and are no strings.",
+        |facts| Some(facts.call(SUMMARY, "{\"startTimestamp\":1.0}")),
+        |_, answer| answer.violates(&["startTimestamp"]),
+        |facts| Some(facts.call(SUMMARY, "{\"endTimestamp\":\"1795000000000\"}")),
+        |_, answer| answer.violates(&["endTimestamp"]),
+        |facts| Some(facts.call(SUMMARY, "{\"endTimestamp\":1e999}")),
+        |_, answer| answer.violates(&["endTimestamp"]),
+    ),
+    rule!(
+        "requests.ignored-header",
+        "REQ-14",
+        Kiosque,
+        Reads,
+        "The header kiosque-ignored lists fields and query keys that the call does not know.",
+        |facts| Some(facts.call(DEVICES, "{\"colour\":\"red\"}").query("page=9")),
+        |_, answer| {
+            let named = answer.header("kiosque-ignored").unwrap_or_default();
+            let is_met = ["colour", "page"].iter().all(|name| named.contains(name));
+            met!(is_met, || "the header kiosque-ignored with colour and page".to_owned())
+        },
+    ),
+    rule!(
+        "requests.seconds",
+        "REQ-15",
+        Kiosque,
+        Reads,
+        "A time of ten digits looks like seconds and is a violation.",
+        |facts| Some(facts.call(SUMMARY, "{\"startTimestamp\":1795000000}")),
+        |_, answer| answer.violates(&["startTimestamp"]),
+    ),
+    rule!(
+        "requests.deep-json",
+        "LIM-2",
+        Kiosque,
+        Reads,
+        "A body that nests too deep is answered with code 500 and a diagnostic.",
+        |facts| Some(
+            facts.call(ORDERS, &format!("{{\"x\":{}{}}}", "[".repeat(40), "]".repeat(40)))
+        ),
+        |_, answer| unreadable(answer),
+    ),
+];
+
+fn unreadable(answer: &Answer) -> Expected {
+    answer.outcome(200, 500)?;
+    met!(answer.data().is_string(), || "a diagnostic in data".to_owned())
+}

@@ -1,0 +1,265 @@
+//! Sessions: log in, switch group, log out, tokens.
+
+use kiosque_locale::Message;
+
+use super::rule;
+use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
+use crate::ask::Ask;
+use crate::facts::Facts;
+use crate::paths::{DEVICES, LOGIN, LOGOUT, ONLINE, SWITCH};
+use crate::rule::Rule;
+
+/// A group and a name that no platform has.
+const UNKNOWN: &str = "no-such-kiosque-check";
+
+pub(super) const RULES: &[Rule] = &[
+    rule!(
+        "sessions.required-fields",
+        "AUTH-1",
+        Contract,
+        Reads,
+        "Log in takes username and password, both required.",
+        |_| Some(Ask::post(LOGIN).body("{}")),
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "sessions.data",
+        "AUTH-2",
+        Contract,
+        ChangesSession,
+        "A login answers with accessToken, groupId, switchableGroups and expiresIn.",
+        |facts| Some(facts.log_in()),
+        |_, answer| session_data(answer),
+    ),
+    rule!(
+        "sessions.token-form",
+        "AUTH-3",
+        Kiosque,
+        ChangesSession,
+        "The token has 64 characters of the base64url alphabet.",
+        |facts| Some(facts.log_in()),
+        |_, answer| {
+            let token = answer.success()?["accessToken"].as_str().unwrap_or_default();
+            let is_in = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+            met!(token.len() == 64 && token.bytes().all(is_in), || {
+                "64 characters of base64url".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "sessions.default-group",
+        "AUTH-5",
+        Kiosque,
+        ChangesSession,
+        "A login selects the first of switchableGroups.",
+        |facts| Some(facts.log_in()),
+        |_, answer| {
+            let data = answer.success()?;
+            let first = &data["switchableGroups"][0]["groupId"];
+            met!(!first.is_null() && *first == data["groupId"], || {
+                "groupId of the first entry of switchableGroups".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "sessions.end",
+        "AUTH-6",
+        Contract,
+        ChangesSession,
+        "expiresIn is a point in time in milliseconds.",
+        |facts| Some(facts.log_in()),
+        |facts, answer| {
+            let end = answer.success()?["expiresIn"].as_i64().unwrap_or_default();
+            // A clock may be wrong by hours; seconds, or a duration, are wrong by decades.
+            let is_met = end.abs_diff(facts.now_ms) < 400 * 86_400_000;
+            met!(is_met, || format!("expiresIn near {} milliseconds", facts.now_ms))
+        },
+    ),
+    rule!(
+        "sessions.wrong-password",
+        "AUTH-8",
+        Contract,
+        ChangesSession,
+        "A wrong password is answered with -2.",
+        |facts| Some(facts.log_in_with(&facts.username, UNKNOWN)),
+        |_, answer| answer.refused(Message::Credentials),
+    ),
+    rule!(
+        "sessions.unknown-name",
+        "AUTH-8",
+        Kiosque,
+        ChangesSession,
+        "An unknown name and a wrong password have the same answer.",
+        |facts| Some(facts.log_in_with(&facts.username, UNKNOWN)),
+        |_, answer| answer.outcome(200, -2),
+        |facts| Some(facts.log_in_with(UNKNOWN, UNKNOWN)),
+        |facts, answer| {
+            let before = facts.before.as_ref().map(|before| before.body.as_str());
+            met!(before == Some(answer.body.as_str()), || {
+                "the same bytes as for a wrong password".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "sessions.login-replaces",
+        "AUTH-11",
+        Contract,
+        ChangesSession,
+        "A login replaces the earlier session: its token is refused with -4.",
+        |facts| Some(facts.log_in()),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(Ask::post(ONLINE).token(&facts.earlier_token)),
+        |_, answer| answer.refused(Message::TokenInvalid),
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "sessions.refused-login",
+        "AUTH-13",
+        Kiosque,
+        ChangesSession,
+        "A refused login leaves the session as it was.",
+        |facts| Some(facts.log_in_with(&facts.username, UNKNOWN)),
+        |_, answer| answer.outcome(200, -2),
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "sessions.no-token",
+        "AUTH-15",
+        Contract,
+        Reads,
+        "Switch group and Log out without a token are answered with -3.",
+        |_| Some(Ask::post(SWITCH).body("{\"groupId\":\"x\"}")),
+        |_, answer| answer.refused(Message::TokenMissing),
+        |_| Some(Ask::post(LOGOUT)),
+        |_, answer| answer.refused(Message::TokenMissing),
+    ),
+    rule!(
+        "sessions.no-token-business",
+        "AUTH-15",
+        Kiosque,
+        Reads,
+        "Business paths without a token are answered with -4.",
+        |_| Some(Ask::post(DEVICES).body("{}")),
+        |_, answer| answer.refused(Message::TokenInvalid),
+        |_| Some(Ask::post(DEVICES).body("{}").token("")),
+        |_, answer| answer.refused(Message::TokenInvalid),
+    ),
+    rule!(
+        "sessions.wrong-token",
+        "AUTH-16",
+        Contract,
+        Reads,
+        "An altered or unknown token is answered with -4.",
+        |facts| Some(Ask::post(ONLINE).token(&altered(&facts.token))),
+        |_, answer| answer.refused(Message::TokenInvalid),
+        |_| Some(Ask::post(ONLINE).token("unknown")),
+        |_, answer| answer.refused(Message::TokenInvalid),
+    ),
+    rule!(
+        "sessions.raw-token",
+        "AUTH-14",
+        Contract,
+        Reads,
+        "The header has the raw token: Bearer before it is answered with -4.",
+        |facts| Some(Ask::post(ONLINE).token(&format!("Bearer {}", facts.token))),
+        |_, answer| answer.refused(Message::TokenInvalid),
+    ),
+    rule!(
+        "sessions.one-token",
+        "AUTH-16",
+        Kiosque,
+        Reads,
+        "A token that is sent twice is answered with -4.",
+        |facts| Some(facts.call(ONLINE, "").token(&facts.token)),
+        |_, answer| answer.refused(Message::TokenInvalid),
+    ),
+    rule!(
+        "sessions.hint",
+        "AUTH-27",
+        Kiosque,
+        Reads,
+        "The header kiosque-hint says where a token belongs.",
+        |facts| Some(Ask::post(ONLINE).token(&format!("Bearer {}", facts.token))),
+        |_, answer| met!(answer.header("kiosque-hint").is_some(), || "a header kiosque-hint"
+            .to_owned()),
+    ),
+    rule!(
+        "sessions.switch",
+        "AUTH-17",
+        Contract,
+        ChangesSession,
+        "A switch selects the group, and its new token replaces the old one.",
+        |facts| Some(facts.switch(facts.other_group.as_deref()?)),
+        |facts, answer| {
+            session_data(answer)?;
+            let group = facts.other_group.as_deref().unwrap_or_default();
+            met!(answer.data()["groupId"] == group, || format!("groupId {group:?}"))?;
+            met!(answer.data()["accessToken"] != facts.token.as_str(), || "another token"
+                .to_owned())
+        },
+        |facts| Some(Ask::post(ONLINE).token(&facts.earlier_token)),
+        |_, answer| answer.refused(Message::TokenInvalid),
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "sessions.switch-to-selected",
+        "AUTH-18",
+        Kiosque,
+        ChangesSession,
+        "A switch to the selected group succeeds and replaces the token as well.",
+        |facts| Some(facts.switch(facts.group())),
+        |facts, answer| met!(answer.success()?["accessToken"] != facts.token.as_str(), || {
+            "another token".to_owned()
+        }),
+    ),
+    rule!(
+        "sessions.refused-switch",
+        "AUTH-19",
+        Contract,
+        ChangesSession,
+        "A switch to an unknown group is answered with -1, and the session stays as it was.",
+        |facts| Some(facts.switch(UNKNOWN)),
+        |_, answer| answer.refused(Message::GroupClosed),
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "sessions.log-out",
+        "AUTH-21",
+        Contract,
+        ChangesSession,
+        "Log out ends the session, with data null; a second one is answered with -4.",
+        |facts| Some(facts.call(LOGOUT, "")),
+        |_, answer| { met!(answer.success()?.is_null(), || "data null".to_owned()) },
+        |facts| Some(Ask::post(LOGOUT).token(ended(facts))),
+        |_, answer| answer.refused(Message::TokenInvalid),
+        |facts| Some(Ask::post(ONLINE).token(ended(facts))),
+        |_, answer| answer.refused(Message::TokenInvalid),
+    ),
+];
+
+/// Returns the token of the session that the step before has ended.
+fn ended(facts: &Facts) -> &str {
+    &facts.earlier_token
+}
+
+fn session_data(answer: &Answer) -> Expected {
+    let fields = [
+        ("accessToken", Type::Text),
+        ("groupId", Type::Text),
+        ("switchableGroups", Type::List),
+        ("expiresIn", Type::Integer),
+    ];
+    let data = answer.success()?;
+    has_fields(data, &fields)?;
+    all_have_fields(&data["switchableGroups"], &[("groupId", Type::Text)])
+}
+
+/// Returns the token with another first character.
+fn altered(token: &str) -> String {
+    let first = if token.starts_with('A') { 'B' } else { 'A' };
+    token.char_indices().map(|(at, c)| if at == 0 { first } else { c }).collect()
+}

@@ -1,0 +1,158 @@
+//! `kiosque check`
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use kiosque_clock::Clock;
+use kiosque_conformance::{
+    Checked, Checker, Credentials, Effect, Mark, Outcome, Rule, Scope, all, json, junit, list, text,
+};
+use kiosque_https_client::{BaseUrl, HttpsClient, trust};
+
+use crate::{CommandOutcome, output};
+
+/// The arguments of `kiosque check`.
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// The server's base URL.
+    #[arg(
+        required_unless_present = "list",
+        help = "Base URL of the server, such as https://kiosque.example.com/v8"
+    )]
+    url: Option<BaseUrl>,
+    /// Login name of the account to check with.
+    #[arg(long, value_name = "NAME", required_unless_present = "list")]
+    username: Option<String>,
+    /// File with its password, on one line.
+    #[arg(long, value_name = "FILE", required_unless_present = "list")]
+    password_file: Option<PathBuf>,
+    /// Certificates to trust, PEM [default: those of the system].
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+    /// Print the rules, and check none.
+    #[arg(long)]
+    list: bool,
+    /// Check these rules, by id or by the part before its point, as in sessions,orders.detail
+    /// [default: all].
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    rules: Vec<String>,
+    /// Check the rules of Kiosque as well that other servers need not follow.
+    #[arg(long)]
+    extension: bool,
+    /// Check only rules that leave the session of the account as it is, after one login.
+    #[arg(long)]
+    read_only: bool,
+    /// Write a report to a file; may be repeated.
+    #[arg(long = "report", value_name = "junit=FILE|json=FILE")]
+    reports: Vec<Report>,
+    /// Do not ask before the session of the account is ended.
+    #[arg(long)]
+    yes: bool,
+}
+
+/// A file to write the outcomes to.
+#[derive(Clone, Debug)]
+struct Report {
+    format: ReportFormat,
+    file: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ReportFormat {
+    Junit,
+    Json,
+}
+
+impl FromStr for Report {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Report, String> {
+        let expected = || format!("{text:?} is not junit=FILE or json=FILE");
+        let (format, file) = text.split_once('=').ok_or_else(expected)?;
+        let format = match format {
+            "junit" => ReportFormat::Junit,
+            "json" => ReportFormat::Json,
+            _ => return Err(expected()),
+        };
+        Ok(Report { format, file: file.into() })
+    }
+}
+
+/// Checks a server, prints the outcomes and writes the reports.
+pub(crate) async fn run(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
+    match checked(args).await {
+        Ok(outcome) => Ok(outcome),
+        Err(error) => {
+            eprintln!("kiosque: the check could not run: {}", crate::describe(&error));
+            Ok(CommandOutcome::CannotRun)
+        }
+    }
+}
+
+async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
+    let rules = selected(&args.rules)?;
+    if args.list {
+        output::print(&list(rules.into_iter()))?;
+        return Ok(CommandOutcome::Complete);
+    }
+    let (Some(url), Some(username), Some(password_file)) =
+        (args.url, args.username, args.password_file)
+    else {
+        bail!("a URL, --username and --password-file are needed");
+    };
+    let password = std::fs::read_to_string(&password_file)
+        .with_context(|| format!("--password-file {}", password_file.display()))?;
+    let password = password.trim_end_matches(['\r', '\n']).to_owned();
+    let client = HttpsClient::new(url, trust(args.ca_file.as_deref())?)?;
+    if !args.yes && !is_confirmed(&username)? {
+        bail!("nothing was checked");
+    }
+    let scope = Scope {
+        sessions: if args.read_only { Effect::Reads } else { Effect::ChangesSession },
+        marks: if args.extension { Mark::Kiosque } else { Mark::Contract },
+    };
+    let account = Credentials { username, password };
+    let mut checker = Checker::new(client, &account, Clock::System.now());
+    let checked = checker.run(rules.into_iter(), scope).await?;
+    output::print(&text(&checked))?;
+    for Report { format, file } in &args.reports {
+        let report = match format {
+            ReportFormat::Junit => junit(&checked),
+            ReportFormat::Json => json(&checked)?,
+        };
+        std::fs::write(file, report).with_context(|| format!("--report {}", file.display()))?;
+    }
+    let is_broken = |it: &Checked| matches!(it.outcome, Outcome::Broken(_));
+    Ok(match checked.iter().any(is_broken) {
+        true => CommandOutcome::Partial,
+        false => CommandOutcome::Complete,
+    })
+}
+
+/// Returns the rules that `--rules` names; all without it.
+fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
+    let is_named = |rule: &Rule, name: &String| {
+        let chapter = rule.id.split('.').next().unwrap_or_default();
+        rule.id == name || chapter == name
+    };
+    if let Some(unknown) = names.iter().find(|name| !all().any(|rule| is_named(rule, name))) {
+        bail!("--rules: no rule is named {unknown:?}; `kiosque check --list` prints all");
+    }
+    let is_selected = |rule: &&Rule| names.is_empty() || names.iter().any(|it| is_named(rule, it));
+    Ok(all().filter(is_selected).collect())
+}
+
+/// Asks on the terminal whether to log in.
+fn is_confirmed(username: &str) -> anyhow::Result<bool> {
+    let warning = format!("the check logs in as {username}, which ends the account's session");
+    if !io::stdin().is_terminal() {
+        bail!("{warning}; standard input is not a terminal on which to confirm this; give --yes");
+    }
+    eprint!("{warning}. Continue? [y/N] ");
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,162 @@
+//! `kiosque check`: no finding on Kiosque, and exactly the mistakes of other servers.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use kiosque_testkit::{Program, Ran, Sandbox, Served};
+use serde_json::Value;
+
+use crate::KIOSQUE;
+use crate::demo::FREE_PORTS;
+
+/// Runs a check with this account, whose password is in a file, and returns what it printed.
+fn check(sandbox: &Sandbox, base: &str, account: [&str; 2], more: &[&str]) -> Ran {
+    let [username, password] = account;
+    let password = sandbox.file("password", format!("{password}\n"));
+    let certificate = sandbox.data().join("tls/cert.pem");
+    let mut command = KIOSQUE.command();
+    command.args(["check", base, "--username", username, "--password-file", &password]);
+    Ran::of(command.arg("--ca-file").arg(certificate).arg("--yes").args(more))
+}
+
+/// Returns the ids of the broken rules.
+fn broken(ran: &Ran) -> BTreeSet<&str> {
+    let lines = ran.stdout.lines().filter(|line| line.starts_with("broken "));
+    lines.map(|line| line.split_whitespace().nth(2).unwrap()).collect()
+}
+
+fn demo(sandbox: &Sandbox) -> Served {
+    let args = [&FREE_PORTS[..], &["--quiet", "--today", "2026-03-31"]].concat();
+    Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"))
+}
+
+const DEMO: [&str; 2] = ["demo", "kiosque-demo"];
+
+/// A demo follows every rule and has the data to show it; faults before it are found, each by the
+/// rules that it breaks.
+#[test]
+fn a_demo_follows_every_rule_and_faults_are_found() {
+    let sandbox = KIOSQUE.sandbox();
+    let served = demo(&sandbox);
+    let (xml, json) = (sandbox.path("rules.xml"), sandbox.path("rules.json"));
+    let reports = [format!("junit={}", xml.display()), format!("json={}", json.display())];
+    let more = ["--extension", "--report", &reports[0], "--report", &reports[1]];
+    let ran = check(&sandbox, &served.base, DEMO, &more);
+    assert_eq!((broken(&ran), ran.status), (BTreeSet::new(), 0), "{}", ran.stdout);
+    let rules = kiosque_conformance::all().count();
+    let last = format!("rules: {rules}; ok: {rules}, broken: 0, not shown: 0, skipped: 0\n");
+    assert!(rules >= 40 && ran.stdout.ends_with(&last), "{}", ran.stdout);
+    let entries: Value = serde_json::from_str(&sandbox.read("rules.json")).unwrap();
+    let entries = entries.as_array().unwrap();
+    assert!(entries.len() == rules && entries.iter().all(|entry| entry["outcome"] == "ok"));
+    let suite = format!(
+        "<testsuite name=\"kiosque check\" tests=\"{rules}\" failures=\"0\" skipped=\"0\">"
+    );
+    assert!(sandbox.read("rules.xml").contains(&suite), "{}", sandbox.read("rules.xml"));
+
+    // The devices of the survey are in the opposite order as well.
+    let resorted = ["dashboard.profile", "devices.order", "pages.each-once"];
+    for (fault, expected) in [
+        ("drop-row(online)", &["dashboard.online"][..]),
+        ("resort(devices)", &resorted),
+        ("html404(trend)", &["dashboard.trend"]),
+        ("clock(+3h)", &[]),
+    ] {
+        let proxy = proxy(&sandbox, &served, fault);
+        let ran = check(&sandbox, &proxy.base, DEMO, &["--extension"]);
+        assert_eq!(broken(&ran), expected.iter().copied().collect(), "{fault}: {}", ran.stdout);
+        assert_eq!(ran.status, i32::from(!expected.is_empty()));
+    }
+}
+
+/// Starts a proxy with a fault, which shows the certificate of the server.
+fn proxy(sandbox: &Sandbox, served: &Served, fault: &str) -> Served {
+    let file = |name: &str| sandbox.data().join(name).to_str().unwrap().to_owned();
+    let (cert, key) = (file("tls/cert.pem"), file("tls/key.pem"));
+    let mut command = KIOSQUE.command();
+    command.args(["fault-proxy", &served.base, "--listen", "127.0.0.1:0", "--fault", fault]);
+    command.args(["--ca-file", &cert, "--tls-cert", &cert, "--tls-key", &key]);
+    Served::start(&mut command, Path::new(&cert))
+}
+
+/// Each mistake of a server of another make is named, with the call that shows it and no secret.
+#[test]
+fn the_mistakes_of_another_make_are_named() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    drop(sandbox.serve());
+    let tls = |name: &str| sandbox.data().join("tls").join(name);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/check/other_make.py");
+    let mut python = Program("python3").command();
+    python.arg(script).args([tls("cert.pem"), tls("key.pem")]);
+    let other = Served::start(&mut python, &tls("cert.pem"));
+    let ran = check(&sandbox, &other.base, ["other", "secret"], &[]);
+    let mistakes = [
+        "envelope.content-type",
+        "envelope.locale",
+        "http.unknown-path",
+        "sessions.end",
+        "sessions.login-replaces",
+    ];
+    assert_eq!(broken(&ran), mistakes.into_iter().collect(), "{}", ran.stdout);
+    assert_eq!(ran.status, 1);
+    for line in [
+        "broken     ADDR-3   http.unknown-path ",
+        "  sent       POST /v8/third-center-web/openapi/v1/unknown\n",
+        "  expected   HTTP 404 with code 0\n",
+        "  came       HTTP 200: {\"code\": 0, ",
+        "  repeat     curl --include -X POST 'https://127.0.0.1:",
+    ] {
+        assert!(ran.stdout.contains(line), "{line:?}: {}", ran.stdout);
+    }
+    // Its tokens are token-1, token-2 and so on; ids of rules contain the word as well.
+    let is_token = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+    let shows_token = ran.stdout.split("token-").skip(1).any(is_token);
+    assert!(!ran.stdout.contains("\"secret\"") && !shows_token, "{}", ran.stdout);
+}
+
+/// With `--read-only` the check logs in once and changes nothing else; a check that cannot run says
+/// why.
+#[test]
+fn a_check_is_limited_confirmed_and_can_fail_to_run() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let served = sandbox.serve();
+    let walker = ["walker", "secret"];
+    let ran = check(&sandbox, &served.base, walker, &["--read-only"]);
+    assert_eq!(ran.status, 0, "{}", ran.stdout);
+    let events = |event: &str| {
+        let trail = sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
+        serde_json::from_str::<Value>(&trail.stdout).unwrap().as_array().unwrap().len()
+    };
+    assert_eq!((events("login"), events("switchGroup")), (1, 0));
+    let selected = check(&sandbox, &served.base, walker, &["--rules", "pages.fields,scope"]);
+    let ids: Vec<&str> =
+        selected.stdout.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert!(
+        ids.contains(&"pages.fields") && ids.iter().filter(|id| id.contains("scope.")).count() > 2
+    );
+
+    let ran = check(&sandbox, &served.base, ["walker", "wrong"], &[]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (2, ""));
+    let message = "kiosque: the check could not run: the account cannot log in; the answer was \
+                   HTTP 200: {\"code\":-2,";
+    assert!(ran.stderr.starts_with(message), "{}", ran.stderr);
+    let ran = check(&sandbox, &served.base, walker, &["--rules", "absent"]);
+    let message = "kiosque: the check could not run: --rules: no rule is named \"absent\"; \
+                   `kiosque check --list` prints all\n";
+    assert_eq!((ran.status, ran.stderr.as_str()), (2, message));
+    let password = sandbox.file("password", "secret");
+    let mut unconfirmed = KIOSQUE.command();
+    unconfirmed.args(["check", "https://127.0.0.1:1", "--username", "walker"]);
+    unconfirmed
+        .args(["--password-file", &password, "--ca-file"])
+        .arg(sandbox.data().join("tls/cert.pem"));
+    let ran = Ran::of(&mut unconfirmed);
+    assert!(ran.status == 2 && ran.stderr.contains("ends the account's session; "), "{ran:?}");
+}
+
+/// The list has every rule with its number, its mark and its text.
+#[test]
+fn the_list_has_every_rule() {
+    let ran = Ran::of(KIOSQUE.command().args(["check", "--list"])).success();
+    insta::assert_snapshot!(ran.stdout);
+}
