@@ -65,8 +65,8 @@ pub(crate) async fn order_changes(
     let mut follower = app.store.follow(claim.token.group_hint(), Some(&claim.token));
     let (mut waiting, mut has_ended) = (None, false);
     loop {
-        follower.begin_read();
-        let changes = app.store.order_changes(claim.clone(), query).await?;
+        let read = app.store.order_changes(claim.clone(), query);
+        let changes = follower.read(read).await?;
         let next = changes.next();
         if !changes.is_empty() || has_ended {
             return Ok(data(&changes));

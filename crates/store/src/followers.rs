@@ -229,12 +229,13 @@ impl Follower {
         self.group
     }
 
-    /// Begins a read: [`Follower::woken`] waits for events from here on.
-    pub fn begin_read(&mut self) {
+    /// Reads. [`Follower::woken`] then returns at once for an event that happened during the read.
+    pub async fn read<T>(&mut self, read: impl Future<Output = T>) -> T {
         self.changes.mark_unchanged();
         if let Some(session) = &mut self.session {
             session.token.mark_unchanged();
         }
+        read.await
     }
 
     /// Counts this follower as waiting. Of an account, and of the operator, at most `max` wait at a

@@ -84,7 +84,11 @@ impl Rest {
     async fn read(&mut self) -> Result<Option<OrderChanges>, Problem> {
         let permit = read_permit(&self.app).await?;
         let query = ChangeQuery { after: self.after, size: PART_ORDERS };
-        let read = self.app.store.changes_of_group(self.group.clone(), query).await;
+        let read = self.app.store.changes_of_group(self.group.clone(), query);
+        let read = match &mut self.following {
+            Some(Following { follower: Some((follower, _)), .. }) => follower.read(read).await,
+            _ => read.await,
+        };
         drop(permit);
         let changes = read.map_err(|refused| match refused {
             Refused::Refusal(_) => {
@@ -140,15 +144,11 @@ impl Rest {
             // The orders that changed before are read first.
             return Ok(Waited::Changed);
         };
-        let waited = tokio::select! {
+        Ok(tokio::select! {
             () = follower.woken(after.change_no) => Waited::Changed,
             () = tokio::time::sleep(PAUSE_MAX) => Waited::Paused,
             () = self.app.stopped() => Waited::Ended,
-        };
-        if let Waited::Changed = waited {
-            follower.begin_read();
-        }
-        Ok(waited)
+        })
     }
 
     /// Fails if the key of an answer that follows was revoked.
