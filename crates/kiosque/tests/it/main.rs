@@ -23,6 +23,7 @@ mod fleet;
 mod help;
 mod import_orders;
 mod import_rates;
+mod integrating;
 mod interrupt;
 mod kill_9;
 mod lists;
