@@ -63,8 +63,13 @@ impl Sessions {
         Ok(Sessions { tokens, size: size.clone(), workers })
     }
 
+    /// The token of a group's reader.
+    pub(crate) fn token_of_group(&self, group: usize) -> &str {
+        &self.tokens[group]
+    }
+
     fn token_of(&self, device: usize) -> &str {
-        &self.tokens[fleet::group_of(device, &self.size)]
+        self.token_of_group(fleet::group_of(device, &self.size))
     }
 
     fn workload(

@@ -6,18 +6,17 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use kiosque_clock::Clock;
 use kiosque_testkit::{Chromium, Key, Window, wait_until};
-use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::client::{Call, Client};
 use crate::engine::Engine;
-use crate::fleet::{device_code, group_currency, group_id, group_of};
+use crate::fleet::{device_code, group_id};
 use crate::input::Input;
 use crate::kiosque::{Kiosque, Server};
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::options::{Effort, Size};
+use crate::orders::order_of_now;
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 use crate::{calls, imports, measure};
@@ -131,15 +130,8 @@ async fn sell(
     let started = Instant::now();
     while started.elapsed() < span {
         let device = *number % size.devices;
-        let now = Clock::System.now().rfc3339();
-        let currency = group_currency(group_of(device, size));
-        let line = json!({
-            "orderId": format!("console-{number}"), "deviceCode": device_code(device),
-            "currency": currency, "totalAmount": 1_000, "payAmount": 1_000, "payStatus": 1,
-            "tradeStartTime": now, "payEndTime": now,
-            "detailVOList": [{"goodsId": "88000001", "count": 1, "payAmount": 1_000}],
-        });
-        connection.post(&Call::orders(key, format!("{line}\n").into_bytes())?).await?;
+        let line = order_of_now(&format!("console-{number}"), device, size);
+        connection.post(&Call::orders(key, line)?).await?;
         *number += 1;
         tokio::time::sleep(ORDER_PAUSE).await;
     }

@@ -103,7 +103,14 @@ pub(crate) fn run(
 }
 
 /// Sends each call once, so many at a time.
-async fn send(client: &Client, calls: Vec<Call>, at_a_time: usize) -> anyhow::Result<LoadResult> {
+///
+/// # Errors
+/// When an order is not accepted.
+pub(crate) async fn send(
+    client: &Client,
+    calls: Vec<Call>,
+    at_a_time: usize,
+) -> anyhow::Result<LoadResult> {
     let connections = client.connect_all(at_a_time).await?;
     send_on(connections, calls).await
 }

@@ -42,6 +42,16 @@ impl Kiosque {
         }
     }
 
+    /// The program as another node of the same database.
+    ///
+    /// # Errors
+    /// When its directory cannot be made.
+    pub(crate) fn another_node(&self) -> anyhow::Result<Kiosque> {
+        let data = self.data.with_extension("node");
+        fs::create_dir_all(&data)?;
+        Ok(Kiosque { log: data.with_extension("node.log"), data, ..self.clone() })
+    }
+
     /// Whether there is data already.
     pub(crate) fn has_data(&self) -> bool {
         self.data.is_dir()

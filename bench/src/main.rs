@@ -3,6 +3,7 @@
 
 mod calls;
 mod catalog;
+mod changes;
 mod child;
 mod client;
 mod console;

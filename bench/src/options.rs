@@ -117,6 +117,9 @@ pub(crate) struct Part {
     /// Measure only pages of the console, on at least 3,000 devices
     #[arg(long, conflicts_with_all = ["fairness", "growth"])]
     pub(crate) console: bool,
+    /// Measure only the change feed: how soon it has a change, and what it costs the stream
+    #[arg(long, conflicts_with_all = ["fairness", "growth", "console"])]
+    pub(crate) changes: bool,
 }
 
 /// Size of the data of the fairness part.

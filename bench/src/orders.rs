@@ -6,7 +6,9 @@ use std::io::Write;
 use anyhow::Context;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use kiosque_clock::Clock;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::catalog::{CHANNELS, FAULTS};
 use crate::fleet;
@@ -245,6 +247,19 @@ fn card_number(rng: &mut Rng) -> String {
 
 fn phone(rng: &mut Rng) -> String {
     format!("+86 138 {:04} {:04}", rng.below(10_000), rng.below(10_000))
+}
+
+/// A line with a paid order of a device, whose trade starts now.
+pub(crate) fn order_of_now(id: &str, device: usize, size: &Size) -> Vec<u8> {
+    let now = Clock::System.now().rfc3339();
+    let currency = fleet::group_currency(fleet::group_of(device, size));
+    let line = json!({
+        "orderId": id, "deviceCode": fleet::device_code(device),
+        "currency": currency, "totalAmount": 1_000, "payAmount": 1_000, "payStatus": 1,
+        "tradeStartTime": now, "payEndTime": now,
+        "detailVOList": [{"goodsId": "88000001", "count": 1, "payAmount": 1_000}],
+    });
+    format!("{line}\n").into_bytes()
 }
 
 /// Writes all orders, one JSON object a line, oldest first; reports the number written to

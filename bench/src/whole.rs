@@ -18,7 +18,9 @@ use crate::options::Options;
 use crate::report::{Report, Row};
 use crate::rounds;
 use crate::subject::Subject;
-use crate::{console, dashboards, disk, fairness, growth, imports, ingest, logins, slope, start};
+use crate::{
+    changes, console, dashboards, disk, fairness, growth, imports, ingest, logins, slope, start,
+};
 
 /// Runs the parts that the options select.
 ///
@@ -83,6 +85,9 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     let input = Input::prepare(&directory(options)?, size, options.part.fresh)?;
     if options.part.console {
         return console::run(runtime, (&program, &engine), &input, (size, effort));
+    }
+    if options.part.changes {
+        return changes::run(runtime, (&program, &engine), &input, (size, effort));
     }
     if options.part.ingest_only {
         return ingest::run(runtime, (&program, &engine), &input, (size, effort));

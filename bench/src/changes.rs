@@ -1,0 +1,306 @@
+//! The change feed: how soon a request that waits is answered, and what requests that wait or read
+//! along cost the stream of orders.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use kiosque_contract::endpoint::OrderChanges;
+use kiosque_contract::{Endpoint, OrderChangesRequest};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use crate::calls::{self, Sessions};
+use crate::client::{Call, Client, Connection};
+use crate::engine::Engine;
+use crate::fleet::group_of;
+use crate::ingest;
+use crate::input::Input;
+use crate::kiosque::{Kiosque, Server};
+use crate::latency::Latencies;
+use crate::measure;
+use crate::options::{Effort, Size};
+use crate::orders::order_of_now;
+use crate::report::{Aim, Figure, Row};
+use crate::spread::Spread;
+
+/// Orders that are sent in a round, each to a group of which a request waits.
+const CHANGES: usize = 200;
+/// The same, for changes that a look-up finds, or that a command makes.
+const SLOW_CHANGES: usize = 10;
+/// The time after which a request that was sent waits.
+const WAITS_AFTER: Duration = Duration::from_millis(20);
+/// The longest times until 99 of 100 waiting requests are answered, in ms: of a change that the
+/// same node took, and of any other.
+const AIM: f64 = 50.0;
+const SLOW_AIM: f64 = 1_000.0;
+/// Orders in a request, requests at a time, and orders in a round of the stream.
+const BATCHES: (usize, usize, usize) = (100, 8, 40_000);
+/// The least part of the rate alone that is left beside requests that wait.
+const RATE_AIM: f64 = 0.95;
+/// Requests of each group that wait.
+const WAITING: usize = 10;
+/// The longest wait that a request may ask for, in seconds, and the records of an answer.
+const WAIT_S: i64 = 60;
+const RECORDS: i64 = 500;
+
+/// A server with sessions of all groups, and its clients.
+struct Bench<'a> {
+    size: &'a Size,
+    key: String,
+    sessions: Sessions,
+    integrators: Client,
+    operator: Client,
+    sent: usize,
+}
+
+/// A request for the changes of a group, again and again.
+struct Follower {
+    connection: Connection,
+    token: String,
+    after: Option<String>,
+}
+
+impl Follower {
+    async fn new(bench: &Bench<'_>, group: usize) -> anyhow::Result<Follower> {
+        let connection = bench.integrators.connect().await?;
+        let token = bench.sessions.token_of_group(group).to_owned();
+        let mut follower = Follower { connection, token, after: None };
+        follower.read_all().await?;
+        Ok(follower)
+    }
+
+    /// Reads the next changes, after a wait if there is none. Returns their number and whether
+    /// there are further ones.
+    async fn next(&mut self, wait_s: i64) -> anyhow::Result<(usize, bool)> {
+        let request = OrderChangesRequest {
+            after: self.after.clone(),
+            size: Some(RECORDS),
+            wait_seconds: Some(wait_s),
+        };
+        let body = serde_json::to_string(&request)?;
+        let call = Call::new(OrderChanges::PATH, Some(&self.token), body)?;
+        let answer: kiosque_contract::OrderChanges = self.connection.ask(&call).await?;
+        self.after = Some(answer.next);
+        Ok((answer.records.len(), answer.more))
+    }
+
+    async fn read_all(&mut self) -> anyhow::Result<()> {
+        while self.next(0).await?.1 {}
+        Ok(())
+    }
+}
+
+impl<'a> Bench<'a> {
+    fn start(
+        runtime: &Runtime,
+        (kiosque, server): (&Kiosque, &mut Server),
+        size: &'a Size,
+    ) -> anyhow::Result<Bench<'a>> {
+        let key = kiosque.operator_key("orders")?;
+        let first = calls::logins(size, 1)?;
+        runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+        let integrators = runtime.block_on(server.client())?;
+        let sessions = runtime.block_on(Sessions::open(&integrators, size, 1))?;
+        Ok(Bench { size, key, sessions, integrators, operator: server.operator()?, sent: 0 })
+    }
+
+    /// Returns so many new orders of the devices of some groups, with the group of the last one.
+    fn lines(&mut self, orders: usize, groups: usize) -> anyhow::Result<(Vec<u8>, usize)> {
+        let (mut lines, mut last) = (Vec::new(), 0);
+        for _ in 0..orders {
+            self.sent += 1;
+            let mut devices = (self.sent..).map(|device| device % self.size.devices);
+            let device = devices.find(|device| group_of(*device, self.size) < groups);
+            let device = device.context("no device")?;
+            last = group_of(device, self.size);
+            lines.extend(order_of_now(&format!("changes-{}", self.sent), device, self.size));
+        }
+        Ok((lines, last))
+    }
+
+    /// Measures the time from an order that `send` sends until a request that waits for a change of
+    /// its group is answered.
+    async fn answers(
+        &mut self,
+        changes: usize,
+        mut send: impl AsyncFnMut(Vec<u8>) -> anyhow::Result<Instant>,
+    ) -> anyhow::Result<(f64, Latencies)> {
+        let (begun, mut taken) = (Instant::now(), Latencies::default());
+        for _ in 0..changes {
+            let (line, group) = self.lines(1, self.size.groups)?;
+            let mut follower = Follower::new(self, group).await?;
+            let answering = tokio::spawn(async move {
+                let answer = follower.next(WAIT_S).await;
+                answer.map(|(records, _)| (records, Instant::now()))
+            });
+            tokio::time::sleep(WAITS_AFTER).await;
+            let sent = send(line).await?;
+            let (records, answered) = answering.await??;
+            ensure!(records == 1, "{records} changes in place of one");
+            taken.note(answered.saturating_duration_since(sent));
+        }
+        Ok((measure::count(changes) / begun.elapsed().as_secs_f64(), taken))
+    }
+
+    /// Streams orders to the first half of the groups. Returns orders a second.
+    async fn stream(&mut self) -> anyhow::Result<f64> {
+        let (batch, at_a_time, orders) = BATCHES;
+        let half = self.size.groups.div_ceil(2);
+        let mut calls = Vec::new();
+        for _ in 0..orders / batch {
+            let lines = self.lines(batch, half)?.0;
+            calls.push(Call::orders(&self.key, lines)?);
+        }
+        let outcome = ingest::send(&self.operator, calls, at_a_time).await?;
+        Ok(outcome.rate() * measure::count(batch))
+    }
+
+    /// Streams orders while requests of some groups follow the changes.
+    async fn stream_beside(
+        &mut self,
+        groups: impl Iterator<Item = usize>,
+        each: usize,
+    ) -> anyhow::Result<f64> {
+        let mut followers = JoinSet::new();
+        for group in groups {
+            for _ in 0..each {
+                let mut follower = Follower::new(self, group).await?;
+                followers.spawn(async move { while follower.next(WAIT_S).await.is_ok() {} });
+            }
+        }
+        tokio::time::sleep(WAITS_AFTER).await;
+        let rate = self.stream().await?;
+        ensure!(followers.try_join_next().is_none(), "a request for changes failed");
+        Ok(rate)
+    }
+}
+
+/// Measures the feed on data of its own.
+///
+/// # Errors
+/// When something cannot be run, or is answered wrongly.
+pub(crate) fn run(
+    runtime: &Runtime,
+    (program, engine): (&Path, &Engine),
+    input: &Input,
+    (size, effort): (&Size, &Effort),
+) -> anyhow::Result<Vec<Row>> {
+    ensure!(size.groups >= 2, "--groups: at least 2");
+    let kiosque = Kiosque::new(program, input.dir.join("data-changes"), engine);
+    kiosque.clear()?;
+    kiosque.apply(&input.fleet)?;
+    let mut server = kiosque.serve()?;
+    let mut bench = Bench::start(runtime, (&kiosque, &mut server), size)?;
+    let mut rows = vec![of_stream(runtime, &mut bench, effort)?];
+    rows.push(of_command(runtime, &mut bench, (&kiosque, effort))?);
+    if !engine.has_files() {
+        rows.push(of_another_node(runtime, &mut bench, (&kiosque, effort))?);
+    }
+    rows.extend(beside_followers(runtime, &mut bench, effort)?);
+    server.process.stop()?;
+    kiosque.clear()?;
+    Ok(rows)
+}
+
+fn latency_row(name: &str, mut rounds: Vec<(f64, Latencies)>, aim: f64) -> Row {
+    let mut row = Row::new(name).answers(&mut rounds);
+    let p99 = rounds.iter_mut().map(|(_, taken)| f64::from(taken.percentile(99)) / 1e3);
+    row.figure = Some(Figure::new(Spread::of(p99), " ms p99", Some(Aim::AtMost(aim))));
+    row
+}
+
+/// Orders that the same node takes.
+fn of_stream(runtime: &Runtime, bench: &mut Bench<'_>, effort: &Effort) -> anyhow::Result<Row> {
+    let rounds = (0..effort.rounds).map(|_| runtime.block_on(stream_to(bench, CHANGES)));
+    let rounds = rounds.collect::<anyhow::Result<_>>()?;
+    let mut row = latency_row("change that the node takes", rounds, AIM);
+    row.note = "from the request with the order to the end of the answer that waited".to_owned();
+    Ok(row)
+}
+
+async fn stream_to(bench: &mut Bench<'_>, changes: usize) -> anyhow::Result<(f64, Latencies)> {
+    let mut operator = bench.operator.connect().await?;
+    let key = bench.key.clone();
+    let send = async |line| {
+        let (call, sent) = (Call::orders(&key, line)?, Instant::now());
+        operator.post(&call).await?;
+        Ok(sent)
+    };
+    bench.answers(changes, send).await
+}
+
+/// Orders that a command imports; the time begins when the command has ended.
+fn of_command(
+    runtime: &Runtime,
+    bench: &mut Bench<'_>,
+    (kiosque, effort): (&Kiosque, &Effort),
+) -> anyhow::Result<Row> {
+    let file = kiosque.file_next_to("changes.ndjson");
+    let mut rounds = Vec::new();
+    for _ in 0..effort.rounds {
+        let send = async |line: Vec<u8>| {
+            std::fs::write(&file, line)?;
+            let (kiosque, file) = (kiosque.clone(), file.clone());
+            let import = move || kiosque.finish(kiosque.start_import(&file)?, "import orders");
+            tokio::task::spawn_blocking(import).await??;
+            Ok(Instant::now())
+        };
+        rounds.push(runtime.block_on(bench.answers(SLOW_CHANGES, send))?);
+    }
+    let mut row = latency_row("change by a command", rounds, SLOW_AIM);
+    row.note = "from the end of the command; 0 if the answer was earlier".to_owned();
+    Ok(row)
+}
+
+/// Orders that another node of the same database takes.
+fn of_another_node(
+    runtime: &Runtime,
+    bench: &mut Bench<'_>,
+    (kiosque, effort): (&Kiosque, &Effort),
+) -> anyhow::Result<Row> {
+    let node = kiosque.another_node()?;
+    let mut server = node.serve()?;
+    let first = calls::logins(bench.size, 1)?;
+    runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+    let own = std::mem::replace(&mut bench.operator, server.operator()?);
+    let rounds = (0..effort.rounds).map(|_| runtime.block_on(stream_to(bench, SLOW_CHANGES)));
+    let rounds = rounds.collect::<anyhow::Result<_>>()?;
+    bench.operator = own;
+    server.process.stop()?;
+    Ok(latency_row("change that another node takes", rounds, SLOW_AIM))
+}
+
+/// The stream of orders, each time paired with the stream alone.
+fn beside_followers(
+    runtime: &Runtime,
+    bench: &mut Bench<'_>,
+    effort: &Effort,
+) -> anyhow::Result<Vec<Row>> {
+    let (half, groups) = (bench.size.groups.div_ceil(2), bench.size.groups);
+    let mut ratios = [const { Vec::new() }; 3];
+    for round in 1..=effort.rounds {
+        let alone = runtime.block_on(bench.stream())?;
+        let again = runtime.block_on(bench.stream())?;
+        let waiting = runtime.block_on(bench.stream_beside(half..groups, WAITING))?;
+        let reading = runtime.block_on(bench.stream_beside(0..half, 1))?;
+        eprintln!(
+            "round {round}: {alone:.0} orders/s; beside followers {waiting:.0}, {reading:.0}"
+        );
+        for (ratios, rate) in ratios.iter_mut().zip([again, waiting, reading]) {
+            ratios.push(rate / alone);
+        }
+    }
+    let names = [
+        ("orders streamed, paired with the same once more", None),
+        ("orders streamed beside requests that wait in other groups", Some(RATE_AIM)),
+        ("orders streamed beside a reader of each group's changes", None),
+    ];
+    let rows = names.into_iter().zip(ratios).map(|((name, aim), ratios)| {
+        let mut row = Row::new(name);
+        let aim = aim.map(Aim::AtLeast);
+        row.figure = Some(Figure::new(Spread::of(ratios), " × alone", aim));
+        row
+    });
+    Ok(rows.collect())
+}
