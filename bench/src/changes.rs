@@ -30,6 +30,8 @@ const CHANGES: usize = 200;
 const SLOW_CHANGES: usize = 10;
 /// The time after which a request that was sent waits.
 const WAITS_AFTER: Duration = Duration::from_millis(20);
+/// The time after which a server has nothing left to do but wait.
+const SETTLED_AFTER: Duration = Duration::from_millis(500);
 /// The longest times until 99 of 100 waiting requests are answered, in ms: of a change that the
 /// same node took, and of any other.
 const AIM: f64 = 50.0;
@@ -152,6 +154,8 @@ impl<'a> Bench<'a> {
             let lines = self.lines(batch, half)?.0;
             calls.push(Call::orders(&self.key, lines)?);
         }
+        // Requests that were just sent wait by then, and connections of a round before are closed.
+        tokio::time::sleep(SETTLED_AFTER).await;
         let outcome = ingest::send(&self.operator, calls, at_a_time).await?;
         Ok(outcome.rate() * measure::count(batch))
     }
@@ -169,7 +173,6 @@ impl<'a> Bench<'a> {
                 followers.spawn(async move { while follower.next(WAIT_S).await.is_ok() {} });
             }
         }
-        tokio::time::sleep(WAITS_AFTER).await;
         let rate = self.stream().await?;
         ensure!(followers.try_join_next().is_none(), "a request for changes failed");
         Ok(rate)
@@ -280,16 +283,17 @@ fn beside_followers(
     let (half, groups) = (bench.size.groups.div_ceil(2), bench.size.groups);
     let mut ratios = [const { Vec::new() }; 3];
     for round in 1..=effort.rounds {
-        let alone = runtime.block_on(bench.stream())?;
-        let again = runtime.block_on(bench.stream())?;
+        // Rates fall as the data grows: the stream alone is measured before and after.
+        let before = runtime.block_on(bench.stream())?;
         let waiting = runtime.block_on(bench.stream_beside(half..groups, WAITING))?;
+        let after = runtime.block_on(bench.stream())?;
         let reading = runtime.block_on(bench.stream_beside(0..half, 1))?;
-        eprintln!(
-            "round {round}: {alone:.0} orders/s; beside followers {waiting:.0}, {reading:.0}"
-        );
-        for (ratios, rate) in ratios.iter_mut().zip([again, waiting, reading]) {
-            ratios.push(rate / alone);
-        }
+        let alone = f64::midpoint(before, after);
+        eprintln!("round {round}: {alone:.0} orders/s; followers: {waiting:.0}, {reading:.0}");
+        let [noise, beside_waiting, beside_readers] = &mut ratios;
+        noise.push(after / before);
+        beside_waiting.push(waiting / alone);
+        beside_readers.push(reading / after);
     }
     let names = [
         ("orders streamed, paired with the same once more", None),
