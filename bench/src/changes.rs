@@ -38,7 +38,7 @@ const AIM: f64 = 50.0;
 const SLOW_AIM: f64 = 1_000.0;
 /// Orders in a request, requests at a time, and orders in a round of the stream.
 const BATCHES: (usize, usize, usize) = (100, 8, 40_000);
-/// The least part of the rate alone that is left beside requests that wait.
+/// The least part of the rate alone that is left while requests wait.
 const RATE_AIM: f64 = 0.95;
 /// Requests of each group that wait.
 const WAITING: usize = 10;
@@ -161,7 +161,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Streams orders while requests of some groups follow the changes.
-    async fn stream_beside(
+    async fn stream_during(
         &mut self,
         groups: impl Iterator<Item = usize>,
         each: usize,
@@ -200,7 +200,7 @@ pub(crate) fn run(
     if !engine.has_files() {
         rows.push(of_another_node(runtime, &mut bench, (&kiosque, effort))?);
     }
-    rows.extend(beside_followers(runtime, &mut bench, effort)?);
+    rows.extend(during_followers(runtime, &mut bench, effort)?);
     server.process.stop()?;
     kiosque.clear()?;
     Ok(rows)
@@ -275,7 +275,7 @@ fn of_another_node(
 }
 
 /// The stream of orders, each time paired with the stream alone.
-fn beside_followers(
+fn during_followers(
     runtime: &Runtime,
     bench: &mut Bench<'_>,
     effort: &Effort,
@@ -285,20 +285,20 @@ fn beside_followers(
     for round in 1..=effort.rounds {
         // Rates fall as the data grows: the stream alone is measured before and after.
         let before = runtime.block_on(bench.stream())?;
-        let waiting = runtime.block_on(bench.stream_beside(half..groups, WAITING))?;
+        let waiting = runtime.block_on(bench.stream_during(half..groups, WAITING))?;
         let after = runtime.block_on(bench.stream())?;
-        let reading = runtime.block_on(bench.stream_beside(0..half, 1))?;
+        let reading = runtime.block_on(bench.stream_during(0..half, 1))?;
         let alone = f64::midpoint(before, after);
         eprintln!("round {round}: {alone:.0} orders/s; followers: {waiting:.0}, {reading:.0}");
-        let [noise, beside_waiting, beside_readers] = &mut ratios;
+        let [noise, while_waiting, while_reading] = &mut ratios;
         noise.push(after / before);
-        beside_waiting.push(waiting / alone);
-        beside_readers.push(reading / after);
+        while_waiting.push(waiting / alone);
+        while_reading.push(reading / after);
     }
     let names = [
         ("orders streamed, paired with the same once more", None),
-        ("orders streamed beside requests that wait in other groups", Some(RATE_AIM)),
-        ("orders streamed beside a reader of each group's changes", None),
+        ("orders streamed while requests wait in other groups", Some(RATE_AIM)),
+        ("orders streamed while each group has a reader of its changes", None),
     ];
     let rows = names.into_iter().zip(ratios).map(|((name, aim), ratios)| {
         let mut row = Row::new(name);
