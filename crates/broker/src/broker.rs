@@ -20,6 +20,7 @@ use kiosque_contract::{
 };
 use kiosque_locale::Locale;
 use kiosque_model::{GroupId, Refusal, UnixMs};
+use tokio::sync::watch;
 
 use crate::answer::{self, Answered};
 use crate::fields;
@@ -67,6 +68,8 @@ pub struct Broker {
     pub(crate) workers: WorkerSessions,
     pub(crate) open_calls: Arc<OpenCalls>,
     pub(crate) clock: Clock,
+    /// Whether the broker is to end.
+    pub(crate) stopping: watch::Sender<bool>,
     logins: Vec<WorkerLogin>,
     guesses: Guesses,
     device_lists: DeviceLists,
@@ -90,7 +93,7 @@ impl Asked {
 }
 
 /// Why a call is not answered with success.
-enum Failure {
+pub(crate) enum Failure {
     Refused(Refusal),
     NotAnswered(Error, Duration),
     Unavailable,
@@ -120,6 +123,7 @@ impl Broker {
             wait_max: parts.pace.wait_max,
             session: Session::start(parts),
             open_calls: Arc::default(),
+            stopping: watch::Sender::new(false),
             guesses: Guesses::default(),
             logins: workers,
             server,
@@ -164,9 +168,9 @@ impl Broker {
             SwitchGroup::ROUTE => self.switch_group(asked).await,
             LogOut::ROUTE => self.log_out(asked),
             _ => {
-                let worker = asked.token().and_then(|token| self.workers.find(asked.now, token));
-                match worker {
-                    Some(worker) => self.forward(asked, worker).await,
+                let token = asked.token().unwrap_or_default();
+                match self.workers.find(asked.now, token) {
+                    Some(worker) => self.forward(asked, token, worker).await,
                     None if ENDPOINTS.iter().any(|known| known.route == path) => {
                         Err(Refusal::TokenInvalid.into())
                     }
@@ -243,14 +247,20 @@ impl Broker {
     }
 
     /// Sends a call in the session of the account, in the group of its worker.
-    async fn forward(&self, asked: &Asked, worker: WorkerSession) -> Result<Answered, Failure> {
+    async fn forward(
+        &self,
+        asked: &Asked,
+        token: &str,
+        worker: WorkerSession,
+    ) -> Result<Answered, Failure> {
         let target = asked.head.uri.path_and_query().map_or("", |target| target.as_str());
         let path = target.strip_prefix(GATEWAY_PREFIX).and_then(|path| path.strip_prefix('/'));
         let path = path.ok_or(Refusal::NotFound)?.to_owned();
         let _open = self.open_calls.begin(worker.group.clone());
         let (lane, body) = self.lane(asked, &worker);
         let headers = passed_headers(&asked.head.headers);
-        let called = self.call(lane, Call { path, body, headers }).await?;
+        let call = Call { path, body, headers };
+        let called = self.call_or_wait(token, lane, call).await?;
         self.metrics.lane_wait.observe(called.waited.as_secs_f64());
         let tries = called.tries;
         let mut answered = answer::passed_on(called);
@@ -275,7 +285,7 @@ impl Broker {
         (Lane::Group(worker.group.clone()), asked.body.clone())
     }
 
-    async fn call(&self, lane: Lane, call: Call) -> Result<Called, Failure> {
+    pub(crate) async fn call(&self, lane: Lane, call: Call) -> Result<Called, Failure> {
         let begun = Instant::now();
         let called = self.session.call(lane, call).await;
         called.map_err(|error| Failure::NotAnswered(error, begun.elapsed()))

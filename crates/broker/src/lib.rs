@@ -11,6 +11,7 @@
 
 mod answer;
 mod broker;
+mod changes;
 mod fields;
 mod guesses;
 mod lanes;

@@ -95,7 +95,6 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 /// Serves until `stop`, then answers the requests under way, and logs the session of the account
 /// out.
 pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<Output = ()>) {
-    let stopping = watch::Sender::new(false);
     let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
     let (socket, config) = listeners.tls;
     let faces = [
@@ -105,12 +104,13 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
     ];
     for (socket, face) in faces.into_iter().flatten() {
         let (broker, permits) = (Arc::clone(&broker), Arc::clone(&permits));
-        tokio::spawn(accept(broker, socket, face, permits, stopping.subscribe()));
+        let stopping = broker.stopping.subscribe();
+        tokio::spawn(accept(broker, socket, face, permits, stopping));
     }
     let watching = Arc::clone(&broker);
     let watching = tokio::spawn(async move { watching.watch_evictions().await });
     stop.await;
-    stopping.send_replace(true);
+    broker.stopping.send_replace(true);
     if tokio::time::timeout(DRAIN_MAX, permits.acquire_many(CONNECTIONS_MAX)).await.is_err() {
         tracing::warn!("stopped with connections still open");
     }

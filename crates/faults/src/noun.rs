@@ -3,11 +3,8 @@
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
-    OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
+    OrderChanges, OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
 };
-
-/// The address of the change feed, which not every server has.
-const CHANGES: &str = "/v8/third-center-web/openapi/v1/kioskOrder/changes";
 
 /// A call of the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,7 +110,7 @@ impl Noun {
             Noun::Devices => DevicePage::ROUTE,
             Noun::Orders => QueryOrderList::ROUTE,
             Noun::Order => OrderDetail::ROUTE,
-            Noun::Changes => CHANGES,
+            Noun::Changes => OrderChanges::ROUTE,
             Noun::Summary => Summary::ROUTE,
             Noun::BestSellers => BestSellingProduct::ROUTE,
             Noun::ByDevice => SalesByDevice::ROUTE,

@@ -245,7 +245,8 @@ impl Machine {
     }
 
     fn start_from(&mut self, now: Instant, lane: &Lane) -> Action {
-        let has_room = self.running.len() < self.pace.calls_max;
+        let short = self.running.values().filter(|call| call.length == Length::Short);
+        let has_room = short.count() < self.pace.calls_max;
         let Some(held) = self.held.as_ref().filter(|_| has_room) else { return self.rest(None) };
         let grant = Arc::clone(&held.grant);
         let Some((ticket, waiting)) = self.lanes.take(lane) else { return self.rest(None) };

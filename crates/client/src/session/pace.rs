@@ -11,7 +11,8 @@ pub struct Pace {
     /// before it switches: a worker that has just received an answer has no call waiting, and is
     /// about to make one. Half the duration of a switch if that is shorter.
     pub linger_max: Duration,
-    /// The largest number of calls under way.
+    /// The largest number of calls under way, not counting those that wait for something to happen:
+    /// the server limits their number (LIM-20), and other calls must not wait for them.
     pub calls_max: usize,
     /// The time that one call may take at the server.
     pub call_timeout: Duration,

@@ -4,6 +4,7 @@ mod passing_on;
 mod program;
 mod sharing;
 mod stopping;
+mod waiting;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

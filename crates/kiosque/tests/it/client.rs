@@ -34,7 +34,7 @@ fn kiosks() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Returns orders of a device, as NDJSON.
-fn orders(device: &str, numbers: std::ops::Range<usize>) -> String {
+pub(super) fn orders(device: &str, numbers: std::ops::Range<usize>) -> String {
     let line = |number| {
         OrderLine::new(format!("{device}-{number}"), device, "2026-03-01 08:00:00").to_string()
     };

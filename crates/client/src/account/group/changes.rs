@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use kiosque_contract::Endpoint;
-use kiosque_contract::endpoint::QueryOrderList;
+use kiosque_contract::{Endpoint, endpoint};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::data_of;
@@ -144,7 +143,7 @@ impl OrderChanges {
     async fn feed(&self, after: Option<&str>, wait: Duration) -> Result<Batch, Error> {
         let request = |wait: Duration| {
             let body = After { after, size: self.size, wait_seconds: wait.as_secs() };
-            Ok::<_, Error>(Request::new(feed_path(), bytes(&body)?))
+            Ok::<_, Error>(Request::new(endpoint::OrderChanges::PATH.to_owned(), bytes(&body)?))
         };
         let (account, lane) = (self.group.account(), self.group.lane());
         let answer = match wait.as_secs() {
@@ -187,14 +186,9 @@ impl OrderChanges {
     }
 }
 
-/// The call for changes is listed next to the call for orders.
-fn feed_path() -> String {
-    QueryOrderList::PATH.replace("queryOrderList", "changes")
-}
-
 #[cfg(test)]
 mod tests {
-    use kiosque_contract::endpoint::{DevicePage, LogIn};
+    use kiosque_contract::endpoint::{DevicePage, LogIn, QueryOrderList};
     use serde_json::{Value, json};
 
     use super::*;
@@ -213,10 +207,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_feed_is_followed_where_there_is_one() {
-        let feed = feed_path();
         let (account, _) = account(move |path, before| match (path, before) {
             (LogIn::PATH, _) => granted("t", "north"),
-            (path, 0) if path == feed => success(&json!({
+            (endpoint::OrderChanges::PATH, 0) => success(&json!({
                 "records": [{"changeNo": 7, "order": order("o1")}], "next": "c7", "more": false
             })),
             _ => success(&json!({"records": [], "next": "c7", "more": false})),

@@ -139,6 +139,27 @@ fn a_long_call_is_interrupted_for_another_group() {
     assert!(matches!(world.machine.next(later), Action::Switch(_, group) if group == group_id(1)));
 }
 
+/// Calls that wait for something to happen do not hold up the calls of their own group either,
+/// however many there are.
+#[test]
+fn long_calls_leave_room_for_others() {
+    let pace = Pace { calls_max: 2, ..Pace::default() };
+    let mut world = World::new(Plan::calm(1), pace, 1);
+    let now = world.now;
+    let mut add = |length| world.machine.add(now, Lane::Default, length);
+    let long = [(); 3].map(|()| add(Length::Long));
+    let short = [(); 3].map(|()| add(Length::Short));
+    assert!(matches!(world.machine.next(now), Action::LogIn));
+    let granted = world.server.open(now, 0);
+    world.machine.logged_in(now, Ok(granted));
+    for expected in long.into_iter().chain(short.into_iter().take(2)) {
+        assert!(matches!(world.machine.next(now), Action::Call(ticket, _) if ticket == expected));
+    }
+    assert!(matches!(world.machine.next(now), Action::Rest(_)));
+    world.machine.ended(now, short[0]);
+    assert!(matches!(world.machine.next(now), Action::Call(ticket, _) if ticket == short[2]));
+}
+
 /// A call whose turn does not come fails in the end, with the cause.
 #[test]
 fn a_call_does_not_wait_for_ever() {
