@@ -52,7 +52,7 @@ impl Account {
     /// Opens an account. Nothing is sent yet.
     ///
     /// # Errors
-    /// The certificates to trust cannot be used.
+    /// As [`Profile::into_session_parts`].
     ///
     /// # Panics
     /// Outside a tokio runtime.

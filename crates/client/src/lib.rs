@@ -45,10 +45,10 @@ mod transport;
 mod wall_time;
 
 pub use kiosque_contract as contract;
+pub use kiosque_https_client::{BaseUrl, BaseUrlError};
 pub use kiosque_model::money::MoneyFault;
 pub use kiosque_model::{Currency, Instants, UnixMs, Zone};
 
-pub use crate::http::BaseUrl;
 pub use account::{
     Account, Certificate, Change, Device, GroupClient, History, OrderChanges, OrderWalk, Position,
 };

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use http::HeaderValue;
 use kiosque_clock::{Clock, Entropy};
+use kiosque_https_client::{BaseUrl, BaseUrlError, trust};
 
 use crate::error::Error;
 use crate::exchange::Observer;
-use crate::http::{self as https, BaseUrl, Server};
+use crate::http::{self as https, Server};
 use crate::password::Password;
 use crate::session::{Credentials, Pace, SessionParts, StoredSession};
 
@@ -33,16 +34,17 @@ impl Profile {
     /// Returns the profile of an account, by the base URL of its server.
     ///
     /// # Errors
-    /// The base URL is not of the form `https://HOST/v8`.
+    /// The text is no base URL, such as `https://HOST/v8`.
     pub fn new(
         base_url: &str,
         username: &str,
         password: impl Into<Password>,
     ) -> Result<Profile, Error> {
-        let base = BaseUrl::parse(base_url)?;
+        let base: BaseUrl =
+            base_url.parse().map_err(|it: BaseUrlError| Error::Setup(it.to_string()))?;
         let (username, password) = (username.to_owned(), password.into());
         Ok(Profile {
-            server: Server { base, ca_pem: None, locale: None, observer: None },
+            server: Server { base, trusted: None, locale: None, observer: None },
             credentials: Credentials { username, password },
             pace: Pace::default(),
             clock: Clock::System,
@@ -54,9 +56,10 @@ impl Profile {
     /// Trusts the certificates of a PEM file, in place of those of the system.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// The file cannot be read, or has no certificate.
     pub fn ca_file(mut self, file: &Path) -> Result<Profile, Error> {
-        self.server.ca_pem = Some(https::read_pem(file)?);
+        let trusted = trust(Some(file)).map_err(|error| Error::Setup(error.to_string()))?;
+        self.server.trusted = Some(trusted);
         Ok(self)
     }
 
@@ -103,7 +106,7 @@ impl Profile {
     /// Returns the parts of a session of this account.
     ///
     /// # Errors
-    /// The certificates to trust cannot be used.
+    /// The certificates of the system cannot be used, or the host of the server is no name.
     pub fn into_session_parts(self) -> Result<SessionParts, Error> {
         Ok(SessionParts {
             transport: https::transport(self.server)?,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::{BodyExt, Full, Limited};
 use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
 use serde_json::Value;
@@ -14,9 +13,6 @@ use crate::answer::Answer;
 use crate::ask::Ask;
 use crate::facts::Facts;
 use crate::rule::{Effect, Mark, Rule};
-
-/// The largest answer that is read.
-const ANSWER_MAX_BYTES: usize = 64 << 20;
 
 /// Sends a request and returns its answer, or why there is none.
 pub type Transport = Box<dyn Fn(Request<Bytes>) -> Exchange + Send + Sync>;
@@ -208,9 +204,7 @@ fn skipped(rule: &Rule, scope: Scope) -> Option<&'static str> {
 }
 
 async fn exchange(client: &HttpsClient, request: Request<Bytes>) -> Result<Answer, String> {
-    let response = client.send(request.map(Full::new)).await.map_err(|error| error.to_string())?;
+    let response = client.exchange(request).await.map_err(|error| error.to_string())?;
     let (head, body) = response.into_parts();
-    let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await;
-    let body = body.map_err(|error| format!("the answer broke off: {error}"))?.to_bytes();
     Ok(Answer::new(head.status.as_u16(), head.headers, &body))
 }

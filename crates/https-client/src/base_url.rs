@@ -34,12 +34,6 @@ impl BaseUrl {
         &self.host
     }
 
-    /// Returns the port.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.port
-    }
-
     /// Returns the host and the port as a `Host` header has them.
     #[must_use]
     pub fn authority(&self) -> String {
@@ -82,6 +76,7 @@ impl FromStr for BaseUrl {
         }
         let path = uri.path().strip_suffix('/').unwrap_or(uri.path());
         let prefix = match path.strip_suffix(GATEWAY_PREFIX) {
+            Some(prefix) if prefix.ends_with(GATEWAY_PREFIX) => return Err(fault("has /v8 twice")),
             Some(prefix) => prefix,
             None if path.is_empty() => path,
             None => return Err(fault("does not end with /v8")),
@@ -118,7 +113,7 @@ mod tests {
             assert_eq!((url.to_string().as_str(), url.path("/v8/x").as_str()), (shown, at_server));
         }
         let six: BaseUrl = "https://[::1]:8443".parse().expect("a base URL");
-        assert_eq!((six.host(), six.port(), six.authority().as_str()), ("::1", 8443, "[::1]:8443"));
+        assert_eq!((six.host(), six.authority().as_str()), ("::1", "[::1]:8443"));
     }
 
     #[test]
@@ -130,6 +125,9 @@ mod tests {
             ("https://me:secret@a.example/v8", "contains a user name"),
             ("https://a.example/v8?x=1", "has a query"),
             ("https://a.example/v9", "does not end with /v8"),
+            ("https://a.example/v8/v8", "has /v8 twice"),
+            ("https:///v8", "is not a URL"),
+            ("", "is not a URL"),
         ] {
             let error = text.parse::<BaseUrl>().expect_err(text).to_string();
             assert!(error.starts_with(&format!("{text:?} {fault}")), "{error}");

@@ -1,47 +1,46 @@
-//! Connections to a server, and requests over them.
+//! Requests to one server, over connections that are reused.
 
+use std::error::Error;
+use std::fmt::Write as _;
 use std::io;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Uri, header};
-use http_body_util::Full;
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
-use kiosque_locks::lock_ignoring_poison;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::{self, Client};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
+use tower_service::Service;
 
 use crate::base_url::BaseUrl;
+use crate::trust::TlsConfig;
 
 /// The longest time until a connection is open, its TLS handshake included.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// The longest time until the head of an answer. A server gives up a read after seconds; a waiting
 /// change feed, after a minute.
 const ANSWER_MAX: Duration = Duration::from_secs(100);
-/// Connections that wait for later requests.
+/// The largest answer that is read: the aisles of a large group take some megabytes.
+const ANSWER_MAX_BYTES: usize = 64 << 20;
+/// The largest number of connections that wait for later requests.
 const IDLE_MAX: usize = 64;
-/// The age at which a connection takes no further request, since its server may be closing it.
-const IDLE_AGE_MAX: Duration = Duration::from_secs(30);
+/// The time after which a connection takes no further request, since its server may be closing it.
+const IDLE_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// Sends requests to one server. Connections are reused.
+/// Sends requests to one server. Clones share their connections.
+#[derive(Clone, Debug)]
 pub struct HttpsClient {
     url: BaseUrl,
-    authority: HeaderValue,
-    name: ServerName<'static>,
-    tls: TlsConnector,
-    idle: Mutex<Vec<Idle>>,
-}
-
-/// A connection that may take another request, and when it took its last one.
-struct Idle {
-    sender: SendRequest<Full<Bytes>>,
-    since: Instant,
+    client: Client<Connector, Full<Bytes>>,
 }
 
 /// Why a request has no answer.
@@ -52,31 +51,60 @@ pub enum ClientError {
     Host(String),
     /// There is no connection.
     #[error("cannot connect to {0}: {1}")]
-    Connect(BaseUrl, io::Error),
+    Connect(BaseUrl, String),
     /// The TLS handshake failed.
-    #[error("cannot connect to {0}: TLS: {1}; if its certificate is self-signed, use --ca-file")]
-    Handshake(BaseUrl, io::Error),
+    #[error(
+        "cannot connect to {0}: TLS: {1}; if its certificate is self-signed, name it as the CA file"
+    )]
+    Handshake(BaseUrl, String),
     /// A phase took too long.
     #[error("{0} did not {1} within {seconds} s", seconds = .2.as_secs())]
     Late(BaseUrl, &'static str, Duration),
     /// The connection ended before the answer.
     #[error("{0} did not answer: {1}")]
-    Broken(BaseUrl, hyper::Error),
+    Broken(BaseUrl, String),
+    /// The connection ended in the answer, or the answer is too large.
+    #[error("the answer broke off: {0}")]
+    BrokenOff(String),
     /// The request has no path that can be sent.
     #[error("{0:?} is not a path")]
     Path(String),
 }
 
 impl HttpsClient {
-    /// Returns a client of the server at `url`. Nothing is sent yet.
+    /// Returns a client of the server at `url` that speaks HTTP/1.1. Nothing is sent yet.
     ///
     /// # Errors
     /// The host of the URL is not one that TLS can verify.
-    pub fn new(url: BaseUrl, tls: Arc<ClientConfig>) -> Result<HttpsClient, ClientError> {
-        let host = || ClientError::Host(url.host().to_owned());
-        let name = ServerName::try_from(url.host().to_owned()).map_err(|_| host())?;
-        let authority = HeaderValue::try_from(url.authority()).map_err(|_| host())?;
-        Ok(HttpsClient { url, authority, name, tls: tls.into(), idle: Mutex::default() })
+    pub fn new(url: BaseUrl, tls: TlsConfig) -> Result<HttpsClient, ClientError> {
+        let connector = HttpsConnectorBuilder::new().with_tls_config(ClientConfig::clone(&tls));
+        let connector = connector.https_only().enable_http1().wrap_connector(tcp());
+        HttpsClient::over(url, connector)
+    }
+
+    /// Returns a client as [`HttpsClient::new`], which speaks HTTP/2 with a server that does.
+    ///
+    /// # Errors
+    /// As [`HttpsClient::new`].
+    pub fn with_http2(url: BaseUrl, tls: TlsConfig) -> Result<HttpsClient, ClientError> {
+        let connector = HttpsConnectorBuilder::new().with_tls_config(ClientConfig::clone(&tls));
+        let connector = connector.https_only().enable_all_versions().wrap_connector(tcp());
+        HttpsClient::over(url, connector)
+    }
+
+    fn over(
+        url: BaseUrl,
+        connector: HttpsConnector<HttpConnector>,
+    ) -> Result<HttpsClient, ClientError> {
+        if ServerName::try_from(url.host()).is_err() {
+            return Err(ClientError::Host(url.host().to_owned()));
+        }
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIME_MAX)
+            .pool_max_idle_per_host(IDLE_MAX)
+            .build(Connector(connector));
+        Ok(HttpsClient { url, client })
     }
 
     /// Returns the base URL of the server.
@@ -86,7 +114,7 @@ impl HttpsClient {
     }
 
     /// Sends a request, whose path begins with `/v8` usually, and returns the answer once its head
-    /// has arrived. The header `Host` is set.
+    /// has arrived. The header `Host` follows from the URL.
     ///
     /// # Errors
     /// There is no connection, or it ended before the answer. A request that was sent is not
@@ -97,69 +125,93 @@ impl HttpsClient {
     ) -> Result<Response<Incoming>, ClientError> {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
         let path = self.url.path(path);
-        *request.uri_mut() = Uri::try_from(&path).map_err(|_| ClientError::Path(path))?;
-        request.headers_mut().insert(header::HOST, self.authority.clone());
-        let answering = async {
-            loop {
-                let reused = self.idle_connection();
-                let is_reused = reused.is_some();
-                let mut sender = match reused {
-                    Some(sender) => sender,
-                    None => self.connect().await?,
-                };
-                match sender.try_send_request(request).await {
-                    Ok(response) => {
-                        self.keep(sender);
-                        return Ok(response);
-                    }
-                    Err(mut error) => match error.take_message() {
-                        // The server has closed an idle connection, and nothing was sent.
-                        Some(unsent) if is_reused => request = unsent,
-                        _ => return Err(self.broken(error.into_error())),
-                    },
-                }
-            }
-        };
-        let late = |_| ClientError::Late(self.url.clone(), "answer", ANSWER_MAX);
-        timeout(ANSWER_MAX, answering).await.map_err(late)?
-    }
-
-    fn broken(&self, error: hyper::Error) -> ClientError {
-        ClientError::Broken(self.url.clone(), error)
-    }
-
-    /// Returns a connection that can take a request at once.
-    fn idle_connection(&self) -> Option<SendRequest<Full<Bytes>>> {
-        let mut idle = lock_ignoring_poison(&self.idle);
-        idle.retain(|it| !it.sender.is_closed() && it.since.elapsed() < IDLE_AGE_MAX);
-        let ready = idle.iter().position(|it| it.sender.is_ready())?;
-        Some(idle.swap_remove(ready).sender)
-    }
-
-    /// Stores a connection for later requests. It takes the next one when the body of its answer
-    /// has been read.
-    fn keep(&self, sender: SendRequest<Full<Bytes>>) {
-        let mut idle = lock_ignoring_poison(&self.idle);
-        if idle.len() < IDLE_MAX {
-            idle.push(Idle { sender, since: Instant::now() });
+        let uri = Uri::try_from(format!("https://{}{path}", self.url.authority()));
+        *request.uri_mut() = uri.map_err(|_| ClientError::Path(path))?;
+        match timeout(ANSWER_MAX, self.client.request(request)).await {
+            Ok(answered) => answered.map_err(|error| self.failed(&error)),
+            Err(_) => Err(ClientError::Late(self.url.clone(), "answer", ANSWER_MAX)),
         }
     }
 
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, ClientError> {
-        let late = |_| ClientError::Late(self.url.clone(), "accept a connection", CONNECT_MAX);
-        timeout(CONNECT_MAX, self.connect_now()).await.map_err(late)?
+    /// Sends a request as [`HttpsClient::send`], and reads the answer to its end.
+    ///
+    /// # Errors
+    /// As [`HttpsClient::send`]; the answer breaks off, or is too large.
+    pub async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
+        let (head, body) = self.send(request.map(Full::new)).await?.into_parts();
+        let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await;
+        let body = body.map_err(|error| ClientError::BrokenOff(error.to_string()))?;
+        Ok(Response::from_parts(head, body.to_bytes()))
     }
 
-    async fn connect_now(&self) -> Result<SendRequest<Full<Bytes>>, ClientError> {
-        let failed = |error| ClientError::Connect(self.url.clone(), error);
-        let address = (self.url.host(), self.url.port());
-        let stream = TcpStream::connect(address).await.map_err(failed)?;
-        stream.set_nodelay(true).map_err(failed)?;
-        let secured = self.tls.connect(self.name.clone(), stream).await;
-        let stream = secured.map_err(|error| ClientError::Handshake(self.url.clone(), error))?;
-        let (sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.broken(error))?;
-        tokio::spawn(connection);
-        Ok(sender)
+    fn failed(&self, error: &legacy::Error) -> ClientError {
+        let (url, reason) = (self.url.clone(), reason(error));
+        if !error.is_connect() {
+            return ClientError::Broken(url, reason);
+        }
+        if causes(error).any(|cause| cause.is::<Late>()) {
+            return ClientError::Late(url, "accept a connection", CONNECT_MAX);
+        }
+        match causes(error).any(|cause| cause.is::<rustls::Error>()) {
+            true => ClientError::Handshake(url, reason),
+            false => ClientError::Connect(url, reason),
+        }
+    }
+}
+
+fn tcp() -> HttpConnector {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp
+}
+
+fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    fn next<'a>(cause: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+        match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            // Its `source` is that of the error in it.
+            Some(inner) => Some(inner),
+            None => (*cause).source(),
+        }
+    }
+    std::iter::successors(error.source(), next)
+}
+
+/// Returns the causes of an error on one line; some contain the next one already.
+fn reason(error: &legacy::Error) -> String {
+    let mut text = String::new();
+    for cause in causes(error).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            let colon = if text.is_empty() { "" } else { ": " };
+            // Writing to a String does not fail.
+            let _ = write!(text, "{colon}{cause}");
+        }
+    }
+    if text.is_empty() { error.to_string() } else { text }
+}
+
+/// Opens connections, within a time.
+#[derive(Clone, Debug)]
+struct Connector(HttpsConnector<HttpConnector>);
+
+/// A connection was not open in time.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection within {CONNECT_MAX:?}")]
+struct Late;
+
+type Connected = Result<MaybeHttpsStream<TokioIo<TcpStream>>, Box<dyn Error + Send + Sync>>;
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Error = Box<dyn Error + Send + Sync>;
+    type Future = Pin<Box<dyn Future<Output = Connected> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, server: Uri) -> Self::Future {
+        let connecting = timeout(CONNECT_MAX, self.0.call(server));
+        Box::pin(async move { connecting.await.unwrap_or_else(|_| Err(Late.into())) })
     }
 }

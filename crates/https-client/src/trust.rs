@@ -8,19 +8,22 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
+/// The certificates to trust, and the versions of TLS.
+pub type TlsConfig = Arc<ClientConfig>;
+
 /// Why no certificate can be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// The file cannot be read, or is not PEM.
-    #[error("--ca-file {0}: {1}")]
+    #[error("{0}: {1}")]
     File(PathBuf, String),
     /// The text is no certificate.
     #[error("the certificate: {0}")]
     Pem(String),
     /// The system has no trusted certificates.
     #[error(
-        "this system has no trusted certificates{0}; name the certificate of the server with \
-         --ca-file FILE"
+        "this system has no trusted certificates{0}; name the certificate of the server, or of its \
+         CA, as the CA file"
     )]
     System(String),
     /// TLS cannot be configured.
@@ -33,7 +36,7 @@ pub enum TrustError {
 ///
 /// # Errors
 /// The file cannot be read or has no certificate, or the system trusts none.
-pub fn trust(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
+pub fn trust(ca_file: Option<&Path>) -> Result<TlsConfig, TrustError> {
     match ca_file {
         Some(path) => trusting(of_file(path)?),
         None => trusting(of_system()?),
@@ -44,11 +47,11 @@ pub fn trust(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, TrustError> {
 ///
 /// # Errors
 /// The text has no certificate.
-pub fn trust_pem(pem: &str) -> Result<Arc<ClientConfig>, TrustError> {
+pub fn trust_pem(pem: &str) -> Result<TlsConfig, TrustError> {
     trusting(of_pem(pem.as_bytes()).map_err(TrustError::Pem)?)
 }
 
-fn trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, TrustError> {
+fn trusting(roots: RootCertStore) -> Result<TlsConfig, TrustError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])?
@@ -93,8 +96,8 @@ mod tests {
     #[test]
     fn a_file_without_a_certificate_is_named() {
         let absent = trust(Some(Path::new("absent.pem"))).expect_err("no such file").to_string();
-        assert!(absent.starts_with("--ca-file absent.pem: No such file"), "{absent}");
+        assert!(absent.starts_with("absent.pem: No such file"), "{absent}");
         let none = trust(Some(Path::new("Cargo.toml"))).expect_err("not PEM").to_string();
-        assert_eq!(none, "--ca-file Cargo.toml: expected a certificate in PEM, found none");
+        assert_eq!(none, "Cargo.toml: expected a certificate in PEM, found none");
     }
 }

@@ -106,7 +106,7 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     let password = std::fs::read_to_string(&password_file)
         .with_context(|| format!("--password-file {}", password_file.display()))?;
     let password = password.trim_end_matches(['\r', '\n']).to_owned();
-    let client = HttpsClient::new(url, trust(args.ca_file.as_deref())?)?;
+    let client = HttpsClient::new(url, trust(args.ca_file.as_deref()).context("--ca-file")?)?;
     if !args.yes && !is_confirmed(&username)? {
         bail!("nothing was checked");
     }

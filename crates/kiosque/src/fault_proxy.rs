@@ -72,7 +72,7 @@ pub(crate) async fn run(
     let Some(faults) = faults.given() else {
         bail!("no fault is given: add --fault, such as --fault 'every(7, code500)'");
     };
-    let server = HttpsClient::new(url, trust(ca_file.as_deref())?)?;
+    let server = HttpsClient::new(url, trust(ca_file.as_deref()).context("--ca-file")?)?;
     let certificate = match tls_cert.zip(tls_key) {
         Some((cert, key)) => {
             let certificate = Certificate::open(Identity { cert, key })?;

@@ -64,7 +64,10 @@ const ALLOWED: [(&str, &[&str]); 22] = [
             "kiosque-locks",
         ],
     ),
-    ("crates/client", &["kiosque-contract", "kiosque-model", "kiosque-clock"]),
+    (
+        "crates/client",
+        &["kiosque-https-client", "kiosque-contract", "kiosque-model", "kiosque-clock"],
+    ),
     (
         "crates/faults",
         &[
@@ -81,7 +84,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
         "crates/conformance",
         &["kiosque-https-client", "kiosque-locale", "kiosque-model", "kiosque-contract"],
     ),
-    ("crates/https-client", &["kiosque-contract", "kiosque-locks"]),
+    ("crates/https-client", &["kiosque-contract"]),
     ("crates/listener", &["kiosque-model", "kiosque-clock", "kiosque-locks"]),
     ("crates/store", &["kiosque-model", "kiosque-contract", "kiosque-locks"]),
     ("crates/console", &["kiosque-openapi", "kiosque-model", "kiosque-contract"]),

@@ -95,6 +95,34 @@ async fn a_wrong_password_is_sent_once() {
     assert_eq!(trail(&server, "loginRefused").await, 1);
 }
 
+/// ADDR-5: a server whose certificate is not trusted, and one that is away, are named with the
+/// reason.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_a_connection_is_named() {
+    let (mut server, other) = tokio::join!(server(), server());
+    let base = format!("https://{}/v8", server.address);
+    let untrusted = Profile::new(&base, "ops", "secret").unwrap();
+    let untrusted = untrusted.ca_file(&other.certificate_file()).unwrap();
+    let trusted = profile(&server, "secret");
+    let reason = async |profile: Profile| {
+        let account = Account::open(profile).unwrap();
+        let Err(Error::GaveUp { tries: 4, last }) = account.groups().await else {
+            panic!("groups")
+        };
+        let Error::Transport(fault) = *last else { panic!("{last}") };
+        assert!(fault.to.starts_with(&base), "{fault}");
+        fault.cause
+    };
+    let cannot = format!("cannot connect to {base}: ");
+    let cause = reason(untrusted).await;
+    assert!(cause.starts_with(&format!("{cannot}TLS: invalid peer certificate: ")), "{cause}");
+    assert!(cause.ends_with("; if its certificate is self-signed, name it as the CA file"));
+    server.stop().await;
+    let cause = reason(trusted).await;
+    assert!(cause.starts_with(&cannot) && cause.contains("Connection refused"), "{cause}");
+    assert!(!cause.contains("TLS"), "{cause}");
+}
+
 /// AUTH-19, ADDR-3: a refusal reaches the calls of its group alone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_group_that_cannot_be_selected_is_refused_alone() {

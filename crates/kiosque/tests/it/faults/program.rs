@@ -95,7 +95,7 @@ fn arguments_that_do_not_fit_are_refused() {
     assert!(ran.status == 2 && ran.stderr.contains(message), "{ran:?}");
     let args = ["https://127.0.0.1:1/v8", "--fault", "reset", "--ca-file", "absent.pem"];
     let ran = run(&[&args[..], &listen[..]].concat()).failure();
-    assert!(ran.stderr.starts_with("kiosque: --ca-file absent.pem: No such file"), "{ran:?}");
+    assert!(ran.stderr.starts_with("kiosque: --ca-file: absent.pem: No such file"), "{ran:?}");
 }
 
 /// The certificate that is given is the one shown, and nothing is printed then.
