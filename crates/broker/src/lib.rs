@@ -12,6 +12,7 @@
 mod answer;
 mod broker;
 mod changes;
+mod durations;
 mod fields;
 mod guesses;
 mod lanes;

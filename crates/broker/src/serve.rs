@@ -188,7 +188,7 @@ async fn connection(
         async move {
             Ok::<_, Infallible>(match face {
                 Face::Tls(_) | Face::Plain => broker.answer(request, peer).await,
-                Face::Status => status(&broker, request.uri().path()),
+                Face::Status => status(&broker, request.uri().path()).await,
             })
         }
     });
@@ -203,12 +203,12 @@ async fn connection(
     let _ = connection.await;
 }
 
-fn status(broker: &Broker, path: &str) -> Answered {
+async fn status(broker: &Broker, path: &str) -> Answered {
     let (kind, body) = match path {
-        "/" => ("text/plain; charset=utf-8", broker.status().to_string()),
+        "/" => ("text/plain; charset=utf-8", broker.status().await.to_string()),
         "/status.json" => {
             // Texts and numbers always render.
-            ("application/json", serde_json::to_string(&broker.status()).unwrap_or_default())
+            ("application/json", serde_json::to_string(&broker.status().await).unwrap_or_default())
         }
         "/metrics" => ("text/plain; version=0.0.4", broker.metrics_text()),
         _ => {

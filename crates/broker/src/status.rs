@@ -5,6 +5,7 @@ use std::fmt;
 use std::process;
 use std::time::Duration;
 
+use kiosque_client::session::Lane;
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
 use prometheus::TextEncoder;
@@ -15,12 +16,18 @@ use crate::broker::Broker;
 /// The interval at which replaced sessions are counted.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The calls of a group that are not answered yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The calls of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LaneStatus {
+    /// Calls that are not answered yet.
     calls: usize,
-    oldest_ms: u128,
+    /// Those among them that wait until the group has the session.
+    waiting: usize,
+    /// For how long the oldest of these waits.
+    oldest_ms: Option<u128>,
+    /// The median time from an answer to the next call.
+    think_time_us: Option<u128>,
 }
 
 /// The state of the broker.
@@ -43,9 +50,9 @@ pub(crate) struct Status {
 
 impl Broker {
     /// Returns the present state. Nothing is sent to the server.
-    pub(crate) fn status(&self) -> Status {
+    pub(crate) async fn status(&self) -> Status {
         let seen = self.upstream.seen();
-        let lanes = self.open_calls.by_group().into_iter();
+        let lanes = self.lanes().await;
         Status {
             process: process::id(),
             server: self.server.clone(),
@@ -59,13 +66,25 @@ impl Broker {
                 .map(UnixMs::rfc3339),
             upstream_median_us: self.upstream.median().map(|median| median.as_micros()),
             workers: self.workers.counts(self.clock.now()),
-            lanes: lanes
-                .map(|(group, (calls, since))| {
-                    let oldest_ms = since.elapsed().as_millis();
-                    (group.to_string(), LaneStatus { calls, oldest_ms })
-                })
-                .collect(),
+            lanes,
         }
+    }
+
+    async fn lanes(&self) -> BTreeMap<String, LaneStatus> {
+        let mut lanes: BTreeMap<String, LaneStatus> = BTreeMap::new();
+        for (group, (calls, think_time)) in self.open_calls.by_group() {
+            let lane = lanes.entry(group.to_string()).or_default();
+            lane.calls = calls;
+            lane.think_time_us = think_time.map(|time| time.as_micros());
+        }
+        // Without its task the session has no calls.
+        for (lane, (waiting, since)) in self.session.waiting().await.unwrap_or_default() {
+            let Lane::Group(group) = lane else { continue };
+            let lane = lanes.entry(group.to_string()).or_default();
+            lane.waiting = waiting;
+            lane.oldest_ms = Some(since.elapsed().as_millis());
+        }
+        lanes
     }
 
     /// Returns the metrics in the text format of Prometheus.
@@ -112,8 +131,16 @@ impl fmt::Display for Status {
         for (name, sessions) in &self.workers {
             writeln!(f, "workers      {name}: {sessions} sessions")?;
         }
-        for (group, LaneStatus { calls, oldest_ms }) in &self.lanes {
-            writeln!(f, "lane         {group}: {calls} calls, the oldest for {oldest_ms} ms")?;
+        for (group, lane) in &self.lanes {
+            let LaneStatus { calls, waiting, oldest_ms, think_time_us } = lane;
+            write!(f, "lane         {group}: {calls} calls, {waiting} waiting")?;
+            if let Some(oldest_ms) = oldest_ms {
+                write!(f, ", the oldest for {oldest_ms} ms")?;
+            }
+            if let Some(think_time_us) = think_time_us {
+                write!(f, ", think time {think_time_us} us (median)")?;
+            }
+            writeln!(f)?;
         }
         Ok(())
     }

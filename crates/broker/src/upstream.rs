@@ -1,6 +1,5 @@
 //! The server behind the broker: what its answers to logins say, and how long its answers take.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -13,8 +12,7 @@ use kiosque_model::{GroupId, UnixMs};
 use prometheus::{Histogram, IntCounter};
 use serde::Deserialize;
 
-/// Answers whose durations are kept for the median.
-const DURATIONS_MAX: usize = 256;
+use crate::durations::Durations;
 
 /// The session of the account, as the latest answer to a login or a switch describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +39,7 @@ fn validity_ms(expires_in: i64, now: UnixMs) -> i64 {
 #[derive(Debug)]
 pub(crate) struct Upstream {
     seen: Mutex<Option<Seen>>,
-    durations: Mutex<VecDeque<Duration>>,
+    durations: Mutex<Durations>,
     pub(crate) log_ins: IntCounter,
     pub(crate) switches: IntCounter,
     pub(crate) seconds: Histogram,
@@ -84,11 +82,7 @@ impl Upstream {
 
     fn took(&self, duration: Duration) {
         self.seconds.observe(duration.as_secs_f64());
-        let mut durations = lock_ignoring_poison(&self.durations);
-        if durations.len() >= DURATIONS_MAX {
-            durations.pop_front();
-        }
-        durations.push_back(duration);
+        lock_ignoring_poison(&self.durations).add(duration);
     }
 
     fn look_at(&self, path: &str, answer: &Answer) {
@@ -125,9 +119,6 @@ impl Upstream {
 
     /// Returns the median duration of the latest answers.
     pub(crate) fn median(&self) -> Option<Duration> {
-        let durations = lock_ignoring_poison(&self.durations);
-        let mut durations: Vec<Duration> = durations.iter().copied().collect();
-        durations.sort_unstable();
-        durations.get(durations.len() / 2).copied()
+        lock_ignoring_poison(&self.durations).median()
     }
 }

@@ -25,8 +25,9 @@ mod pace;
 mod simulation;
 mod stored;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kiosque_clock::{Clock, Entropy};
 use tokio::sync::{mpsc, oneshot};
@@ -183,6 +184,15 @@ impl Session {
     /// The runtime of the session has ended.
     pub async fn counts(&self) -> Result<SessionCounts, Error> {
         self.ask(Message::Count).await
+    }
+
+    /// Returns the lanes with calls that wait for their turn: their number, and when the oldest was
+    /// made.
+    ///
+    /// # Errors
+    /// The runtime of the session has ended.
+    pub async fn waiting(&self) -> Result<BTreeMap<Lane, (usize, Instant)>, Error> {
+        self.ask(Message::Waiting).await
     }
 
     async fn ask<T>(

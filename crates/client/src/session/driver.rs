@@ -1,6 +1,6 @@
 //! The task of a session: it sends what [`Machine`] says, and reports the events to it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,7 @@ pub(super) enum Message {
     Call { lane: Lane, length: Length, work: Work },
     LogOut(oneshot::Sender<Result<(), Error>>),
     Count(oneshot::Sender<SessionCounts>),
+    Waiting(oneshot::Sender<BTreeMap<Lane, (usize, Instant)>>),
     Store(oneshot::Sender<Option<StoredSession>>),
 }
 
@@ -120,6 +121,7 @@ impl Driver {
                 // A caller that has gone needs no answer; the same holds for all replies here.
                 let _ = reply.send(counts);
             }
+            Message::Waiting(reply) => drop(reply.send(self.machine.waiting())),
             Message::Store(reply) => {
                 let held = self.machine.held();
                 let _ = reply.send(held.map(|(grant, group)| StoredSession::new(grant, group)));

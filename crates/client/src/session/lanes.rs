@@ -87,6 +87,16 @@ impl Lanes {
         firsts.map(|(_, waiting)| waiting.since).min()
     }
 
+    /// Returns the number of calls of each lane, and when the oldest was made.
+    pub(super) fn waiting(&self) -> BTreeMap<Lane, (usize, Instant)> {
+        let oldest =
+            |calls: &BTreeMap<Ticket, Waiting>| calls.values().map(|call| call.since).min();
+        let lanes = self.0.iter();
+        lanes
+            .filter_map(|(lane, calls)| Some((lane.clone(), (calls.len(), oldest(calls)?))))
+            .collect()
+    }
+
     /// Removes the calls that were made at this time or earlier.
     pub(super) fn take_until(&mut self, time: Instant) -> Vec<(Ticket, Waiting)> {
         let mut taken = Vec::new();

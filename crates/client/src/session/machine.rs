@@ -118,6 +118,11 @@ impl Machine {
         self.holdback.all()
     }
 
+    /// Returns the calls that wait, by lane: their number, and when the oldest was made.
+    pub(super) fn waiting(&self) -> BTreeMap<Lane, (usize, Instant)> {
+        self.lanes.waiting()
+    }
+
     /// Returns what to do now.
     pub(super) fn next(&mut self, now: Instant) -> Action {
         self.fail_late_calls(now);

@@ -1,5 +1,6 @@
 //! `kiosque broker` with a real server behind it, over TLS.
 
+mod flags;
 mod passing_on;
 mod program;
 mod sharing;

@@ -5,21 +5,24 @@ use std::process::Command;
 use kiosque_testkit::{DEVICES_PATH, FleetToml, Ran, Sandbox, Served, TOKEN_PATH};
 
 use super::LOG_IN;
+use super::flags::status_address;
 use crate::KIOSQUE;
 
-/// A server with an account, and the files of a broker.
-struct Place {
-    sandbox: Sandbox,
-    server: Served,
+/// A server with an account of two groups, and the files of a broker.
+pub(super) struct Place {
+    pub(super) sandbox: Sandbox,
+    pub(super) server: Served,
     password_file: String,
 }
 
 impl Place {
-    fn new() -> Place {
+    pub(super) fn new() -> Place {
         let fleet = FleetToml::new()
             .group("north", "North")
-            .cheap_account("ops", &["north"])
-            .device("north-1", "Kiosk", "north");
+            .group("south", "South")
+            .cheap_account("ops", &["north", "south"])
+            .device("north-1", "Kiosk", "north")
+            .device("south-1", "Kiosk", "south");
         let sandbox = KIOSQUE.sandbox_with(fleet, "UTC");
         let server = sandbox.serve();
         let password_file = sandbox.file("password", "secret\n");
@@ -36,12 +39,20 @@ impl Place {
         command
     }
 
-    fn start(&self, listen: &str) -> Served {
-        let certificate = self.sandbox.path("state/kiosque/tls/cert.pem");
-        Served::start(&mut self.command(listen, &[]), &certificate)
+    pub(super) fn start(&self) -> Served {
+        self.start_with(&[])
     }
 
-    fn trail(&self, event: &str) -> usize {
+    pub(super) fn start_with(&self, more: &[&str]) -> Served {
+        self.start_at("127.0.0.1:0", more)
+    }
+
+    fn start_at(&self, listen: &str, more: &[&str]) -> Served {
+        let certificate = self.sandbox.path("state/kiosque/tls/cert.pem");
+        Served::start(&mut self.command(listen, more), &certificate)
+    }
+
+    pub(super) fn trail(&self, event: &str) -> usize {
         let ran = self.sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
         ran.stdout.matches(&format!(r#""event":"{event}""#)).count()
     }
@@ -51,14 +62,14 @@ impl Place {
 #[test]
 fn a_broker_that_was_killed_starts_again() {
     let place = Place::new();
-    let mut first = place.start("127.0.0.1:0");
+    let mut first = place.start();
     let mut worker = first.connect();
     let token = worker.log_in("ops", "secret");
     worker.call(DEVICES_PATH, Some(&token), "{}").success();
     let address = first.address().to_string();
     first.kill_9();
 
-    let second = place.start(&address);
+    let second = place.start_at(&address, &[]);
     let mut worker = second.connect();
     assert_eq!(worker.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
     let token = worker.log_in("ops", "secret");
@@ -74,7 +85,7 @@ fn a_broker_that_was_killed_starts_again() {
 #[test]
 fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     let place = Place::new();
-    let mut broker = place.start("127.0.0.1:0");
+    let mut broker = place.start();
     let mut worker = broker.connect();
     let reply = worker.call(TOKEN_PATH, None, LOG_IN);
     assert_eq!(reply.success()["groupId"], "north");
@@ -83,10 +94,8 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     let message = format!("process {} is a broker of ops at ", broker.process());
     assert!(second.stderr.contains(&message), "{second:?}");
 
-    let said = broker.stderr_until("/\n");
-    let (_, status) = said.split_once("its status is at http://").unwrap();
-    let status = status.split('/').next().unwrap();
-    let status = ["broker", "status", "--status-listen", status];
+    let status = status_address(&broker);
+    let status = ["broker", "status", "--status-listen", &status];
     let printed = Ran::of(KIOSQUE.command().args(status)).success().stdout;
     let session = "session      group north, until ";
     assert!(printed.contains(session), "{printed}");
@@ -99,7 +108,7 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     let gone = Ran::of(KIOSQUE.command().args(status)).failure();
     assert!(gone.stderr.contains("no broker at "), "{gone:?}");
     // Its lock is free.
-    place.start("127.0.0.1:0");
+    place.start();
 }
 
 /// Arguments that cannot work are refused before anything is sent.
