@@ -162,7 +162,7 @@ mod tests {
     use kiosque_contract::endpoint::{DevicePage, LogIn, SwitchGroup};
 
     use super::*;
-    use crate::scripted::{EMPTY, account, granted, html, json, no_answer};
+    use crate::scripted::{EMPTY, account, granted, html, json, no_answer, success};
 
     /// An HTML page is no envelope; it is not taken for a refusal, and not asked for again.
     #[tokio::test]
@@ -197,6 +197,37 @@ mod tests {
         assert!(matches!(*last, Error::Transport(_)), "{last}");
     }
 
+    /// A server that fails every call gets a fifth more requests than calls, and ten at first.
+    #[tokio::test]
+    async fn repetitions_have_a_budget() {
+        let (account, requested) = account(|path, _| match path {
+            LogIn::PATH => granted("t", "north"),
+            _ => html(503),
+        });
+        let calls = 40;
+        for _ in 0..calls {
+            let failed = account.default_group().devices().await;
+            assert!(matches!(failed, Err(Error::GaveUp { .. })), "{failed:?}");
+        }
+        let repeated = requested.lock().expect("no panic").len() - 1 - calls;
+        assert!((11..=10 + calls / 5).contains(&repeated), "{repeated} repeated");
+    }
+
+    /// `Retry-After` is obeyed: a longer one than a minute is left to the caller.
+    #[tokio::test]
+    async fn a_server_that_asks_for_a_long_wait_is_not_asked_again() {
+        let (account, requested) = account(|path, _| match path {
+            LogIn::PATH => granted("t", "north"),
+            _ => html(503).map(|mut answer| {
+                answer.headers.insert("retry-after", http::HeaderValue::from_static("61"));
+                answer
+            }),
+        });
+        let failed = account.default_group().devices().await;
+        assert!(matches!(failed, Err(Error::GaveUp { tries: 1, .. })), "{failed:?}");
+        assert_eq!(*requested.lock().expect("no panic"), [LogIn::PATH, DevicePage::PATH]);
+    }
+
     /// REQ-4: `code` 500 over HTTP 200 is a fault of the request, and repeating it does not help.
     #[tokio::test]
     async fn a_refusal_is_not_repeated() {
@@ -226,6 +257,37 @@ mod tests {
             *requested.lock().expect("no panic"),
             [log_in, switch, log_in, switch, DevicePage::PATH]
         );
+    }
+
+    /// A list of devices that changes between two pages is read again.
+    #[tokio::test]
+    async fn a_list_that_changes_is_read_again() {
+        let page = |total: u64, current: u64, device: &str| {
+            let records = [serde_json::json!({"deviceCode": device, "groupId": "north"})];
+            success(&serde_json::json!({
+                "total": total, "current": current, "size": 1, "records": records
+            }))
+        };
+        let (account, _) = account(move |path, before| match (path, before) {
+            (LogIn::PATH, _) => granted("t", "north"),
+            (SwitchGroup::PATH, _) => granted("u", "south"),
+            // The first device is added after the first page.
+            (_, 0) => page(2, 1, "b"),
+            (_, 1) => page(3, 2, "b"),
+            (_, 2) => page(3, 1, "a"),
+            (_, 3) => page(3, 2, "b"),
+            _ => page(3, 3, "c"),
+        });
+        let devices = account.default_group().devices().await.expect("a list");
+        let codes: Vec<&str> = devices.iter().map(|device| device.code()).collect();
+        assert_eq!(codes, ["a", "b", "c"]);
+        // DEV-4: the devices of an answer must be those of the group that the call named.
+        let Err(Error::WrongGroup { wanted, got }) =
+            account.group("south").expect("an id").devices().await
+        else {
+            panic!("devices of another group")
+        };
+        assert_eq!((wanted.as_str(), got.as_str()), ("south", "north"));
     }
 
     /// An answer for another group than the one that was named never reaches the caller.

@@ -1,6 +1,7 @@
 //! `kiosque broker` with a real server behind it, over TLS.
 
 mod flags;
+mod full_size;
 mod passing_on;
 mod program;
 mod sharing;
@@ -8,7 +9,7 @@ mod stopping;
 mod waiting;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiosque_broker::{
@@ -73,16 +74,11 @@ impl LocalBroker {
 
     /// Logs a worker in and selects a group.
     async fn worker(&self, group: &str) -> Worker {
-        let mut client = self.connect().await;
-        let logged_in = LoggedIn::of(&client.call(TOKEN_PATH, None, LOG_IN).await);
-        let body = format!(r#"{{"groupId":"{group}"}}"#);
-        let switched = client.call(SWITCH_PATH, Some(&logged_in.token), &body).await;
-        let LoggedIn { token, group, .. } = LoggedIn::of(&switched);
-        Worker { client, token, group }
+        Worker::log_in(self.address, &self.certificate, group).await
     }
 }
 
-/// A worker that has logged in to a broker.
+/// A worker that has logged in to a broker, or to a server.
 struct Worker {
     client: Client,
     token: String,
@@ -90,6 +86,26 @@ struct Worker {
 }
 
 impl Worker {
+    /// Logs in and selects a group.
+    async fn log_in(address: SocketAddr, certificate: &Path, group: &str) -> Worker {
+        Worker::log_in_with(LOG_IN, address, certificate, group).await
+    }
+
+    /// Logs in with the body of a login, and selects a group.
+    async fn log_in_with(
+        body: &str,
+        address: SocketAddr,
+        certificate: &Path,
+        group: &str,
+    ) -> Worker {
+        let mut client = Client::connect(address, certificate).await;
+        let logged_in = LoggedIn::of(&client.call(TOKEN_PATH, None, body).await);
+        let body = format!(r#"{{"groupId":"{group}"}}"#);
+        let switched = client.call(SWITCH_PATH, Some(&logged_in.token), &body).await;
+        let LoggedIn { token, group, .. } = LoggedIn::of(&switched);
+        Worker { client, token, group }
+    }
+
     async fn call(&mut self, path: &str, body: &str) -> Reply {
         self.client.call(path, Some(&self.token), body).await
     }

@@ -46,7 +46,7 @@ pub(super) fn status_address(broker: &Served) -> String {
     logged(broker, "its status is at http://")
 }
 
-fn status(broker: &Served) -> String {
+pub(super) fn status(broker: &Served) -> String {
     let address = status_address(broker);
     let args = ["broker", "status", "--status-listen", &address];
     Ran::of(KIOSQUE.command().args(args)).success().stdout

@@ -1,5 +1,6 @@
 //! The command: one broker for an account, its status, its end, and a start after a crash.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use kiosque_testkit::{DEVICES_PATH, FleetToml, Ran, Sandbox, Served, TOKEN_PATH};
@@ -23,6 +24,11 @@ impl Place {
             .cheap_account("ops", &["north", "south"])
             .device("north-1", "Kiosk", "north")
             .device("south-1", "Kiosk", "south");
+        Place::with(fleet)
+    }
+
+    /// Starts a server with this fleet, which has the account `ops`.
+    pub(super) fn with(fleet: FleetToml) -> Place {
         let sandbox = KIOSQUE.sandbox_with(fleet, "UTC");
         let server = sandbox.serve();
         let password_file = sandbox.file("password", "secret\n");
@@ -30,11 +36,22 @@ impl Place {
     }
 
     fn command(&self, listen: &str, more: &[&str]) -> Command {
+        let certificate = self.sandbox.data().join("tls/cert.pem");
+        self.command_before(&self.server, &certificate, listen, more)
+    }
+
+    fn command_before(
+        &self,
+        server: &Served,
+        trusted: &Path,
+        listen: &str,
+        more: &[&str],
+    ) -> Command {
         let mut command = KIOSQUE.command();
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
-        command.args(["broker", "--upstream", &self.server.base, "--username", "ops"]);
+        command.args(["broker", "--upstream", &server.base, "--username", "ops"]);
         command.args(["--password-file", &self.password_file, "--listen", listen]);
-        command.arg("--ca-file").arg(self.sandbox.data().join("tls/cert.pem"));
+        command.arg("--ca-file").arg(trusted);
         command.args(["--status-listen", "127.0.0.1:0"]).args(more);
         command
     }
@@ -48,8 +65,24 @@ impl Place {
     }
 
     fn start_at(&self, listen: &str, more: &[&str]) -> Served {
-        let certificate = self.sandbox.path("state/kiosque/tls/cert.pem");
-        Served::start(&mut self.command(listen, more), &certificate)
+        Served::start(&mut self.command(listen, more), &self.certificate())
+    }
+
+    /// Starts a proxy with faults before the server, and a broker before the proxy.
+    pub(super) fn start_with_fault(&self, fault: &str, more: &[&str]) -> [Served; 2] {
+        let mut proxy = KIOSQUE.command();
+        proxy.args(["fault-proxy", &self.server.base, "--listen", "127.0.0.1:0"]);
+        proxy.args(["--fault", fault, "--ca-file"]).arg(self.sandbox.data().join("tls/cert.pem"));
+        let proxy = Served::start(&mut proxy, &self.certificate());
+        let trusted = self.sandbox.file("proxy.pem", proxy.stdout_until("END CERTIFICATE-----"));
+        let mut broker = self.command_before(&proxy, trusted.as_ref(), "127.0.0.1:0", more);
+        let broker = Served::start(&mut broker, &self.certificate());
+        [broker, proxy]
+    }
+
+    /// Returns the certificate of the broker.
+    pub(super) fn certificate(&self) -> PathBuf {
+        self.sandbox.path("state/kiosque/tls/cert.pem")
     }
 
     pub(super) fn trail(&self, event: &str) -> usize {

@@ -49,7 +49,7 @@ async fn eight_workers_in_three_groups_share_one_login() {
 
 /// Loses every fifth answer to a switch, after the server has made it.
 fn lose_switches(parts: &mut SessionParts, lost: &Arc<AtomicUsize>) {
-    parts.pace.turn = Duration::from_millis(1);
+    parts.pace.turn = Duration::from_millis(10);
     let (transport, lost) = (parts.transport.clone(), Arc::clone(lost));
     let switches = Arc::new(AtomicUsize::new(0));
     parts.transport = Transport::from_fn(move |request, token| {

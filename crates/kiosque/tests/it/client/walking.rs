@@ -3,11 +3,12 @@
 use std::fmt::Write;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
 use kiosque_client::session::Pace;
 use kiosque_client::{Error, History, WalkFault};
-use kiosque_testkit::{TestServer, size, sql};
+use kiosque_testkit::{TestServer, is_soak, size, sql};
 use sha2::{Digest, Sha256};
 
 use super::{account, orders, server};
@@ -43,11 +44,18 @@ async fn a_walk_is_complete_while_orders_arrive() {
     let full = size(600, 100_000);
     server.import_valid(orders(DEVICE, 30..full)).await;
     let is_over = AtomicBool::new(false);
+    // In a soak a thousand a second arrive, if the machine can store as many.
+    let (batch, pause) = (size(7, 100), Duration::from_millis(if is_soak() { 100 } else { 0 }));
+    let begun = Instant::now();
     let importing = async {
         let mut next = full;
-        while !is_over.load(Ordering::SeqCst) {
-            server.import_valid(orders(DEVICE, next..next + 7)).await;
-            next += 7;
+        for round in 1.. {
+            server.import_valid(orders(DEVICE, next..next + batch)).await;
+            next += batch;
+            if is_over.load(Ordering::SeqCst) {
+                break;
+            }
+            tokio::time::sleep_until((begun + pause * round).into()).await;
         }
         next
     };
@@ -66,6 +74,8 @@ async fn a_walk_is_complete_while_orders_arrive() {
     };
     let (count, mut ids) = tokio::join!(importing, walking);
     assert!(count > full, "no order arrived during the walk");
+    let (took, arrived) = (begun.elapsed(), count - full);
+    println!("{} orders read in {took:?}, in which {arrived} arrived", ids.len());
     // The walk may have ended between the last two batches.
     let stored = stored(&server);
     assert_eq!((stored.len(), ids.as_slice()), (count, &stored[..ids.len()]));
@@ -75,11 +85,15 @@ async fn a_walk_is_complete_while_orders_arrive() {
     assert_eq!((&certificate.sha256, certificate.after), (&digest(&ids), 0));
 
     // Another walk goes on where the first one ended.
-    let mut rest = calls.orders(DEVICE).after(walk.last_ordinal());
+    let (after, before) = (walk.last_ordinal(), ids.len());
+    let mut rest = calls.orders(DEVICE).after(after);
     while let Some(order) = rest.next().await.unwrap() {
         ids.push(order.id().to_owned());
     }
     assert_eq!(ids, stored);
+    let certificate = rest.certificate().unwrap();
+    let read = u64::try_from(ids.len() - before).unwrap();
+    assert_eq!((certificate.after, certificate.count), (after, read));
 }
 
 /// ORD-4: a walk over current orders fails when some are archived meanwhile; one over all does not.
