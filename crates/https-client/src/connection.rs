@@ -162,6 +162,8 @@ impl HttpsClient {
 fn tcp() -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
+    // The head and the body of a request over HTTP/2 are written apart: without this, the body waits
+    // until the server has acknowledged the head, which takes 40 ms.
     tcp.set_nodelay(true);
     tcp
 }

@@ -13,8 +13,8 @@ use anyhow::{Context, bail};
 use kiosque_broker::{
     Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, serve, tls_config,
 };
-use kiosque_client::Profile;
 use kiosque_client::session::Pace;
+use kiosque_client::{BaseUrl, Profile};
 use kiosque_clock::Clock;
 use kiosque_listener::tls::Identity;
 use kiosque_server::self_signed;
@@ -75,6 +75,8 @@ impl BrokerAccount {
     fn opened(self, pace: Pace) -> anyhow::Result<OpenedAccount> {
         let BrokerAccount { upstream, username, password_file, ca_file, workers } = self;
         let upstream = upstream.context("--upstream is missing")?;
+        // Written in one way, whichever was given: its account has one broker.
+        let upstream = upstream.parse::<BaseUrl>().context("--upstream")?.to_string();
         let username = username.context("--username is missing")?;
         let password_file = password_file.context("--password-file is missing")?;
         let password = read_secret(&password_file).context("--password-file")?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use kiosque_testkit::{
-    DEVICES_PATH, FleetToml, ORDERS_PATH, TOKEN_PATH, cheap_hash, is_soak, size,
+    Client, DEVICES_PATH, FleetToml, ORDERS_PATH, TOKEN_PATH, cheap_hash, is_soak, size,
 };
 use tokio::task::JoinSet;
 
@@ -93,7 +93,8 @@ async fn eight_workers_have_no_error_and_their_shares() {
 async fn pages_are_of_their_group_when_every_fifth_answer_of_a_switch_is_lost() {
     let place = place();
     let fault = "every(5, lose-answer(switch))";
-    let [broker, _proxy] = place.start_with_fault(fault, &["--group-turn", "20ms"]);
+    let turn = if is_soak() { "200ms" } else { "20ms" };
+    let [broker, _proxy] = place.start_with_fault(fault, &["--group-turn", turn]);
     let each = size(400, 100_000) / WORKERS;
     let pages = pages(broker.address(), place.certificate(), move |read| read >= each).await;
     let (switches, log_ins) = (place.trail("switchGroup"), place.trail("login"));
@@ -108,15 +109,14 @@ async fn pages_are_of_their_group_when_every_fifth_answer_of_a_switch_is_lost() 
 async fn an_outsider_that_logs_in_each_second_causes_no_error() {
     let place = place();
     let broker = place.start();
-    let (seconds, server) = (size(2, 30), place.server.address());
-    let certificate = place.sandbox.data().join("tls/cert.pem");
+    let seconds = size(2, 30);
+    let mut client = Client::connect(place.server.address(), &place.server_certificate()).await;
     let outsider = async {
         for _ in 0..seconds {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            Worker::log_in(server, &certificate, "north").await;
+            client.call(TOKEN_PATH, None, LOG_IN).await.success();
         }
     };
-    // The workers go on until the outsider has ended, and then for the longest hold.
     let pages = pages(broker.address(), place.certificate(), after(seconds));
     let (pages, ()) = tokio::join!(pages, outsider);
     let log_ins = place.trail("login") - seconds;
@@ -169,13 +169,13 @@ async fn median_us(worker: &mut Worker, pages: usize) -> u128 {
 async fn one_worker_reads_the_same_pages_as_without_a_broker() {
     let place = place();
     let broker = place.start();
-    let (server, certificate) = (place.server.address(), place.sandbox.data().join("tls/cert.pem"));
+    let (server, certificate) = (place.server.address(), place.server_certificate());
     let other = r#"{"username":"other","password":"secret"}"#;
     let mut without = Worker::log_in_with(other, server, &certificate, "south").await;
     let mut with = Worker::log_in(broker.address(), &place.certificate(), "south").await;
     assert_eq!(with.list_devices().await.text, without.list_devices().await.text);
-    let pages = size(20, 2_000);
-    for round in 1..=size(1, 5) {
+    let pages = size(20, 500);
+    for round in 1..=size(1, 10) {
         let (without, with) =
             (median_us(&mut without, pages).await, median_us(&mut with, pages).await);
         println!("round {round}: median of a page {without} us without, {with} us with a broker");

@@ -36,20 +36,19 @@ impl Place {
     }
 
     fn command(&self, listen: &str, more: &[&str]) -> Command {
-        let certificate = self.sandbox.data().join("tls/cert.pem");
-        self.command_before(&self.server, &certificate, listen, more)
+        self.command_before(&self.server.base, &self.server_certificate(), listen, more)
     }
 
     fn command_before(
         &self,
-        server: &Served,
+        upstream: &str,
         trusted: &Path,
         listen: &str,
         more: &[&str],
     ) -> Command {
         let mut command = KIOSQUE.command();
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
-        command.args(["broker", "--upstream", &server.base, "--username", "ops"]);
+        command.args(["broker", "--upstream", upstream, "--username", "ops"]);
         command.args(["--password-file", &self.password_file, "--listen", listen]);
         command.arg("--ca-file").arg(trusted);
         command.args(["--status-listen", "127.0.0.1:0"]).args(more);
@@ -72,12 +71,17 @@ impl Place {
     pub(super) fn start_with_fault(&self, fault: &str, more: &[&str]) -> [Served; 2] {
         let mut proxy = KIOSQUE.command();
         proxy.args(["fault-proxy", &self.server.base, "--listen", "127.0.0.1:0"]);
-        proxy.args(["--fault", fault, "--ca-file"]).arg(self.sandbox.data().join("tls/cert.pem"));
+        proxy.args(["--fault", fault, "--ca-file"]).arg(self.server_certificate());
         let proxy = Served::start(&mut proxy, &self.certificate());
         let trusted = self.sandbox.file("proxy.pem", proxy.stdout_until("END CERTIFICATE-----"));
-        let mut broker = self.command_before(&proxy, trusted.as_ref(), "127.0.0.1:0", more);
+        let mut broker = self.command_before(&proxy.base, trusted.as_ref(), "127.0.0.1:0", more);
         let broker = Served::start(&mut broker, &self.certificate());
         [broker, proxy]
+    }
+
+    /// Returns the certificate of the server.
+    pub(super) fn server_certificate(&self) -> PathBuf {
+        self.sandbox.data().join("tls/cert.pem")
     }
 
     /// Returns the certificate of the broker.
@@ -123,9 +127,14 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     let reply = worker.call(TOKEN_PATH, None, LOG_IN);
     assert_eq!(reply.success()["groupId"], "north");
 
-    let second = Ran::of(&mut place.command("127.0.0.1:0", &[])).failure();
     let message = format!("process {} is a broker of ops at ", broker.process());
-    assert!(second.stderr.contains(&message), "{second:?}");
+    let base = place.server.base.clone();
+    for upstream in [format!("{base}/"), base.replace("/v8", ""), base] {
+        let certificate = place.server_certificate();
+        let mut second = place.command_before(&upstream, &certificate, "127.0.0.1:0", &[]);
+        let second = Ran::of(&mut second).failure();
+        assert!(second.stderr.contains(&message), "{upstream}: {second:?}");
+    }
 
     let status = status_address(&broker);
     let status = ["broker", "status", "--status-listen", &status];
