@@ -75,6 +75,20 @@ impl Answer {
         met!(self.json["msg"] == text, || format!("code {code} with msg {text:?}"))
     }
 
+    /// Expects any refusal.
+    pub(crate) fn refusal(&self) -> Expected {
+        let is_met = self.status == 200 && self.code().is_some_and(|code| code != 200);
+        met!(is_met, || "HTTP 200 with a code other than 200".to_owned())
+    }
+
+    /// Expects the bytes of the answer before.
+    pub(crate) fn same_as(&self, before: Option<&Answer>) -> Expected {
+        met!(before.is_some_and(|before| before.body == self.body), || {
+            let body = before.map_or_else(String::new, Answer::shown);
+            format!("the same bytes as before: {body}")
+        })
+    }
+
     /// Expects violations of exactly these fields, in this order.
     pub(crate) fn violates(&self, fields: &[&str]) -> Expected {
         let expected = || format!("code -1 with a violation of each of {}", fields.join(", "));
@@ -84,6 +98,11 @@ impl Answer {
             text.as_str().is_some_and(|text| text.starts_with(&format!("{field} ")))
         };
         met!(list.iter().zip(fields).all(names), expected)
+    }
+
+    /// Returns the entries of an array in `data`; none if there is no such array.
+    pub(crate) fn listed(&self, name: &str) -> Vec<Value> {
+        self.data()[name].as_array().cloned().unwrap_or_default()
     }
 
     /// Returns the records of a page.

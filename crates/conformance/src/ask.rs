@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request};
-use kiosque_contract::{GATEWAY_PREFIX, TOKEN_HEADER};
+use kiosque_contract::{GATEWAY_PREFIX, LOCALE_HEADER, TOKEN_HEADER};
 use serde_json::Value;
 
 /// A request of a check.
@@ -16,11 +16,17 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
-    /// Returns a POST of JSON to a path below `/v8/`.
+    /// Returns a POST of JSON to a path below `/v8/`, for an answer in English.
     pub(crate) fn post(path: &str) -> Ask {
         let json = ("content-type", "application/json".to_owned());
-        let path = path.to_owned();
-        Ask { method: Method::POST, path, headers: vec![json], body: String::new() }
+        let (path, headers) = (path.to_owned(), vec![json]);
+        Ask { method: Method::POST, path, headers, body: String::new() }.locale("en")
+    }
+
+    /// Asks for an answer in these languages.
+    pub(crate) fn locale(mut self, locales: &str) -> Ask {
+        self.headers.retain(|(name, _)| *name != LOCALE_HEADER);
+        self.header(LOCALE_HEADER, locales)
     }
 
     pub(crate) fn method(self, method: Method) -> Ask {

@@ -7,6 +7,11 @@ use crate::answer::Answer;
 use crate::ask::Ask;
 use crate::paths::{LOGIN, LOGOUT, ORDERS, SWITCH};
 
+/// A group, a device, a trade number, a password and a token that no platform has.
+pub(crate) const UNKNOWN: &str = "no-such-kiosque-check";
+
+const DAY_MS: i64 = 86_400_000;
+
 /// What is known about a server and its data.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
@@ -28,9 +33,10 @@ pub(crate) struct Facts {
     pub(crate) orders: Vec<Value>,
     /// The number of that device's orders.
     pub(crate) order_count: i64,
-    /// A group that can be selected besides the one that a login selects, and a device in it.
+    /// A group that can be selected besides the one that a login selects, and the devices that
+    /// are listed for it.
     pub(crate) other_group: Option<String>,
-    pub(crate) other_device: Option<String>,
+    pub(crate) other_devices: Vec<Value>,
     /// The answer before the last one, of the same rule.
     pub(crate) before: Option<Answer>,
 }
@@ -55,20 +61,52 @@ impl Facts {
         Ask::post(LOGIN).json(&body)
     }
 
-    /// Returns a call with the token.
+    /// Returns a login name that no platform has. It differs from check to check, since servers
+    /// limit the logins that fail.
+    pub(crate) fn unknown_name(&self) -> String {
+        format!("{UNKNOWN}-{}", self.now_ms)
+    }
+
+    /// Returns a call with the token and any body.
     pub(crate) fn call(&self, path: &str, body: &str) -> Ask {
         Ask::post(path).token(&self.token).body(body)
     }
 
+    /// Returns a call with the token and a body of JSON.
+    pub(crate) fn call_with(&self, path: &str, body: &Value) -> Ask {
+        Ask::post(path).token(&self.token).json(body)
+    }
+
+    /// Returns a call with the token and a range, in milliseconds.
+    pub(crate) fn call_in(&self, path: &str, start: i64, end: i64) -> Ask {
+        self.call_with(path, &json!({"startTimestamp": start, "endTimestamp": end}))
+    }
+
+    /// Returns a time so many days before the check began, in milliseconds.
+    pub(crate) fn days_ago(&self, days: i64) -> i64 {
+        self.now_ms - days * DAY_MS
+    }
+
     /// Returns a switch to a group.
     pub(crate) fn switch(&self, group: &str) -> Ask {
-        self.call(SWITCH, &json!({"groupId": group}).to_string())
+        self.call_with(SWITCH, &json!({"groupId": group}))
     }
 
     /// Returns the list of the orders of the device with orders.
     pub(crate) fn orders_of_device(&self, query: &str) -> Option<Ask> {
         let body = json!({"deviceCode": self.device.as_ref()?, "includeHistory": true});
-        Some(self.call(ORDERS, &body.to_string()).query(query))
+        Some(self.call_with(ORDERS, &body).query(query))
+    }
+
+    /// Returns a device of the other group that the selected one does not have.
+    pub(crate) fn other_device(&self) -> Option<&str> {
+        let codes = self.other_devices.iter().filter_map(|device| device["deviceCode"].as_str());
+        codes.into_iter().find(|code| !self.has_device(code))
+    }
+
+    /// Whether the selected group has a device.
+    pub(crate) fn has_device(&self, code: &str) -> bool {
+        self.devices.iter().any(|device| device["deviceCode"] == code)
     }
 
     /// Returns the group that the session has selected.

@@ -16,15 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "A range whose start is after its end is refused.",
-        |facts| {
-            let (start, end) = (facts.now_ms, facts.now_ms - 1);
-            Some(
-                facts.call(
-                    SUMMARY,
-                    &json!({"startTimestamp": start, "endTimestamp": end}).to_string(),
-                ),
-            )
-        },
+        |facts| Some(facts.call_in(SUMMARY, facts.now_ms, facts.now_ms - 1)),
         |_, answer| answer.outcome(200, -1),
     ),
     rule!(
@@ -33,11 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A range of more than 3,660 days is a violation.",
-        |facts| {
-            let start = facts.now_ms - 3_662 * 86_400_000;
-            let body = json!({"startTimestamp": start, "endTimestamp": facts.now_ms});
-            Some(facts.call(SUMMARY, &body.to_string()))
-        },
+        |facts| Some(facts.call_in(SUMMARY, facts.days_ago(3_662), facts.now_ms)),
         |_, answer| answer.violates(&["startTimestamp"]),
     ),
     rule!(
@@ -66,18 +54,10 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A range that is given is the one that the summary answers for.",
-        |facts| {
-            let (start, end) = (facts.now_ms - 86_400_000, facts.now_ms);
-            Some(
-                facts.call(
-                    SUMMARY,
-                    &json!({"startTimestamp": start, "endTimestamp": end}).to_string(),
-                ),
-            )
-        },
+        |facts| Some(facts.call_in(SUMMARY, facts.days_ago(1), facts.now_ms)),
         |facts, answer| {
-            let (data, end) = (answer.success()?, facts.now_ms);
-            let is_met = data["startTimestamp"] == end - 86_400_000 && data["endTimestamp"] == end;
+            let (data, start) = (answer.success()?, facts.days_ago(1));
+            let is_met = data["startTimestamp"] == start && data["endTimestamp"] == facts.now_ms;
             met!(is_met, || "startTimestamp and endTimestamp as in the request".to_owned())
         },
     ),
@@ -119,15 +99,13 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "Without a sale, money is \"0.00\" and a count \"0\".",
-        |facts| {
-            let at = facts.now_ms;
-            Some(
-                facts.call(SUMMARY, &json!({"startTimestamp": at, "endTimestamp": at}).to_string()),
-            )
-        },
+        |facts| Some(facts.call_in(SUMMARY, facts.now_ms, facts.now_ms)),
         |_, answer| {
-            let kpis = &answer.success()?["kpiList"];
-            let is_met = kpis[0]["value"] == "0.00" && kpis[1]["value"] == "0";
+            answer.success()?;
+            let kpis = answer.listed("kpiList");
+            let has =
+                |code, value| kpis.iter().any(|it| it["code"] == code && it["value"] == value);
+            let is_met = has("salesAmount", "0.00") && has("orderCount", "0");
             met!(is_met, || "salesAmount \"0.00\" and orderCount \"0\"".to_owned())
         },
     ),
@@ -137,7 +115,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "The best-selling product is the first of rankList, of which most items were sold.",
-        |facts| Some(facts.call(BEST, "{}")),
+        |facts| Some(facts.call_in(BEST, facts.days_ago(365), facts.now_ms)),
         |_, answer| {
             let data = answer.success()?;
             if data.is_null() {
@@ -170,10 +148,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "Best-selling product answers with null when nothing was sold.",
-        |facts| {
-            let at = facts.now_ms;
-            Some(facts.call(BEST, &json!({"startTimestamp": at, "endTimestamp": at}).to_string()))
-        },
+        |facts| Some(facts.call_in(BEST, facts.now_ms, facts.now_ms)),
         |_, answer| met!(answer.success()?.is_null(), || "data null".to_owned()),
     ),
     rule!(
@@ -182,7 +157,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "Sales by device has the sales of each device, the largest amount first.",
-        |facts| Some(facts.call(BY_DEVICE, "{}")),
+        |facts| Some(facts.call_in(BY_DEVICE, facts.days_ago(365), facts.now_ms)),
         |_, answer| {
             let fields = [
                 ("deviceCode", Type::Text),
@@ -204,15 +179,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "The trend has an entry for each day that the range touches, in order.",
-        |facts| {
-            let (start, end) = (facts.now_ms - 3 * 86_400_000, facts.now_ms);
-            Some(
-                facts.call(
-                    TREND,
-                    &json!({"startTimestamp": start, "endTimestamp": end}).to_string(),
-                ),
-            )
-        },
+        |facts| Some(facts.call_in(TREND, facts.days_ago(3), facts.now_ms)),
         |_, answer| {
             let fields =
                 [("label", Type::Text), ("amount", Type::Number), ("orderCount", Type::Integer)];
@@ -257,7 +224,8 @@ pub(super) const RULES: &[Rule] = &[
         "Device profile has the devices of List devices.",
         |facts| Some(facts.call(PROFILE, "{}")),
         |facts, answer| {
-            let list = answer.success()?["list"].as_array().cloned().unwrap_or_default();
+            answer.success()?;
+            let list = answer.listed("list");
             let code = |device: &Value| device["deviceCode"].clone();
             let (listed, known) = (list.iter().map(code), facts.devices.iter().map(code));
             let is_met =

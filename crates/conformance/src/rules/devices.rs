@@ -64,12 +64,12 @@ pub(super) const RULES: &[Rule] = &[
         "A deviceCode filter selects the device with exactly this code.",
         |facts| {
             let body = json!({"deviceCode": facts.devices.first()?["deviceCode"]});
-            Some(facts.call(DEVICES, &body.to_string()))
+            Some(facts.call_with(DEVICES, &body))
         },
         |facts, answer| {
             let wanted = facts.devices.first().map(|device| &device["deviceCode"]);
             let own = answer.records()?.first().map(|device| &device["deviceCode"]);
-            met!(own == wanted && answer.data()["total"] == 1, || {
+            met!(own == wanted && answer.records()?.len() == 1, || {
                 "one record, that device".to_owned()
             })
         },

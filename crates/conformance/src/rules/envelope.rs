@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::rule;
 use crate::answer::{Answer, Expected, met};
 use crate::ask::Ask;
-use crate::paths::{DEVICES, ONLINE};
+use crate::facts::UNKNOWN;
+use crate::paths::{DEVICES, ONLINE, ORDERS};
 use crate::rule::Rule;
 
 pub(super) const RULES: &[Rule] = &[
@@ -18,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
         "Every answer is an object with exactly code, msg, enMsg and data.",
         |facts| Some(facts.call(DEVICES, "{}")),
         |_, answer| four_fields(answer),
-        |_| Some(Ask::post(DEVICES).body("{}")),
+        |_| Some(unknown_token()),
         |_, answer| four_fields(answer),
         |_| Some(Ask::post("unknown")),
         |_, answer| four_fields(answer),
@@ -29,8 +30,8 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "A refused request is answered with HTTP 200 and another code.",
-        |facts| Some(facts.call(DEVICES, "{}").query("current=0")),
-        |_, answer| answer.outcome(200, -1),
+        |facts| Some(facts.call(ORDERS, "{}")),
+        |_, answer| answer.refusal(),
     ),
     rule!(
         "envelope.success-message",
@@ -38,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "The message of a success is success in English.",
-        |facts| Some(facts.call(ONLINE, "").header("x-locale", "en")),
+        |facts| Some(facts.call(ONLINE, "")),
         |_, answer| says(answer, "msg", Message::Success.text(Locale::En)),
     ),
     rule!(
@@ -47,13 +48,13 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "The header X-Locale chooses the language of msg.",
-        |_| Some(Ask::post(ONLINE).header("x-locale", "zh-CN")),
+        |_| Some(unknown_token().locale("zh-CN")),
         |_, answer| {
             let english = Message::TokenInvalid.text(Locale::En);
             let is_other = answer.json["msg"].as_str().is_some_and(|msg| msg != english);
             met!(is_other, || "msg in Chinese".to_owned())
         },
-        |_| Some(Ask::post(ONLINE).header("x-locale", "en")),
+        |_| Some(unknown_token()),
         |_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::En)),
     ),
     rule!(
@@ -62,9 +63,9 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "The Chinese messages are exactly these.",
-        |_| Some(Ask::post(ONLINE).header("x-locale", "zh-CN")),
+        |_| Some(unknown_token().locale("zh-CN")),
         |_, answer| says(answer, "msg", Message::TokenInvalid.text(Locale::ZhCn)),
-        |facts| Some(facts.call(ONLINE, "").header("x-locale", "zh-CN")),
+        |facts| Some(facts.call(ONLINE, "").locale("zh-CN")),
         |_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn)),
     ),
     rule!(
@@ -73,7 +74,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "X-Locale is a list with weights, as Accept-Language is.",
-        |facts| Some(facts.call(ONLINE, "").header("x-locale", "fr, en;q=0.3, zh-TW;q=0.9")),
+        |facts| Some(facts.call(ONLINE, "").locale("fr, en;q=0.3, zh-TW;q=0.9")),
         |_, answer| says(answer, "msg", Message::Success.text(Locale::ZhCn)),
     ),
     rule!(
@@ -82,11 +83,11 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "enMsg is null on success, and the English message on every failure.",
-        |facts| Some(facts.call(ONLINE, "").header("x-locale", "zh-CN")),
+        |facts| Some(facts.call(ONLINE, "").locale("zh-CN")),
         |_, answer| met!(answer.json["enMsg"].is_null() && answer.success().is_ok(), || {
             "enMsg null".to_owned()
         }),
-        |_| Some(Ask::post(ONLINE).header("x-locale", "zh-CN")),
+        |_| Some(unknown_token().locale("zh-CN")),
         |_, answer| says(answer, "enMsg", Message::TokenInvalid.text(Locale::En)),
     ),
     rule!(
@@ -95,7 +96,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "data of a refusal is the text of msg again.",
-        |_| Some(Ask::post(ONLINE)),
+        |_| Some(unknown_token()),
         |_, answer| {
             answer.outcome(200, -4)?;
             met!(answer.json["data"] == answer.json["msg"], || "data equal to msg".to_owned())
@@ -109,7 +110,7 @@ pub(super) const RULES: &[Rule] = &[
         "Every envelope has the content type application/json; charset=UTF-8.",
         |facts| Some(facts.call(ONLINE, "")),
         |_, answer| is_json(answer),
-        |_| Some(Ask::post(ONLINE)),
+        |_| Some(unknown_token()),
         |_, answer| is_json(answer),
         |_| Some(Ask::post("unknown")),
         |_, answer| is_json(answer),
@@ -144,6 +145,11 @@ pub(super) const RULES: &[Rule] = &[
         },
     ),
 ];
+
+/// Returns a call that every server refuses with -4 (AUTH-16).
+fn unknown_token() -> Ask {
+    Ask::post(ONLINE).token(UNKNOWN)
+}
 
 fn four_fields(answer: &Answer) -> Expected {
     let object = answer.json.as_object();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::rule;
 use crate::answer::{Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
-use crate::facts::Facts;
+use crate::facts::{Facts, UNKNOWN};
 use crate::paths::{DETAIL, ORDERS};
 use crate::rule::Rule;
 
@@ -75,13 +75,13 @@ pub(super) const RULES: &[Rule] = &[
         "A start after the end is a violation; a span whose ends are equal is empty.",
         |facts| facts.device.as_ref().map(|device| {
             let body = json!({"deviceCode": device, "startTimestamp": 2, "endTimestamp": 1});
-            facts.call(ORDERS, &body.to_string())
+            facts.call_with(ORDERS, &body)
         }),
         |_, answer| answer.violates(&["startTimestamp"]),
         |facts| facts.device.as_ref().map(|device| {
             let (at, device) = (facts.now_ms, device);
             let body = json!({"deviceCode": device, "startTimestamp": at, "endTimestamp": at});
-            facts.call(ORDERS, &body.to_string())
+            facts.call_with(ORDERS, &body)
         }),
         |_, answer| met!(answer.records()?.is_empty(), || "no order".to_owned()),
     ),
@@ -194,10 +194,9 @@ pub(super) const RULES: &[Rule] = &[
         |facts| detail(facts, "tradeNoIn"),
         |facts, answer| {
             let (order, detail) = (first_order(facts)?, answer.success()?);
-            for (name, _) in FIELDS {
-                met!(detail.get(name) == order.get(*name), || format!(
-                    "{name} of the list record"
-                ))?;
+            let fields = order.as_object().ok_or_else(|| "an order".to_owned())?;
+            for (name, value) in fields.iter().filter(|(name, _)| *name != "detailVOList") {
+                met!(detail.get(name) == Some(value), || format!("{name} of the list record"))?;
             }
             met!(detail["detailList"] == order["detailVOList"], || {
                 "the line items of the list record in detailList".to_owned()
@@ -216,7 +215,7 @@ pub(super) const RULES: &[Rule] = &[
         |facts| {
             let number =
                 facts.orders.iter().map(|order| &order["tradeNo"]).find(|number| **number != "")?;
-            Some(facts.call(DETAIL, &json!({"tradeNoOut": number}).to_string()))
+            Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
         },
         |facts, answer| {
             let mut numbers = facts.orders.iter().map(|order| &order["tradeNo"]);
@@ -243,7 +242,7 @@ pub(super) const RULES: &[Rule] = &[
         "orderId is not a trade number.",
         |facts| {
             let order = facts.orders.iter().find(|order| order["orderId"] != order["tradeNo"])?;
-            Some(facts.call(DETAIL, &json!({"tradeNoOut": order["orderId"]}).to_string()))
+            Some(facts.call_with(DETAIL, &json!({"tradeNoOut": order["orderId"]})))
         },
         |_, answer| answer.outcome(200, -1),
     ),
@@ -253,7 +252,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "An unknown trade number is answered with -1, never with a success.",
-        |facts| Some(facts.call(DETAIL, "{\"tradeNoOut\":\"no-such-kiosque-check\"}")),
+        |facts| Some(facts.call_with(DETAIL, &json!({"tradeNoOut": UNKNOWN}))),
         |_, answer| answer.outcome(200, -1),
     ),
     rule!(
@@ -262,7 +261,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "The message for an unknown trade number is Order does not exist.",
-        |facts| Some(facts.call(DETAIL, "{\"tradeNoIn\":\"no-such-kiosque-check\"}")),
+        |facts| Some(facts.call_with(DETAIL, &json!({"tradeNoIn": UNKNOWN}))),
         |_, answer| answer.refused(Message::OrderUnknown),
     ),
 ];
@@ -273,7 +272,7 @@ fn first_order(facts: &Facts) -> Expected<&Value> {
 
 fn detail(facts: &Facts, field: &str) -> Option<Ask> {
     let number = &facts.orders.first()?[field];
-    Some(facts.call(DETAIL, &json!({ field: number }).to_string()))
+    Some(facts.call_with(DETAIL, &json!({ field: number })))
 }
 
 /// Whether a value is null, or a time such as `2026-03-02 10:00:00`.

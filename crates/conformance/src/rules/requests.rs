@@ -1,8 +1,11 @@
 //! Requests: the order of checks, bodies, violations.
 
+use serde_json::json;
+
 use super::rule;
 use crate::answer::{Answer, Expected, met};
 use crate::ask::Ask;
+use crate::facts::UNKNOWN;
 use crate::paths::{DEVICES, LOGIN, ORDERS, SUMMARY};
 use crate::rule::Rule;
 
@@ -13,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "Without a live session a caller learns nothing about its body.",
-        |_| Some(Ask::post(DEVICES).body("no JSON")),
+        |_| Some(Ask::post(DEVICES).token(UNKNOWN).body("no JSON")),
         |_, answer| answer.outcome(200, -4),
     ),
     rule!(
@@ -22,7 +25,12 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "A body is JSON with its escapes and white space.",
-        |facts| Some(facts.call(DEVICES, " \r\n\t{ \"\\u0067roupId\" : null } ")),
+        |facts| {
+            let escaped = |unit| format!("\\u{unit:04x}");
+            let group: String = facts.group().encode_utf16().map(escaped).collect();
+            let body = format!(" \r\n\t{{ \"groupId\" : \"{group}\" }} ");
+            Some(facts.call(DEVICES, &body))
+        },
         |_, answer| answer.success().map(drop),
     ),
     rule!(
@@ -71,12 +79,10 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A violation is a string that begins with the name of the field.",
-        |_| Some(Ask::post(LOGIN).body("{\"username\":7}")),
-        |_, answer| {
-            answer.violates(&["username", "password"])?;
-            let texts = ["username must be a string", "password must not be blank"];
-            met!(*answer.data() == serde_json::json!(texts), || format!("data {texts:?}"))
-        },
+        |_| Some(Ask::post(LOGIN).json(&json!({"username": 7, "password": "x"}))),
+        |_, answer| says(answer, "username must be a string"),
+        |_| Some(Ask::post(LOGIN).json(&json!({"username": "x", "password": ""}))),
+        |_, answer| says(answer, "password must not be blank"),
     ),
     rule!(
         "requests.null-is-absent",
@@ -84,9 +90,10 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "An optional field that is null or empty counts as absent.",
-        |facts| Some(
-            facts.call(SUMMARY, "{\"groupId\":\"\",\"deviceCodes\":[],\"startTimestamp\":null}")
-        ),
+        |facts| {
+            let body = json!({"groupId": "", "deviceCodes": [], "startTimestamp": null});
+            Some(facts.call_with(SUMMARY, &body))
+        },
         |_, answer| answer.success().map(drop),
     ),
     rule!(
@@ -104,9 +111,11 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "Integers have neither a fraction nor an exponent, and are no strings.",
-        |facts| Some(facts.call(SUMMARY, "{\"startTimestamp\":1.0}")),
+        |facts| Some(
+            facts.call(SUMMARY, &format!("{{\"startTimestamp\":{}.0}}", facts.days_ago(1)))
+        ),
         |_, answer| answer.violates(&["startTimestamp"]),
-        |facts| Some(facts.call(SUMMARY, "{\"endTimestamp\":\"1795000000000\"}")),
+        |facts| Some(facts.call_with(SUMMARY, &json!({"endTimestamp": facts.now_ms.to_string()}))),
         |_, answer| answer.violates(&["endTimestamp"]),
         |facts| Some(facts.call(SUMMARY, "{\"endTimestamp\":1e999}")),
         |_, answer| answer.violates(&["endTimestamp"]),
@@ -130,8 +139,8 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A time of ten digits looks like seconds and is a violation.",
-        |facts| Some(facts.call(SUMMARY, "{\"startTimestamp\":1795000000}")),
-        |_, answer| answer.violates(&["startTimestamp"]),
+        |facts| { Some(facts.call_in(SUMMARY, facts.days_ago(1) / 1000, facts.now_ms / 1000)) },
+        |_, answer| answer.violates(&["startTimestamp", "endTimestamp"]),
     ),
     rule!(
         "requests.deep-json",
@@ -145,6 +154,12 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| unreadable(answer),
     ),
 ];
+
+/// Expects one violation, with this text.
+fn says(answer: &Answer, text: &str) -> Expected {
+    answer.outcome(200, -1)?;
+    met!(*answer.data() == json!([text]), || format!("data [{text:?}]"))
+}
 
 fn unreadable(answer: &Answer) -> Expected {
     answer.outcome(200, 500)?;

@@ -1,10 +1,11 @@
 //! Groups and the permission scope.
 
 use kiosque_locale::Message;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::rule;
 use crate::answer::met;
+use crate::facts::UNKNOWN;
 use crate::paths::{DEVICES, ONLINE, ORDERS, SUMMARY};
 use crate::rule::Rule;
 
@@ -15,11 +16,11 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "Business calls answer for the selected group: a device of another one is not listed.",
-        |facts| facts.other_device.as_ref().map(|_| facts.call(ONLINE, "")),
+        |facts| facts.other_device().map(|_| facts.call(ONLINE, "")),
         |facts, answer| {
-            let foreign = facts.other_device.as_deref().unwrap_or_default();
-            let list = answer.success()?["list"].as_array().cloned().unwrap_or_default();
-            let is_met = list.iter().all(|device| device["deviceCode"] != foreign);
+            answer.success()?;
+            let foreign = facts.other_device().unwrap_or_default();
+            let is_met = answer.listed("list").iter().all(|it| it["deviceCode"] != foreign);
             met!(is_met, || format!("no device {foreign:?}, which another group owns"))
         },
     ),
@@ -30,13 +31,16 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "List devices takes a groupId and answers for that group.",
         |facts| {
-            let group = json!({"groupId": facts.other_group.as_ref()?});
-            facts.other_device.as_ref().map(|_| facts.call(DEVICES, &group.to_string()))
+            let group = facts.other_group.as_ref().filter(|_| !facts.other_devices.is_empty());
+            Some(facts.call_with(DEVICES, &json!({"groupId": group?})))
         },
         |facts, answer| {
-            let wanted = facts.other_device.as_deref().unwrap_or_default();
-            let is_met = answer.records()?.iter().any(|device| device["deviceCode"] == wanted);
-            met!(is_met, || format!("the device {wanted:?} of the group"))
+            let is_own = |device: &Value| {
+                device["deviceCode"].as_str().is_none_or(|code| facts.has_device(code))
+            };
+            met!(!answer.records()?.iter().all(is_own), || {
+                "devices that are not those of the selected group".to_owned()
+            })
         },
     ),
     rule!(
@@ -45,9 +49,9 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "A groupId filter with an unknown group is answered with -1.",
-        |facts| Some(facts.call(DEVICES, "{\"groupId\":\"no-such-kiosque-check\"}")),
+        |facts| Some(facts.call_with(DEVICES, &json!({"groupId": UNKNOWN}))),
         |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call(SUMMARY, "{\"groupId\":\"no-such-kiosque-check\"}")),
+        |facts| Some(facts.call_with(SUMMARY, &json!({"groupId": UNKNOWN}))),
         |_, answer| answer.refused(Message::OutOfScope),
     ),
     rule!(
@@ -56,9 +60,9 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "A device that is not in the scope is answered with -1.",
-        |facts| Some(facts.call(ORDERS, "{\"deviceCode\":\"no-such-kiosque-check\"}")),
+        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
         |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call(SUMMARY, "{\"deviceCodes\":[\"no-such-kiosque-check\"]}")),
+        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [UNKNOWN]}))),
         |_, answer| answer.refused(Message::OutOfScope),
     ),
     rule!(
@@ -67,15 +71,9 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A device of another group and one that does not exist have the same answer.",
-        |facts| {
-            let body = json!({"deviceCode": facts.other_device.as_ref()?});
-            Some(facts.call(ORDERS, &body.to_string()))
-        },
-        |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call(ORDERS, "{\"deviceCode\":\"no-such-kiosque-check\"}")),
-        |facts, answer| {
-            let before = facts.before.as_ref().map(|before| before.body.as_str());
-            met!(before == Some(answer.body.as_str()), || "the same bytes for both".to_owned())
-        },
+        |facts| { Some(facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device()?}))) },
+        |_, answer| answer.refusal(),
+        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
+        |facts, answer| answer.same_as(facts.before.as_ref()),
     ),
 ];

@@ -5,12 +5,9 @@ use kiosque_locale::Message;
 use super::rule;
 use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
-use crate::facts::Facts;
+use crate::facts::{Facts, UNKNOWN};
 use crate::paths::{DEVICES, LOGIN, LOGOUT, ONLINE, SWITCH};
 use crate::rule::Rule;
-
-/// A group and a name that no platform has.
-const UNKNOWN: &str = "no-such-kiosque-check";
 
 pub(super) const RULES: &[Rule] = &[
     rule!(
@@ -91,14 +88,9 @@ pub(super) const RULES: &[Rule] = &[
         ChangesSession,
         "An unknown name and a wrong password have the same answer.",
         |facts| Some(facts.log_in_with(&facts.username, UNKNOWN)),
-        |_, answer| answer.outcome(200, -2),
-        |facts| Some(facts.log_in_with(UNKNOWN, UNKNOWN)),
-        |facts, answer| {
-            let before = facts.before.as_ref().map(|before| before.body.as_str());
-            met!(before == Some(answer.body.as_str()), || {
-                "the same bytes as for a wrong password".to_owned()
-            })
-        },
+        |_, answer| answer.refusal(),
+        |facts| Some(facts.log_in_with(&facts.unknown_name(), UNKNOWN)),
+        |facts, answer| answer.same_as(facts.before.as_ref()),
     ),
     rule!(
         "sessions.login-replaces",
@@ -120,7 +112,7 @@ pub(super) const RULES: &[Rule] = &[
         ChangesSession,
         "A refused login leaves the session as it was.",
         |facts| Some(facts.log_in_with(&facts.username, UNKNOWN)),
-        |_, answer| answer.outcome(200, -2),
+        |_, answer| answer.refusal(),
         |facts| Some(facts.call(ONLINE, "")),
         |_, answer| answer.success().map(drop),
     ),
@@ -154,7 +146,7 @@ pub(super) const RULES: &[Rule] = &[
         "An altered or unknown token is answered with -4.",
         |facts| Some(Ask::post(ONLINE).token(&altered(&facts.token))),
         |_, answer| answer.refused(Message::TokenInvalid),
-        |_| Some(Ask::post(ONLINE).token("unknown")),
+        |_| Some(Ask::post(ONLINE).token(UNKNOWN)),
         |_, answer| answer.refused(Message::TokenInvalid),
     ),
     rule!(
@@ -181,9 +173,10 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "The header kiosque-hint says where a token belongs.",
-        |facts| Some(Ask::post(ONLINE).token(&format!("Bearer {}", facts.token))),
-        |_, answer| met!(answer.header("kiosque-hint").is_some(), || "a header kiosque-hint"
-            .to_owned()),
+        |_| Some(Ask::post(ONLINE)),
+        |_, answer| met!(answer.header("kiosque-hint").is_some(), || {
+            "a header kiosque-hint".to_owned()
+        }),
     ),
     rule!(
         "sessions.switch",

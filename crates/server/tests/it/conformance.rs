@@ -1,9 +1,14 @@
 //! The library of rules that integrators check servers with: this server follows every one, on each
 //! engine, and none is met by answers that say nothing.
 
+mod plant;
+mod plants;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures_util::{StreamExt, stream};
 use http::HeaderMap;
 use http_body_util::{BodyExt, Full};
 use kiosque_conformance::{
@@ -14,22 +19,30 @@ use kiosque_testkit::{FleetToml, OrderLine, TestServer};
 
 const EVERY_RULE: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Kiosque };
 
-/// A server with two groups, devices in both, and orders.
-async fn server() -> TestServer {
-    let fleet = FleetToml::new()
+/// A server with two groups, devices in both, orders, and so many accounts: `walker0` and so on.
+async fn server(accounts: usize) -> TestServer {
+    let mut fleet = FleetToml::new()
         .group("east", "East")
         .group("west", "West")
-        .cheap_account("walker", &["east", "west"])
         .product("cola", "Cola", "EUR")
         .device("E1", "First", "east")
         .device("E2", "Second", "east")
         .device("W1", "Third", "west");
+    for number in 0..accounts {
+        fleet = fleet.cheap_account(&format!("walker{number}"), &["east", "west"]);
+    }
     let server = TestServer::start(fleet).await;
-    let line = |number| {
-        let order = OrderLine::new(format!("o{number}"), "E1", "2026-01-02 03:04:05");
-        order.with("tradeNo", format!("t{number}")).to_string()
+    server.set_rates(&[("EUR", "2026-01-01", "1.5")]).await;
+    let order = |id: String, device, (goods, price): (&str, i64)| {
+        let number = id.replace('o', "t");
+        let lines = serde_json::json!([{"goodsId": goods, "salePrice": price}]);
+        let order = OrderLine::new(id, device, "2026-03-01 10:00:00").amount("EUR", price);
+        let order = order.paid("2026-03-01 10:00:20").with("tradeNo", number);
+        order.with("detailVOList", lines).to_string()
     };
-    server.import_valid((0..30).map(line).collect::<String>()).await;
+    let first = (0..30).map(|number| order(format!("o{number}"), "E1", ("cola", 200)));
+    let second = (30..35).map(|number| order(format!("o{number}"), "E2", ("water", 100)));
+    server.import_valid(first.chain(second).collect::<String>()).await;
     server
 }
 
@@ -38,8 +51,8 @@ fn client(server: &TestServer) -> HttpsClient {
     HttpsClient::new(url, trust(Some(server.certificate_file().as_path())).unwrap()).unwrap()
 }
 
-fn account() -> Credentials {
-    Credentials { username: "walker".to_owned(), password: "secret".to_owned() }
+fn account(number: usize) -> Credentials {
+    Credentials { username: format!("walker{number}"), password: "secret".to_owned() }
 }
 
 fn not_met(checked: &[Checked]) -> Vec<&Checked> {
@@ -49,8 +62,8 @@ fn not_met(checked: &[Checked]) -> Vec<&Checked> {
 /// The rules of `docs/interface.md` from ADDR-2 to DASH-25, in one run.
 #[tokio::test]
 async fn the_server_follows_every_rule() {
-    let server = server().await;
-    let mut checker = Checker::new(client(&server), &account(), server.now());
+    let server = server(1).await;
+    let mut checker = Checker::new(client(&server), &account(0), server.now());
     let checked = checker.run(all(), EVERY_RULE).await.unwrap();
     assert_eq!((not_met(&checked).len(), checked.len()), (0, all().count()), "{checked:#?}");
 }
@@ -81,7 +94,7 @@ fn transport(client: Arc<HttpsClient>, passed: usize, body: &'static str) -> Tra
 /// A planted bug for each rule: its calls are answered with nothing, and it is reported.
 #[tokio::test]
 async fn each_rule_is_broken_by_answers_that_say_nothing() {
-    let server = server().await;
+    let server = server(1).await;
     let client = Arc::new(client(&server));
     // The requests before the first rule: a login, the devices, their orders, the other group.
     let survey = 4;
@@ -89,7 +102,7 @@ async fn each_rule_is_broken_by_answers_that_say_nothing() {
         let mut broken = Vec::new();
         for body in EMPTY {
             let transport = transport(Arc::clone(&client), survey, body);
-            let mut checker = Checker::over(transport, String::new(), &account(), server.now());
+            let mut checker = Checker::over(transport, String::new(), &account(0), server.now());
             let checked = checker.run([rule].into_iter(), EVERY_RULE).await.unwrap();
             let [Checked { outcome, .. }] = &checked[..] else { panic!("{checked:?}") };
             assert_ne!(*outcome, Outcome::NotShown, "{}", rule.id);
@@ -100,4 +113,33 @@ async fn each_rule_is_broken_by_answers_that_say_nothing() {
         }
         assert!(!broken.is_empty(), "{} is met by answers that say nothing", rule.id);
     }
+}
+
+/// Each bug between the checker and a real server is reported by the rules that it breaks, and by
+/// no others; each rule is broken by a bug.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn planted_bugs_are_reported_by_exactly_the_rules_that_they_break() {
+    let plants = plants::all();
+    let planted: BTreeSet<&str> = plants.iter().flat_map(|plant| plant.breaks).copied().collect();
+    let without: Vec<&str> = all().map(|it| it.id).filter(|id| !planted.contains(id)).collect();
+    assert_eq!(without, [""; 0], "rules that no bug breaks");
+    let server = server(plants.len()).await;
+    let client = Arc::new(client(&server));
+    let (found, start) = (stream::iter(plants.iter().enumerate()), server.now());
+    let found = found.map(|(number, plant)| {
+        // Checks with different times try different unknown names, whose failures are limited.
+        let later = i64::try_from(number).unwrap();
+        let (client, now) = (Arc::clone(&client), start.plus_ms(later));
+        async move { (plant, plant::broken(client, plant, account(number), now).await) }
+    });
+    let found: Vec<_> = found.buffer_unordered(4).collect().await;
+    let is_other = |(plant, broken): &&(&plant::Plant, BTreeSet<&str>)| {
+        !broken.iter().eq(plant.breaks.iter().collect::<BTreeSet<_>>())
+    };
+    let other: Vec<String> = found
+        .iter()
+        .filter(is_other)
+        .map(|(plant, broken)| format!("{}: {broken:?}, not {:?}", plant.bug, plant.breaks))
+        .collect();
+    assert!(other.is_empty(), "{}", other.join("\n"));
 }

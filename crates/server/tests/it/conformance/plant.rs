@@ -1,0 +1,286 @@
+//! A bug between the checker and a real server: it changes calls on their way, or their answers.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request};
+use http_body_util::{BodyExt, Full};
+use kiosque_conformance::{Answer, Checked, Checker, Credentials, Outcome, Transport, all};
+use kiosque_https_client::HttpsClient;
+use kiosque_model::UnixMs;
+use kiosque_testkit::{SWITCH_PATH, TOKEN_PATH};
+use serde_json::{Value, json};
+
+use super::EVERY_RULE;
+
+const TOKEN: &str = "third-api-token";
+
+/// A bug, and the rules that it breaks.
+pub(super) struct Plant {
+    pub(super) bug: &'static str,
+    pub(super) breaks: &'static [&'static str],
+    call: fn(&mut Call, &Memory),
+    answer: fn(&Call, &mut Given, &Memory),
+}
+
+/// Returns a bug that changes nothing yet.
+pub(super) fn plant(bug: &'static str, breaks: &'static [&'static str]) -> Plant {
+    Plant { bug, breaks, call: |_, _| (), answer: |_, _, _| () }
+}
+
+impl Plant {
+    /// Changes calls before the server sees them.
+    pub(super) fn call(self, call: fn(&mut Call, &Memory)) -> Plant {
+        Plant { call, ..self }
+    }
+
+    /// Changes the answers of the server.
+    pub(super) fn answer(self, answer: fn(&Call, &mut Given, &Memory)) -> Plant {
+        Plant { answer, ..self }
+    }
+}
+
+/// A call on its way to the server.
+pub(super) struct Call {
+    pub(super) method: Method,
+    /// Below `/v8/`.
+    pub(super) path: String,
+    pub(super) query: String,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+    /// An answer in place of the server's.
+    pub(super) instead: Option<Given>,
+}
+
+impl Call {
+    fn of(request: Request<Bytes>) -> Call {
+        let (head, body) = request.into_parts();
+        let path = head.uri.path().strip_prefix("/v8/").unwrap().to_owned();
+        Call {
+            method: head.method,
+            path,
+            query: head.uri.query().unwrap_or_default().to_owned(),
+            headers: head.headers,
+            body: String::from_utf8(body.to_vec()).unwrap(),
+            instead: None,
+        }
+    }
+
+    fn request(&self) -> Request<Full<Bytes>> {
+        let query = if self.query.is_empty() { "" } else { "?" };
+        let uri = format!("/v8/{}{query}{}", self.path, self.query);
+        let mut request = Request::new(Full::new(Bytes::from(self.body.clone())));
+        *request.uri_mut() = uri.parse().unwrap();
+        *request.method_mut() = self.method.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+
+    /// Returns the body as JSON; null if it is none.
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
+
+    /// Returns the tokens; usually there is one.
+    pub(super) fn tokens(&self) -> Vec<&str> {
+        self.headers.get_all(TOKEN).iter().map(|token| token.to_str().unwrap()).collect()
+    }
+
+    /// Returns the first token.
+    pub(super) fn token(&self) -> &str {
+        self.tokens().first().copied().unwrap_or_default()
+    }
+
+    /// Replaces all tokens.
+    pub(super) fn set_token(&mut self, token: &str) {
+        self.headers.insert(TOKEN, token.parse().unwrap());
+    }
+
+    /// Changes each token.
+    pub(super) fn map_tokens(&mut self, changed: impl Fn(&str) -> String) {
+        let tokens: Vec<String> = self.tokens().into_iter().map(changed).collect();
+        self.headers.remove(TOKEN);
+        for token in tokens {
+            self.headers.append(TOKEN, token.parse().unwrap());
+        }
+    }
+
+    /// Changes the JSON of the body, if it is an object.
+    pub(super) fn change_body(&mut self, change: impl Fn(&mut Value)) {
+        let mut json = self.json();
+        if json.is_object() {
+            change(&mut json);
+            self.body = json.to_string();
+        }
+    }
+
+    /// Whether the body is an object whose field has this value.
+    pub(super) fn has(&self, field: &str, value: impl Into<Value>) -> bool {
+        self.json().get(field) == Some(&value.into())
+    }
+
+    /// Answers in place of the server.
+    pub(super) fn succeed(&mut self, data: Value) {
+        self.instead = Some(Given::new(json!({
+            "code": 200, "msg": "success", "enMsg": null, "data": data,
+        })));
+    }
+
+    /// Refuses in place of the server.
+    pub(super) fn refuse(&mut self, code: i64, text: &str) {
+        self.instead = Some(Given::new(json!({
+            "code": code, "msg": text, "enMsg": text, "data": text,
+        })));
+    }
+}
+
+/// An answer on its way to the checker.
+pub(super) struct Given {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) json: Value,
+}
+
+impl Given {
+    fn new(json: Value) -> Given {
+        let mut headers = HeaderMap::new();
+        headers.insert("content-type", "application/json; charset=UTF-8".parse().unwrap());
+        headers.insert("cache-control", "no-store".parse().unwrap());
+        Given { status: 200, headers, json }
+    }
+
+    pub(super) fn code(&self) -> i64 {
+        self.json["code"].as_i64().unwrap()
+    }
+
+    /// Returns `data`.
+    pub(super) fn data(&mut self) -> &mut Value {
+        &mut self.json["data"]
+    }
+
+    /// Returns a list in `data`; an empty one if there is no such list.
+    pub(super) fn list(&mut self, name: &str) -> &mut [Value] {
+        let list = self.json["data"].get_mut(name).and_then(Value::as_array_mut);
+        list.map(Vec::as_mut_slice).unwrap_or_default()
+    }
+
+    /// Returns the orders of a list or a detail.
+    pub(super) fn orders(&mut self) -> &mut [Value] {
+        if self.json["data"].get("records").is_some() {
+            return self.list("records");
+        }
+        std::slice::from_mut(&mut self.json["data"])
+    }
+}
+
+/// The sessions of an account and what has been called so far.
+#[derive(Default)]
+pub(super) struct Memory {
+    issued: Vec<Issued>,
+    pub(super) calls: usize,
+    refused_logins: Vec<(String, usize)>,
+}
+
+/// A token of a login or a switch.
+pub(super) struct Issued {
+    pub(super) token: String,
+    pub(super) account: String,
+    pub(super) group: String,
+    /// The path of the call.
+    pub(super) by: String,
+}
+
+impl Memory {
+    fn learn(&mut self, call: &Call, given: &Given) {
+        self.calls += 1;
+        let account = match call.path.as_str() {
+            TOKEN_PATH => call.json()["username"].as_str().unwrap_or_default().to_owned(),
+            SWITCH_PATH => self.of(call.token()).map(|it| it.account.clone()).unwrap_or_default(),
+            _ => return,
+        };
+        if given.code() == 200 {
+            let text = |field: &str| given.json["data"][field].as_str().unwrap().to_owned();
+            let (token, group) = (text("accessToken"), text("groupId"));
+            self.issued.push(Issued { token, account, group, by: call.path.clone() });
+        } else if call.path == TOKEN_PATH {
+            self.refused_logins.push((account, self.issued.len()));
+        }
+    }
+
+    /// Returns the session that a token was issued for.
+    pub(super) fn of(&self, token: &str) -> Option<&Issued> {
+        self.issued.iter().find(|issued| issued.token == token)
+    }
+
+    /// Returns the token of the same account that was issued after this one.
+    pub(super) fn successor(&self, token: &str) -> Option<&Issued> {
+        let account = &self.of(token)?.account;
+        let later = self.issued.iter().skip_while(|issued| issued.token != token).skip(1);
+        later.into_iter().find(|issued| issued.account == *account)
+    }
+
+    /// Returns the last token that was issued to an account.
+    pub(super) fn latest(&self, account: &str) -> Option<&Issued> {
+        self.issued.iter().rfind(|issued| issued.account == account)
+    }
+
+    /// Returns the last token of all.
+    pub(super) fn last(&self) -> Option<&Issued> {
+        self.issued.last()
+    }
+
+    /// Whether a login with the name of a token's account was refused since its issue.
+    pub(super) fn was_refused_since(&self, token: &str) -> bool {
+        let at = self.issued.iter().position(|issued| issued.token == token);
+        at.is_some_and(|at| {
+            let account = &self.issued[at].account;
+            self.refused_logins.iter().any(|(name, before)| name == account && *before > at)
+        })
+    }
+}
+
+/// Returns a transport that passes calls on to the server through a bug.
+fn transport(client: Arc<HttpsClient>, plant: &Plant) -> Transport {
+    let (call_hook, answer_hook) = (plant.call, plant.answer);
+    let memory = Arc::new(Mutex::new(Memory::default()));
+    Box::new(move |request| {
+        let (client, memory) = (Arc::clone(&client), Arc::clone(&memory));
+        Box::pin(async move {
+            let mut call = Call::of(request);
+            call_hook(&mut call, &memory.lock().unwrap());
+            let mut given = match call.instead.take() {
+                Some(given) => given,
+                None => passed_on(&client, &call).await,
+            };
+            let mut memory = memory.lock().unwrap();
+            memory.learn(&call, &given);
+            answer_hook(&call, &mut given, &memory);
+            let body = given.json.to_string();
+            Ok(Answer::new(given.status, given.headers, body.as_bytes()))
+        })
+    })
+}
+
+async fn passed_on(client: &HttpsClient, call: &Call) -> Given {
+    let response = client.send(call.request()).await.unwrap();
+    let (head, body) = response.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let json = serde_json::from_slice(&body).unwrap();
+    Given { status: head.status.as_u16(), headers: head.headers, json }
+}
+
+/// Checks every rule of a server with a bug, and returns the broken ones.
+pub(super) async fn broken(
+    client: Arc<HttpsClient>,
+    plant: &Plant,
+    account: Credentials,
+    now: UnixMs,
+) -> BTreeSet<&'static str> {
+    let transport = transport(client, plant);
+    let mut checker = Checker::over(transport, String::new(), &account, now);
+    let checked = checker.run(all(), EVERY_RULE).await;
+    let checked = checked.unwrap_or_else(|error| panic!("{}: {error}", plant.bug));
+    let is_broken = |it: &&Checked| matches!(it.outcome, Outcome::Broken(_));
+    checked.iter().filter(is_broken).map(|it| it.rule.id).collect()
+}

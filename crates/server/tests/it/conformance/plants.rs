@@ -1,0 +1,29 @@
+//! A bug for each rule, by the files of the rules.
+
+mod addresses;
+mod dashboard;
+mod devices;
+mod envelope;
+mod orders;
+mod pages;
+mod requests;
+mod scope;
+mod sessions;
+
+use super::plant::{Call, Given, Memory, Plant, plant};
+
+/// Returns the bugs.
+pub(super) fn all() -> Vec<Plant> {
+    let chapters = [
+        addresses::plants(),
+        envelope::plants(),
+        requests::plants(),
+        sessions::plants(),
+        scope::plants(),
+        pages::plants(),
+        devices::plants(),
+        orders::plants(),
+        dashboard::plants(),
+    ];
+    chapters.into_iter().flatten().collect()
+}

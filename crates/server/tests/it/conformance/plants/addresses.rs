@@ -1,0 +1,53 @@
+use http::Method;
+use kiosque_testkit::{DEVICES_PATH, ONLINE_PATH};
+use serde_json::json;
+
+use super::{Plant, plant};
+
+pub(super) fn plants() -> Vec<Plant> {
+    vec![
+        plant("the method is ignored", &["http.post-only"]).call(|call, _| {
+            call.method = Method::POST;
+        }),
+        plant("an unknown path has its name in data", &["http.unknown-path"]).answer(
+            |call, given, _| {
+                if given.code() == 0 {
+                    *given.data() = json!(call.path);
+                }
+            },
+        ),
+        plant(
+            "an unknown path is answered with HTTP 200",
+            &["http.exact-path", "http.no-other-path", "http.post-only", "http.unknown-path"],
+        )
+        .answer(|_, given, _| given.status = 200),
+        plant("a trailing slash makes no difference", &["http.exact-path"]).call(|call, _| {
+            call.path = call.path.trim_end_matches('/').to_owned();
+        }),
+        plant("the case of a path makes no difference", &["http.exact-path"]).call(|call, _| {
+            if call.path.eq_ignore_ascii_case(DEVICES_PATH) {
+                call.path = DEVICES_PATH.to_owned();
+            }
+        }),
+        plant("health checks are answered", &["http.no-other-path"]).call(|call, _| {
+            if call.path == "livez" {
+                call.succeed(json!(null));
+            }
+        }),
+        plant("metrics are answered", &["http.no-other-path"]).call(|call, _| {
+            if call.path == "metrics" {
+                call.succeed(json!(null));
+            }
+        }),
+        plant("a body needs a content type", &["http.any-content-type"]).call(|call, _| {
+            if !call.headers.contains_key("content-type") {
+                call.refuse(500, "system error");
+            }
+        }),
+        plant("the body of Online devices is read", &["http.ignored-body"]).call(|call, _| {
+            if call.path == ONLINE_PATH && !call.body.is_empty() && call.json().is_null() {
+                call.refuse(500, "system error");
+            }
+        }),
+    ]
+}

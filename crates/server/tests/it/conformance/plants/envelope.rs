@@ -1,0 +1,83 @@
+use http::HeaderValue;
+use kiosque_testkit::ORDERS_PATH;
+use serde_json::json;
+
+use super::{Plant, plant};
+
+pub(super) fn plants() -> Vec<Plant> {
+    let mut plants = messages();
+    plants.extend(headers());
+    plants
+}
+
+fn messages() -> Vec<Plant> {
+    vec![
+        plant("an envelope has a field version", &["envelope.fields"])
+            .answer(|_, given, _| given.json["version"] = json!(1)),
+        plant(
+            "List orders without a device is refused with HTTP 400",
+            &["envelope.refused-with-200", "orders.device-required"],
+        )
+        .answer(|call, given, _| {
+            if call.path == ORDERS_PATH && call.body == "{}" {
+                given.status = 400;
+            }
+        }),
+        plant("a success says OK", &["envelope.success-message"]).answer(|_, given, _| {
+            if given.json["msg"] == "success" {
+                given.json["msg"] = json!("OK");
+            }
+        }),
+        plant(
+            "X-Locale is ignored",
+            &["envelope.chinese-texts", "envelope.locale", "envelope.weighted-locale"],
+        )
+        .call(|call, _| {
+            call.headers.remove("x-locale");
+        }),
+        plant("a Chinese message has another text", &["envelope.chinese-texts"]).answer(
+            |_, given, _| {
+                if given.code() == -4 && given.json["msg"] != given.json["enMsg"] {
+                    given.json["msg"] = json!("令牌无效");
+                }
+            },
+        ),
+        plant("weights of X-Locale are ignored", &["envelope.weighted-locale"]).call(|call, _| {
+            let locales = call.headers.get("x-locale").map(|value| value.to_str().unwrap());
+            if locales.is_some_and(|locales| locales.contains("en;")) {
+                call.headers.insert("x-locale", HeaderValue::from_static("en"));
+            }
+        }),
+        plant("enMsg is in the language of msg", &["envelope.english-message"])
+            .answer(|_, given, _| given.json["enMsg"] = given.json["msg"].clone()),
+        plant("enMsg is null in a refusal", &["envelope.english-message"])
+            .answer(|_, given, _| given.json["enMsg"] = json!(null)),
+        plant("data of a refused token is null", &["envelope.refusal-data"]).answer(
+            |_, given, _| {
+                if given.code() == -4 {
+                    *given.data() = json!(null);
+                }
+            },
+        ),
+    ]
+}
+
+fn headers() -> Vec<Plant> {
+    vec![
+        plant("the content type has no charset", &["envelope.content-type"]).answer(
+            |_, given, _| {
+                let json = HeaderValue::from_static("application/json");
+                given.headers.insert("content-type", json);
+            },
+        ),
+        plant("answers may be cached", &["envelope.no-store"]).answer(|_, given, _| {
+            given.headers.remove("cache-control");
+        }),
+        plant("there is no request id", &["envelope.request-id"]).answer(|_, given, _| {
+            given.headers.remove("x-request-id");
+        }),
+        plant("all request ids are equal", &["envelope.request-id"]).answer(|_, given, _| {
+            given.headers.insert("x-request-id", HeaderValue::from_static("1"));
+        }),
+    ]
+}

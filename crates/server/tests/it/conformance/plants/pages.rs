@@ -1,0 +1,61 @@
+use kiosque_testkit::DEVICES_PATH;
+use serde_json::json;
+
+use super::{Call, Plant, plant};
+
+pub(super) fn plants() -> Vec<Plant> {
+    vec![
+        plant("size is 20 by default", &["pages.defaults"]).call(|call, _| {
+            if is_devices(call) && call.query.is_empty() {
+                call.query = "size=20".to_owned();
+            }
+        }),
+        plant("the body has current and size", &["pages.query"]).call(|call, _| {
+            let body = call.json();
+            if is_devices(call) && body.get("size").is_some() {
+                call.query = format!("current={}&size={}", body["current"], body["size"]);
+            }
+        }),
+        plant("an empty size is absent", &["pages.positive"]).call(|call, _| {
+            if call.query == "size=" {
+                call.query.clear();
+            }
+        }),
+        plant("page 0 is page 1", &["pages.positive"]).call(|call, _| {
+            if call.query == "current=0" {
+                call.query.clear();
+            }
+        }),
+        plant("the last of two sizes counts", &["pages.given-once"]).call(|call, _| {
+            if call.query == "size=1&size=1" {
+                call.query = "size=1".to_owned();
+            }
+        }),
+        plant("a large page is shortened", &["pages.largest"])
+            .call(|call, _| call.query = call.query.replace("9223372036854775807", "1000")),
+        plant("total is a text", &["pages.fields", "pages.past-the-end"]).answer(
+            |call, given, _| {
+                if is_devices(call) && given.code() == 200 {
+                    let data = given.data();
+                    data["total"] = json!(data["total"].to_string());
+                }
+            },
+        ),
+        plant("a page past the end is refused", &["pages.past-the-end"]).call(|call, _| {
+            if call.query == "current=1000000" {
+                call.refuse(-1, "There is no such page");
+            }
+        }),
+        plant("pages overlap", &["pages.each-once"]).answer(|call, given, _| {
+            if is_devices(call) && call.query == "size=1&current=2" {
+                for device in given.list("records") {
+                    device["deviceCode"] = json!("E1");
+                }
+            }
+        }),
+    ]
+}
+
+fn is_devices(call: &Call) -> bool {
+    call.path == DEVICES_PATH
+}

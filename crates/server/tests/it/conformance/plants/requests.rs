@@ -1,0 +1,127 @@
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH, TOKEN_PATH};
+use serde_json::{Value, json};
+
+use super::{Plant, plant};
+
+pub(super) fn plants() -> Vec<Plant> {
+    let mut plants = bodies();
+    plants.extend(fields());
+    plants
+}
+
+fn bodies() -> Vec<Plant> {
+    vec![
+        plant("the body is read before the token is checked", &["requests.token-first"]).call(
+            |call, memory| {
+                let is_live = memory.of(call.token()).is_some();
+                if call.path == DEVICES_PATH && !is_live && call.json().is_null() {
+                    call.refuse(500, "system error");
+                }
+            },
+        ),
+        plant("escapes are not read", &["requests.escapes"])
+            .call(|call, _| call.body = call.body.replace("\\u", "\\\\u")),
+        plant("an empty body is {}", &["requests.empty-body"]).call(|call, _| {
+            if call.path == DEVICES_PATH && call.body.is_empty() {
+                call.body = "{}".to_owned();
+            }
+        }),
+        plant("null is {}", &["requests.empty-body"]).call(|call, _| {
+            if call.body == "null" {
+                call.body = "{}".to_owned();
+            }
+        }),
+        plant("an array is {}", &["requests.unreadable"]).call(|call, _| {
+            if call.body == "[]" {
+                call.body = "{}".to_owned();
+            }
+        }),
+        plant(
+            "a body that cannot be read is answered with HTTP 400",
+            &[
+                "requests.deep-json",
+                "requests.empty-body",
+                "requests.repeated-field",
+                "requests.unreadable",
+            ],
+        )
+        .answer(|_, given, _| {
+            if given.code() == 500 {
+                given.status = 400;
+            }
+        }),
+        plant("the last of two equal fields counts", &["requests.repeated-field"]).call(
+            |call, _| {
+                if call.body.matches("groupId").count() == 2 {
+                    call.change_body(|_| ());
+                }
+            },
+        ),
+        plant("deep JSON is read", &["requests.deep-json"]).call(|call, _| {
+            if call.path == ORDERS_PATH && call.body.contains("[[[") {
+                call.body = "{}".to_owned();
+            }
+        }),
+    ]
+}
+
+fn fields() -> Vec<Plant> {
+    vec![
+        plant("only the first violation is listed", &["requests.all-violations"]).answer(
+            |_, given, _| {
+                if let Some(list) = given.data().as_array_mut().filter(|list| list.len() == 3) {
+                    list.truncate(1);
+                }
+            },
+        ),
+        plant("a missing field is not blank but required", &["requests.violation-texts"]).answer(
+            |_, given, _| {
+                let violations = given.data().as_array_mut().into_iter().flatten();
+                for text in violations.filter(|text| text.is_string()) {
+                    let other = text.as_str().unwrap().replace("must not be blank", "is required");
+                    *text = json!(other);
+                }
+            },
+        ),
+        plant("an empty list selects nothing", &["requests.null-is-absent"]).call(|call, _| {
+            if call.has("deviceCodes", json!([])) {
+                call.refuse(-1, "The request is not valid");
+            }
+        }),
+        plant("an unknown field is a violation", &["requests.unknown-fields"]).answer(
+            |call, given, _| {
+                if call.has("colour", "red") {
+                    given.json["code"] = json!(-1);
+                }
+            },
+        ),
+        plant("1.0 is an integer", &["requests.integers"])
+            .call(|call, _| call.body = call.body.replace(".0}", "}")),
+        plant("a text of digits is an integer", &["requests.integers"]).call(|call, _| {
+            let end = call.json()["endTimestamp"].as_str().and_then(|it| it.parse::<i64>().ok());
+            if let Some(end) = end {
+                call.change_body(|body| body["endTimestamp"] = json!(end));
+            }
+        }),
+        plant("an integer beyond 64 bits is absent", &["requests.integers"])
+            .call(|call, _| call.body = call.body.replace("1e999", "null")),
+        plant("unknown names are not listed", &["requests.ignored-header"]).answer(
+            |_, given, _| {
+                given.headers.remove("kiosque-ignored");
+            },
+        ),
+        plant("seconds are milliseconds", &["requests.seconds"]).call(|call, _| {
+            let is_seconds =
+                |value: &Value| value.as_i64().is_some_and(|it| it / 1_000_000_000 == 1);
+            let body = call.json();
+            if call.path == SUMMARY_PATH && is_seconds(&body["startTimestamp"]) {
+                call.succeed(json!({}));
+            }
+        }),
+        plant("a missing name is a wrong one", &["sessions.required-fields"]).call(|call, _| {
+            if call.path == TOKEN_PATH && call.json().get("username").is_none() {
+                call.refuse(-2, "User name or password is wrong.");
+            }
+        }),
+    ]
+}

@@ -1,0 +1,145 @@
+use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, SWITCH_PATH, TOKEN_PATH};
+use serde_json::{Value, json};
+
+use super::{Call, Given, Memory, Plant, plant};
+
+pub(super) fn plants() -> Vec<Plant> {
+    let mut plants = logins();
+    plants.extend(tokens());
+    plants.extend(switches());
+    plants
+}
+
+fn logins() -> Vec<Plant> {
+    vec![
+        plant("a group of a login has no id", &["sessions.data"]).answer(|call, given, _| {
+            if call.path == TOKEN_PATH
+                && let Some(groups) = given.data().get_mut("switchableGroups")
+            {
+                groups.as_array_mut().unwrap().push(json!({"groupName": "North"}));
+            }
+        }),
+        plant("a token has a point", &["sessions.token-form"])
+            .call(|call, _| call.map_tokens(|token| token.replace('.', "")))
+            .answer(|_, given, _| {
+                if let Some(Value::String(token)) = given.data().get_mut("accessToken") {
+                    token.push('.');
+                }
+            }),
+        plant("groups are listed backwards", &["sessions.default-group"])
+            .answer(|_, given, _| given.list("switchableGroups").reverse()),
+        plant("expiresIn is a duration", &["sessions.end"]).answer(|_, given, _| {
+            if let Some(end) = given.data().get_mut("expiresIn") {
+                *end = json!(7_200);
+            }
+        }),
+        plant("a wrong password has code -1", &["sessions.wrong-password"]).answer(
+            |_, given, _| {
+                if given.code() == -2 {
+                    given.json["code"] = json!(-1);
+                }
+            },
+        ),
+        plant("an unknown name has a message of its own", &["sessions.unknown-name"]).answer(
+            |call, given, memory| {
+                let is_known = call.json()["username"].as_str().and_then(|it| memory.latest(it));
+                if given.code() == -2 && is_known.is_none() {
+                    given.json["msg"] = json!("There is no such user.");
+                }
+            },
+        ),
+        plant("a login leaves the earlier session", &["sessions.login-replaces"])
+            .call(|call, memory| revive(call, memory, TOKEN_PATH)),
+        plant("a refused login ends the session", &["sessions.refused-login"]).call(
+            |call, memory| {
+                if memory.was_refused_since(call.token()) {
+                    call.set_token("ended");
+                }
+            },
+        ),
+    ]
+}
+
+fn tokens() -> Vec<Plant> {
+    vec![
+        plant("a missing token is a wrong one", &["sessions.no-token"]).call(|call, _| {
+            if [SWITCH_PATH, LOGOUT_PATH].contains(&call.path.as_str()) && call.token().is_empty() {
+                call.set_token("missing");
+            }
+        }),
+        plant("business calls without a token have code -3", &["sessions.no-token-business"])
+            .answer(|call, given, _| {
+                let is_business = [DEVICES_PATH, ONLINE_PATH].contains(&call.path.as_str());
+                if is_business && call.token().is_empty() && given.status == 200 {
+                    given.json["code"] = json!(-3);
+                }
+            }),
+        plant("the first character of a token is not compared", &["sessions.wrong-token"]).call(
+            |call, memory| {
+                let own = memory.last().map(|issued| issued.token.clone()).unwrap_or_default();
+                if call.token().len() == own.len() && call.token().get(1..) == own.get(1..) {
+                    call.map_tokens(|_| own.clone());
+                }
+            },
+        ),
+        plant("Bearer is ignored", &["sessions.raw-token"])
+            .call(|call, _| call.map_tokens(|token| token.replace("Bearer ", ""))),
+        plant("the first of two tokens counts", &["sessions.one-token"]).call(|call, _| {
+            if call.tokens().len() == 2 {
+                call.set_token(&call.token().to_owned());
+            }
+        }),
+        plant("there are no hints", &["sessions.hint"]).answer(|_, given, _| {
+            given.headers.remove("kiosque-hint");
+        }),
+    ]
+}
+
+fn switches() -> Vec<Plant> {
+    vec![
+        plant("a switch leaves the old token", &["sessions.switch"])
+            .call(|call, memory| revive(call, memory, SWITCH_PATH)),
+        plant("a switch answers without its end", &["sessions.switch"]).answer(
+            |call, given: &mut Given, _| {
+                if call.path == SWITCH_PATH && given.code() == 200 {
+                    given.data().as_object_mut().unwrap().remove("expiresIn");
+                }
+            },
+        ),
+        plant("a switch to the selected group is refused", &["sessions.switch-to-selected"]).call(
+            |call, memory| {
+                let selected = memory.of(call.token()).map(|issued| issued.group.clone());
+                if call.path == SWITCH_PATH && selected.is_some_and(|it| call.has("groupId", it)) {
+                    call.refuse(-1, "The group is selected already");
+                }
+            },
+        ),
+        plant("an unknown group has another message", &["sessions.refused-switch"]).answer(
+            |call, given, _| {
+                if call.path == SWITCH_PATH && given.code() == -1 {
+                    given.json["msg"] = json!("No such group");
+                }
+            },
+        ),
+        plant("a log out leaves the session", &["sessions.log-out"]).call(|call, _| {
+            if call.path == LOGOUT_PATH && !call.token().is_empty() {
+                call.succeed(json!(null));
+            }
+        }),
+        plant("a log out has the token in data", &["sessions.log-out"]).answer(|call, given, _| {
+            if call.path == LOGOUT_PATH && given.code() == 200 {
+                *given.data() = json!({"ended": true});
+            }
+        }),
+    ]
+}
+
+/// Replaces a token that a call of this path has replaced by the one that is valid now.
+fn revive(call: &mut Call, memory: &Memory, by: &str) {
+    let Some(successor) = memory.successor(call.token()) else { return };
+    if successor.by == by
+        && let Some(latest) = memory.latest(&successor.account)
+    {
+        call.set_token(&latest.token.clone());
+    }
+}
