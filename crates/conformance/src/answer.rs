@@ -4,7 +4,8 @@ use http::HeaderMap;
 use kiosque_locale::{Locale, Message};
 use serde_json::Value;
 
-use crate::ask::{excerpt, starred};
+use crate::ask::excerpt;
+use crate::secrets::Secrets;
 
 /// Expects a condition: `Ok` if it is met, and otherwise what was expected.
 macro_rules! met {
@@ -39,10 +40,23 @@ impl Answer {
         Answer { status, headers, body, json }
     }
 
-    /// Returns the answer for people, without its token.
-    pub(crate) fn shown(&self) -> String {
-        let token = self.data()["accessToken"].as_str().unwrap_or_default();
-        format!("HTTP {}: {}", self.status, excerpt(&starred(&self.body, &[token])))
+    /// Returns the answer for people, without its secrets.
+    pub(crate) fn shown(&self, secrets: &Secrets) -> String {
+        format!("HTTP {}: {}", self.status, excerpt(&secrets.starred(&self.body)))
+    }
+
+    /// Returns the answer as text, with its headers and its secrets.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("HTTP {}", self.status);
+        for (name, value) in &self.headers {
+            text.push_str(&format!("\n{name}: {}", String::from_utf8_lossy(value.as_bytes())));
+        }
+        format!("{text}\n\n{}", self.body)
+    }
+
+    /// Returns the token of a login or a switch; an empty text without one.
+    pub(crate) fn token(&self) -> &str {
+        self.data()["accessToken"].as_str().unwrap_or_default()
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -84,8 +98,8 @@ impl Answer {
     /// Expects the bytes of the answer before.
     pub(crate) fn same_as(&self, before: Option<&Answer>) -> Expected {
         met!(before.is_some_and(|before| before.body == self.body), || {
-            let body = before.map_or_else(String::new, Answer::shown);
-            format!("the same bytes as before: {body}")
+            let body = before.map(|before| excerpt(&before.body)).unwrap_or_default();
+            format!("the same bytes as of the request before: {body}")
         })
     }
 

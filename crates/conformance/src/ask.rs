@@ -5,9 +5,19 @@ use http::{HeaderValue, Method, Request};
 use kiosque_contract::{GATEWAY_PREFIX, LOCALE_HEADER, TOKEN_HEADER};
 use serde_json::Value;
 
+use crate::secrets::Secrets;
+
+/// The account that a request belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    First,
+    Second,
+}
+
 /// A request of a check.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
+    pub(crate) caller: Caller,
     method: Method,
     /// The path below `/v8/`, with its query string.
     path: String,
@@ -20,7 +30,13 @@ impl Ask {
     pub(crate) fn post(path: &str) -> Ask {
         let json = ("content-type", "application/json".to_owned());
         let (path, headers) = (path.to_owned(), vec![json]);
-        Ask { method: Method::POST, path, headers, body: String::new() }.locale("en")
+        let (method, body) = (Method::POST, String::new());
+        Ask { caller: Caller::First, method, path, headers, body }.locale("en")
+    }
+
+    /// Makes this a request of another account.
+    pub(crate) fn by(self, caller: Caller) -> Ask {
+        Ask { caller, ..self }
     }
 
     /// Asks for an answer in these languages.
@@ -74,22 +90,22 @@ impl Ask {
         request.body(Bytes::from(self.body.clone())).ok()
     }
 
-    /// Returns the request for people, in which stars replace the secrets.
-    pub(crate) fn shown(&self, secrets: &[&str]) -> String {
+    /// Returns the request as text, with its secrets.
+    pub(crate) fn text(&self) -> String {
         let mut text = format!("{} {GATEWAY_PREFIX}/{}", self.method, self.path);
         for (name, value) in &self.headers {
             text.push_str(&format!("\n{name}: {value}"));
         }
         if !self.body.is_empty() {
-            text.push_str(&format!("\n\n{}", excerpt(&starred(&self.body, secrets))));
+            text.push_str(&format!("\n\n{}", self.body));
         }
-        starred(&text, secrets)
+        text
     }
 
     /// Returns a line that sends the request with curl, in which stars replace the secrets.
-    pub(crate) fn curl(&self, base: &str, secrets: &[&str]) -> String {
+    pub(crate) fn curl(&self, base: &str, secrets: &Secrets) -> String {
         // Quoting changes a secret that has quotes, so the stars are first.
-        let word = |text: &str| quoted(excerpt(&starred(text, secrets)));
+        let word = |text: &str| quoted(excerpt(&secrets.starred(text)));
         let url = word(&format!("{base}/{}", self.path));
         let mut line = format!("curl --include -X {} {url}", self.method);
         for (name, value) in &self.headers {
@@ -102,19 +118,13 @@ impl Ask {
     }
 }
 
-/// The longest text of a body that is shown.
+/// The longest text that is shown.
 const SHOWN_MAX: usize = 600;
 
 /// Returns the beginning of a text.
 pub(crate) fn excerpt(text: &str) -> &str {
     let end = text.char_indices().map(|(at, _)| at).nth(SHOWN_MAX).unwrap_or(text.len());
     text.get(..end).unwrap_or(text)
-}
-
-/// Returns a text in which stars replace the secrets.
-pub(crate) fn starred(text: &str, secrets: &[&str]) -> String {
-    let secrets = secrets.iter().filter(|secret| !secret.is_empty());
-    secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
 }
 
 /// Returns a word of a shell.

@@ -1,5 +1,6 @@
 //! Runs rules against a server.
 
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -7,12 +8,15 @@ use bytes::Bytes;
 use http::Request;
 use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
-use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::ask::Ask;
+use crate::ask::{Ask, excerpt};
 use crate::facts::Facts;
+use crate::recorded::{Recorded, Recorder};
 use crate::rule::{Effect, Mark, Rule};
+use crate::rules::ACCOUNTS;
+use crate::second::Second;
+use crate::secrets::Secrets;
 
 /// Sends a request and returns its answer, or why there is none.
 pub type Transport = Box<dyn Fn(Request<Bytes>) -> Exchange + Send + Sync>;
@@ -46,6 +50,9 @@ pub enum CannotRun {
     /// The account cannot log in.
     #[error("the account cannot log in; the answer was {0}")]
     LogIn(String),
+    /// An exchange was not recorded.
+    #[error("an exchange was not recorded: {0}")]
+    Record(io::Error),
 }
 
 /// A rule and the outcome of its check.
@@ -64,8 +71,8 @@ pub enum Outcome {
     Met,
     /// An answer was not.
     Broken(Box<Finding>),
-    /// The server has no data that show the rule.
-    NotShown,
+    /// The rule cannot be shown, for this reason.
+    NotShown(&'static str),
     /// The rule is out of the scope of the check.
     Skipped(&'static str),
 }
@@ -89,6 +96,12 @@ pub struct Checker {
     /// The base URL, for lines of curl.
     base: String,
     pub(crate) facts: Facts,
+    secrets: Secrets,
+    recorder: Option<Recorder>,
+    /// The requests so far.
+    sent: usize,
+    /// The id of the rule that is checked.
+    rule: &'static str,
 }
 
 impl Checker {
@@ -108,7 +121,24 @@ impl Checker {
     #[must_use]
     pub fn over(transport: Transport, base: String, account: &Credentials, now: UnixMs) -> Checker {
         let facts = Facts::new(&account.username, &account.password, now);
-        Checker { transport, base, facts }
+        let mut secrets = Secrets::default();
+        secrets.add_password(&account.password);
+        Checker { transport, base, facts, secrets, recorder: None, sent: 0, rule: "survey" }
+    }
+
+    /// Adds a second account, for the rules that need one.
+    #[must_use]
+    pub fn with_second(mut self, account: &Credentials) -> Checker {
+        let second = Second::new(&account.username, &account.password);
+        self.facts.second = Some(Box::new(second));
+        self.secrets.add_password(&account.password);
+        self
+    }
+
+    /// Passes every exchange to a recorder.
+    #[must_use]
+    pub fn recorded_by(self, recorder: Recorder) -> Checker {
+        Checker { recorder: Some(recorder), ..self }
     }
 
     /// Checks rules, one after the other. The account is logged in before the first one.
@@ -133,25 +163,29 @@ impl Checker {
     }
 
     async fn check(&mut self, rule: &'static Rule) -> Result<Outcome, CannotRun> {
+        self.rule = rule.id;
         if self.facts.token.is_empty() {
             self.log_in().await?;
+        }
+        if self.facts.second.as_ref().is_some_and(|second| second.token.is_empty()) {
+            self.log_in_second().await?;
         }
         let mut outcome = Outcome::Met;
         for step in rule.steps {
             let Some(ask) = (step.ask)(&self.facts) else {
-                outcome = Outcome::NotShown;
+                outcome = Outcome::NotShown(self.missing(rule));
                 break;
             };
             let answer = match self.send(&ask).await {
                 Ok(answer) => answer,
-                Err(error) => {
-                    let expected = "an answer".to_owned();
-                    outcome = self.broken(&ask, expected, error.to_string());
+                Err(CannotRun::NoAnswer(error)) => {
+                    outcome = self.broken(&ask, "an answer".to_owned(), error);
                     break;
                 }
+                Err(error) => return Err(error),
             };
             if let Err(expected) = (step.expect)(&self.facts, &answer) {
-                outcome = self.broken(&ask, expected, answer.shown());
+                outcome = self.broken(&ask, expected, answer.shown(&self.secrets));
                 break;
             }
             self.facts.learn(&ask, &answer);
@@ -166,14 +200,12 @@ impl Checker {
     }
 
     fn broken(&self, ask: &Ask, expected: String, came: String) -> Outcome {
-        let Facts { password, token, earlier_token, .. } = &self.facts;
-        let in_json = Value::from(password.as_str()).to_string();
-        let secrets = [in_json.trim_matches('"'), password, token, earlier_token];
+        let sent = self.secrets.starred(&ask.text());
         Outcome::Broken(Box::new(Finding {
-            sent: ask.shown(&secrets),
-            expected,
+            sent: excerpt(&sent).to_owned(),
+            expected: self.secrets.starred(&expected),
             came,
-            curl: ask.curl(&self.base, &secrets),
+            curl: ask.curl(&self.base, &self.secrets),
         }))
     }
 
@@ -183,15 +215,59 @@ impl Checker {
         let answer = self.send(&ask).await?;
         self.facts.learn(&ask, &answer);
         if answer.success().is_err() || self.facts.token.is_empty() {
-            return Err(CannotRun::LogIn(answer.shown()));
+            return Err(self.cannot_log_in(&answer));
         }
         Ok(())
     }
 
-    pub(crate) async fn send(&self, ask: &Ask) -> Result<Answer, CannotRun> {
+    /// Logs the second account in, if there is one.
+    pub(crate) async fn log_in_second(&mut self) -> Result<(), CannotRun> {
+        let Some(ask) = self.facts.second.as_ref().map(|second| second.log_in()) else {
+            return Ok(());
+        };
+        let answer = self.send(&ask).await?;
+        self.facts.learn(&ask, &answer);
+        match &self.facts.second {
+            Some(second) if second.token.is_empty() => Err(self.cannot_log_in(&answer)),
+            _ => Ok(()),
+        }
+    }
+
+    fn cannot_log_in(&self, answer: &Answer) -> CannotRun {
+        CannotRun::LogIn(answer.shown(&self.secrets))
+    }
+
+    pub(crate) async fn send(&mut self, ask: &Ask) -> Result<Answer, CannotRun> {
         let no_answer = || CannotRun::NoAnswer("a token of the server is no header".to_owned());
         let request = ask.request().ok_or_else(no_answer)?;
-        (self.transport)(request).await.map_err(CannotRun::NoAnswer)
+        self.sent += 1;
+        let answer = (self.transport)(request).await;
+        if let Ok(answer) = &answer {
+            self.secrets.add_token(answer.token());
+        }
+        self.record(ask, &answer).map_err(CannotRun::Record)?;
+        answer.map_err(CannotRun::NoAnswer)
+    }
+
+    fn record(&mut self, ask: &Ask, answer: &Result<Answer, String>) -> io::Result<()> {
+        let Some(recorder) = &mut self.recorder else { return Ok(()) };
+        let came = match answer {
+            Ok(answer) => answer.text(),
+            Err(error) => format!("no answer: {error}"),
+        };
+        let text = self.secrets.starred(&format!("{}\n\n{came}\n", ask.text()));
+        recorder(&Recorded { number: self.sent, rule: self.rule, text })
+    }
+
+    /// Returns what is missing to show a rule.
+    fn missing(&self, rule: &Rule) -> &'static str {
+        match (rule.chapter() == ACCOUNTS, &self.facts.second) {
+            (true, None) => "needs --second-account",
+            (true, Some(_)) => {
+                "needs a second account whose default group is its own, with devices and orders"
+            }
+            (false, _) => "needs two groups with devices, and a device with orders",
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use kiosque_model::UnixMs;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::ask::Ask;
+use crate::ask::{Ask, Caller};
 use crate::paths::{LOGIN, LOGOUT, ORDERS, SWITCH};
+use crate::second::Second;
 
 /// A group, a device, a trade number, a password and a token that no platform has.
 pub(crate) const UNKNOWN: &str = "no-such-kiosque-check";
@@ -31,12 +32,11 @@ pub(crate) struct Facts {
     /// A device with orders, and the first of these orders.
     pub(crate) device: Option<String>,
     pub(crate) orders: Vec<Value>,
-    /// The number of that device's orders.
-    pub(crate) order_count: i64,
     /// A group that can be selected besides the one that a login selects, and the devices that
     /// are listed for it.
     pub(crate) other_group: Option<String>,
     pub(crate) other_devices: Vec<Value>,
+    pub(crate) second: Option<Box<Second>>,
     /// The answer before the last one, of the same rule.
     pub(crate) before: Option<Answer>,
 }
@@ -53,18 +53,18 @@ impl Facts {
 
     /// Returns a login of the account.
     pub(crate) fn log_in(&self) -> Ask {
-        self.log_in_with(&self.username, &self.password)
+        log_in_with(&self.username, &self.password)
     }
 
-    pub(crate) fn log_in_with(&self, username: &str, password: &str) -> Ask {
-        let body = json!({"username": username, "password": password});
-        Ask::post(LOGIN).json(&body)
+    /// Returns a login with a wrong password.
+    pub(crate) fn log_in_wrongly(&self) -> Ask {
+        log_in_with(&self.username, UNKNOWN)
     }
 
-    /// Returns a login name that no platform has. It differs from check to check, since servers
-    /// limit the logins that fail.
-    pub(crate) fn unknown_name(&self) -> String {
-        format!("{UNKNOWN}-{}", self.now_ms)
+    /// Returns a login with a name that no platform has. It differs from check to check, since
+    /// servers limit the logins that fail.
+    pub(crate) fn log_in_unknown(&self) -> Ask {
+        log_in_with(&format!("{UNKNOWN}-{}", self.now_ms), UNKNOWN)
     }
 
     /// Returns a call with the token and any body.
@@ -119,10 +119,14 @@ impl Facts {
         if answer.success().is_err() {
             return;
         }
+        if ask.caller == Caller::Second {
+            self.second.iter_mut().for_each(|second| second.learn(ask.path(), answer));
+            return;
+        }
         match ask.path() {
             LOGIN | SWITCH => {
-                let token = answer.data()["accessToken"].as_str().unwrap_or_default();
-                self.earlier_token = std::mem::replace(&mut self.token, token.to_owned());
+                let token = answer.token().to_owned();
+                self.earlier_token = std::mem::replace(&mut self.token, token);
                 self.session = answer.data().clone();
             }
             LOGOUT => {
@@ -132,4 +136,15 @@ impl Facts {
             _ => {}
         }
     }
+}
+
+/// Returns a login.
+pub(crate) fn log_in_with(username: &str, password: &str) -> Ask {
+    Ask::post(LOGIN).json(&json!({"username": username, "password": password}))
+}
+
+/// Returns the ids of the groups that a session can select.
+pub(crate) fn groups_of(session: &Value) -> impl Iterator<Item = &str> {
+    let groups = session["switchableGroups"].as_array().map(Vec::as_slice).unwrap_or_default();
+    groups.iter().filter_map(|group| group["groupId"].as_str())
 }

@@ -10,13 +10,17 @@ mod ask;
 mod checker;
 mod facts;
 mod paths;
+mod recorded;
 mod report;
 mod rule;
 mod rules;
+mod second;
+mod secrets;
 mod survey;
 
 pub use answer::Answer;
 pub use checker::{CannotRun, Checked, Checker, Credentials, Finding, Outcome, Scope, Transport};
+pub use recorded::{Recorded, Recorder};
 pub use report::{json, junit, list, text};
 pub use rule::{Effect, Mark, Rule};
 pub use rules::all;

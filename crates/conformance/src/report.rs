@@ -23,20 +23,15 @@ pub fn text(checked: &[Checked]) -> String {
     let mut text = String::new();
     for Checked { rule, outcome } in checked {
         let Rule { number, id, text: says, .. } = rule;
+        let reason = reason(outcome).map_or_else(String::new, |it| format!(" ({it})"));
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{:11}{number:9}{id:32}{says}", word(outcome));
-        match outcome {
-            Outcome::Broken(finding) => {
-                let sent = finding.sent.replace('\n', "\n             ");
-                let _ = writeln!(text, "  sent       {sent}");
-                let _ = writeln!(text, "  expected   {}", finding.expected);
-                let _ = writeln!(text, "  came       {}", finding.came);
-                let _ = writeln!(text, "  repeat     {}", finding.curl);
-            }
-            Outcome::Skipped(reason) => {
-                let _ = writeln!(text, "  {reason}");
-            }
-            Outcome::Met | Outcome::NotShown => {}
+        let _ = writeln!(text, "{:11}{number:9}{id:32}{says}{reason}", word(outcome));
+        if let Outcome::Broken(finding) = outcome {
+            let sent = finding.sent.replace('\n', "\n             ");
+            let _ = writeln!(text, "  sent       {sent}");
+            let _ = writeln!(text, "  expected   {}", finding.expected);
+            let _ = writeln!(text, "  came       {}", finding.came);
+            let _ = writeln!(text, "  repeat     {}", finding.curl);
         }
     }
     let count = |wanted| checked.iter().filter(|it| word(&it.outcome) == wanted).count();
@@ -55,8 +50,16 @@ fn word(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Met => MET,
         Outcome::Broken(_) => BROKEN,
-        Outcome::NotShown => NOT_SHOWN,
+        Outcome::NotShown(_) => NOT_SHOWN,
         Outcome::Skipped(_) => SKIPPED,
+    }
+}
+
+/// Returns why a rule was not checked.
+fn reason(outcome: &Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::NotShown(reason) | Outcome::Skipped(reason) => Some(reason),
+        Outcome::Met | Outcome::Broken(_) => None,
     }
 }
 
@@ -85,17 +88,13 @@ pub fn json(checked: &[Checked]) -> Result<String, serde_json::Error> {
             Outcome::Broken(finding) => Some(&**finding),
             _ => None,
         };
-        let reason = match outcome {
-            Outcome::Skipped(reason) => Some(*reason),
-            _ => None,
-        };
         serde_json::to_value(Entry {
             id: rule.id,
             rule: rule.number,
             mark: rule.mark.name(),
             text: rule.text,
             outcome: word(outcome),
-            reason,
+            reason: reason(outcome),
             sent: finding.map(|it| it.sent.as_str()),
             expected: finding.map(|it| it.expected.as_str()),
             came: finding.map(|it| it.came.as_str()),
@@ -110,7 +109,7 @@ pub fn json(checked: &[Checked]) -> Result<String, serde_json::Error> {
 #[must_use]
 pub fn junit(checked: &[Checked]) -> String {
     let is_broken = |it: &&Checked| matches!(it.outcome, Outcome::Broken(_));
-    let is_skipped = |it: &&Checked| matches!(it.outcome, Outcome::Skipped(_) | Outcome::NotShown);
+    let is_skipped = |it: &&Checked| reason(&it.outcome).is_some();
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <testsuite name=\"kiosque check\" tests=\"{}\" failures=\"{}\" skipped=\"{}\">\n",
@@ -129,9 +128,9 @@ pub fn junit(checked: &[Checked]) -> String {
                     escaped(&format!("{}\n\n{}\n\n{}", finding.sent, finding.came, finding.curl));
                 let _ = write!(xml, "<failure message=\"{message}\">{exchange}</failure>");
             }
-            Outcome::NotShown => xml.push_str("<skipped message=\"not shown by the data\"/>"),
-            Outcome::Skipped(reason) => {
-                let _ = write!(xml, "<skipped message=\"{}\"/>", escaped(reason));
+            Outcome::NotShown(reason) | Outcome::Skipped(reason) => {
+                let message = escaped(&format!("{}: {reason}", word(outcome)));
+                let _ = write!(xml, "<skipped message=\"{message}\"/>");
             }
         }
         xml.push_str("</testcase>\n");

@@ -47,6 +47,14 @@ pub(crate) struct Step {
     pub(crate) expect: fn(&Facts, &Answer) -> Result<(), String>,
 }
 
+impl Rule {
+    /// Returns the part of the id before its point, which the rules of a subject share.
+    #[must_use]
+    pub fn chapter(&self) -> &'static str {
+        self.id.split('.').next().unwrap_or_default()
+    }
+}
+
 impl Mark {
     /// Returns the mark as reports show it.
     #[must_use]

@@ -1,5 +1,6 @@
 //! The rules, by chapter of `docs/interface.md`.
 
+mod accounts;
 mod addresses;
 mod dashboard;
 mod devices;
@@ -28,14 +29,18 @@ macro_rules! rule {
 }
 use rule;
 
+/// The chapter of the rules that need a second account.
+pub(crate) const ACCOUNTS: &str = "accounts";
+
 /// Returns every rule, in the order of `docs/interface.md`.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    let chapters: [&'static [Rule]; 9] = [
+    let chapters: [&'static [Rule]; 10] = [
         addresses::RULES,
         envelope::RULES,
         requests::RULES,
         sessions::RULES,
         scope::RULES,
+        accounts::RULES,
         pages::RULES,
         devices::RULES,
         orders::RULES,

@@ -1,17 +1,38 @@
 //! Looks at the data of a server before its rules are checked.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::checker::{CannotRun, Checker};
+use crate::facts::groups_of;
 use crate::paths::{DEVICES, ORDERS};
 
 /// Devices whose orders are looked for.
 const DEVICES_TRIED: usize = 20;
 
 impl Checker {
-    /// Logs in, and finds devices, a device with orders, and another group.
+    /// Logs the accounts in, and finds what each can see.
     pub(crate) async fn survey(&mut self) -> Result<(), CannotRun> {
+        // First, so that a server whose logins end all sessions leaves that of the other rules.
+        self.survey_second().await?;
         self.log_in().await?;
+        if let Some(second) = &mut self.facts.second
+            && second.group.as_deref().is_some_and(|id| has_group(&self.facts.session, id))
+        {
+            (second.group, second.device, second.trade_number) = (None, None, None);
+        }
+        self.survey_devices().await?;
+        let facts = &self.facts;
+        let other = groups_of(&facts.session).find(|id| *id != facts.group()).map(str::to_owned);
+        self.facts.other_group = other;
+        if let Some(group) = &self.facts.other_group {
+            let page = self.facts.call_with(DEVICES, &json!({"groupId": group}));
+            self.facts.other_devices = self.send(&page).await?.listed("records");
+        }
+        Ok(())
+    }
+
+    /// Finds the devices of the selected group, and one with orders.
+    async fn survey_devices(&mut self) -> Result<(), CannotRun> {
         let page = self.send(&self.facts.call(DEVICES, "{}").query("size=1000")).await?;
         self.facts.devices = page.listed("records");
         let total = page.data()["total"].as_u64().and_then(|total| usize::try_from(total).ok());
@@ -22,7 +43,6 @@ impl Checker {
             let page = self.send(&self.facts.call_with(ORDERS, &body).query("size=20")).await?;
             let orders = page.listed("records");
             if orders.len() > self.facts.orders.len() {
-                self.facts.order_count = page.data()["total"].as_i64().unwrap_or_default();
                 self.facts.device = Some(code.to_owned());
                 self.facts.orders = orders;
             }
@@ -30,14 +50,31 @@ impl Checker {
                 break;
             }
         }
-        let groups = self.facts.session["switchableGroups"].as_array().map(Vec::as_slice);
-        let ids = groups.unwrap_or_default().iter().filter_map(|group| group["groupId"].as_str());
-        let selected = self.facts.group().to_owned();
-        self.facts.other_group = ids.map(str::to_owned).find(|id| *id != selected);
-        if let Some(group) = &self.facts.other_group {
-            let page = self.facts.call_with(DEVICES, &json!({"groupId": group}));
-            self.facts.other_devices = self.send(&page).await?.listed("records");
-        }
         Ok(())
     }
+
+    /// Logs the second account in, and finds a device and an order of its default group.
+    async fn survey_second(&mut self) -> Result<(), CannotRun> {
+        self.log_in_second().await?;
+        let Some(mut second) = self.facts.second.take() else { return Ok(()) };
+        second.group = second.session["groupId"].as_str().map(str::to_owned);
+        let devices = self.send(&second.call(DEVICES, "{}")).await?.listed("records");
+        let codes: Vec<&str> = devices.iter().filter_map(|it| it["deviceCode"].as_str()).collect();
+        second.device = codes.first().map(|code| (*code).to_owned());
+        for code in codes {
+            let body = json!({"deviceCode": code, "includeHistory": true}).to_string();
+            let orders = self.send(&second.call(ORDERS, &body)).await?.listed("records");
+            let mut numbers = orders.iter().filter_map(|order| order["tradeNo"].as_str());
+            second.trade_number = numbers.find(|number| !number.is_empty()).map(str::to_owned);
+            if second.trade_number.is_some() {
+                break;
+            }
+        }
+        self.facts.second = Some(second);
+        Ok(())
+    }
+}
+
+fn has_group(session: &Value, id: &str) -> bool {
+    groups_of(session).any(|own| own == id)
 }

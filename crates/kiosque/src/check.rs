@@ -1,7 +1,9 @@
 //! `kiosque check`
 
+mod exchanges;
+
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, bail};
@@ -29,6 +31,12 @@ pub(crate) struct CheckArgs {
     /// File with its password, on one line.
     #[arg(long, value_name = "FILE", required_unless_present = "list")]
     password_file: Option<PathBuf>,
+    /// Login name of another account, for the rules about two accounts.
+    #[arg(long, value_name = "NAME", requires = "second_password_file")]
+    second_account: Option<String>,
+    /// File with the password of that account, on one line.
+    #[arg(long, value_name = "FILE", requires = "second_account")]
+    second_password_file: Option<PathBuf>,
     /// Certificates to trust, PEM [default: those of the system].
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
@@ -48,7 +56,11 @@ pub(crate) struct CheckArgs {
     /// Write a report to a file; may be repeated.
     #[arg(long = "report", value_name = "junit=FILE|json=FILE")]
     reports: Vec<Report>,
-    /// Do not ask before the session of the account is ended.
+    /// Write each request and its answer to a file in this new directory, without passwords and
+    /// tokens.
+    #[arg(long, value_name = "DIR")]
+    exchanges: Option<PathBuf>,
+    /// Do not ask before the sessions of the accounts are ended.
     #[arg(long)]
     yes: bool,
 }
@@ -103,19 +115,29 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     else {
         bail!("a URL, --username and --password-file are needed");
     };
-    let password = std::fs::read_to_string(&password_file)
-        .with_context(|| format!("--password-file {}", password_file.display()))?;
-    let password = password.trim_end_matches(['\r', '\n']).to_owned();
+    let account = credentials(username, "--password-file", &password_file)?;
+    let second = match args.second_account.zip(args.second_password_file) {
+        Some((name, file)) => Some(credentials(name, "--second-password-file", &file)?),
+        None => None,
+    };
+    if second.as_ref().is_some_and(|second| second.username == account.username) {
+        bail!("--second-account {}: it is the first one; name another", account.username);
+    }
     let client = HttpsClient::new(url, trust(args.ca_file.as_deref()).context("--ca-file")?)?;
-    if !args.yes && !is_confirmed(&username)? {
+    if !args.yes && !is_confirmed(&account, second.as_ref())? {
         bail!("nothing was checked");
     }
     let scope = Scope {
         sessions: if args.read_only { Effect::Reads } else { Effect::ChangesSession },
         marks: if args.extension { Mark::Kiosque } else { Mark::Contract },
     };
-    let account = Credentials { username, password };
     let mut checker = Checker::new(client, &account, Clock::System.now());
+    if let Some(second) = &second {
+        checker = checker.with_second(second);
+    }
+    if let Some(directory) = args.exchanges {
+        checker = checker.recorded_by(exchanges::recorder(directory)?);
+    }
     let checked = checker.run(rules.into_iter(), scope).await?;
     output::print(&text(&checked))?;
     for Report { format, file } in &args.reports {
@@ -134,10 +156,7 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
 
 /// Returns the rules that `--rules` names; all without it.
 fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
-    let is_named = |rule: &Rule, name: &String| {
-        let chapter = rule.id.split('.').next().unwrap_or_default();
-        rule.id == name || chapter == name
-    };
+    let is_named = |rule: &Rule, name: &String| rule.id == name || rule.chapter() == name;
     if let Some(unknown) = names.iter().find(|name| !all().any(|rule| is_named(rule, name))) {
         bail!("--rules: no rule is named {unknown:?}; `kiosque check --list` prints all");
     }
@@ -145,9 +164,21 @@ fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
     Ok(all().filter(is_selected).collect())
 }
 
+/// Returns an account with the password of a file.
+fn credentials(username: String, flag: &str, file: &Path) -> anyhow::Result<Credentials> {
+    let password = std::fs::read_to_string(file);
+    let password = password.with_context(|| format!("{flag} {}", file.display()))?;
+    let password = password.trim_end_matches(['\r', '\n']).to_owned();
+    Ok(Credentials { username, password })
+}
+
 /// Asks on the terminal whether to log in.
-fn is_confirmed(username: &str) -> anyhow::Result<bool> {
-    let warning = format!("the check logs in as {username}, which ends the account's session");
+fn is_confirmed(account: &Credentials, second: Option<&Credentials>) -> anyhow::Result<bool> {
+    let names = match second {
+        Some(second) => format!("{} and as {}", account.username, second.username),
+        None => account.username.clone(),
+    };
+    let warning = format!("the check logs in as {names}, which ends the account's session");
     if !io::stdin().is_terminal() {
         bail!("{warning}; standard input is not a terminal on which to confirm this; give --yes");
     }

@@ -42,12 +42,15 @@ Examples:
   kiosque check https://kiosque.example.com/v8 --username acme --password-file acme.password
   kiosque check https://127.0.0.1:8443/v8 --ca-file cert.pem --username demo \\
     --password-file demo.password --extension --yes --report junit=rules.xml
+  kiosque check https://kiosque.example.com/v8 --username acme --password-file acme.password \\
+    --second-account north --second-password-file north.password --exchanges ./exchanges
   kiosque check --list
 
 It logs in, which ends the session of the account, and asks before that; then it makes the calls \
 that show each rule of docs/interface.md. Each broken rule is printed with the word broken, the \
 request, the expected and the actual answer, and a line for curl. Some rules need data: at least \
-two groups and a device with orders. Some send a wrong password. The exit status is 0 if no rule \
+two groups and a device with orders. Others need a second account with another group, whose \
+session ends as well. Some send a wrong password. The exit status is 0 if no rule \
 is broken, 1 if one is, and 2 if the check could not run.";
 
 /// Of `kiosque broker`.

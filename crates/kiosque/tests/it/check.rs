@@ -1,6 +1,8 @@
 //! `kiosque check`: no finding on Kiosque, and exactly the mistakes of other servers.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use kiosque_testkit::{Program, Ran, Sandbox, Served};
@@ -40,7 +42,10 @@ fn a_demo_follows_every_rule_and_faults_are_found() {
     let served = demo(&sandbox);
     let (xml, json) = (sandbox.path("rules.xml"), sandbox.path("rules.json"));
     let reports = [format!("junit={}", xml.display()), format!("json={}", json.display())];
-    let more = ["--extension", "--report", &reports[0], "--report", &reports[1]];
+    let password = sandbox.file("password-2", "kiosque-demo\n");
+    let second = ["--second-account", "campus", "--second-password-file", &password];
+    let more = [&["--extension", "--report", &reports[0], "--report", &reports[1]], &second[..]];
+    let more = more.concat();
     let ran = check(&sandbox, &served.base, DEMO, &more);
     assert_eq!((broken(&ran), ran.status), (BTreeSet::new(), 0), "{}", ran.stdout);
     let rules = kiosque_conformance::all().count();
@@ -77,6 +82,53 @@ fn proxy(sandbox: &Sandbox, served: &Served, fault: &str) -> Served {
     command.args(["fault-proxy", &served.base, "--listen", "127.0.0.1:0", "--fault", fault]);
     command.args(["--ca-file", &cert, "--tls-cert", &cert, "--tls-key", &key]);
     Served::start(&mut command, Path::new(&cert))
+}
+
+/// Each exchange is a file that names its rule, is private to its owner and has no secret.
+#[test]
+fn exchanges_are_recorded_without_secrets() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let served = sandbox.serve();
+    let (walker, password) = (["walker", "secret"], sandbox.file("password-2", "secret\n"));
+    let directory = sandbox.path("exchanges");
+    let mut more = vec!["--second-account", "guest", "--second-password-file", &password];
+    more.extend(["--extension", "--exchanges", directory.to_str().unwrap()]);
+    let ran = check(&sandbox, &served.base, walker, &more);
+    assert_eq!((ran.status, broken(&ran).len()), (0, 0), "{}", ran.stdout);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&directory), 0o700);
+    let (mut rules, mut numbers) = (BTreeSet::new(), BTreeSet::new());
+    for entry in fs::read_dir(&directory).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        let (number, rule) = name.strip_suffix(".txt").unwrap().split_once('-').unwrap();
+        assert!(numbers.insert(number.parse::<usize>().unwrap()), "{name}");
+        rules.insert(rule.to_owned());
+        assert_eq!(mode(&entry.path()), 0o600, "{name}");
+        let text = fs::read_to_string(entry.path()).unwrap();
+        assert!(text.contains(" /v8/") && text.contains("\n\nHTTP "), "{name}: {text}");
+        assert!(!text.contains("secret"), "{name}: {text}");
+        // Tokens have 64 characters, one of which a rule alters.
+        let is_in = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        let longest = text.split(|c| !is_in(c)).map(str::len).max().unwrap();
+        assert!(longest < 60, "{name}: {text}");
+    }
+    assert!(numbers.iter().copied().eq(1..=numbers.len()), "{numbers:?}");
+    let shown = ran.stdout.lines().filter(|line| line.starts_with("ok "));
+    let shown = shown.map(|line| line.split_whitespace().nth(2).unwrap().to_owned());
+    let expected: BTreeSet<String> = shown.chain(["survey".to_owned()]).collect();
+    assert!(rules.is_superset(&expected), "{:?}", expected.difference(&rules));
+    // The guest has no group that the walker lacks.
+    let reason = "(needs a second account whose default group is its own, with devices and orders)";
+    assert_eq!(ran.stdout.matches(reason).count(), 5, "{}", ran.stdout);
+
+    let again = check(&sandbox, &served.base, walker, &more);
+    let message = format!(
+        "kiosque: the check could not run: --exchanges {}: the directory has files already, which \
+         would be mistaken for those of this check; choose a new directory\n",
+        directory.display()
+    );
+    assert_eq!((again.status, again.stderr), (2, message));
 }
 
 /// Each mistake of a server of another make is named, with the call that shows it and no secret.
@@ -128,6 +180,8 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
         serde_json::from_str::<Value>(&trail.stdout).unwrap().as_array().unwrap().len()
     };
     assert_eq!((events("login"), events("switchGroup")), (1, 0));
+    let without = "(needs --second-account)";
+    assert_eq!(ran.stdout.matches(without).count(), 4, "{}", ran.stdout);
     let selected = check(&sandbox, &served.base, walker, &["--rules", "pages.fields,scope"]);
     let ids: Vec<&str> =
         selected.stdout.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();

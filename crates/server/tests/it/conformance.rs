@@ -19,7 +19,8 @@ use kiosque_testkit::{FleetToml, OrderLine, TestServer};
 
 const EVERY_RULE: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Kiosque };
 
-/// A server with two groups, devices in both, orders, and so many accounts: `walker0` and so on.
+/// A server with three groups, devices in all, and orders. There are so many pairs of accounts:
+/// `walker0` has two groups, `other0` the third, and so on.
 async fn server(accounts: usize) -> TestServer {
     let mut fleet = FleetToml::new()
         .group("east", "East")
@@ -27,9 +28,12 @@ async fn server(accounts: usize) -> TestServer {
         .product("cola", "Cola", "EUR")
         .device("E1", "First", "east")
         .device("E2", "Second", "east")
-        .device("W1", "Third", "west");
+        .device("W1", "Third", "west")
+        .group("north", "North")
+        .device("N1", "Fourth", "north");
     for number in 0..accounts {
         fleet = fleet.cheap_account(&format!("walker{number}"), &["east", "west"]);
+        fleet = fleet.cheap_account(&format!("other{number}"), &["north"]);
     }
     let server = TestServer::start(fleet).await;
     server.set_rates(&[("EUR", "2026-01-01", "1.5")]).await;
@@ -42,7 +46,8 @@ async fn server(accounts: usize) -> TestServer {
     };
     let first = (0..30).map(|number| order(format!("o{number}"), "E1", ("cola", 200)));
     let second = (30..35).map(|number| order(format!("o{number}"), "E2", ("water", 100)));
-    server.import_valid(first.chain(second).collect::<String>()).await;
+    let third = order("n1".to_owned(), "N1", ("cola", 200));
+    server.import_valid(first.chain(second).chain([third]).collect::<String>()).await;
     server
 }
 
@@ -51,8 +56,10 @@ fn client(server: &TestServer) -> HttpsClient {
     HttpsClient::new(url, trust(Some(server.certificate_file().as_path())).unwrap()).unwrap()
 }
 
-fn account(number: usize) -> Credentials {
-    Credentials { username: format!("walker{number}"), password: "secret".to_owned() }
+/// Returns a pair of accounts.
+fn accounts(number: usize) -> [Credentials; 2] {
+    let named = |username| Credentials { username, password: "secret".to_owned() };
+    [format!("walker{number}"), format!("other{number}")].map(named)
 }
 
 fn not_met(checked: &[Checked]) -> Vec<&Checked> {
@@ -63,7 +70,8 @@ fn not_met(checked: &[Checked]) -> Vec<&Checked> {
 #[tokio::test]
 async fn the_server_follows_every_rule() {
     let server = server(1).await;
-    let mut checker = Checker::new(client(&server), &account(0), server.now());
+    let [first, second] = &accounts(0);
+    let mut checker = Checker::new(client(&server), first, server.now()).with_second(second);
     let checked = checker.run(all(), EVERY_RULE).await.unwrap();
     assert_eq!((not_met(&checked).len(), checked.len()), (0, all().count()), "{checked:#?}");
 }
@@ -96,16 +104,19 @@ fn transport(client: Arc<HttpsClient>, passed: usize, body: &'static str) -> Tra
 async fn each_rule_is_broken_by_answers_that_say_nothing() {
     let server = server(1).await;
     let client = Arc::new(client(&server));
-    // The requests before the first rule: a login, the devices, their orders, the other group.
-    let survey = 4;
+    // The requests before the first rule: for each account a login, the devices and their orders,
+    // and for the first one the devices of its other group.
+    let survey = 7;
     for rule in all() {
         let mut broken = Vec::new();
         for body in EMPTY {
             let transport = transport(Arc::clone(&client), survey, body);
-            let mut checker = Checker::over(transport, String::new(), &account(0), server.now());
+            let [first, second] = &accounts(0);
+            let checker = Checker::over(transport, String::new(), first, server.now());
+            let mut checker = checker.with_second(second);
             let checked = checker.run([rule].into_iter(), EVERY_RULE).await.unwrap();
             let [Checked { outcome, .. }] = &checked[..] else { panic!("{checked:?}") };
-            assert_ne!(*outcome, Outcome::NotShown, "{}", rule.id);
+            assert!(!matches!(outcome, Outcome::NotShown(_)), "{}", rule.id);
             if let Outcome::Broken(finding) = outcome {
                 assert!(!finding.expected.is_empty() && finding.came.contains(body), "{finding:?}");
                 broken.push(body);
@@ -130,7 +141,7 @@ async fn planted_bugs_are_reported_by_exactly_the_rules_that_they_break() {
         // Checks with different times try different unknown names, whose failures are limited.
         let later = i64::try_from(number).unwrap();
         let (client, now) = (Arc::clone(&client), start.plus_ms(later));
-        async move { (plant, plant::broken(client, plant, account(number), now).await) }
+        async move { (plant, plant::broken(client, plant, accounts(number), now).await) }
     });
     let found: Vec<_> = found.buffer_unordered(4).collect().await;
     let is_other = |(plant, broken): &&(&plant::Plant, BTreeSet<&str>)| {

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Full};
 use kiosque_conformance::{Answer, Checked, Checker, Credentials, Outcome, Transport, all};
 use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
-use kiosque_testkit::{SWITCH_PATH, TOKEN_PATH};
+use kiosque_testkit::{LOGOUT_PATH, SWITCH_PATH, TOKEN_PATH};
 use serde_json::{Value, json};
 
 use super::EVERY_RULE;
@@ -174,12 +174,14 @@ impl Given {
     }
 }
 
-/// The sessions of an account and what has been called so far.
+/// The sessions of the accounts and what has been called so far.
 #[derive(Default)]
 pub(super) struct Memory {
     issued: Vec<Issued>,
     pub(super) calls: usize,
     refused_logins: Vec<(String, usize)>,
+    /// The accounts that have logged out, each with the number of tokens that were issued before.
+    pub(super) logged_out: Vec<(String, usize)>,
 }
 
 /// A token of a login or a switch.
@@ -196,9 +198,17 @@ impl Memory {
         self.calls += 1;
         let account = match call.path.as_str() {
             TOKEN_PATH => call.json()["username"].as_str().unwrap_or_default().to_owned(),
-            SWITCH_PATH => self.of(call.token()).map(|it| it.account.clone()).unwrap_or_default(),
+            SWITCH_PATH | LOGOUT_PATH => {
+                self.of(call.token()).map(|it| it.account.clone()).unwrap_or_default()
+            }
             _ => return,
         };
+        if call.path == LOGOUT_PATH {
+            if given.code() == 200 {
+                self.logged_out.push((account, self.issued.len()));
+            }
+            return;
+        }
         if given.code() == 200 {
             let text = |field: &str| given.json["data"][field].as_str().unwrap().to_owned();
             let (token, group) = (text("accessToken"), text("groupId"));
@@ -216,8 +226,17 @@ impl Memory {
     /// Returns the token of the same account that was issued after this one.
     pub(super) fn successor(&self, token: &str) -> Option<&Issued> {
         let account = &self.of(token)?.account;
-        let later = self.issued.iter().skip_while(|issued| issued.token != token).skip(1);
-        later.into_iter().find(|issued| issued.account == *account)
+        self.issued_since(token).find(|issued| issued.account == *account)
+    }
+
+    /// Returns the tokens that were issued after this one.
+    pub(super) fn issued_since(&self, token: &str) -> impl Iterator<Item = &Issued> {
+        self.issued.iter().skip_while(move |issued| issued.token != token).skip(1)
+    }
+
+    /// Whether a token is one of the first so many that were issued.
+    pub(super) fn is_older(&self, token: &str, issued: usize) -> bool {
+        self.issued.iter().take(issued).any(|it| it.token == token)
     }
 
     /// Returns the last token that was issued to an account.
@@ -232,10 +251,9 @@ impl Memory {
 
     /// Whether a login with the name of a token's account was refused since its issue.
     pub(super) fn was_refused_since(&self, token: &str) -> bool {
-        let at = self.issued.iter().position(|issued| issued.token == token);
-        at.is_some_and(|at| {
-            let account = &self.issued[at].account;
-            self.refused_logins.iter().any(|(name, before)| name == account && *before > at)
+        self.of(token).is_some_and(|Issued { account, .. }| {
+            let mut refused = self.refused_logins.iter();
+            refused.any(|(name, before)| name == account && self.is_older(token, *before))
         })
     }
 }
@@ -274,11 +292,12 @@ async fn passed_on(client: &HttpsClient, call: &Call) -> Given {
 pub(super) async fn broken(
     client: Arc<HttpsClient>,
     plant: &Plant,
-    account: Credentials,
+    accounts: [Credentials; 2],
     now: UnixMs,
 ) -> BTreeSet<&'static str> {
     let transport = transport(client, plant);
-    let mut checker = Checker::over(transport, String::new(), &account, now);
+    let [first, second] = &accounts;
+    let mut checker = Checker::over(transport, String::new(), first, now).with_second(second);
     let checked = checker.run(all(), EVERY_RULE).await;
     let checked = checked.unwrap_or_else(|error| panic!("{}: {error}", plant.bug));
     let is_broken = |it: &&Checked| matches!(it.outcome, Outcome::Broken(_));

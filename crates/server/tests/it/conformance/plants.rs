@@ -1,5 +1,6 @@
 //! A bug for each rule, by the files of the rules.
 
+mod accounts;
 mod addresses;
 mod dashboard;
 mod devices;
@@ -20,6 +21,7 @@ pub(super) fn all() -> Vec<Plant> {
         requests::plants(),
         sessions::plants(),
         scope::plants(),
+        accounts::plants(),
         pages::plants(),
         devices::plants(),
         orders::plants(),

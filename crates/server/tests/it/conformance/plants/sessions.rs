@@ -116,7 +116,7 @@ fn switches() -> Vec<Plant> {
         ),
         plant("an unknown group has another message", &["sessions.refused-switch"]).answer(
             |call, given, _| {
-                if call.path == SWITCH_PATH && given.code() == -1 {
+                if call.path == SWITCH_PATH && call.body.contains("no-such") {
                     given.json["msg"] = json!("No such group");
                 }
             },

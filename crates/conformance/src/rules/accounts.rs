@@ -1,0 +1,118 @@
+//! Two accounts: their sessions are independent, and what one may see is hidden from the other.
+
+use kiosque_locale::Message;
+use serde_json::json;
+
+use super::rule;
+use crate::answer::met;
+use crate::facts::Facts;
+use crate::paths::{DETAIL, DEVICES, LOGOUT, ONLINE, ORDERS, SUMMARY};
+use crate::rule::Rule;
+
+pub(super) const RULES: &[Rule] = &[
+    rule!(
+        "accounts.log-in",
+        "AUTH-12",
+        Contract,
+        ChangesSession,
+        "A login of one account leaves the session of another.",
+        |facts| Some(facts.second.as_ref()?.log_in()),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(facts.log_in()),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(facts.second.as_ref()?.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "accounts.log-out",
+        "AUTH-12",
+        Contract,
+        ChangesSession,
+        "A log out of one account leaves the session of another.",
+        |facts| Some(facts.second.as_ref()?.call(LOGOUT, "")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "accounts.switch",
+        "AUTH-19",
+        Contract,
+        ChangesSession,
+        "A switch to a group of another account is answered with -1, and the session stays.",
+        |facts| Some(facts.switch(foreign_group(facts)?)),
+        |_, answer| answer.refused(Message::GroupClosed),
+        |facts| Some(facts.call(ONLINE, "")),
+        |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "accounts.devices",
+        "SCOPE-1",
+        Contract,
+        Reads,
+        "List devices answers each of two sessions with the devices of its own account.",
+        |facts| {
+            let (second, group) = (facts.second.as_ref()?, foreign_group(facts)?);
+            foreign_device(facts)?;
+            let body = json!({"groupId": group}).to_string();
+            Some(second.call(DEVICES, &body).query("size=1000"))
+        },
+        |facts, answer| {
+            let is_met = answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
+            met!(is_met, || "the device of the other account, whose token was sent".to_owned())
+        },
+        |facts| Some(facts.call(DEVICES, "{}").query("size=1000")),
+        |facts, answer| {
+            let is_met = !answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
+            met!(is_met, || format!("no device {:?}", foreign_device(facts).unwrap_or_default()))
+        },
+    ),
+    rule!(
+        "accounts.group-filter",
+        "SCOPE-3",
+        Contract,
+        Reads,
+        "A groupId filter with a group of another account is answered with -1.",
+        |facts| Some(facts.call_with(DEVICES, &json!({"groupId": foreign_group(facts)?}))),
+        |_, answer| answer.refused(Message::OutOfScope),
+        |facts| Some(facts.call_with(SUMMARY, &json!({"groupId": foreign_group(facts)?}))),
+        |_, answer| answer.refused(Message::OutOfScope),
+    ),
+    rule!(
+        "accounts.device-filter",
+        "SCOPE-4",
+        Contract,
+        Reads,
+        "A device of another account is answered with -1.",
+        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": foreign_device(facts)?}))),
+        |_, answer| answer.refused(Message::OutOfScope),
+        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [foreign_device(facts)?]}))),
+        |_, answer| answer.refused(Message::OutOfScope),
+    ),
+    rule!(
+        "accounts.order",
+        "ORD-20",
+        Contract,
+        Reads,
+        "The trade number of an order of another account is answered with -1.",
+        |facts| {
+            let number = facts.second.as_ref()?.trade_number.as_ref()?;
+            Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
+        },
+        |_, answer| answer.outcome(200, -1),
+    ),
+];
+
+fn foreign_group(facts: &Facts) -> Option<&str> {
+    facts.second.as_ref()?.group.as_deref()
+}
+
+fn foreign_device(facts: &Facts) -> Option<&str> {
+    facts.second.as_ref()?.device.as_deref()
+}
+
+fn is_foreign(facts: &Facts, code: &serde_json::Value) -> bool {
+    foreign_device(facts).is_some_and(|foreign| code == foreign)
+}

@@ -1,0 +1,53 @@
+//! The second account of a check.
+
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::ask::{Ask, Caller};
+use crate::facts::log_in_with;
+use crate::paths::{LOGIN, LOGOUT};
+
+/// The second account of a check, and the data that the first one cannot see.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Second {
+    username: String,
+    password: String,
+    /// `data` of its last login.
+    pub(crate) session: Value,
+    pub(crate) token: String,
+    /// Its default group, if the first account does not have it.
+    pub(crate) group: Option<String>,
+    /// A device of this group.
+    pub(crate) device: Option<String>,
+    /// The trade number of one of its orders.
+    pub(crate) trade_number: Option<String>,
+}
+
+impl Second {
+    pub(crate) fn new(username: &str, password: &str) -> Second {
+        let (username, password) = (username.to_owned(), password.to_owned());
+        Second { username, password, ..Second::default() }
+    }
+
+    /// Returns a login of this account.
+    pub(crate) fn log_in(&self) -> Ask {
+        log_in_with(&self.username, &self.password).by(Caller::Second)
+    }
+
+    /// Returns a call with the token of this account.
+    pub(crate) fn call(&self, path: &str, body: &str) -> Ask {
+        Ask::post(path).by(Caller::Second).token(&self.token).body(body)
+    }
+
+    /// Learns the token of a login, and that a log out has ended it.
+    pub(crate) fn learn(&mut self, path: &str, answer: &Answer) {
+        match path {
+            LOGIN => {
+                self.session = answer.data().clone();
+                self.token = answer.token().to_owned();
+            }
+            LOGOUT => self.token.clear(),
+            _ => {}
+        }
+    }
+}

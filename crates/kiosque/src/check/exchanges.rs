@@ -1,0 +1,41 @@
+//! The exchanges of a check as files, one for each.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use kiosque_conformance::{Recorded, Recorder};
+use kiosque_store::create_directory;
+
+/// Only the owner may read the files: answers have data of devices and orders.
+const PRIVATE_FILE: u32 = 0o600;
+
+/// Returns a recorder that writes each exchange to a file in this directory, which is created.
+pub(super) fn recorder(directory: PathBuf) -> anyhow::Result<Recorder> {
+    create_directory(&directory).map_err(anyhow::Error::msg).context("--exchanges")?;
+    let cannot = || format!("--exchanges {}", directory.display());
+    if std::fs::read_dir(&directory).with_context(cannot)?.next().is_some() {
+        bail!(
+            "--exchanges {}: the directory has files already, which would be mistaken for those of \
+             this check; choose a new directory",
+            directory.display()
+        );
+    }
+    Ok(Box::new(move |recorded| {
+        let path = directory.join(file_name(recorded));
+        write(&path, &recorded.text)
+            .map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+    }))
+}
+
+/// Returns a name such as `017-sessions.switch.txt`, by which files are listed in their order.
+fn file_name(Recorded { number, rule, .. }: &Recorded) -> String {
+    format!("{number:03}-{rule}.txt")
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)?;
+    file.write_all(text.as_bytes())
+}

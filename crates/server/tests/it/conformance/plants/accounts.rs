@@ -1,0 +1,95 @@
+use kiosque_testkit::{
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SUMMARY_PATH, SWITCH_PATH, TOKEN_PATH,
+};
+use serde_json::json;
+
+use super::{Call, Memory, Plant, plant};
+
+pub(super) fn plants() -> Vec<Plant> {
+    let mut plants = sessions();
+    plants.extend(data());
+    plants
+}
+
+fn sessions() -> Vec<Plant> {
+    vec![
+        plant(
+            "a login of any account ends all sessions",
+            &["accounts.devices", "accounts.log-in", "accounts.log-out"],
+        )
+        .call(|call, memory| {
+            if call.path != TOKEN_PATH && is_before_a_login_of_another(call, memory) {
+                call.set_token("ended");
+            }
+        }),
+        plant("a log out of any account ends all sessions", &["accounts.log-out"]).call(
+            |call, memory| {
+                let account = memory.of(call.token()).map(|issued| issued.account.as_str());
+                let ended = memory.logged_out.iter().any(|(name, issued)| {
+                    Some(name.as_str()) != account && memory.is_older(call.token(), *issued)
+                });
+                if ended && call.path != LOGOUT_PATH {
+                    call.set_token("ended");
+                }
+            },
+        ),
+        plant("a group of another account has another message", &["accounts.switch"]).answer(
+            |call, given, _| {
+                if call.path == SWITCH_PATH && call.has("groupId", "north") {
+                    given.json["msg"] = json!("The group is not yours");
+                }
+            },
+        ),
+        plant("any group can be selected", &["accounts.switch"]).call(|call, _| {
+            if call.path == SWITCH_PATH {
+                call.body = call.body.replace("north", "east");
+            }
+        }),
+    ]
+}
+
+fn data() -> Vec<Plant> {
+    vec![
+        plant(
+            "List devices has devices of other accounts",
+            &["accounts.devices", "dashboard.profile"],
+        )
+        .answer(|call, given, _| {
+            if call.path == DEVICES_PATH && call.query == "size=1000" && call.body == "{}" {
+                let mut foreign = given.list("records")[0].clone();
+                foreign["deviceCode"] = json!("N1");
+                given.data()["records"].as_array_mut().unwrap().push(foreign);
+            }
+        }),
+        plant("a summary of a group of another account is answered", &["accounts.group-filter"])
+            .call(|call, _| {
+                if call.path == SUMMARY_PATH && call.has("groupId", "north") {
+                    call.body = "{}".to_owned();
+                }
+            }),
+        plant("orders of a device of another account are listed", &["accounts.device-filter"])
+            .call(|call, memory| {
+                if call.path == ORDERS_PATH && is_first(call, memory) {
+                    call.body = call.body.replace("\"N1\"", "\"E1\"");
+                }
+            }),
+        plant("an order of another account is found", &["accounts.order"]).call(|call, _| {
+            if call.path == DETAIL_PATH {
+                call.body = call.body.replace("\"n1\"", "\"t1\"");
+            }
+        }),
+    ]
+}
+
+/// Whether a call is one of the first account.
+fn is_first(call: &Call, memory: &Memory) -> bool {
+    memory.of(call.token()).is_some_and(|issued| issued.account.starts_with("walker"))
+}
+
+/// Whether another account has logged in since a token was issued.
+fn is_before_a_login_of_another(call: &Call, memory: &Memory) -> bool {
+    let Some(own) = memory.of(call.token()) else { return false };
+    memory
+        .issued_since(call.token())
+        .any(|issued| issued.account != own.account && issued.by == TOKEN_PATH)
+}
