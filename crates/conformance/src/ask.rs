@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request};
 use kiosque_contract::{GATEWAY_PREFIX, LOCALE_HEADER, TOKEN_HEADER};
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::paths::LOGIN;
 use crate::secrets::Secrets;
 
 /// The account that a request belongs to.
@@ -32,6 +33,11 @@ impl Ask {
         let (path, headers) = (path.to_owned(), vec![json]);
         let (method, body) = (Method::POST, String::new());
         Ask { caller: Caller::First, method, path, headers, body }.locale("en")
+    }
+
+    /// Returns a login.
+    pub(crate) fn log_in(username: &str, password: &str) -> Ask {
+        Ask::post(LOGIN).json(&json!({"username": username, "password": password}))
     }
 
     /// Makes this a request of another account.

@@ -53,18 +53,18 @@ impl Facts {
 
     /// Returns a login of the account.
     pub(crate) fn log_in(&self) -> Ask {
-        log_in_with(&self.username, &self.password)
+        Ask::log_in(&self.username, &self.password)
     }
 
     /// Returns a login with a wrong password.
     pub(crate) fn log_in_wrongly(&self) -> Ask {
-        log_in_with(&self.username, UNKNOWN)
+        Ask::log_in(&self.username, UNKNOWN)
     }
 
     /// Returns a login with a name that no platform has. It differs from check to check, since
     /// servers limit the logins that fail.
     pub(crate) fn log_in_unknown(&self) -> Ask {
-        log_in_with(&format!("{UNKNOWN}-{}", self.now_ms), UNKNOWN)
+        Ask::log_in(&format!("{UNKNOWN}-{}", self.now_ms), UNKNOWN)
     }
 
     /// Returns a call with the token and any body.
@@ -136,11 +136,6 @@ impl Facts {
             _ => {}
         }
     }
-}
-
-/// Returns a login.
-pub(crate) fn log_in_with(username: &str, password: &str) -> Ask {
-    Ask::post(LOGIN).json(&json!({"username": username, "password": password}))
 }
 
 /// Returns the ids of the groups that a session can select.

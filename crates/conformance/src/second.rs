@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Caller};
-use crate::facts::log_in_with;
 use crate::paths::{LOGIN, LOGOUT};
 
 /// The second account of a check, and the data that the first one cannot see.
@@ -31,7 +30,7 @@ impl Second {
 
     /// Returns a login of this account.
     pub(crate) fn log_in(&self) -> Ask {
-        log_in_with(&self.username, &self.password).by(Caller::Second)
+        Ask::log_in(&self.username, &self.password).by(Caller::Second)
     }
 
     /// Returns a call with the token of this account.
