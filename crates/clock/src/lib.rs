@@ -1,11 +1,15 @@
 //! Time and randomness as values. Everything else takes a [`Clock`] or an [`Entropy`], so that
 //! tests decide both; `clippy.toml` forbids reading the system clock anywhere else.
 
+mod virtual_clock;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use kiosque_model::UnixMs;
+
+pub use virtual_clock::VirtualClock;
 
 /// A source of the current time.
 #[derive(Clone, Debug)]
@@ -14,6 +18,8 @@ pub enum Clock {
     System,
     /// A clock that shows the stored milliseconds since 1970, for tests and demonstrations.
     Manual(Arc<AtomicI64>),
+    /// A clock that runs at its own speed, for demonstrations.
+    Virtual(VirtualClock),
 }
 
 impl Clock {
@@ -23,6 +29,16 @@ impl Clock {
         match self {
             Clock::System => UnixMs(system_ms()),
             Clock::Manual(ms) => UnixMs(ms.load(Ordering::SeqCst)),
+            Clock::Virtual(clock) => clock.now(),
+        }
+    }
+
+    /// Returns how long to wait until this clock has moved on by a duration.
+    #[must_use]
+    pub fn lasts(&self, duration: Duration) -> Duration {
+        match self {
+            Clock::System | Clock::Manual(_) => duration,
+            Clock::Virtual(clock) => clock.lasts(duration),
         }
     }
 }

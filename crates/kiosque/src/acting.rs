@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kiosque_clock::Clock;
 use kiosque_contract::RejectedOrder;
-use kiosque_model::ActedBy;
 use kiosque_model::audit::{Act, CommandRun, Interruption};
+use kiosque_model::{ActedBy, UnixMs};
 use kiosque_store::{IMPORT_ACTIVE_INTERVAL, Store};
 use tokio::task::JoinHandle;
 
@@ -32,7 +32,12 @@ pub(crate) fn run_of(command: &str) -> CommandRun {
 
 /// Returns the origin of a change that this command makes now.
 pub(crate) fn by(command: &str) -> ActedBy {
-    ActedBy::run(run_of(command), Clock::System.now())
+    by_at(command, Clock::System.now())
+}
+
+/// Returns the origin of a change that this command makes at a time.
+pub(crate) fn by_at(command: &str, at: UnixMs) -> ActedBy {
+    ActedBy::run(run_of(command), at)
 }
 
 /// Returns the name of a file for the trail: absolute, or `-` for standard input.

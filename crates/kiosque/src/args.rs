@@ -15,7 +15,8 @@ use clap_complete::Shell;
 
 use self::examples::{BROKER_HELP, CHECK_HELP, DEMO_HELP, EXAMPLES, FAULT_PROXY_HELP};
 use crate::check::CheckArgs;
-use crate::fault_proxy::{FaultFlags, FaultProxyArgs};
+use crate::demo::DemoFlags;
+use crate::fault_proxy::FaultProxyArgs;
 use crate::output::Output;
 use crate::schema::Schema;
 use crate::settings::{CONFIG_VARIABLE, CommonFlags, ConsoleFlags, Given, ImportFlags, ServeFlags};
@@ -52,14 +53,8 @@ pub(crate) enum Command {
         after_long_help = format!("{DEMO_HELP}\n\n{}", kiosque_faults::reference())
     )]
     Demo {
-        /// Last day of the fleet's orders [default: today].
-        #[arg(long, value_name = "DATE")]
-        today: Option<jiff::civil::Date>,
-        /// Send no heartbeats and no new orders while it serves.
-        #[arg(long)]
-        quiet: bool,
         #[command(flatten)]
-        faults: FaultFlags,
+        demo: Box<DemoFlags>,
         #[command(flatten)]
         serve: ServeFlags,
     },

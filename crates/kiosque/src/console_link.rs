@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anyhow::{Context, bail};
 use kiosque_clock::Entropy;
-use kiosque_model::{ConsoleSecret, KeyName};
+use kiosque_model::{ActedBy, ConsoleSecret, KeyName};
 use kiosque_server::console_link;
 use kiosque_store::{Store, WhenAbsent};
 
@@ -24,7 +24,8 @@ pub(crate) async fn run(
         None => server_at(settings.serve.operator_listen),
     };
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let Some(link) = create(&store, name.clone(), &server, "console-link").await? else {
+    let Some(link) = create(&store, name.clone(), &server, acting::by("console-link")).await?
+    else {
         bail!("there is no active key named {name}; `kiosque operator-key list` prints all")
     };
     print_line!("{link}")?;
@@ -32,15 +33,15 @@ pub(crate) async fn run(
     Ok(CommandOutcome::Complete)
 }
 
-/// Creates a link for a `command`; `None` if no live key has the name.
+/// Creates a link; `None` if no live key has the name.
 pub(crate) async fn create(
     store: &Store,
     name: KeyName,
     server: &str,
-    command: &str,
+    by: ActedBy,
 ) -> anyhow::Result<Option<String>> {
     let token = ConsoleSecret::mint(Entropy::system().bytes()?);
-    let is_created = store.create_console_link(name, token.digest(), acting::by(command)).await?;
+    let is_created = store.create_console_link(name, token.digest(), by).await?;
     Ok(is_created.then(|| console_link(server, &token)))
 }
 

@@ -1,6 +1,7 @@
 //! `kiosque demo`: creates a fleet with sixty days of orders, prints example calls, and serves it
 //! while its kiosks send heartbeats and orders.
 
+mod flags;
 pub(crate) mod fleet;
 mod introduction;
 mod kiosks;
@@ -41,7 +42,10 @@ use crate::progress::{Bar, Elapsed};
 use crate::serve::PortInUse;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, console_link, fault_proxy, open, output, serve};
+use flags::{Activity, Time};
 use introduction::Introduction;
+
+pub(crate) use flags::DemoFlags;
 
 /// Metadata entry that marks the data as a demo's, with its edition and last day.
 const MARKER: &str = "demo";
@@ -50,21 +54,9 @@ const BUILDING: &str = "being made";
 /// Version of the generated data; data of another edition is generated again.
 const EDITION: u32 = 3;
 
-/// The activity of the demo's kiosks while it serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Activity {
-    /// Most send heartbeats, and some of them orders.
-    Simulated,
-    /// They are silent.
-    None,
-}
-
-pub(crate) async fn run(
-    settings: Settings,
-    today: Option<Date>,
-    activity: Activity,
-    faults: Option<Faults>,
-) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<CommandOutcome> {
+    let (time, activity, today) = (flags.time(), flags.activity()?, flags.today);
+    let faults = flags.faults.given();
     if settings.common.store.is_some() {
         bail!("a demo keeps its data in a directory: remove --store");
     }
@@ -77,11 +69,13 @@ pub(crate) async fn run(
         (port_in_use(&settings, "listen"), port_in_use(&settings, "operator_listen"));
     let gateway = serve::listen(&directory, &settings.serve, listen).await?;
     let operator = serve::listen_to_operator(&gateway, &settings.serve, operator_listen).await?;
-    let (store, signals) = filled(&directory, &settings, today).await?;
+    let (store, signals) = filled(&directory, &settings, time, today).await?;
+    let clock = time.clock();
     serve::warn_of_access(&directory);
-    let (name, key) = new_key(&store).await?;
+    let (name, key) = new_key(&store, clock.now()).await?;
     let base = console_link::server_at(operator.address()?);
-    let console_link = console_link::create(&store, name.clone(), &base, "demo").await?;
+    let by = acting::by_at("demo", clock.now());
+    let console_link = console_link::create(&store, name.clone(), &base, by).await?;
     let introduction = Introduction {
         gateway: gateway.listener.address()?,
         operator: operator.address()?,
@@ -90,21 +84,28 @@ pub(crate) async fn run(
         key,
         console_link,
         activity,
+        time,
         faults: faults.as_ref().map(fault_proxy::shown),
     };
     output::print(&introduction)?;
     let online_window = server.online_window;
     let (listener, end) =
-        with_faults(gateway.listener, faults, &server.limits, serve::end(signals)).await?;
+        with_faults(gateway.listener, (faults, &clock), &server.limits, serve::end(signals))
+            .await?;
     let listeners = vec![(Audience::Gateway, listener), (Audience::Operator, operator)];
-    let app = serve::app(&store, &server)?;
-    let serving = serve::serve(listeners, Arc::clone(&app), (store.clone(), server), end);
+    let app = serve::app(&store, &server, clock.clone())?;
+    let served = (store.clone(), server);
+    let serving = serve::serve(listeners, Arc::clone(&app), served, clock.clone(), end);
     match activity {
         Activity::None => serving.await?,
-        Activity::Simulated => tokio::select! {
-            served = serving => served?,
-            never = live::run((&app, &name), &store, online_window) => match never {},
-        },
+        Activity::Simulated(interval) => {
+            let (store, clock, start) = (&store, &clock, time.start());
+            let kiosks = live::Kiosks { store, clock, start, online_window, interval };
+            tokio::select! {
+                served = serving => served?,
+                never = live::run((&app, &name), kiosks) => match never {},
+            }
+        }
     }
     Ok(CommandOutcome::Complete)
 }
@@ -113,12 +114,12 @@ pub(crate) async fn run(
 /// server, and the future at whose end it stops: after the proxy, which needs it until then.
 async fn with_faults(
     public: Listener,
-    faults: Option<Faults>,
+    (faults, clock): (Option<Faults>, &Clock),
     limits: &Limits,
     ending: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<(Listener, Pin<Box<dyn Future<Output = ()> + Send>>)> {
     let Some(faults) = faults else { return Ok((public, Box::pin(ending))) };
-    let (before, listener) = BeforeServer::new(public, faults).await?;
+    let (before, listener) = BeforeServer::new(public, faults, clock.clone()).await?;
     Ok((listener, Box::pin(before.serve(limits.clone(), ending))))
 }
 
@@ -129,12 +130,12 @@ fn port_in_use(settings: &Settings, name: &str) -> PortInUse {
 
 /// Returns a key with all rights for the operator's calls, and its name. That of the last demo is
 /// revoked.
-async fn new_key(store: &Store) -> anyhow::Result<(KeyName, OperatorKey)> {
+async fn new_key(store: &Store, now: UnixMs) -> anyhow::Result<(KeyName, OperatorKey)> {
     let name = KeyName::parse("demo".to_owned()).context("the key's name")?;
     let key = OperatorKey::mint(Entropy::system().bytes()?);
-    store.revoke_key(name.clone(), acting::by("demo")).await?;
+    store.revoke_key(name.clone(), acting::by_at("demo", now)).await?;
     let holder = KeyHolder { name: name.clone(), rights: Rights::all() };
-    match store.create_key(holder, key.digest(), acting::by("demo")).await? {
+    match store.create_key(holder, key.digest(), acting::by_at("demo", now)).await? {
         CreatedKey::Created => Ok((name, key)),
         CreatedKey::NameTaken(_) => bail!("a key named demo was created meanwhile"),
     }
@@ -171,18 +172,24 @@ async fn opened(
 }
 
 /// Opens the demo's data; generates it first, unless it is there and ends on the right day. Returns
-/// the signals from then on as well.
+/// the signals from then on as well. A virtual clock always begins with new data: the orders of an
+/// earlier demo may be ahead of it.
 async fn filled(
     directory: &Path,
     settings: &Settings,
+    time: Time,
     today: Option<Date>,
 ) -> anyhow::Result<(Store, EndingSignals)> {
     let store = opened(directory, settings, WhenAbsent::Create).await?;
-    let now = Clock::System.now();
-    let real_today = store.zone().civil(now).date();
-    let day = today.unwrap_or(real_today);
-    let complete = format!("{day}, edition {EDITION}");
-    if store.marker(MARKER).await?.as_deref() == Some(complete.as_str()) {
+    let now = time.start();
+    let clock_day = store.zone().civil(now).date();
+    let day = today.unwrap_or(clock_day);
+    let complete = match time {
+        Time::Real => format!("{day}, edition {EDITION}"),
+        Time::Virtual(..) => format!("{day}, edition {EDITION}, of a virtual clock"),
+    };
+    let is_complete = store.marker(MARKER).await?.as_deref() == Some(complete.as_str());
+    if is_complete && time == Time::Real {
         return Ok((store, EndingSignals::receive()?));
     }
     drop(store);
@@ -194,7 +201,7 @@ async fn filled(
     let store = opened(directory, settings, WhenAbsent::Create).await?;
     store.set_marker(MARKER, BUILDING).await?;
     // Today's orders end now; other days are complete.
-    let until = if day == real_today { now } else { UnixMs::MAX };
+    let until = if day == clock_day { now } else { UnixMs::MAX };
     let signals = fill(&store, day, until).await?;
     store.set_marker(MARKER, &complete).await?;
     Ok((store, signals))

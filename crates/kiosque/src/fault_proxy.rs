@@ -107,6 +107,7 @@ impl BeforeServer {
     pub(crate) async fn new(
         public: Listener,
         faults: Faults,
+        clock: Clock,
     ) -> anyhow::Result<(BeforeServer, Listener)> {
         let pem = SelfSignedPem::generate(Clock::System.now())?;
         let certificate = Certificate::in_memory(&pem.cert, &pem.key)?;
@@ -114,7 +115,7 @@ impl BeforeServer {
         let url: BaseUrl = format!("https://{}", inner.address()?).parse()?;
         let server = HttpsClient::new(url, trust_pem(&pem.cert)?)?;
         let inner = inner.behind(public.address()?);
-        Ok((BeforeServer { proxy: FaultProxy::new(server, faults, Clock::System), public }, inner))
+        Ok((BeforeServer { proxy: FaultProxy::new(server, faults, clock), public }, inner))
     }
 
     /// Passes calls on until `end`, and then finishes those under way.

@@ -130,10 +130,7 @@ fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
 
 async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<CommandOutcome> {
     match command {
-        Command::Demo { today, quiet, faults, .. } => {
-            let activity = if quiet { demo::Activity::None } else { demo::Activity::Simulated };
-            demo::run(settings, today, activity, faults.given()).await
-        }
+        Command::Demo { demo, .. } => demo::run(settings, *demo).await,
         Command::Serve { .. } => serve::run(settings).await,
         Command::Check(args) => check::run(args).await,
         Command::FaultProxy(args) => fault_proxy::run(&settings, args).await,

@@ -50,15 +50,19 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     tracing::info!("kiosque's operator calls are at https://{}/operator/v1", operator.address()?);
     service_manager::report_ready();
     let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
-    let app = app(&store, &server)?;
-    serve(listeners, app, (store, server), end(EndingSignals::receive()?)).await?;
+    let (clock, end) = (Clock::System, end(EndingSignals::receive()?));
+    let app = app(&store, &server, clock.clone())?;
+    serve(listeners, app, (store, server), clock, end).await?;
     Ok(CommandOutcome::Complete)
 }
 
 /// Returns the service on a store.
-pub(crate) fn app(store: &Store, settings: &kiosque_server::Settings) -> anyhow::Result<Arc<App>> {
-    let (clock, entropy) = (Clock::System, Entropy::system());
-    Ok(Arc::new(App::new(store.clone(), settings.clone(), clock, entropy)?))
+pub(crate) fn app(
+    store: &Store,
+    settings: &kiosque_server::Settings,
+    clock: Clock,
+) -> anyhow::Result<Arc<App>> {
+    Ok(Arc::new(App::new(store.clone(), settings.clone(), clock, Entropy::system())?))
 }
 
 /// Logs the version, the place and size of the data, and the end of the certificate.
@@ -201,6 +205,7 @@ pub(crate) async fn serve(
     listeners: Vec<(Audience, Listener)>,
     app: Arc<App>,
     (store, settings): (Store, kiosque_server::Settings),
+    clock: Clock,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     // Each connection takes a file descriptor; the usual soft limit is far below `connections_max`.
@@ -209,7 +214,7 @@ pub(crate) async fn serve(
     }
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
-    observe_time(&store).await;
+    observe_time(&store, &clock).await;
     let stop = Stop::new();
     let stopper = stop.clone();
     tokio::spawn(async move {
@@ -217,14 +222,15 @@ pub(crate) async fn serve(
         stopper.now();
     });
     if let Some(age) = archive_after {
-        tokio::spawn(maintenance::archive_regularly(store.clone(), age));
+        tokio::spawn(maintenance::archive_regularly(store.clone(), age, clock.clone()));
     }
-    tokio::spawn(maintenance::purge_regularly(store.clone(), retention));
-    tokio::spawn(maintenance::roll_up_regularly(store.clone()));
-    tokio::spawn(watch_clock(store.clone()));
+    tokio::spawn(maintenance::purge_regularly(store.clone(), retention, clock.clone()));
+    tokio::spawn(maintenance::roll_up_regularly(store.clone(), clock.clone()));
+    tokio::spawn(watch_clock(store.clone(), clock.clone()));
     tokio::spawn(watch_readiness(Arc::clone(&app)));
     let writing =
-        tokio::spawn(maintenance::write_activity_regularly(store.clone(), activity_flush));
+        maintenance::write_activity_regularly(store.clone(), activity_flush, clock.clone());
+    let writing = tokio::spawn(writing);
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
     for (audience, listener) in listeners {
@@ -234,7 +240,7 @@ pub(crate) async fn serve(
         };
         serving.spawn_on(Arc::clone(&app).serve(audience, listener, stop.clone()), &threads);
     }
-    report_regularly(&app, &store, serving.join_all()).await;
+    report_regularly(&app, &store, &clock, serving.join_all()).await;
     writing.abort();
     maintenance::write_activity(&store).await;
     if let Err(error) = store.store_time().await {
@@ -256,9 +262,9 @@ fn operator_runtime() -> io::Result<Runtime> {
 
 /// Logs when the clock differs too much from the database's. Such a node would honour expired
 /// sessions or end valid ones, so it answers no request that needs a session.
-async fn watch_clock(store: Store) {
+async fn watch_clock(store: Store, own: Clock) {
     let mut was_off = false;
-    while let Some(clock) = store.check_clock(Clock::System.now()) {
+    while let Some(clock) = store.check_clock(own.now()) {
         if clock.is_off && !was_off {
             let ahead_ms = clock.ahead_ms;
             tracing::error!(
@@ -272,8 +278,8 @@ async fn watch_clock(store: Store) {
 }
 
 /// Ends sessions that had expired before the clock was set back.
-async fn observe_time(store: &Store) {
-    match store.observe_time(Clock::System.now()).await {
+async fn observe_time(store: &Store, clock: &Clock) {
+    match store.observe_time(clock.now()).await {
         Ok(0) => {}
         Ok(sessions) => {
             tracing::warn!(sessions, "the clock was set back; sessions that had expired are ended");
@@ -294,7 +300,7 @@ async fn watch_readiness(app: Arc<App>) {
 
 /// Writes refused logins to the audit trail and refused requests for their look-up, and logs
 /// overload, at intervals until `done`, and then all that is left.
-async fn report_regularly(app: &App, store: &Store, done: impl Future) {
+async fn report_regularly(app: &App, store: &Store, clock: &Clock, done: impl Future) {
     let refused_logins = app.refused_logins();
     let mut done = pin!(done);
     loop {
@@ -302,13 +308,13 @@ async fn report_regularly(app: &App, store: &Store, done: impl Future) {
             _ = &mut done => break,
             () = tokio::time::sleep(REPORT_INTERVAL) => {
                 app.log_overload();
-                observe_time(store).await;
-                refused_logins.flush(store, Clock::System.now()).await;
-                maintenance::write_refused(store).await;
+                observe_time(store, clock).await;
+                refused_logins.flush(store, clock.now()).await;
+                maintenance::write_refused(store, clock.now()).await;
             }
         }
     }
     app.log_overload();
     refused_logins.flush_all(store).await;
-    maintenance::write_refused(store).await;
+    maintenance::write_refused(store, clock.now()).await;
 }

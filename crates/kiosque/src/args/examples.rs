@@ -19,6 +19,7 @@ Examples:
   kiosque demo
   kiosque demo --listen 127.0.0.1:9443 --data /srv/demo --today 2026-03-31 --quiet
   kiosque demo --fault 'every(7, code500)' --fault 'slow(orders, 800ms)' --seed 7
+  kiosque demo --clock 2026-03-31T23:59:50Z --clock-speed 60x --stream 5/s
 
 It serves until Ctrl-C. Most of its kiosks send heartbeats, and one of them an order every few \
 seconds. A default port that is in use is replaced by a free one.";

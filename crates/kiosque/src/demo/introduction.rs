@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use kiosque_model::OperatorKey;
 
+use super::flags::{Activity, Time};
 use super::fleet::{ACCOUNTS, FIRST_DEVICE};
 use super::kiosks::kiosks;
 use super::sites::SITES;
-use super::{Activity, live};
 
 /// The places and the key of a demo that serves.
 pub(super) struct Introduction {
@@ -26,6 +26,7 @@ pub(super) struct Introduction {
     /// The link that signs in to the console once.
     pub(super) console_link: Option<String>,
     pub(super) activity: Activity,
+    pub(super) time: Time,
     /// The faults of answers to integrators.
     pub(super) faults: Option<String>,
 }
@@ -71,17 +72,20 @@ impl Introduction {
         if let Some(faults) = &self.faults {
             writeln!(f, "faults     {faults}: such answers have the header kiosque-fault")?;
         }
+        if let Time::Virtual(start, speed) = self.time {
+            writeln!(f, "clock      began at {}, {speed} times as fast", start.rfc3339())?;
+        }
         match self.activity {
             Activity::None => writeln!(f, "kiosks     silent: no heartbeats and no new orders"),
-            Activity::Simulated => {
+            Activity::Simulated(interval) => {
                 let all = kiosks();
                 let online = all.iter().filter(|kiosk| kiosk.is_online()).count();
                 writeln!(
                     f,
-                    "kiosks     {online} of {} send heartbeats, and one of them an order every {} \
-                     seconds; --quiet turns both off",
+                    "kiosks     {online} of {} send heartbeats, and one of them an order every {} s; \
+                     --quiet turns both off",
                     all.len(),
-                    live::ORDER_INTERVAL.as_secs()
+                    interval.as_secs_f64()
                 )
             }
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use kiosque_clock::Clock;
+use kiosque_clock::{Clock, millis};
 use kiosque_model::KeyName;
 use kiosque_model::order::Order;
 use kiosque_model::time::{UnixMs, Zone};
@@ -15,10 +15,13 @@ use super::kiosks::{Kiosk, kiosks};
 use super::random::Random;
 use super::trade::{self, Sale};
 
-/// Interval between two new orders.
-pub(super) const ORDER_INTERVAL: Duration = Duration::from_secs(4);
-/// Longest interval between two heartbeats of a kiosk.
+/// Bounds of the interval between two heartbeats of a kiosk.
+const HEARTBEAT_INTERVAL_MIN: Duration = Duration::from_millis(200);
 const HEARTBEAT_INTERVAL_MAX: Duration = Duration::from_secs(30);
+/// Shortest interval at which orders are stored, all that have started since the last time.
+const STORE_INTERVAL_MIN: Duration = Duration::from_millis(20);
+/// Sales that are made up for after the demo was suspended.
+const SALES_BEHIND_MAX: i64 = 10_000;
 /// How long an order is sent again, with the payment and the shipment that happened meanwhile.
 const FOLLOWED_MS: i64 = 120_000;
 /// Set in the keys of these orders, and in none of the orders that a demo begins with.
@@ -26,24 +29,33 @@ const LIVE: u64 = 1 << 63;
 /// The number within its day of each of these orders; kiosks of the demo sell less in a day.
 const LIVE_NTH: u16 = 9_999;
 
-/// Sends heartbeats, and orders as streams with the key. A kiosk stays online in a window of
-/// `online_window`.
-pub(super) async fn run(
-    (app, key): (&App, &KeyName),
-    store: &Store,
-    online_window: Duration,
-) -> Infallible {
+/// The kiosks of a demo that serves.
+#[derive(Clone, Copy)]
+pub(super) struct Kiosks<'d> {
+    pub(super) store: &'d Store,
+    pub(super) clock: &'d Clock,
+    /// When the first new order starts.
+    pub(super) start: UnixMs,
+    /// How long a kiosk is online after a heartbeat.
+    pub(super) online_window: Duration,
+    /// Interval between two new orders.
+    pub(super) interval: Duration,
+}
+
+/// Sends heartbeats, and orders as streams with the key.
+pub(super) async fn run((app, key): (&App, &KeyName), demo: Kiosks<'_>) -> Infallible {
     let mut kiosks = kiosks();
     kiosks.retain(Kiosk::is_online);
-    let interval = (online_window / 2).clamp(Duration::from_secs(1), HEARTBEAT_INTERVAL_MAX);
-    let selling = sell((app, key), store.zone(), &kiosks);
-    let (never, _) = tokio::join!(send_heartbeats(store, &kiosks, interval), selling);
+    let (never, _) = tokio::join!(send_heartbeats(demo, &kiosks), sell((app, key), demo, &kiosks));
     never
 }
 
-async fn send_heartbeats(store: &Store, kiosks: &[Kiosk], interval: Duration) -> Infallible {
+async fn send_heartbeats(demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
+    let Kiosks { store, clock, .. } = demo;
+    let interval = clock.lasts(demo.online_window / 2);
+    let interval = interval.clamp(HEARTBEAT_INTERVAL_MIN, HEARTBEAT_INTERVAL_MAX);
     loop {
-        let at = Clock::System.now();
+        let at = clock.now();
         let of = |kiosk: &Kiosk| Heartbeat { device_code: kiosk.code.clone(), at };
         if let Err(error) = store.record_heartbeats(kiosks.iter().map(of).collect()).await {
             tracing::warn!(cause = %error, "heartbeats of the demo could not be recorded");
@@ -52,18 +64,48 @@ async fn send_heartbeats(store: &Store, kiosks: &[Kiosk], interval: Duration) ->
     }
 }
 
-async fn sell((app, key): (&App, &KeyName), zone: &Zone, kiosks: &[Kiosk]) -> Infallible {
-    let mut followed = VecDeque::new();
+async fn sell((app, key): (&App, &KeyName), demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
+    let Kiosks { store, clock, interval, .. } = demo;
+    let zone = store.zone();
+    let (mut followed, mut starts) = (VecDeque::new(), Starts::from(demo.start, interval));
     loop {
-        let now = Clock::System.now();
-        followed.extend(LiveSale::new(kiosks, now));
-        followed.retain(|sale: &LiveSale<'_>| now.0 - sale.start.0 <= FOLLOWED_MS);
+        let now = clock.now();
+        followed.extend(starts.until(now).into_iter().filter_map(|at| LiveSale::new(kiosks, at)));
+        followed.retain(|sale: &LiveSale<'_>| {
+            sale.sent.is_none() || now.0 - sale.start.0 <= FOLLOWED_MS
+        });
         let orders = followed.iter_mut().filter_map(|sale| sale.changed(zone, now)).collect();
         if let Err(error) = app.receive_orders(key.clone(), orders).await {
             tracing::warn!(cause = %error, "an order of the demo could not be stored");
             followed.iter_mut().for_each(|sale| sale.sent = None);
         }
-        tokio::time::sleep(ORDER_INTERVAL).await;
+        tokio::time::sleep(clock.lasts(interval).max(STORE_INTERVAL_MIN)).await;
+    }
+}
+
+/// The times at which sales start: at equal intervals of the clock, whenever they are asked for.
+struct Starts {
+    next: UnixMs,
+    interval_ms: i64,
+}
+
+impl Starts {
+    fn from(next: UnixMs, interval: Duration) -> Starts {
+        Starts { next, interval_ms: millis(interval).max(1) }
+    }
+
+    /// Returns the times that have come since the last call. After a step of the clock, the next
+    /// sale is soon, and no more than [`SALES_BEHIND_MAX`] are made up for.
+    fn until(&mut self, now: UnixMs) -> Vec<UnixMs> {
+        let earliest = now.plus_ms(-self.interval_ms * SALES_BEHIND_MAX);
+        let latest = now.plus_ms(self.interval_ms);
+        self.next = self.next.clamp(earliest, latest);
+        let mut starts = Vec::new();
+        while self.next <= now {
+            starts.push(self.next);
+            self.next = self.next.plus_ms(self.interval_ms);
+        }
+        starts
     }
 }
 
@@ -109,6 +151,20 @@ mod tests {
     use super::*;
 
     const START: UnixMs = UnixMs(1_795_176_000_000);
+
+    /// A delay between two calls changes no start; a step of the clock is followed.
+    #[test]
+    fn sales_start_at_equal_intervals() {
+        let starts = || Starts::from(START, Duration::from_millis(200));
+        let (mut often, mut late) = (starts(), starts());
+        let all: Vec<UnixMs> = (0..=1_000).flat_map(|ms| often.until(START.plus_ms(ms))).collect();
+        assert_eq!(all, [0, 200, 400, 600, 800, 1_000].map(|ms| START.plus_ms(ms)));
+        assert_eq!(late.until(START.plus_ms(1_000)), all);
+        assert_eq!(late.until(START.plus_ms(-3_600_000)), []);
+        assert_eq!(late.until(START.plus_ms(-3_599_800)), [START.plus_ms(-3_599_800)]);
+        let days = late.until(START.plus_ms(3 * 86_400_000));
+        assert_eq!(days.len(), 10_001);
+    }
 
     #[test]
     fn thirty_five_of_forty_kiosks_are_online() {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use kiosque_clock::Clock;
+use kiosque_clock::{Clock, millis};
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_store::{Archived, Error, RunBy, Store};
@@ -17,11 +17,11 @@ const ROLL_UPS_PER_MARKING: u32 = 10;
 
 /// Writes heartbeats at intervals, and renews device lists: those of groups whose moves have begun,
 /// and all of them after an older program has applied a fleet.
-pub(super) async fn write_activity_regularly(store: Store, every: Duration) {
+pub(super) async fn write_activity_regularly(store: Store, every: Duration, clock: Clock) {
     loop {
         tokio::time::sleep(every).await;
         write_activity(&store).await;
-        let now = Clock::System.now();
+        let now = clock.now();
         if let Err(error) = store.renew_device_lists(now).await {
             tracing::error!(cause = %error, "device lists could not be renewed after a move");
         }
@@ -45,18 +45,18 @@ pub(super) async fn write_activity(store: &Store) {
 }
 
 /// Writes refused requests, so that they can be looked up, and the last uses of sessions.
-pub(super) async fn write_refused(store: &Store) {
-    if let Err(error) = store.write_refused(Clock::System.now()).await {
+pub(super) async fn write_refused(store: &Store, now: UnixMs) {
+    if let Err(error) = store.write_refused(now).await {
         tracing::warn!(cause = %error, "refused requests could not be written; trying again");
     }
-    if let Err(error) = store.write_uses(Clock::System.now()).await {
+    if let Err(error) = store.write_uses(now).await {
         tracing::warn!(cause = %error, "the last uses of sessions could not be written");
     }
 }
 
-pub(super) async fn archive_regularly(store: Store, age: Duration) {
+pub(super) async fn archive_regularly(store: Store, age: Duration, clock: Clock) {
     loop {
-        match archive(&store, age).await {
+        match archive(&store, age, clock.now()).await {
             Ok(archived) if archived.orders > 0 => {
                 tracing::info!(orders = archived.orders, devices = archived.devices, "archived");
             }
@@ -67,23 +67,23 @@ pub(super) async fn archive_regularly(store: Store, age: Duration) {
     }
 }
 
-async fn archive(store: &Store, age: Duration) -> Result<Archived, Error> {
-    let archived = store.archive_by(RunBy::Server, ago(age), Clock::System.now()).await?;
+async fn archive(store: &Store, age: Duration, now: UnixMs) -> Result<Archived, Error> {
+    let archived = store.archive_by(RunBy::Server, before(now, age), now).await?;
     if archived.orders > 0 {
-        let by = ActedBy::server(Clock::System.now());
+        let by = ActedBy::server(now);
         store.record_act(Act::from(archived), by).await?;
     }
     Ok(archived)
 }
 
-pub(super) async fn purge_regularly(store: Store, retention: Duration) {
+pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Clock) {
     loop {
-        match store.purge_audit(ago(retention)).await {
+        match store.purge_audit(before(clock.now(), retention)).await {
             Ok(0) => {}
             Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
-        match store.end_lost_imports(ActedBy::server(Clock::System.now())).await {
+        match store.end_lost_imports(ActedBy::server(clock.now())).await {
             Ok(0) => {}
             Ok(imports) => tracing::info!(imports, "ended imports whose processes were lost"),
             Err(error) => tracing::error!(cause = %error, "ending lost imports failed"),
@@ -93,23 +93,23 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration) {
 }
 
 /// Rolls up the sales of months that have ended, and of those whose sales or rates have changed.
-pub(super) async fn roll_up_regularly(store: Store) {
+pub(super) async fn roll_up_regularly(store: Store, clock: Clock) {
     loop {
         for round in 0..ROLL_UPS_PER_MARKING {
             tokio::time::sleep(ROLL_UP_INTERVAL).await;
             if round == 0
-                && let Err(error) = store.mark_months(Clock::System.now()).await
+                && let Err(error) = store.mark_months(clock.now()).await
             {
                 tracing::error!(cause = %error, "months could not be marked for their roll-up");
             }
-            roll_up(&store).await;
+            roll_up(&store, &clock).await;
         }
     }
 }
 
-async fn roll_up(store: &Store) {
+async fn roll_up(store: &Store, clock: &Clock) {
     loop {
-        match store.close_months(Clock::System.now()).await {
+        match store.close_months(clock.now()).await {
             Ok(0) => return,
             Ok(months) => tracing::info!(months, "rolled up the sales of months"),
             Err(error) => {
@@ -120,7 +120,6 @@ async fn roll_up(store: &Store) {
     }
 }
 
-fn ago(age: Duration) -> UnixMs {
-    let age_ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX / 4);
-    Clock::System.now().plus_ms(-age_ms)
+fn before(now: UnixMs, age: Duration) -> UnixMs {
+    now.plus_ms(-millis(age))
 }

@@ -1,5 +1,7 @@
 //! `kiosque demo`: the printed calls work as printed, and the data is the same each time.
 
+mod clock;
+
 use std::net::TcpListener;
 use std::process::Command;
 use std::time::Instant;

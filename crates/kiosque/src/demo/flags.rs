@@ -1,0 +1,180 @@
+//! The flags of `kiosque demo`.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use kiosque_clock::{Clock, VirtualClock};
+use kiosque_model::UnixMs;
+
+use crate::fault_proxy::FaultFlags;
+
+/// The flags of `kiosque demo` that no other command has.
+#[derive(Args, Debug)]
+pub(crate) struct DemoFlags {
+    /// Last day of the fleet's orders [default: today].
+    #[arg(long, value_name = "DATE", conflicts_with = "clock")]
+    pub(super) today: Option<Date>,
+    /// Begin at this time: sessions, "today" and new orders follow it [default: now].
+    #[arg(long, value_name = "TIME", value_parser = start, conflicts_with = "today")]
+    clock: Option<UnixMs>,
+    /// Let the clock run faster: 60x is a minute in each second [default: 1x].
+    #[arg(long, value_name = "SPEED")]
+    clock_speed: Option<Speed>,
+    /// New orders in a second of the clock.
+    #[arg(long, value_name = "RATE", default_value = "0.25/s", conflicts_with = "quiet")]
+    stream: Stream,
+    /// Send no heartbeats and no new orders while it serves.
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    pub(super) faults: FaultFlags,
+}
+
+/// The activity of the demo's kiosks while it serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Activity {
+    /// Most send heartbeats, and some of them orders at this interval.
+    Simulated(Duration),
+    /// They are silent.
+    None,
+}
+
+/// Where the time of a demo comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Time {
+    /// From the clock of the system.
+    Real,
+    /// From a clock that begins at this time, and runs so many times as fast.
+    Virtual(UnixMs, u32),
+}
+
+/// The most orders that a demo stores in a second.
+const ORDERS_PER_SECOND_MAX: u32 = 1_000;
+
+impl DemoFlags {
+    pub(super) fn time(&self) -> Time {
+        match (self.clock, self.clock_speed) {
+            (None, None) => Time::Real,
+            (start, speed) => {
+                let start = start.unwrap_or_else(|| Clock::System.now());
+                Time::Virtual(start, speed.map_or(1, |Speed(speed)| speed))
+            }
+        }
+    }
+
+    /// Returns the activity, unless it is too much.
+    pub(super) fn activity(&self) -> anyhow::Result<Activity> {
+        if self.quiet {
+            return Ok(Activity::None);
+        }
+        let (Stream(interval), Speed(speed)) = (self.stream, self.clock_speed.unwrap_or(Speed(1)));
+        let rate = Duration::from_secs(1).as_millis() * u128::from(speed) / interval.as_millis();
+        if rate > u128::from(ORDERS_PER_SECOND_MAX) {
+            anyhow::bail!(
+                "--stream with --clock-speed {speed}x makes {rate} orders a second, and a demo \
+                 stores at most {ORDERS_PER_SECOND_MAX}; lower one of them"
+            );
+        }
+        Ok(Activity::Simulated(interval))
+    }
+}
+
+impl Time {
+    /// Returns a clock that begins now.
+    pub(super) fn clock(self) -> Clock {
+        match self {
+            Time::Real => Clock::System,
+            Time::Virtual(start, speed) => Clock::Virtual(VirtualClock::starting(start, speed)),
+        }
+    }
+
+    /// Returns the time at which the demo begins.
+    pub(super) fn start(self) -> UnixMs {
+        match self {
+            Time::Real => Clock::System.now(),
+            Time::Virtual(start, _) => start,
+        }
+    }
+}
+
+/// Parses the start of a clock. The years are those for which a demo has rates and calendars.
+fn start(text: &str) -> Result<UnixMs, String> {
+    let time: Timestamp = text.parse().map_err(|_| {
+        format!("{text:?} is not a time with an offset, such as 2026-03-31T23:59:50Z")
+    })?;
+    let years = "2000-01-02T00:00:00Z".parse::<Timestamp>().map_err(|error| error.to_string())?
+        .."2100-01-01T00:00:00Z".parse::<Timestamp>().map_err(|error| error.to_string())?;
+    match years.contains(&time) {
+        true => Ok(UnixMs(time.as_millisecond())),
+        false => Err(format!("{text} is not within the years 2000 to 2099")),
+    }
+}
+
+/// The speed of a clock.
+#[derive(Clone, Copy, Debug)]
+struct Speed(u32);
+
+impl FromStr for Speed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Speed, String> {
+        let speed = text.strip_suffix('x').and_then(|speed| speed.parse().ok());
+        let speed = speed.filter(|speed| (1..=1_000).contains(speed));
+        speed.map(Speed).ok_or_else(|| {
+            format!("{text:?} is not a speed from 1x to 1000x, in whole numbers, such as 60x")
+        })
+    }
+}
+
+/// The interval between new orders.
+#[derive(Clone, Copy, Debug)]
+struct Stream(Duration);
+
+impl FromStr for Stream {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Stream, String> {
+        let rate: Option<f64> = text.strip_suffix("/s").and_then(|rate| rate.parse().ok());
+        let rate = rate.filter(|rate| (0.001..=100.0).contains(rate));
+        let interval = rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
+        // A sale is identified by the millisecond of its start.
+        let whole = |it: Duration| Duration::from_millis(it.as_millis().try_into().unwrap_or(1));
+        interval.map(|interval| Stream(whole(interval))).ok_or_else(|| {
+            format!("{text:?} is not a rate from 0.001/s to 100/s, such as 5/s or 0.25/s")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clocks_speeds_and_rates_are_parsed_and_limited() {
+        assert_eq!(start("2026-03-31T23:59:50Z"), Ok(UnixMs(1_775_001_590_000)));
+        assert_eq!(start("2026-04-01T01:59:50+02:00"), Ok(UnixMs(1_775_001_590_000)));
+        for wrong in ["", "2026-03-31", "2026-03-31T23:59:50", "1775001590", "now"] {
+            let message =
+                format!("{wrong:?} is not a time with an offset, such as 2026-03-31T23:59:50Z");
+            assert_eq!(start(wrong), Err(message));
+        }
+        for wrong in ["1999-12-31T00:00:00Z", "2100-01-01T00:00:00Z"] {
+            assert_eq!(start(wrong), Err(format!("{wrong} is not within the years 2000 to 2099")));
+        }
+        let speed = |text: &str| text.parse::<Speed>().map(|Speed(speed)| speed);
+        assert_eq!((speed("1x"), speed("1000x")), (Ok(1), Ok(1_000)));
+        for wrong in ["", "60", "0x", "1001x", "-1x", "1.5x", "x"] {
+            assert!(speed(wrong).is_err(), "{wrong}");
+        }
+        let interval = |text: &str| text.parse::<Stream>().map(|Stream(interval)| interval);
+        assert_eq!(interval("0.25/s"), Ok(Duration::from_secs(4)));
+        assert_eq!(interval("5/s"), Ok(Duration::from_millis(200)));
+        assert_eq!(interval("3/s"), Ok(Duration::from_millis(333)));
+        for wrong in ["", "5", "0/s", "-5/s", "101/s", "5/m", "NaN/s", "inf/s", "/s"] {
+            assert!(interval(wrong).is_err(), "{wrong}");
+        }
+    }
+}
