@@ -20,6 +20,14 @@ texts! {
     OTHER_KEYS: "other keys", "其他密钥";
     PER_SECOND: "Orders/s, last minute", "近一分钟订单/秒";
     MINUTES: "Orders a minute", "每分钟订单";
+    NEWEST: "Newest order", "最新订单";
+    LAG: "Its lag", "其延迟";
+    LAG_NOTE: "The lag is the time from the start of a trade until its order was stored.",
+        "延迟指从交易开始到订单存储的时间。";
+    SECONDS: "{0} s", "{0} 秒";
+    MINUTES_LONG: "{0} min", "{0} 分钟";
+    HOURS: "{0} h", "{0} 小时";
+    DAYS: "{0} d", "{0} 天";
     MINUTES_SUMMARY: "Orders in each minute, the last one last: {0}", "每分钟订单数（最后为最近）：{0}";
     ACCEPTED: "New", "新增";
     UPDATED: "Updated", "更新";
@@ -100,6 +108,17 @@ pub struct KeyOrders {
     pub unchanged: i64,
     /// Lines that were not stored.
     pub rejected: i64,
+    /// The newest order, by the start of its trade.
+    pub newest: Option<NewestOrder>,
+}
+
+/// The newest order of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewestOrder {
+    /// The start of its trade.
+    pub trade_start: UnixMs,
+    /// When it was stored.
+    pub stored_at: UnixMs,
 }
 
 /// A line that was not stored.
@@ -130,7 +149,7 @@ impl Intake {
     /// Returns the rejected lines, the last one first.
     fn latest_rejected(&self) -> Vec<&RejectedLine> {
         let mut lines: Vec<&RejectedLine> = self.rejected.iter().collect();
-        lines.sort_by_key(|line| Reverse(line.at));
+        lines.sort_by_key(|line| Reverse((line.at, line.line)));
         lines
     }
 }
@@ -165,6 +184,7 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
     columns.push(Column::text(frame.say(MINUTES)));
     let counts = [ACCEPTED, UPDATED, UNCHANGED, REJECTED];
     columns.extend(counts.map(|text| Column::number(frame.say(text))));
+    columns.extend([NEWEST, LAG].map(|text| Column::text(frame.say(text))));
     let rows = html! {
         @for stream in &view.streams {
             tr {
@@ -174,10 +194,32 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
                 @for count in [stream.accepted, stream.updated, stream.unchanged, stream.rejected] {
                     td.number { (format::count(count)) }
                 }
+                @if let Some(order) = stream.newest {
+                    td { (ago(frame, Some(order.trade_start))) }
+                    td { (span(frame, order.stored_at.0.saturating_sub(order.trade_start.0))) }
+                } @else {
+                    td {} td {}
+                }
             }
         }
     };
-    table(frame.say(STREAMS), &columns, &rows)
+    html! {
+        (table(frame.say(STREAMS), &columns, &rows))
+        p.note { (frame.say(LAG_NOTE)) }
+    }
+}
+
+/// Returns a length of time in its largest unit, rounded down. An order may be dated ahead of the
+/// clock by a little; its lag is 0.
+fn span(frame: &Frame<'_>, ms: i64) -> String {
+    let seconds = ms.max(0) / 1_000;
+    let (text, number) = match seconds {
+        ..120 => (SECONDS, seconds),
+        120..7_200 => (MINUTES_LONG, seconds / 60),
+        7_200..172_800 => (HOURS, seconds / 3_600),
+        _ => (DAYS, seconds / 86_400),
+    };
+    text.fill(frame.language, &[&format::count(number)])
 }
 
 fn minutes(frame: &Frame<'_>, orders: &[i64]) -> Markup {

@@ -22,11 +22,13 @@ use tokio::sync::{
 
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
 use crate::import::PAUSE;
+use crate::intake_record::IntakeRecord;
 use crate::storage_order::StorageOrder;
 use arrivals::Arrivals;
 use batch::{Batch, Orders, Part};
+pub(super) use submission::CommitResult;
+use submission::Recorded;
 use submission::Submission;
-pub(super) use submission::{CommitResult, Stored};
 
 /// The target duration of a transaction. A longer one would store a tenth more orders per second,
 /// because the pages written grow more slowly than the orders; but those pages are written without
@@ -85,21 +87,23 @@ pub(super) struct GroupCommit {
     owners: Arc<tokio::sync::Mutex<Owners>>,
     /// The writer's arrivals.
     arrivals: tokio::sync::Mutex<Arrivals>,
+    record: Arc<IntakeRecord>,
 }
 
 impl GroupCommit {
     /// Returns an empty queue. A transaction on SQLite holds one of `cpu_permits`. A group that is
-    /// locked for `wait` fails the submissions with its orders.
+    /// locked for `wait` fails the submissions with its orders. What is stored is added to
+    /// `record`.
     pub(super) fn new(
-        store: Store,
-        clock: Clock,
+        (store, clock): (Store, Clock),
         cpu_permits: Arc<Semaphore>,
         wait: Duration,
+        record: Arc<IntakeRecord>,
     ) -> GroupCommit {
         let queue = Mutex::new(Queue { size: BATCH_START, ..Queue::default() });
         let (submitted, owners) = (Notify::new(), Arc::default());
         let arrivals = tokio::sync::Mutex::new(Arrivals::here());
-        GroupCommit { store, clock, wait, cpu_permits, queue, submitted, owners, arrivals }
+        GroupCommit { store, clock, wait, cpu_permits, queue, submitted, owners, arrivals, record }
     }
 
     /// Queues orders that come with a key. The receiver gets their outcomes once they are durable;
@@ -195,7 +199,9 @@ impl GroupCommit {
                 for Part { mut submission, lines, orders } in parts {
                     let outcomes = lines.into_iter().zip(outcomes.by_ref());
                     let outcomes = outcomes.map(|(line, (order, outcome))| (line, order, outcome));
-                    decided += submission.record(outcomes, orders.sorted, begun).decided;
+                    let recorded = submission.record(outcomes, orders.sorted, begun);
+                    decided += recorded.decided;
+                    self.add(&mut submission, recorded);
                     self.finish_or_queue(submission);
                 }
                 self.adapt_size(decided, took);
@@ -275,8 +281,9 @@ impl GroupCommit {
                     let outcomes = lines.into_iter().zip(Orders::after(run)).zip(outcomes);
                     let outcomes = outcomes.map(|((line, order), outcome)| (line, order, outcome));
                     let now = Instant::now();
-                    let undecided = part.submission.record(outcomes, of_run.sorted, now).undecided;
-                    is_complete &= undecided == 0 || of_run.sorted == 0;
+                    let recorded = part.submission.record(outcomes, of_run.sorted, now);
+                    is_complete &= recorded.undecided == 0 || of_run.sorted == 0;
+                    self.add(&mut part.submission, recorded);
                 }
                 Err(error) if is_busy(&error) => return Err(Arc::new(error)),
                 Err(error) => part.submission.fail(Arc::new(error)),
@@ -301,6 +308,13 @@ impl GroupCommit {
         drop(arrivals);
         let options = ReceiveOptions { now, locked_groups, parts };
         self.store.receive(Arc::clone(orders), Arc::clone(&self.owners), options).await
+    }
+
+    /// Adds the outcomes of a transaction to its submission, and to the record at once: the stream
+    /// may wait for its next line.
+    fn add(&self, submission: &mut Submission, recorded: Recorded) {
+        self.record.add(submission.key().as_str(), self.clock.now(), &recorded.outcomes);
+        submission.add(recorded.outcomes);
     }
 
     /// Adapts the orders per transaction after one of so many orders.

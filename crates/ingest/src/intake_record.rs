@@ -33,13 +33,48 @@ pub struct OrderCounts {
 }
 
 impl OrderCounts {
-    /// Adds the lines of another chunk.
+    /// Adds the counts of other lines.
     fn add(&mut self, other: OrderCounts) {
         self.accepted += other.accepted;
         self.updated += other.updated;
         self.unchanged += other.unchanged;
         self.rejected += other.rejected;
     }
+}
+
+/// The outcomes of lines of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Outcomes {
+    pub(crate) counts: OrderCounts,
+    /// The latest start of a trade among the orders that are stored.
+    pub(crate) newest_trade: Option<UnixMs>,
+    /// The rejected lines, as many as are counted.
+    pub(crate) rejected: Vec<RejectedOrder>,
+}
+
+impl Outcomes {
+    /// Returns the outcomes of lines that are all rejected.
+    pub(crate) fn of_rejected(rejected: Vec<RejectedOrder>) -> Outcomes {
+        let lines = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
+        let counts = OrderCounts { rejected: lines, ..OrderCounts::default() };
+        Outcomes { counts, newest_trade: None, rejected }
+    }
+
+    /// Adds the outcomes of other lines.
+    pub(crate) fn add(&mut self, mut other: Outcomes) {
+        self.counts.add(other.counts);
+        self.newest_trade = self.newest_trade.max(other.newest_trade);
+        self.rejected.append(&mut other.rejected);
+    }
+}
+
+/// The newest order of the streams of a key, by the start of its trade.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewestOrder {
+    /// The start of its trade.
+    pub trade_start: UnixMs,
+    /// When it was stored.
+    pub stored_at: UnixMs,
 }
 
 /// The orders of the streams of a key.
@@ -51,6 +86,8 @@ pub struct KeyOrders {
     pub counts: OrderCounts,
     /// Orders that were stored in each of the last [`MINUTES`] minutes, the last one last.
     pub by_minute: Vec<u64>,
+    /// The newest order; `None` if no line was stored.
+    pub newest: Option<NewestOrder>,
 }
 
 /// A rejected line of a stream.
@@ -70,8 +107,15 @@ pub(crate) struct IntakeRecord(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    by_key: BTreeMap<Option<String>, VecDeque<Slot>>,
+    by_key: BTreeMap<Option<String>, OfKey>,
     rejected: VecDeque<RejectedLine>,
+}
+
+/// The latest orders of a key.
+#[derive(Debug, Default)]
+struct OfKey {
+    slots: VecDeque<Slot>,
+    newest: Option<NewestOrder>,
 }
 
 /// The orders of a slot of time.
@@ -86,17 +130,15 @@ impl IntakeRecord {
         lock_ignoring_poison(&self.0)
     }
 
-    /// Adds a chunk of lines of a stream.
-    pub(crate) fn add(
-        &self,
-        key: &str,
-        now: UnixMs,
-        counts: OrderCounts,
-        rejected: &[RejectedOrder],
-    ) {
+    /// Adds lines of a stream whose outcomes are durable now.
+    pub(crate) fn add(&self, key: &str, now: UnixMs, outcomes: &Outcomes) {
+        if outcomes.counts == OrderCounts::default() {
+            return;
+        }
         let mut inner = self.lock();
-        inner.count(key, now, counts);
+        inner.count(key, now, outcomes);
         // Of a chunk that is wrong as a whole, the last lines are enough.
+        let rejected = &outcomes.rejected;
         let latest = rejected.get(rejected.len().saturating_sub(REJECTED_MAX)..);
         for line in latest.unwrap_or_default() {
             let (key, line) = (key.to_owned(), line.clone());
@@ -110,7 +152,7 @@ impl IntakeRecord {
     pub(crate) fn by_key(&self, now: UnixMs) -> Vec<KeyOrders> {
         let mut inner = self.lock();
         inner.forget(now);
-        inner.by_key.iter().map(|(key, slots)| sum(key.as_ref(), slots, now)).collect()
+        inner.by_key.iter().map(|(key, of_key)| of_key.sum(key.as_ref(), now)).collect()
     }
 
     /// Returns the latest rejected lines, the last one first.
@@ -120,7 +162,7 @@ impl IntakeRecord {
 }
 
 impl Inner {
-    fn count(&mut self, key: &str, now: UnixMs, counts: OrderCounts) {
+    fn count(&mut self, key: &str, now: UnixMs, outcomes: &Outcomes) {
         let number = now.0.div_euclid(SLOT_MS);
         let mut key = Some(key.to_owned());
         if !self.by_key.contains_key(&key) {
@@ -129,7 +171,15 @@ impl Inner {
                 key = None;
             }
         }
-        let slots = self.by_key.entry(key).or_default();
+        let counts = outcomes.counts;
+        let OfKey { slots, newest } = self.by_key.entry(key).or_default();
+        if slots.back().is_none_or(|last| minutes_ago(*last, now).is_none()) {
+            *newest = None;
+        }
+        let before = newest.map(|order| order.trade_start);
+        if let Some(trade_start) = outcomes.newest_trade.filter(|start| Some(*start) > before) {
+            *newest = Some(NewestOrder { trade_start, stored_at: now });
+        }
         match slots.back_mut() {
             Some(last) if last.number == number => last.counts.add(counts),
             _ => slots.push_back(Slot { number, counts }),
@@ -142,10 +192,27 @@ impl Inner {
 
     /// Removes what is too old, or in the future of a clock that was set back.
     fn forget(&mut self, now: UnixMs) {
-        for slots in self.by_key.values_mut() {
-            slots.retain(|slot| minutes_ago(*slot, now).is_some());
+        for of_key in self.by_key.values_mut() {
+            of_key.slots.retain(|slot| minutes_ago(*slot, now).is_some());
         }
-        self.by_key.retain(|_, slots| !slots.is_empty());
+        self.by_key.retain(|_, of_key| !of_key.slots.is_empty());
+    }
+}
+
+impl OfKey {
+    fn sum(&self, key: Option<&String>, now: UnixMs) -> KeyOrders {
+        let newest = self.newest;
+        let mut sum = KeyOrders { key: key.cloned(), newest, ..KeyOrders::default() };
+        sum.by_minute = vec![0; MINUTES];
+        for slot in &self.slots {
+            sum.counts.add(slot.counts);
+            let minute = minutes_ago(*slot, now).map(|ago| MINUTES - 1 - ago);
+            if let Some(stored) = minute.and_then(|minute| sum.by_minute.get_mut(minute)) {
+                let OrderCounts { accepted, updated, unchanged, rejected: _ } = slot.counts;
+                *stored += accepted + updated + unchanged;
+            }
+        }
+        sum
     }
 }
 
@@ -156,26 +223,22 @@ fn minutes_ago(slot: Slot, now: UnixMs) -> Option<usize> {
     (minutes < MINUTES).then_some(minutes)
 }
 
-fn sum(key: Option<&String>, slots: &VecDeque<Slot>, now: UnixMs) -> KeyOrders {
-    let mut sum = KeyOrders { key: key.cloned(), ..KeyOrders::default() };
-    sum.by_minute = vec![0; MINUTES];
-    for slot in slots {
-        sum.counts.add(slot.counts);
-        let minute = minutes_ago(*slot, now).map(|ago| MINUTES - 1 - ago);
-        if let Some(stored) = minute.and_then(|minute| sum.by_minute.get_mut(minute)) {
-            let OrderCounts { accepted, updated, unchanged, rejected: _ } = slot.counts;
-            *stored += accepted + updated + unchanged;
-        }
-    }
-    sum
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn counts(accepted: u64, rejected: u64) -> OrderCounts {
         OrderCounts { accepted, rejected, ..OrderCounts::default() }
+    }
+
+    fn outcomes(accepted: u64, rejected: Vec<RejectedOrder>) -> Outcomes {
+        let mut outcomes = Outcomes::of_rejected(rejected);
+        outcomes.counts.accepted = accepted;
+        outcomes
+    }
+
+    fn line(line: u64) -> RejectedOrder {
+        RejectedOrder { line, order_id: None, reason: "x".to_owned() }
     }
 
     fn at(minutes: i64) -> UnixMs {
@@ -185,9 +248,11 @@ mod tests {
     #[test]
     fn orders_are_counted_by_key_and_minute_for_fifteen_minutes() {
         let record = IntakeRecord::default();
-        record.add("till", at(0), counts(5, 0), &[]);
-        record.add("till", at(14), counts(2, 1), &[]);
-        record.add("lab", at(14), counts(1, 0), &[]);
+        record.add("till", at(0), &outcomes(5, vec![]));
+        record.add("till", at(14), &outcomes(2, vec![line(1)]));
+        record.add("lab", at(14), &outcomes(1, vec![]));
+        // A chunk that waits for a lock has no outcome yet.
+        record.add("waiting", at(14), &outcomes(0, vec![]));
         let by_minute = |first, last| {
             let mut minutes = vec![0; MINUTES];
             (minutes[0], minutes[MINUTES - 1]) = (first, last);
@@ -197,6 +262,7 @@ mod tests {
             key: Some(name.to_owned()),
             counts,
             by_minute,
+            newest: None,
         };
         assert_eq!(
             record.by_key(at(14)),
@@ -207,19 +273,34 @@ mod tests {
     }
 
     #[test]
+    fn the_newest_order_is_the_one_whose_trade_started_last() {
+        let record = IntakeRecord::default();
+        let add = |stored_at, newest_trade| {
+            let stored = Outcomes { newest_trade, ..outcomes(1, vec![]) };
+            record.add("till", stored_at, &stored);
+            record.by_key(stored_at)[0].newest
+        };
+        let newest = |trade_start, stored_at| Some(NewestOrder { trade_start, stored_at });
+        assert_eq!(add(at(5), None), None);
+        assert_eq!(add(at(6), Some(at(4))), newest(at(4), at(6)));
+        // An older order, such as one that is sent again, leaves it.
+        assert_eq!(add(at(7), Some(at(1))), newest(at(4), at(6)));
+        assert_eq!(add(at(8), Some(at(8))), newest(at(8), at(8)));
+        assert_eq!(add(at(60), None), None, "the earlier orders are forgotten");
+    }
+
+    #[test]
     fn keys_and_rejected_lines_are_bounded() {
         let record = IntakeRecord::default();
-        let line = |line| RejectedOrder { line, order_id: None, reason: "x".to_owned() };
         for number in 0..300 {
-            record.add(&format!("key {number}"), at(0), counts(1, 1), &[line(number)]);
+            record.add(&format!("key {number}"), at(0), &outcomes(1, vec![line(number)]));
         }
         let keys = record.by_key(at(0));
         assert_eq!(keys.len(), KEYS_MAX + 1);
         assert_eq!((keys[0].key.as_ref(), keys[0].counts), (None, counts(200, 200)));
         let lines: Vec<u64> = record.rejected().iter().map(|one| one.line.line).collect();
         assert_eq!(lines, (100..300).rev().collect::<Vec<u64>>());
-        let many: Vec<RejectedOrder> = (0..1_000).map(line).collect();
-        record.add("key", at(0), counts(0, 1_000), &many);
+        record.add("key", at(0), &outcomes(0, (0..1_000).map(line).collect()));
         assert_eq!(record.rejected().len(), REJECTED_MAX);
         assert_eq!(record.rejected()[0].line.line, 999);
     }

@@ -14,9 +14,9 @@ use kiosque_store::{FleetSnapshot, Incoming, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
 
 use super::given_order::DateRules;
-use super::group_commit::{self, GroupCommit, Stored};
+use super::group_commit::{self, GroupCommit};
 use super::import::{Chunk, check_block};
-use super::intake_record::{IntakeRecord, KeyOrders, RejectedLine};
+use super::intake_record::{IntakeRecord, KeyOrders, Outcomes, RejectedLine};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
 use super::response_lists::REJECTED_LISTED_MAX;
@@ -49,7 +49,7 @@ pub struct StreamIntake {
     lead_max: Duration,
     fleet: Mutex<Arc<FleetSnapshot>>,
     unknown_keys: Mutex<BTreeSet<String>>,
-    record: IntakeRecord,
+    record: Arc<IntakeRecord>,
 }
 
 impl std::fmt::Debug for StreamIntake {
@@ -70,7 +70,8 @@ pub struct OrderStream<'a> {
 
 /// A chunk that is being stored.
 struct Storing {
-    rejected: Vec<RejectedOrder>,
+    /// The outcomes of its invalid lines.
+    invalid: Outcomes,
     result: Option<oneshot::Receiver<group_commit::CommitResult>>,
 }
 
@@ -89,7 +90,9 @@ impl StreamIntake {
     pub fn new(store: &Store, clock: &Clock, limits: &Limits) -> StreamIntake {
         let cpu_permits = Arc::new(Semaphore::new(limits.ingest_threads));
         let (permits, wait) = (Arc::clone(&cpu_permits), limits.store_wait);
-        let commits = GroupCommit::new(store.clone(), clock.clone(), permits, wait);
+        let record = Arc::<IntakeRecord>::default();
+        let of_data = (store.clone(), clock.clone());
+        let commits = GroupCommit::new(of_data, permits, wait, Arc::clone(&record));
         let queue_bytes_max = u32::try_from(limits.ingest_queue_max_bytes).unwrap_or(u32::MAX);
         let queue_bytes = Semaphore::new(usize::try_from(queue_bytes_max).unwrap_or(usize::MAX));
         StreamIntake {
@@ -104,7 +107,7 @@ impl StreamIntake {
             lead_max: limits.order_lead_max,
             fleet: Mutex::default(),
             unknown_keys: Mutex::default(),
-            record: IntakeRecord::default(),
+            record,
         }
     }
 
@@ -256,9 +259,11 @@ impl OrderStream<'_> {
     ) -> Result<OrderCounts, Error> {
         let settled = self.settle().await?;
         let SortedChunk { orders, fleet, rejected, .. } = chunk;
+        let (intake, invalid) = (self.intake, Outcomes::of_rejected(rejected));
+        intake.record.add(self.key.as_str(), intake.clock.now(), &invalid);
         let result = (!orders.is_empty())
-            .then(|| self.intake.commits.store(orders, self.key.clone(), fleet, reserved));
-        self.storing = Some(Storing { rejected, result });
+            .then(|| intake.commits.store(orders, self.key.clone(), fleet, reserved));
+        self.storing = Some(Storing { invalid, result });
         Ok(settled)
     }
 
@@ -281,26 +286,18 @@ impl OrderStream<'_> {
     /// # Errors
     /// The lines were not stored, or it is not known whether they were.
     pub async fn settle(&mut self) -> Result<OrderCounts, Error> {
-        let mut counts = OrderCounts::default();
-        let Some(Storing { mut rejected, result }) = self.storing.take() else {
-            return Ok(counts);
+        let Some(Storing { invalid: mut outcomes, result }) = self.storing.take() else {
+            return Ok(OrderCounts::default());
         };
         if let Some(result) = result {
-            let result = result.await.map_err(Error::internal)?;
-            let mut stored: Stored = result?;
-            counts.accepted = stored.accepted;
-            counts.updated = stored.updated;
-            counts.unchanged = stored.unchanged;
-            rejected.append(&mut stored.rejected);
+            outcomes.add(result.await.map_err(Error::internal)??);
         }
+        let Outcomes { counts, mut rejected, .. } = outcomes;
         rejected.sort_by_key(|one| one.line);
-        counts.rejected = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
         self.received.accepted += counts.accepted;
         self.received.updated += counts.updated;
         self.received.unchanged += counts.unchanged;
         self.received.rejected_count += counts.rejected;
-        let (intake, key) = (self.intake, self.key.as_str());
-        intake.record.add(key, intake.clock.now(), counts, &rejected);
         let room = REJECTED_LISTED_MAX.saturating_sub(self.received.rejected.len());
         self.received.rejected.extend(rejected.into_iter().take(room));
         Ok(counts)

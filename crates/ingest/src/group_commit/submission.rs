@@ -9,19 +9,11 @@ use kiosque_model::{GroupNo, KeyName};
 use kiosque_store::{BatchPart, Error, FleetSnapshot, Incoming, OrderOutcome, yield_if_due};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
+use crate::intake_record::Outcomes;
 use crate::storage_order::{CheckedOrder, StorageOrder, group_of};
 
-/// The outcomes of the orders of a submission.
-#[derive(Debug, Default)]
-pub(crate) struct Stored {
-    pub(crate) accepted: u64,
-    pub(crate) updated: u64,
-    pub(crate) unchanged: u64,
-    pub(crate) rejected: Vec<RejectedOrder>,
-}
-
-/// The result of a submission. The streams of a failed transaction share its error.
-pub(crate) type CommitResult = Result<Stored, Arc<Error>>;
+/// The outcomes of the orders of a submission. The streams of a failed transaction share its error.
+pub(crate) type CommitResult = Result<Outcomes, Arc<Error>>;
 
 /// Orders of one stream that wait for a transaction. They are decided as if each came after all
 /// lines before it.
@@ -39,7 +31,7 @@ pub(super) struct Submission {
     key: KeyName,
     /// The fleet whose groups the orders are sorted by.
     fleet: Arc<FleetSnapshot>,
-    stored: Stored,
+    outcomes: Outcomes,
     /// The first failure. The other orders are stored all the same.
     failure: Option<Arc<Error>>,
     result: oneshot::Sender<CommitResult>,
@@ -47,10 +39,11 @@ pub(super) struct Submission {
     _bytes: OwnedSemaphorePermit,
 }
 
-/// The numbers of orders with and without an outcome.
+/// The orders of a transaction: how many have an outcome and how many have none, and the outcomes.
 pub(super) struct Recorded {
     pub(super) decided: usize,
     pub(super) undecided: usize,
+    pub(super) outcomes: Outcomes,
 }
 
 impl Submission {
@@ -68,7 +61,7 @@ impl Submission {
             locked_since: None,
             key,
             fleet,
-            stored: Stored::default(),
+            outcomes: Outcomes::default(),
             failure: None,
             result,
             _bytes: bytes,
@@ -116,8 +109,8 @@ impl Submission {
         BatchPart { orders: start..batch.len(), sorted, orders_max: share, arrival: None }
     }
 
-    /// Records the outcomes of orders that [`Submission::fill`] returned, in their order, the first
-    /// `sorted` of which were sorted.
+    /// Sorts orders that [`Submission::fill`] returned by their outcomes, which are in the same
+    /// order; the first `sorted` orders were sorted. Those without an outcome are queued again.
     pub(super) fn record(
         &mut self,
         outcomes: impl Iterator<Item = (u64, Incoming, OrderOutcome)>,
@@ -127,31 +120,44 @@ impl Submission {
         let before = self.locked_since;
         self.locked = 0;
         let (mut orders, mut undecided) = (0, 0);
+        let mut of_transaction = Outcomes::default();
+        let Outcomes { counts, newest_trade, rejected } = &mut of_transaction;
         for (index, (line, incoming, outcome)) in outcomes.enumerate() {
             yield_if_due();
             orders += 1;
-            match outcome {
-                OrderOutcome::Accepted => self.stored.accepted += 1,
-                OrderOutcome::Updated => self.stored.updated += 1,
-                OrderOutcome::Unchanged => self.stored.unchanged += 1,
+            let stored = match outcome {
+                OrderOutcome::Accepted => &mut counts.accepted,
+                OrderOutcome::Updated => &mut counts.updated,
+                OrderOutcome::Unchanged => &mut counts.unchanged,
                 OrderOutcome::Rejected(reason) => {
                     let order_id = Some(incoming.order_id.as_str().to_owned());
-                    self.stored.rejected.push(RejectedOrder { line, order_id, reason });
+                    rejected.push(RejectedOrder { line, order_id, reason });
+                    counts.rejected += 1;
+                    continue;
                 }
                 OrderOutcome::Deferred => {
                     undecided += 1;
                     self.by_line.push(CheckedOrder { line, incoming });
+                    continue;
                 }
                 OrderOutcome::GroupLocked | OrderOutcome::NotReached => {
                     undecided += 1;
                     self.locked += usize::from(outcome == OrderOutcome::GroupLocked);
                     let left = if index < sorted { &mut self.left } else { &mut self.by_line };
                     left.push(CheckedOrder { line, incoming });
+                    continue;
                 }
-            }
+            };
+            *stored += 1;
+            *newest_trade = (*newest_trade).max(Some(incoming.trade_start));
         }
         self.locked_since = (self.locked > 0).then(|| before.unwrap_or(now));
-        Recorded { decided: orders - undecided, undecided }
+        Recorded { decided: orders - undecided, undecided, outcomes: of_transaction }
+    }
+
+    /// Adds outcomes to those that are reported.
+    pub(super) fn add(&mut self, outcomes: Outcomes) {
+        self.outcomes.add(outcomes);
     }
 
     /// Records that orders failed. They are not stored.
@@ -171,7 +177,7 @@ impl Submission {
 
     /// Reports the outcomes, or the first failure.
     pub(super) fn finish(self) {
-        let result = self.failure.map_or(Ok(self.stored), Err);
+        let result = self.failure.map_or(Ok(self.outcomes), Err);
         // The stream may have ended; its stored orders stay.
         let _ = self.result.send(result);
     }

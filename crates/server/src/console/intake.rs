@@ -1,6 +1,8 @@
 //! `/console/intake`
 
-use kiosque_console::intake::{self as view, Intake, KeyOrders, LineOrigin, RejectedLine};
+use kiosque_console::intake::{
+    self as view, Intake, KeyOrders, LineOrigin, NewestOrder, RejectedLine,
+};
 use kiosque_contract::RejectedOrder;
 use kiosque_ingest::intake_record;
 use kiosque_model::UnixMs;
@@ -64,5 +66,9 @@ fn stream(orders: intake_record::KeyOrders) -> KeyOrders {
         updated: count(counts.updated),
         unchanged: count(counts.unchanged),
         rejected: count(counts.rejected),
+        newest: orders.newest.map(|order| NewestOrder {
+            trade_start: order.trade_start,
+            stored_at: order.stored_at,
+        }),
     }
 }

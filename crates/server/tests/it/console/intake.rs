@@ -5,10 +5,10 @@ use std::time::Duration;
 use kiosque_contract::RejectedOrder;
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer, between, card};
+use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer, between, card, eventually};
 
 use super::Browser;
-use crate::operator::fleet;
+use crate::operator::{Stream, fleet};
 
 const ORDERS_PATH: &str = "/operator/v1/orders";
 
@@ -37,6 +37,9 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
     // Orders a second; new, updated, unchanged and rejected lines.
     assert_eq!(numbers, ["0.0", "0", "0", "1", "0", "0.0", "2", "0", "0", "2"]);
     assert!(page.contains("&lt;lab&gt;") && !page.contains("<lab>"), "{page}");
+    // The trades started 25 hours before their orders were stored.
+    assert_eq!(card(&page, "streams").matches("<td>25 h</td>").count(), 2, "{page}");
+    assert_eq!(card(&page, "streams").matches(">25 h ago<").count(), 2, "{page}");
     let rejected = card(&page, "rejected");
     assert!(rejected.contains("=o3") && rejected.contains("deviceCode"), "{rejected}");
     let csv = browser.get("/console/intake?format=csv").await;
@@ -49,6 +52,32 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
     let later = browser.get("/console/intake").await.text;
     assert!(card(&later, "streams").contains("No stream has sent orders"), "{later}");
     assert!(card(&later, "rejected").contains("=o3"));
+}
+
+/// The lines of a stream are counted when they are stored or rejected, also while its caller waits
+/// for the next ones. The newest order is the one whose trade started last.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lines_of_a_stream_that_pauses_are_counted() {
+    let server = TestServer::start(fleet()).await;
+    let till = server.create_key_named("till", "orders").await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let sold = |id: &str, time: &str| {
+        let start = format!("2026-03-02 {time}");
+        OrderLine::new(id, "D1", &start).amount("EUR", 250).to_string()
+    };
+    let mut stream = Stream::open(&server, &till).await;
+    stream.say(sold("o1", "09:59:30") + &sold("o2", "09:00:00") + "x\n").await;
+    let mut streams = String::new();
+    eventually("three lines are counted", async || {
+        let page = browser.get("/console/intake").await.text;
+        streams = card(&page, "streams").to_owned();
+        between(&streams, "<td class=\"number\">", "</td>") == ["0.0", "2", "0", "0", "1"]
+    })
+    .await;
+    assert!(streams.contains(">just now<") && streams.contains("<td>30 s</td>"), "{streams}");
+    assert!(browser.get("/console/intake").await.text.contains("Open streams</dt><dd>1<"));
+    drop(stream);
 }
 
 #[tokio::test]
