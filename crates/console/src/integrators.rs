@@ -315,7 +315,14 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
     frame.render(&Page {
         heading: &view.account,
         note: html! {},
-        actions: html! { a.button href=(Section::Integrators.path()) { (frame.say(BACK)) } },
+        actions: html! {
+            @if view.entries.is_some() {
+                @let after = view.after.as_deref().map(|after| parameter("after", after));
+                @let more = format!("{query}&format=csv");
+                (download(frame, &address(frame.path(), &more, &after.unwrap_or_default())))
+            }
+            a.button href=(Section::Integrators.path()) { (frame.say(BACK)) }
+        },
         content: html! {
             (card("timeline", frame.say(TIMELINE), "", &body))
             (refused::list(frame, &view.refused))
@@ -324,4 +331,10 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
         },
         refresh_s: Some(2),
     })
+}
+
+/// Returns the entries of an account on the page as CSV.
+#[must_use]
+pub fn history_csv(frame: &Frame<'_>, entries: &[AuditEntry]) -> String {
+    csv::file(trail::CSV_COLUMNS, entries.iter().map(|entry| trail::csv_row(frame, entry)))
 }

@@ -4,7 +4,8 @@
 use kiosque_model::{Right, Rights, UnixMs};
 use maud::{Markup, html};
 
-use crate::components::{Column, Tone, ago, badge, card, empty, table, time};
+use crate::components::{Column, Tone, ago, badge, card, download, empty, table, time};
+use crate::csv;
 use crate::frame::{Frame, Page, Section};
 use crate::text::{Text, texts};
 
@@ -99,7 +100,7 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
     frame.render(&Page {
         heading: frame.say(Section::Keys.name()),
         note: html! {},
-        actions: html! {},
+        actions: download(frame, &format!("{}?format=csv", Section::Keys.path())),
         content: html! {
             @if let Some(outcome) = &view.outcome { (shown(frame, outcome)) }
             (card("create", frame.say(CREATE), "", &create_form(frame)))
@@ -107,6 +108,19 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
         },
         refresh_s: None,
     })
+}
+
+/// Returns the keys as CSV.
+#[must_use]
+pub fn csv(keys: &[Key]) -> String {
+    let at = |at: Option<UnixMs>| at.map(UnixMs::rfc3339).unwrap_or_default();
+    csv::file(
+        ["name", "rights", "created", "last_use", "revoked"],
+        keys.iter().map(|key| {
+            let (name, rights) = (key.name.clone(), key.rights.to_string());
+            [name, rights, key.created_at.rfc3339(), at(key.used_at), at(key.revoked_at)]
+        }),
+    )
 }
 
 fn shown(frame: &Frame<'_>, outcome: &Outcome) -> Markup {

@@ -5,7 +5,8 @@ use kiosque_contract::inventory::Status;
 use kiosque_model::UnixMs;
 use maud::{Markup, Render, html};
 
-use crate::components::{Column, Tone, badge, card, facts, table, time};
+use crate::components::{Column, Tone, badge, card, download, facts, table};
+use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::text::{Text, texts};
@@ -46,6 +47,7 @@ texts! {
     DATABASE: "Database", "数据库";
     WAL: "Write-ahead log", "预写日志";
     NODES: "Nodes with a lease in the last 30 s", "近 30 秒持有租约的节点";
+    RENEWED: "{0}, renewed {1}", "{0}，续租于 {1}";
     ACTIVITY: "Last activity", "最近活动";
     NEVER: "none", "无";
     CONTENT: "Stored entries", "已存条目";
@@ -115,12 +117,13 @@ pub fn page(frame: &Frame<'_>, view: &Service) -> String {
     frame.render(&Page {
         heading: frame.say(Section::Service.name()),
         note: html! {},
-        actions: html! {},
+        actions: download(frame, &format!("{}?format=csv", Section::Service.path())),
         content: html! {
             (card("checks", frame.say(ATTENTION), "", &checks(frame, view)))
             div.grid {
-                div.span-6 { (card("program", frame.say(PROGRAM), "", &program(frame, view))) }
-                div.span-6 { (card("content", frame.say(CONTENT), "", &content(frame, view))) }
+                @for (id, heading, values) in lists(frame, view) {
+                    div.span-6 { (card(id, frame.say(heading), "", &listed(frame, &values))) }
+                }
             }
             (card("limits", frame.say(LIMITS), "", &limits(frame, view)))
         },
@@ -128,12 +131,37 @@ pub fn page(frame: &Frame<'_>, view: &Service) -> String {
     })
 }
 
-fn checks(frame: &Frame<'_>, view: &Service) -> Markup {
-    let word = |tone: Tone| match tone {
+/// Returns everything on the page as CSV: checks with their result and a remedy, values by name,
+/// and limits with their use.
+#[must_use]
+pub fn csv(frame: &Frame<'_>, view: &Service) -> String {
+    let mut rows = Vec::new();
+    for Check { tone, text, remedy } in all_checks(frame, view) {
+        let result = frame.say(word(tone)).to_owned();
+        rows.push(["checks".to_owned(), text, result, String::new(), remedy.unwrap_or_default()]);
+    }
+    for (part, _, values) in lists(frame, view) {
+        for (name, value) in values {
+            let name = frame.say(name).to_owned();
+            rows.push([part.to_owned(), name, value, String::new(), String::new()]);
+        }
+    }
+    for Limit { name, used, most } in &view.limits {
+        let name = (*name).to_owned();
+        rows.push(["limits".to_owned(), name, used.to_string(), most.to_string(), String::new()]);
+    }
+    csv::file(["part", "name", "value", "most", "remedy"], rows)
+}
+
+const fn word(tone: Tone) -> Text {
+    match tone {
         Tone::Good => GOOD,
         Tone::Bad => BAD,
         Tone::Warning | Tone::Neutral => LOOK,
-    };
+    }
+}
+
+fn checks(frame: &Frame<'_>, view: &Service) -> Markup {
     html! {
         ul.checks {
             @for check in all_checks(frame, view) {
@@ -217,33 +245,42 @@ fn backup(frame: &Frame<'_>, view: &Service) -> Check {
     }
 }
 
-fn program(frame: &Frame<'_>, view: &Service) -> Markup {
-    let status = &view.status;
-    let log = status.log_bytes.map_or_else(|| frame.say(NEVER).to_owned(), size);
-    let active = status.last_active_timestamp.map(UnixMs);
-    let place = view.database.as_deref().unwrap_or("SQLite");
-    let mut rows = vec![
-        (frame.say(VERSION), format!("kiosque {}", status.version).render()),
-        (frame.say(PLACE), place.render()),
-        (frame.say(LAYOUT), status.layout.render()),
-        (frame.say(ZONE), status.time_zone.render()),
-        (frame.say(DATABASE), size(status.database_bytes).render()),
-        (frame.say(WAL), log.render()),
-        (
-            frame.say(ACTIVITY),
-            match active {
-                Some(at) => time(frame, at),
-                None => frame.say(NEVER).render(),
-            },
-        ),
-    ];
-    if view.database.is_some() {
-        rows.push((frame.say(NODES), status.node_timestamps.len().render()));
-    }
-    facts(&rows)
+/// The id of a list on the page, its heading, and its values by name.
+type List = (&'static str, Text, Vec<(Text, String)>);
+
+fn lists(frame: &Frame<'_>, view: &Service) -> [List; 2] {
+    [("program", PROGRAM, program(frame, view)), ("content", CONTENT, content(view))]
 }
 
-fn content(frame: &Frame<'_>, view: &Service) -> Markup {
+fn listed(frame: &Frame<'_>, values: &[(Text, String)]) -> Markup {
+    let rows = values.iter().map(|(name, value)| (frame.say(*name), value.render()));
+    facts(&rows.collect::<Vec<_>>())
+}
+
+fn program(frame: &Frame<'_>, view: &Service) -> Vec<(Text, String)> {
+    let status = &view.status;
+    let log = status.log_bytes.map_or_else(|| frame.say(NEVER).to_owned(), size);
+    let text = |at: i64| frame.zone.text(UnixMs(at));
+    let active = status.last_active_timestamp.map(text);
+    let place = view.database.as_deref().unwrap_or("SQLite");
+    let mut rows = vec![
+        (VERSION, format!("kiosque {}", status.version)),
+        (PLACE, place.to_owned()),
+        (LAYOUT, status.layout.to_string()),
+        (ZONE, status.time_zone.clone()),
+        (DATABASE, size(status.database_bytes)),
+        (WAL, log),
+        (ACTIVITY, active.unwrap_or_else(|| frame.say(NEVER).to_owned())),
+    ];
+    if view.database.is_some() {
+        let renewed: Vec<String> = status.node_timestamps.iter().copied().map(text).collect();
+        let nodes = [&*renewed.len().to_string(), &*renewed.join(", ")];
+        rows.push((NODES, RENEWED.fill(frame.language, &nodes)));
+    }
+    rows
+}
+
+fn content(view: &Service) -> Vec<(Text, String)> {
     let status = &view.status;
     let counts = [
         (GROUPS, status.group_count),
@@ -255,8 +292,7 @@ fn content(frame: &Frame<'_>, view: &Service) -> Markup {
         (ORDERS, status.order_count),
         (ARCHIVED, status.archived_count),
     ];
-    let rows = counts.map(|(name, count)| (frame.say(name), format::count(count).render()));
-    facts(&rows)
+    counts.map(|(name, count)| (name, format::count(count))).to_vec()
 }
 
 fn limits(frame: &Frame<'_>, view: &Service) -> Markup {

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use kiosque_console::integrators::{self as view, Function, History, Integrators};
 use kiosque_console::refused::PARAMETER;
+use kiosque_contract::AuditEntry;
 use kiosque_model::Right;
-use kiosque_store::{AccountUse, AuditQuery, FunctionUsage, Listing, Oversight};
+use kiosque_store::{AccountUse, AuditPage, AuditQuery, FunctionUsage, Listing, Oversight};
 
 use super::groups::wants_csv;
 use super::refused;
@@ -53,7 +54,8 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 /// Shows the history of an account. It is a part of the audit trail, which has a right of its own.
 pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let fields = caller.request.known_query(&["name", "after"])?;
+    let fields = caller.request.known_query(&["name", "after", "format"])?;
+    let wants_csv = wants_csv(&fields)?;
     let account = fields.text("name").ok_or(Refused::NotFound)?;
     let after = fields.text("after");
     let before = after.as_deref().map(|text| text.parse().map_err(|_| Refused::Parameter("after")));
@@ -65,11 +67,17 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
         before: before.transpose()?,
         ..AuditQuery::latest(ROWS)
     };
-    let (mut entries, mut next) = (None, None);
-    if caller.oversight(Right::Audit).is_ok() {
-        let found = caller.request.app.store.audit(query).await?;
-        entries = Some(found.entries.into_iter().map(audit_entry).collect());
-        next = found.next.map(|entry| entry.to_string());
+    let found = match caller.oversight(Right::Audit) {
+        Ok(_) => Some(caller.request.app.store.audit(query).await?),
+        Err(refused) if wants_csv => return Err(refused),
+        Err(_) => None,
+    };
+    let next = found.as_ref().and_then(|found| found.next.as_ref()).map(ToString::to_string);
+    let entries = |found: AuditPage| found.entries.into_iter().map(audit_entry).collect();
+    let entries: Option<Vec<AuditEntry>> = found.map(entries);
+    if wants_csv {
+        let rows = view::history_csv(&caller.frame(), &entries.unwrap_or_default());
+        return Ok(Reply::csv("account.csv", rows));
     }
     let refused = refused::of_account(caller, &account).await?;
     let functions = functions.into_iter().map(function).collect();

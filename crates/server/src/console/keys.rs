@@ -5,6 +5,7 @@ use kiosque_model::{KeyName, OperatorKey, Rights};
 use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
 
 use super::fields::Fields;
+use super::groups::wants_csv;
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
 
@@ -13,8 +14,10 @@ const REVOKED_MAX: usize = 50;
 
 /// Lists the keys.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    caller.request.known_query(&[])?;
-    shown(caller, None).await
+    match wants_csv(&caller.request.known_query(&["format"])?)? {
+        true => Ok(Reply::csv("keys.csv", view::csv(&listed(caller).await?))),
+        false => shown(caller, None).await,
+    }
 }
 
 /// Creates or revokes a key, and shows the result. A page that shows a key is not stored, and
@@ -71,6 +74,12 @@ async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Refused
 }
 
 async fn shown(caller: &SignedIn<'_>, outcome: Option<Outcome>) -> Result<Reply, Refused> {
+    let keys = listed(caller).await?;
+    Ok(Reply::page(view::page(&caller.frame(), &Keys { keys, outcome })))
+}
+
+/// Returns the live keys and the latest revoked ones, each the newest first.
+async fn listed(caller: &SignedIn<'_>) -> Result<Vec<Key>, Refused> {
     let stored = caller.request.app.store.keys().await?;
     let key = |entry: kiosque_store::KeyEntry| Key {
         name: entry.holder.name.to_string(),
@@ -83,5 +92,5 @@ async fn shown(caller: &SignedIn<'_>, outcome: Option<Outcome>) -> Result<Reply,
         stored.into_iter().rev().map(key).partition(|key| key.revoked_at.is_some());
     revoked.truncate(REVOKED_MAX);
     keys.append(&mut revoked);
-    Ok(Reply::page(view::page(&caller.frame(), &Keys { keys, outcome })))
+    Ok(keys)
 }

@@ -3,6 +3,7 @@
 use kiosque_console::service::{self as view, Limit, Service};
 use kiosque_store::{Error, Oversight};
 
+use super::groups::wants_csv;
 use super::reply::{Refused, Reply};
 use super::request::SignedIn;
 use crate::app::App;
@@ -10,7 +11,7 @@ use crate::audience::Audience;
 
 /// Shows the state of the server and of its data.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    caller.request.known_query(&[])?;
+    let wants_csv = wants_csv(&caller.request.known_query(&["format"])?)?;
     let (app, now) = (caller.request.app, caller.request.now);
     let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
     let view = Service {
@@ -22,7 +23,11 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         clock_off_ms: app.store.clock_off_ms(),
         limits: limits(app),
     };
-    Ok(Reply::page(view::page(&caller.frame(), &view)))
+    let frame = caller.frame();
+    match wants_csv {
+        true => Ok(Reply::csv("service.csv", view::csv(&frame, &view))),
+        false => Ok(Reply::page(view::page(&frame, &view))),
+    }
 }
 
 fn limits(app: &App) -> Vec<Limit> {

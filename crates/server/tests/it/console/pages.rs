@@ -6,7 +6,7 @@ use http::Method;
 use kiosque_model::TrustedProxies;
 use kiosque_testkit::{Reply, TOKEN_PATH, TestRequest, TestServer, between, card};
 
-use super::{Browser, Cause, SIGN_IN, trail};
+use super::{Browser, Cause, SIGN_IN, revoke, trail};
 use crate::operator::fleet;
 
 /// Returns the headers of a response, without those that differ each time.
@@ -169,6 +169,69 @@ async fn the_trail_is_filtered_and_downloaded() {
     assert!(history.contains("replaced the session opened"), "{history}");
     let accounts = browser.get("/console/integrators").await.text;
     assert!(accounts.contains("since 2026-03-02 10:00:00"), "{accounts}");
+}
+
+/// Keys, the service and the history of an account are downloaded as they are shown.
+#[tokio::test]
+async fn what_a_page_shows_is_downloaded() {
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read,audit,keys").await;
+    server.create_key_named("=gone", "orders").await;
+    server.advance(Duration::from_secs(60));
+    revoke(&server, "=gone").await;
+    server.log_in("ops").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let (_, keys) = download(&mut browser, "/console/keys?format=csv", "keys").await;
+    let expected = [
+        "name,rights,created,last_use,revoked",
+        "office,\"audit,read,keys\",2026-03-02T10:00:00.000Z,2026-03-02T10:01:00.000Z,",
+        "'=gone,orders,2026-03-02T10:00:00.000Z,,2026-03-02T10:01:00.000Z",
+    ];
+    assert_eq!(keys.lines().collect::<Vec<_>>(), expected);
+
+    let (page, service) = download(&mut browser, "/console/service?format=csv", "service").await;
+    let names_of = |part: &str| {
+        let rows = service.lines().map(|row| row.split(',').collect::<Vec<_>>());
+        let rows = rows.filter(|row| row[0] == part).map(|row| row[1].to_owned());
+        rows.collect::<Vec<String>>()
+    };
+    for part in ["program", "content"] {
+        assert_eq!(names_of(part), between(card(&page, part), "<dt>", "</dt>"), "{service}");
+    }
+    assert_eq!(names_of("limits"), between(card(&page, "limits"), "<code>", "</code>"));
+    assert_eq!(names_of("checks").len(), card(&page, "checks").matches("<li>").count());
+    for row in [
+        "part,name,value,most,remedy",
+        "checks,Orders are stored,ok,,",
+        "checks,No exchange rates,look,,Import newer rates with “kiosque import rates”: sales in \
+         other currencies count at the last one.",
+        "content,Devices,2,,",
+        "limits,ingest_streams_max,0,64,",
+    ] {
+        assert!(service.lines().any(|line| line == row), "{row}: {service}");
+    }
+
+    let path = "/console/integrators/account?name=ops";
+    let (_, history) = download(&mut browser, &format!("{path}&format=csv"), "account").await;
+    let entries: Vec<&str> = history.lines().skip(1).collect();
+    assert_eq!(entries.len(), 1, "{history}");
+    assert!(entries[0].contains(",2026-03-02 10:01:00,login,ops,,127.0.0.1,"), "{history}");
+    // The history is a part of the audit trail.
+    let reader = server.create_key_named("reader", "read").await;
+    let mut browser = Browser::signed_in(&server, &reader).await;
+    assert!(!browser.get(path).await.text.contains("format=csv"));
+    assert_eq!(browser.get(&format!("{path}&format=csv")).await.status, 403);
+}
+
+/// Downloads what a page shows by its link. Returns the page and the file.
+async fn download(browser: &mut Browser, path: &str, name: &str) -> (String, String) {
+    let page = browser.get(path.trim_end_matches("format=csv").trim_end_matches(['?', '&'])).await;
+    let link = format!("href=\"{}\" download", path.replace('&', "&amp;"));
+    assert!(page.text.contains(&link), "{path}: {}", page.text);
+    let file = browser.get(path).await;
+    assert_eq!(file.headers["content-disposition"], format!("attachment; filename=\"{name}.csv\""));
+    assert_eq!(browser.get(&path.replace("=csv", "=json")).await.status, 400, "{path}");
+    (page.text, file.text)
 }
 
 /// The page of an account has the session that ended and the one that replaced it, each with its
