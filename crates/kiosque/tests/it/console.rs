@@ -41,9 +41,14 @@ impl Console {
 
     /// Serves a fleet without orders.
     fn of_fleet(fleet: impl AsRef<str>) -> Console {
+        Console::of_fleet_with(fleet, &[])
+    }
+
+    /// Serves a fleet without orders, with more arguments.
+    fn of_fleet_with(fleet: impl AsRef<str>, more: &[&str]) -> Console {
         let (browser, sandbox) = (Chromium::start(), KIOSQUE.sandbox_with(fleet, "UTC"));
         let key = sandbox.run(&["operator-key", "create", "office"]).success().stdout;
-        let (served, key) = (sandbox.serve(), key.trim_end().to_owned());
+        let (served, key) = (sandbox.serve_with(more), key.trim_end().to_owned());
         Console { browser, served, _sandbox: sandbox, key }
     }
 

@@ -1,6 +1,7 @@
 //! The parts of pages that change while they are open.
 
-use kiosque_testkit::{OrderLine, wait_until};
+use kiosque_testkit::{OrderLine, TOKEN_PATH, wait_until};
+use serde_json::json;
 
 use super::{COLOURS, Console, WIDTHS};
 use crate::fleet::fleet;
@@ -18,6 +19,14 @@ impl Console {
         let mut till = self.served.connect_operator();
         let reply = till.call_operator("/operator/v1/orders", &self.key, &order).unwrap();
         assert_eq!((reply.status, &reply.json["accepted"]), (200, &1.into()), "{reply:?}");
+    }
+
+    /// Logs an account in from an address, as a trusted proxy reports it.
+    fn log_in_from(&self, source: &str) {
+        let login = r#"{"username":"guest","password":"secret"}"#;
+        let forwarded = format!("x-forwarded-for: {source}\r\n");
+        let reply = self.served.connect().call_with(&forwarded, TOKEN_PATH, login);
+        assert_eq!(reply.code(), 200, "{reply:?}");
     }
 
     /// Waits until the overview shows so many orders.
@@ -43,6 +52,33 @@ fn an_order_moves_the_figures_of_an_open_overview() {
     let figures = console.browser.run(FIGURES);
     assert_eq!((&figures["Sales"], &figures["Average order"]), (&"$3.75".into(), &"$1.88".into()));
     wait_until("the chart shows the order", || console.browser.run(bars) != before);
+    assert_eq!(console.browser.run("return window.wasLoaded"), true, "it was loaded again");
+}
+
+/// A login that replaces a session appears on the open page of its account, with the addresses of
+/// both. The page asks for itself every 2 s, and is not loaded again.
+#[test]
+fn a_replaced_session_appears_on_the_open_page_of_its_account() {
+    let mut console = Console::of_fleet_with(fleet(), &["--trusted-proxies", "127.0.0.1"]);
+    console.show_as(WIDTHS[1], COLOURS[0]);
+    console.log_in_from("192.0.2.1");
+    console.sign_in_at("/console/integrators/account?name=guest");
+    let rows = "return [...document.querySelectorAll('#timeline tbody tr')].map((row) =>
+        [1, 4, 5].map((at) => row.cells[at].textContent.replace(/\\d{4}-[-\\d]+ [:\\d]+/, 'T')))";
+    let opened = json!(["Login", "192.0.2.1", "group north"]);
+    assert_eq!(console.browser.run(rows), json!([opened]));
+    assert_eq!(console.browser.run("return document.querySelector('main').dataset.refresh"), "2");
+    console.browser.run("window.wasLoaded = true");
+    console.log_in_from("192.0.2.2");
+    wait_until("the replaced session is shown", || {
+        console.browser.run(rows).as_array().unwrap().len() > 1
+    });
+    let shown = console.browser.run(rows);
+    let replaced = "replaced the session opened T from 192.0.2.1, group north";
+    assert!(
+        shown.as_array().unwrap().contains(&json!(["Session replaced", "192.0.2.2", replaced])),
+        "{shown}"
+    );
     assert_eq!(console.browser.run("return window.wasLoaded"), true, "it was loaded again");
 }
 
