@@ -31,6 +31,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("inventory::device_orders::BY_TRADE_NO_IN", "a search in all groups, for the operator"),
     ("inventory::device_orders::LEDGERS", "the groups of a device, for the operator"),
     ("inventory::device_orders::newest::NEWEST", "a list of all groups, for the operator"),
+    ("inventory::device_orders::newest::RECORDS", "a list of all groups, for the operator"),
     ("inventory::devices::DEVICES_OF_GROUP", "a list for the operator"),
     ("inventory::devices::periods::PERIODS", "a list for the operator"),
     ("inventory::devices::search::DAYS", "a list for the operator"),

@@ -13,21 +13,24 @@ use crate::sql::{Value, row, statements};
 use crate::{Error, Store};
 
 row! {
-    struct NewestRow<'r> {
-        group_no: GroupNo,
+    struct NewestRow { group_no: GroupNo, change_no: i64, trade_start_ms: UnixMs }
+    struct OrderRow<'r> {
+        newest: NewestRow,
         seq: i64,
-        trade_start_ms: UnixMs,
         order: StoredOrder<'r>,
     }
 }
 
 statements! {
     /// The orders with the last change numbers of each group.
-    NEWEST(count) -> NewestRow<'_> = "select o.group_no, o.seq, o.trade_start_ms, o.shape, o.head,
-            o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+    NEWEST(count) -> NewestRow = "select o.group_no, o.change_no, o.trade_start_ms
         from {rows r: group_no bigint} cross join group_changes c cross join orders o
         where c.group_no = r.group_no and o.group_no = c.group_no
             and o.change_no > c.last_change_no - $count";
+    RECORDS() -> OrderRow<'_> = "select o.group_no, o.change_no, o.trade_start_ms, o.seq, o.shape,
+            o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        from {rows r: group_no bigint, change_no bigint} cross join orders o
+        where o.group_no = r.group_no and o.change_no = r.change_no";
 }
 
 /// The orders of all groups together that a list of the newest ones reads, and those of a group.
@@ -37,7 +40,8 @@ const NEWEST_OF_GROUP: RangeInclusive<usize> = 2..=200;
 impl Store {
     /// Returns the orders of a group, or of all groups, that arrived or changed last, by the start
     /// of their trades, the last one first; at most `most`. Of each group only the last changes are
-    /// read, the fewer the more groups there are.
+    /// read, the fewer the more groups there are; the records of the orders that are returned are
+    /// read after they are chosen.
     ///
     /// # Errors
     /// The store failed.
@@ -62,20 +66,32 @@ async fn newest(
     let (least, largest) = (*NEWEST_OF_GROUP.start(), *NEWEST_OF_GROUP.end());
     let count = (NEWEST_READ / groups.len().max(1)).clamp(least, largest);
     let count = [i64::try_from(count).unwrap_or(i64::MAX).into()];
-    let mut found: Vec<(UnixMs, GroupNo, i64, OrderItem)> = Vec::new();
+    let mut newest: Vec<NewestRow> = Vec::new();
     read.each_of(&NEWEST, &keys, &count, |row| {
-        let NewestRow { group_no, seq, trade_start_ms, order } = row.read()?;
-        let order = OrderItem {
-            group_id: id_of(&groups, group_no),
-            archived: false,
-            record: record(&order)?,
-        };
-        found.push((trade_start_ms, group_no, seq, order));
+        newest.push(row.read()?);
         Ok(())
     })
     .await?;
-    found.sort_by_key(|(at, group, seq, _)| Reverse((*at, *group, *seq)));
-    found.truncate(most);
-    let found = found.into_iter().map(|(_, group, seq, order)| (group, seq, order)).collect();
-    with_archived(read, found).await
+    newest.sort_by_key(NewestRow::place);
+    newest.truncate(most);
+    let chosen = newest.iter().map(|row| [row.group_no.into(), row.change_no.into()]);
+    let chosen: Vec<[Value<'_>; 2]> = chosen.collect();
+    let mut found: Vec<(NewestRow, i64, OrderItem)> = Vec::new();
+    read.each_of(&RECORDS, &chosen, &[], |row| {
+        let OrderRow { newest, seq, order } = row.read()?;
+        let group_id = id_of(&groups, newest.group_no);
+        found.push((newest, seq, OrderItem { group_id, archived: false, record: record(&order)? }));
+        Ok(())
+    })
+    .await?;
+    found.sort_by_key(|(newest, ..)| newest.place());
+    let found = found.into_iter().map(|(newest, seq, order)| (newest.group_no, seq, order));
+    with_archived(read, found.collect()).await
+}
+
+impl NewestRow {
+    /// Returns the key of the order of the list.
+    fn place(&self) -> Reverse<(UnixMs, GroupNo, i64)> {
+        Reverse((self.trade_start_ms, self.group_no, self.change_no))
+    }
 }
