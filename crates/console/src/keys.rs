@@ -184,7 +184,7 @@ fn list(frame: &Frame<'_>, keys: &[Key]) -> Markup {
         @for key in keys {
             tr {
                 td { (key.name) }
-                td { (key.rights.to_string()) }
+                td { (key.rights.to_string().replace(',', ", ")) }
                 td { (time(frame, key.created_at)) }
                 td { (ago(frame, key.used_at)) }
                 td { (state(frame, key)) }

@@ -22,6 +22,8 @@ const widest = () => [...document.body.querySelectorAll("*")]
   .map((part) => `${part.localName}.${part.className}`).slice(0, 3).join(" ");
 check(beyond <= 0, `scrolls by ${beyond} px: ${beyond > 0 ? widest() : ""}`);
 check(document.styleSheets.length === 1, "no style sheet");
+const low = [...document.querySelectorAll("textarea")].some((area) => area.clientHeight < 80);
+check(!low, "a text area for a single line");
 const ids = [...document.querySelectorAll("[id]")].map((part) => part.id);
 const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
 check(twice.length === 0, `ids that are used twice: ${twice}`);

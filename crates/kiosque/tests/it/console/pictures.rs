@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiosque_testkit::{
-    Chromium, Key, Served, ServerOptions, TestData, TestServer, Window, sql, wait_until,
+    Chromium, Key, OrderLine, Served, ServerOptions, TestData, TestServer, Window, sql, wait_until,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -33,7 +33,7 @@ const LIGHT: &str = COLOURS[0];
 const DARK: &str = COLOURS[1];
 
 /// The pictures: name, page, width, height and theme.
-const PICTURES: [(&str, &str, u32, u32, &str); 8] = [
+const PICTURES: [(&str, &str, u32, u32, &str); 10] = [
     ("overview", "/console/", WIDE, 960, LIGHT),
     ("overview-dark", "/console/?group=harbor-offices", WIDE, 960, DARK),
     ("overview-phone", "/console/", PHONE, 844, LIGHT),
@@ -41,7 +41,9 @@ const PICTURES: [(&str, &str, u32, u32, &str); 8] = [
     ("device-phone", "/console/devices/HBR-001", PHONE, 844, DARK),
     ("devices", "/console/devices?group=tokyo-stations", WIDE, 760, LIGHT),
     ("orders", "/console/orders?device=HBR-001", WIDE, 760, LIGHT),
+    ("intake", "/console/intake", WIDE, 760, LIGHT),
     ("service", "/console/service", WIDE, 760, DARK),
+    ("call", "/console/api/integrator/queryOrderList", WIDE, 960, LIGHT),
 ];
 
 /// A demo in the test's process, whose clock shows [`NOW`].
@@ -64,12 +66,30 @@ impl Still {
         let data = TestData::Directory(Arc::new(directory));
         let options = ServerOptions { data, ..ServerOptions::default() };
         let server = runtime.block_on(TestServer::open(options));
-        server.set_clock(NOW);
         let key = runtime
             .block_on(server.create_key_named("office", "orders,activity,fleet,audit,read,keys"));
+        let tills = runtime.block_on(server.create_key_named("tills", "orders"));
         let still = Still { runtime, server, key };
+        still.sell(&tills);
+        still.server.set_clock(NOW);
         still.send_heartbeats();
         still
+    }
+
+    /// Sends the orders of a few minutes before [`NOW`], some of which are invalid.
+    fn sell(&self, key: &str) {
+        for minute in 26..40 {
+            let (start, now) = (format!("{DAY} 23:{minute}:05"), format!("{DAY}T23:{minute}:12Z"));
+            let order = |number: u32| {
+                let device = format!("HBR-{:03}", if number > 8 { 99 } else { number + 1 });
+                OrderLine::new(format!("{minute}-{number}"), device, &start).paid(&start)
+            };
+            let orders = (0..minute * 7 % 10).map(|number| order(number).amount("USD", 325));
+            let lines: String = orders.map(|order| order.to_string()).collect();
+            self.server.set_clock(&now);
+            let call = self.server.call_operator("/operator/v1/orders", Some(key), lines);
+            assert_eq!(self.runtime.block_on(call).status, 200);
+        }
     }
 
     fn send_heartbeats(&self) {
