@@ -2,6 +2,8 @@
 
 mod api;
 mod attacks;
+mod changed_orders;
+mod chinese;
 pub(crate) mod figures;
 mod intake;
 mod pages;

@@ -76,7 +76,11 @@ async fn the_lines_of_a_stream_that_pauses_are_counted() {
     })
     .await;
     assert!(streams.contains(">just now<") && streams.contains("<td>30 s</td>"), "{streams}");
-    assert!(browser.get("/console/intake").await.text.contains("Open streams</dt><dd>1<"));
+    server.advance(Duration::from_secs(120));
+    let page = browser.get("/console/intake").await.text;
+    assert!(page.contains("Open streams</dt><dd>1<"), "{page}");
+    let streams = card(&page, "streams");
+    assert!(streams.contains(">2 min ago<") && streams.contains("<td>30 s</td>"), "{streams}");
     drop(stream);
 }
 

@@ -135,6 +135,29 @@ async fn a_token_that_was_never_valid_does_not_count_for_the_account_that_it_nam
     assert!(!card(&account, "refusals").contains(id(&reply)));
 }
 
+/// The page of an account lists its own refused requests, and no others.
+#[tokio::test]
+async fn an_account_has_its_own_refused_requests() {
+    let server = TestServer::start(fleet().account("lab", &["g2"])).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut ids = Vec::new();
+    for account in ["ops", "lab"] {
+        let token = server.log_in(account).await.token;
+        ids.push(id(&server.call(ORDERS_PATH, Some(&token), "{}").await).to_owned());
+        let login = format!(r#"{{"username":"{account}","password":"wrong"}}"#);
+        ids.push(id(&server.call(TOKEN_PATH, None, &login).await).to_owned());
+    }
+    write_refused(&server).await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    for (account, own) in [("ops", &ids[..2]), ("lab", &ids[2..])] {
+        let path = format!("/console/integrators/account?name={account}");
+        let page = browser.get(&path).await.text;
+        let listed: Vec<&String> =
+            ids.iter().filter(|id| card(&page, "refusals").contains(*id)).collect();
+        assert_eq!(listed, own.iter().collect::<Vec<_>>(), "{account}");
+    }
+}
+
 /// A store that cannot be written delays no answer, and refused requests are stored later.
 #[tokio::test]
 async fn a_busy_store_delays_no_refused_request() {
