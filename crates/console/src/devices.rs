@@ -184,7 +184,7 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
             tr {
                 th scope="row" {
                     a href=(path_of(&device.code)) { (device.name) }
-                    " " span.note { (device.code) }
+                    " " span.note.code { (device.code) }
                 }
                 td { (view.groups.name_of(&device.group_id)) }
                 td { (device.state.badge(frame)) }

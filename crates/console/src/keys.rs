@@ -31,7 +31,7 @@ texts! {
     COPY: "Copy", "复制";
     NAME_TAKEN: "A live key has the name {0}. Choose another name, or revoke that key.",
         "名称 {0} 已被有效密钥使用。请换一个名称或吊销该密钥。";
-    BAD_NAME: "{0} cannot be the name of a key: {1}", "{0} 不能作为密钥名称：{1}";
+    BAD_NAME: "“{0}” cannot be the name of a key: {1}", "“{0}” 不能作为密钥名称：{1}";
     NO_RIGHTS: "Choose at least one right.", "请至少选择一项权限。";
     NOT_GRANTED: "Your key does not have all of these rights.", "您的密钥不具有所选的全部权限。";
     UNKNOWN: "No live key has the name {0}.", "没有名为 {0} 的有效密钥。";
