@@ -178,6 +178,16 @@ impl Session {
         self.ask(Message::Store).await
     }
 
+    /// Replaces the present session by one that another program has stored, or forgets it, so that
+    /// the next call logs in. Connections remain open. A login or a switch under way has
+    /// precedence.
+    ///
+    /// # Errors
+    /// The runtime of the session has ended.
+    pub async fn resume(&self, session: Option<StoredSession>) -> Result<(), Error> {
+        self.ask(|reply| Message::Resume(session, reply)).await
+    }
+
     /// Returns the number of events so far.
     ///
     /// # Errors

@@ -130,7 +130,15 @@ impl GroupClient {
     /// # Errors
     /// See [`Error`].
     pub async fn call_path(&self, path: &str, body: &Value) -> Result<Value, Error> {
-        self.read(path.to_owned(), bytes(body)?).await
+        self.call_bytes(path, bytes(body)?).await
+    }
+
+    /// Makes any call that reads, with a body that is sent as it is, and returns its `data`.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn call_bytes(&self, path: &str, body: Bytes) -> Result<Value, Error> {
+        self.read(path.to_owned(), body).await
     }
 
     async fn read<T: DeserializeOwned>(&self, path: String, body: Bytes) -> Result<T, Error> {

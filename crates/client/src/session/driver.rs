@@ -33,6 +33,7 @@ pub(super) enum Message {
     Count(oneshot::Sender<SessionCounts>),
     Waiting(oneshot::Sender<BTreeMap<Lane, (usize, Instant)>>),
     Store(oneshot::Sender<Option<StoredSession>>),
+    Resume(Option<StoredSession>, oneshot::Sender<()>),
 }
 
 /// The work of a call, and its caller.
@@ -122,11 +123,20 @@ impl Driver {
                 let _ = reply.send(counts);
             }
             Message::Waiting(reply) => drop(reply.send(self.machine.waiting())),
-            Message::Store(reply) => {
-                let held = self.machine.held();
-                let _ = reply.send(held.map(|(grant, group)| StoredSession::new(grant, group)));
+            Message::Store(reply) => drop(reply.send(self.stored())),
+            Message::Resume(session, reply) => {
+                // The present session has a past, which decides how an eviction is judged.
+                if session != self.stored() {
+                    let granted = session.and_then(|it| it.into_granted(&self.parts.clock));
+                    self.machine.replace(Instant::now(), granted);
+                }
+                let _ = reply.send(());
             }
         }
+    }
+
+    fn stored(&self) -> Option<StoredSession> {
+        self.machine.held().map(|(grant, group)| StoredSession::new(grant, group))
     }
 
     /// Takes over a session that an earlier program has stored.

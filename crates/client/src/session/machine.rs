@@ -107,6 +107,16 @@ impl Machine {
         self.hold(now, granted);
     }
 
+    /// Replaces the session by another one, or by none. A login or a switch under way decides
+    /// instead: its token is the later one.
+    pub(super) fn replace(&mut self, now: Instant, session: Option<(Granted, GroupId)>) {
+        match session {
+            _ if self.is_changing => {}
+            Some((granted, default)) => self.resume(now, granted, default),
+            None => self.held = None,
+        }
+    }
+
     /// Returns the present session and the default group, unless a login or a switch is under way.
     pub(super) fn held(&self) -> Option<(&Grant, &GroupId)> {
         let held = self.held.as_ref().filter(|_| !self.is_changing)?;

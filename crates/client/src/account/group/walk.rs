@@ -11,6 +11,7 @@ mod joiner;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
+use std::iter;
 
 use futures_util::stream::{Stream, try_unfold};
 use kiosque_contract::endpoint::QueryOrderList;
@@ -139,16 +140,37 @@ impl OrderWalk {
     /// See [`Error`]. [`Error::Walk`] if the list changed in a way other than by growing. A walk
     /// never ends as if it were complete when it is not.
     pub async fn next(&mut self) -> Result<Option<Order>, Error> {
+        self.read_page().await?;
+        Ok(self.take_ready())
+    }
+
+    /// Returns the orders of the next page that has any; `None` at the end. Nothing is sent for
+    /// orders that were received already.
+    ///
+    /// # Errors
+    /// As [`OrderWalk::next`].
+    pub async fn next_page(&mut self) -> Result<Option<Vec<Order>>, Error> {
+        self.read_page().await?;
+        let orders: Vec<Order> = iter::from_fn(|| self.take_ready()).collect();
+        Ok((!orders.is_empty()).then_some(orders))
+    }
+
+    /// Reads pages until there is an order to return, or the end is reached.
+    async fn read_page(&mut self) -> Result<(), Error> {
         while self.ready.is_empty() && !self.joiner.is_complete() {
             let page = self.page().await?;
             self.ready.extend(self.joiner.join(page).map_err(Error::Walk)?);
         }
-        let Some((ordinal, order)) = self.ready.pop_front() else {
+        if self.ready.is_empty() {
             self.certify();
-            return Ok(None);
-        };
+        }
+        Ok(())
+    }
+
+    fn take_ready(&mut self) -> Option<Order> {
+        let (ordinal, order) = self.ready.pop_front()?;
         self.digest.update(format!("{ordinal} {}\n", order.id()));
-        Ok(Some(order))
+        Some(order)
     }
 
     /// Returns the orders as a stream. After its end the walk has a certificate.

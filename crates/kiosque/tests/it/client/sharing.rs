@@ -173,6 +173,34 @@ async fn a_stored_session_needs_no_login() {
     assert_eq!((trail(&server, "login").await, trail(&server, "switchGroup").await), (1, 2));
 }
 
+/// AUTH-11: a program that runs on goes on with the session of another one, or without any.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_is_replaced_while_a_program_runs() {
+    let server = server().await;
+    let open = || {
+        let clock = Clock::Manual(Arc::new(server.now().0.into()));
+        let profile = profile(&server, "secret").time_and_chance(clock, Entropy::system());
+        Account::open(profile).unwrap()
+    };
+    let (first, second) = (open(), open());
+    first.default_group().devices().await.unwrap();
+    second.group("south").unwrap().devices().await.unwrap();
+    let stored = second.session().stored().await.unwrap();
+    first.session().resume(stored.clone()).await.unwrap();
+    let south = first.group("south").unwrap().devices().await.unwrap();
+    assert_eq!(south[0].code(), "south-1");
+    assert_eq!((trail(&server, "login").await, trail(&server, "switchGroup").await), (2, 1));
+    assert_eq!(first.session().counts().await.unwrap().replaced, 0);
+
+    // The same again changes nothing; none at all causes a login.
+    first.session().resume(stored.clone()).await.unwrap();
+    assert_eq!(first.session().stored().await.unwrap(), stored);
+    first.session().resume(None).await.unwrap();
+    assert_eq!(first.session().stored().await.unwrap(), None);
+    first.default_group().devices().await.unwrap();
+    assert_eq!(trail(&server, "login").await, 3);
+}
+
 /// AUTH-21: after a log out the next call logs in again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_out_ends_the_session_until_the_next_call() {

@@ -122,3 +122,18 @@ async fn archiving_during_a_walk_is_noticed() {
     }
     assert_eq!((count, all.certificate().unwrap().count), (30, 30));
 }
+
+/// PAGE-8: the pages of a walk have its orders, and it has a certificate after the last one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_walk_is_read_by_page() {
+    let server = server().await;
+    let calls = account(&server, Pace::default()).group("north").unwrap();
+    let mut walk = calls.orders(DEVICE).page_size(7);
+    let mut ids = vec![walk.next().await.unwrap().unwrap().id().to_owned()];
+    while let Some(page) = walk.next_page().await.unwrap() {
+        assert!((1..=7).contains(&page.len()), "{}", page.len());
+        ids.extend(page.iter().map(|order| order.id().to_owned()));
+    }
+    assert_eq!(ids, stored(&server));
+    assert_eq!(walk.certificate().unwrap().sha256, digest(&ids));
+}
