@@ -6,6 +6,7 @@ mod examples;
 mod keys;
 mod lists;
 mod own_flags;
+mod remote;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,10 @@ pub(crate) use keys::{ConsoleLinkArgs, KeyWhat};
 pub(crate) use lists::{
     AccountWhat, AuditArgs, DeviceWhat, FleetFormat, FleetWhat, GroupWhat, OrderExport,
     OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,
+};
+pub(crate) use remote::{
+    Access, CallArgs, ChangesArgs, DevicesArgs, LoginArgs, OrderArgs, OrdersArgs, RemoteFormat,
+    RemoteWhat, ReportArgs, Shown, Span,
 };
 
 /// The device and order query service of a vending-kiosk platform.
@@ -217,6 +222,12 @@ pub(crate) enum Command {
     /// Share one session of an account among any number of workers on this machine.
     #[command(after_help = BROKER_HELP)]
     Broker(Box<BrokerArgs>),
+    /// Use a server as an integrator: devices, orders and sales of an account.
+    #[command(after_help = examples::remote::REMOTE)]
+    Remote {
+        #[command(subcommand)]
+        what: RemoteWhat,
+    },
     /// Work with settings files.
     Config {
         #[command(subcommand)]
@@ -348,6 +359,7 @@ impl Cli {
     pub(crate) fn config_file(&self) -> Option<&Path> {
         match self.command {
             Command::Config { .. }
+            | Command::Remote { .. }
             | Command::Completions { .. }
             | Command::Man { .. }
             | Command::Schema(_)

@@ -43,6 +43,7 @@ mod product;
 mod progress;
 mod rates;
 mod rejected_file;
+mod remote;
 mod schema;
 mod serve;
 mod service_manager;
@@ -72,6 +73,8 @@ enum CommandOutcome {
     Partial,
     /// It could not begin; a message says why.
     CannotRun,
+    /// It failed, with this exit status; a message says why.
+    Failed(u8),
     /// A signal ended it before its end; a message says how far it is.
     Interrupted(EndingSignal),
 }
@@ -82,6 +85,7 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::Complete) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Partial) => ExitCode::FAILURE,
         Ok(CommandOutcome::CannotRun) => ExitCode::from(2),
+        Ok(CommandOutcome::Failed(status)) => ExitCode::from(status),
         Ok(CommandOutcome::Interrupted(signal)) => signal.exit_status().into(),
         Err(error) => {
             eprintln!("kiosque: {}", describe(&error));
@@ -167,6 +171,7 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,
         Command::ConsoleLink(args) => console_link::run(&settings, args).await,
         Command::Broker(args) => broker::run(*args).await,
+        Command::Remote { what } => Ok(remote::run(what).await),
         Command::Config { what } => config::run(what),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { directory } => man::run(&directory),

@@ -2,51 +2,109 @@
 
 use std::fmt;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// The text of an absent value.
 pub(crate) const ABSENT: &str = "-";
 
-/// A table with a header.
-pub(crate) struct Table<const N: usize> {
-    rows: Vec<[String; N]>,
-}
+/// A table with a header, and a fixed number of columns.
+pub(crate) struct Table<const N: usize>(TextTable);
 
 impl<const N: usize> Table<N> {
     pub(crate) fn new(header: [&str; N]) -> Table<N> {
-        Table { rows: vec![header.map(printable)] }
+        Table(TextTable::new(&header))
     }
 
     /// Adds a row.
     pub(crate) fn add(&mut self, cells: [String; N]) {
-        self.rows.push(cells.map(|cell| printable(&cell)));
-    }
-
-    /// Returns the width of a column, and whether it has numbers alone.
-    fn column(&self, at: usize) -> (usize, bool) {
-        let cells = || self.rows.iter().filter_map(|row| row.get(at));
-        let width = cells().map(|cell| cell.chars().count()).max().unwrap_or_default();
-        let is_number = |cell: &String| cell == ABSENT || cell.parse::<i64>().is_ok();
-        (width, cells().skip(1).all(is_number) && cells().skip(1).any(|cell| cell != ABSENT))
+        self.0.add(&cells);
     }
 }
 
 impl<const N: usize> fmt::Display for Table<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns: [(usize, bool); N] = std::array::from_fn(|at| self.column(at));
+        self.0.fmt(f)
+    }
+}
+
+/// A table with a header, whose columns are chosen while the program runs.
+pub(crate) struct TextTable {
+    rows: Vec<Vec<String>>,
+    /// Columns that are aligned to the right though they are not numbers alone.
+    amounts: Vec<usize>,
+    width_max: Option<usize>,
+}
+
+impl TextTable {
+    pub(crate) fn new(header: &[&str]) -> TextTable {
+        let header = header.iter().copied().map(printable).collect();
+        TextTable { rows: vec![header], amounts: Vec::new(), width_max: None }
+    }
+
+    /// Adds a row with a cell for each column.
+    pub(crate) fn add(&mut self, cells: &[String]) {
+        self.rows.push(cells.iter().map(|cell| printable(cell)).collect());
+    }
+
+    /// Aligns a column to the right.
+    pub(crate) fn align_right(&mut self, column: usize) {
+        self.amounts.push(column);
+    }
+
+    /// Cuts lines to the width of a terminal.
+    pub(crate) fn cut_to(&mut self, width: Option<usize>) {
+        self.width_max = width;
+    }
+
+    /// Returns the width of a column, and whether it is aligned to the right.
+    fn column(&self, at: usize) -> (usize, bool) {
+        let cells = || self.rows.iter().filter_map(|row| row.get(at));
+        let width = cells().map(|cell| cell.width()).max().unwrap_or_default();
+        let is_number = |cell: &String| cell == ABSENT || cell.parse::<i64>().is_ok();
+        let is_numbers =
+            cells().skip(1).all(is_number) && cells().skip(1).any(|cell| cell != ABSENT);
+        (width, is_numbers || self.amounts.contains(&at))
+    }
+}
+
+impl fmt::Display for TextTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.rows.first().map_or(0, Vec::len);
+        let columns: Vec<(usize, bool)> = (0..count).map(|at| self.column(at)).collect();
         for row in &self.rows {
             let mut line = String::new();
-            for (cell, (width, is_number)) in row.iter().zip(columns) {
+            for (cell, (width, is_right)) in row.iter().zip(&columns) {
                 if !line.is_empty() {
                     line.push_str("  ");
                 }
-                line.push_str(&match is_number {
-                    true => format!("{cell:>width$}"),
-                    false => format!("{cell:<width$}"),
+                let padding = " ".repeat(width.saturating_sub(cell.width()));
+                line.push_str(&match is_right {
+                    true => padding + cell,
+                    false => cell.clone() + &padding,
                 });
             }
-            writeln!(f, "{}", line.trim_end())?;
+            let line = line.trim_end();
+            match self.width_max {
+                Some(width) => writeln!(f, "{}", cut(line, width))?,
+                None => writeln!(f, "{line}")?,
+            }
         }
         Ok(())
     }
+}
+
+/// Returns a line that is not wider than a terminal; one that is cut ends with an ellipsis.
+pub(crate) fn cut(line: &str, width: usize) -> String {
+    if line.width() <= width {
+        return line.to_owned();
+    }
+    let (mut kept, mut left) = (String::new(), width.saturating_sub(1));
+    for c in line.chars() {
+        let Some(rest) = left.checked_sub(c.width().unwrap_or_default()) else { break };
+        left = rest;
+        kept.push(c);
+    }
+    kept + "…"
 }
 
 /// Returns a text without control characters, which could move the cursor of a terminal.
@@ -76,5 +134,20 @@ mod tests {
     #[test]
     fn an_empty_table_has_a_header() {
         assert_eq!(Table::new(["NAME", "RIGHTS"]).to_string(), "NAME  RIGHTS\n");
+    }
+
+    /// A character of a wide script takes two columns of a terminal.
+    #[test]
+    fn columns_are_padded_and_cut_by_their_width_on_a_terminal() {
+        let mut table = TextTable::new(&["NAME", "PAID", "CODE"]);
+        for (name, paid, code) in [("東京", "5.00 EUR", "a"), ("Gare", "12.50 EUR", "b")] {
+            table.add(&[name, paid, code].map(str::to_owned));
+        }
+        table.align_right(1);
+        let lines = "NAME       PAID  CODE\n東京   5.00 EUR  a\nGare  12.50 EUR  b\n";
+        assert_eq!(table.to_string(), lines);
+        table.cut_to(Some(8));
+        assert_eq!(table.to_string(), "NAME   …\n東京   …\nGare  1…\n");
+        assert_eq!([cut("東京", 4), cut("東京", 3), cut("東京", 2)], ["東京", "東…", "…"]);
     }
 }

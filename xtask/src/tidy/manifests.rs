@@ -5,7 +5,7 @@ use super::Fault;
 
 /// The crates that each crate may depend on. Dependencies of its tests alone are free: they are the
 /// only ones on `kiosque-testkit`.
-const ALLOWED: [(&str, &[&str]); 22] = [
+const ALLOWED: [(&str, &[&str]); 23] = [
     (
         "crates/kiosque",
         &[
@@ -19,6 +19,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
             "kiosque-ingest",
             "kiosque-store",
             "kiosque-openapi",
+            "kiosque-remote",
             "kiosque-model",
             "kiosque-contract",
             "kiosque-clock",
@@ -68,6 +69,7 @@ const ALLOWED: [(&str, &[&str]); 22] = [
         "crates/client",
         &["kiosque-https-client", "kiosque-contract", "kiosque-model", "kiosque-clock"],
     ),
+    ("crates/remote", &["kiosque-client", "kiosque-contract", "kiosque-model", "kiosque-clock"]),
     (
         "crates/faults",
         &[

@@ -164,7 +164,11 @@ fn line_cells(number: i64, line: &OrderLineItem) -> Vec<Cell> {
     ]
 }
 
-fn write_row<'c>(out: &mut impl Write, cells: impl Iterator<Item = &'c str>) -> io::Result<()> {
+/// Writes a row. Cells are quoted where that is needed.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write_row<'c>(out: &mut impl Write, cells: impl Iterator<Item = &'c str>) -> io::Result<()> {
     for (at, cell) in cells.enumerate() {
         if at > 0 {
             out.write_all(b",")?;

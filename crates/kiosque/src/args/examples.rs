@@ -1,5 +1,7 @@
 //! Examples that help texts end with.
 
+pub(super) mod remote;
+
 /// Of the program.
 pub(super) const EXAMPLES: &str = "\
 Examples:

@@ -38,6 +38,7 @@ fn used_by(path: &str) -> &'static [&'static str] {
         "backup" => &["config", "data"],
         "broker" => &["log", "log_format"],
         "schema" | "openapi" | "completions" | "man" | "config print" | "broker status" => &[],
+        path if path.starts_with("remote ") => &[],
         _ => &["config", "data", "store"],
     }
 }

@@ -132,6 +132,7 @@ pub(super) fn variable(setting: &Setting) -> String {
 pub(super) fn warn_of_unknown_variables() {
     let mut known: BTreeSet<String> = all_settings().map(variable).collect();
     known.insert(CONFIG_VARIABLE.to_owned());
+    known.extend(kiosque_remote::VARIABLES.map(str::to_owned));
     for (name, _) in std::env::vars_os() {
         let name = name.display().to_string();
         if name.starts_with("KIOSQUE_") && !known.contains(&name) {

@@ -4,7 +4,7 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 49] = [
+const COMMANDS: [&[&str]; 66] = [
     &[],
     &["demo"],
     &["serve"],
@@ -47,6 +47,23 @@ const COMMANDS: [&[&str]; 49] = [
     &["console-link"],
     &["broker"],
     &["broker", "status"],
+    &["remote"],
+    &["remote", "login"],
+    &["remote", "logout"],
+    &["remote", "whoami"],
+    &["remote", "profiles"],
+    &["remote", "groups"],
+    &["remote", "devices"],
+    &["remote", "orders"],
+    &["remote", "order"],
+    &["remote", "changes"],
+    &["remote", "summary"],
+    &["remote", "trend"],
+    &["remote", "best-sellers"],
+    &["remote", "by-device"],
+    &["remote", "aisles"],
+    &["remote", "online"],
+    &["remote", "call"],
     &["openapi"],
     &["move"],
     &["schema"],
@@ -74,6 +91,7 @@ fn help_explains_every_command() {
             "orders",
             "session",
             "rates",
+            "remote",
         ];
         if !(command.len() == 1 && has_commands.contains(&command[0])) {
             let example = format!("\n  kiosque {}", command.join(" "));

@@ -34,6 +34,7 @@ mod operator_listen;
 mod pages;
 mod product_prices;
 mod readme;
+mod remote;
 mod sales_report;
 mod sessions;
 mod settings;

@@ -1,0 +1,58 @@
+//! Examples of `kiosque remote`.
+
+/// Of `kiosque remote`.
+pub(crate) const REMOTE: &str = "\
+Examples:
+  kiosque remote login --url https://kiosque.example.com/v8 --username acme --password-file acme.pw
+  kiosque remote devices --offline
+  kiosque remote orders --all-devices --since 7d --output ndjson > orders.ndjson
+  kiosque remote trend --since 30d
+
+All commands of a profile share one session, in the directory kiosque of XDG_RUNTIME_DIR or \
+~/.local/state, and wait for each other. Profiles are in ~/.config/kiosque/remote.toml. The \
+variables KIOSQUE_REMOTE_PROFILE, _URL, _USERNAME, _PASSWORD_FILE, _PASSWORD_COMMAND and _CA_FILE \
+replace the fields of a profile. The exit status is 0, 1 if the server refused the call, 2 if the \
+command line, a profile or a local file is wrong, 3 if there is no session, and 4 if no answer of \
+the interface arrived.";
+
+/// Of `kiosque remote login`.
+pub(crate) const LOGIN: &str = "\
+Examples:
+  kiosque remote login --url https://kiosque.example.com/v8 --username acme --password-file acme.pw
+  kiosque remote login --profile west --url https://127.0.0.1:8443/v8 --ca-file cert.pem \\
+    --username demo --password-command 'pass kiosque/demo'
+
+Fields that are not given are those of the stored profile, so that `kiosque remote login` alone \
+logs in again. A password is never an argument or a variable. A password that the server refused \
+is not sent again until the profile or the file changes, or this command is run.";
+
+/// Of `kiosque remote orders`.
+pub(crate) const ORDERS: &str = "\
+Examples:
+  kiosque remote orders --device K-001 --since 7d
+  kiosque remote orders --all-devices --history --output ndjson > orders.ndjson
+  kiosque remote orders --all-devices --output csv > orders.csv
+
+A walk loses and repeats no order while orders arrive. Its certificate is printed on standard \
+error: the number of orders and a digest. The CSV is that of `kiosque orders export`, and \
+`kiosque orders export --print-mapping` prints its mapping. With --watch and ndjson, later rounds \
+print the orders that have arrived since.";
+
+/// Of `kiosque remote changes`.
+pub(crate) const CHANGES: &str = "\
+Examples:
+  kiosque remote changes --group north --output ndjson
+  kiosque remote changes --group north --after CURSOR --watch 5s
+
+It ends at the last change, and prints the cursor behind it on standard error; with --watch it \
+goes on. Each round asks once, without a wait at the server: a wait would keep other commands from \
+the session. A program that needs changes at once uses the crate kiosque-client, or a broker.";
+
+/// Of `kiosque remote call`.
+pub(crate) const CALL: &str = "\
+Examples:
+  kiosque remote call third-center-web/openapi/v1/kioskDevice/devicePage '{\"isOnline\":0}'
+  kiosque remote call 'third-center-web/openapi/v1/kioskDevice/devicePage?size=1' @filter.json
+  echo '{}' | kiosque remote call third-center-web/openapi/v1/kioskDashboard/summary - --output json
+
+The calls of authentication are refused: other commands make them.";

@@ -1,0 +1,93 @@
+//! `kiosque remote`
+
+mod account;
+mod changes;
+mod chart;
+mod orders;
+mod print;
+mod queries;
+
+use std::time::Duration;
+
+use kiosque_client::{Exchange, Observer};
+use kiosque_remote::{Fault, Given, Places, Profiles, Remote, Resolved, variables};
+
+use crate::CommandOutcome;
+use crate::args::{Access, RemoteWhat};
+
+/// Runs a command, and prints why it failed.
+pub(crate) async fn run(what: RemoteWhat) -> CommandOutcome {
+    match done(what).await {
+        Ok(()) => CommandOutcome::Complete,
+        Err(fault) if fault.is_closed_output() => CommandOutcome::Complete,
+        Err(fault) => {
+            eprintln!("kiosque: {fault}");
+            CommandOutcome::Failed(fault.exit_status())
+        }
+    }
+}
+
+async fn done(what: RemoteWhat) -> Result<(), Fault> {
+    match what {
+        RemoteWhat::Login(args) => account::log_in(args).await,
+        RemoteWhat::Logout(access) => account::log_out(&access).await,
+        RemoteWhat::Orders(args) => orders::run(args).await,
+        RemoteWhat::Changes(args) => changes::run(args).await,
+        other => queries::run(other).await,
+    }
+}
+
+/// Opens the account of a command, and prints which one it is unless that is the default.
+fn open(access: &Access) -> Result<Remote, Fault> {
+    let places = places()?;
+    let flags = Given { profile: access.profile.clone(), ..Given::default() };
+    let profile = Resolved::of(flags, variables(variable)?, &Profiles::read(&places)?)?;
+    open_resolved(profile, &places, access)
+}
+
+fn open_resolved(profile: Resolved, places: &Places, access: &Access) -> Result<Remote, Fault> {
+    if let Some(origin) = &profile.origin {
+        eprintln!("using {origin}");
+    }
+    Remote::open(profile, places, access.explain.then(|| Observer::from_fn(explain)))
+}
+
+fn places() -> Result<Places, Fault> {
+    Places::of(variable)
+}
+
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
+/// Prints an exchange, whose secrets are stars.
+fn explain(exchange: &Exchange) {
+    let token = if exchange.has_token { " (token ***)" } else { "" };
+    eprintln!("> POST {}{token}", exchange.url);
+    eprintln!("> {}", exchange.body);
+    match &exchange.result {
+        Ok((status, id, body)) => {
+            let id = id.as_deref().unwrap_or("none");
+            eprintln!("< HTTP {status}, request {id}, {:?}", exchange.took);
+            eprintln!("< {body}");
+        }
+        Err(cause) => eprintln!("< no answer: {cause}"),
+    }
+}
+
+/// Does a round once, or again and again after an interval. While no answer arrives, the next round
+/// tries again; any other failure ends the rounds.
+async fn repeat(
+    interval: Option<Duration>,
+    mut round: impl AsyncFnMut() -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    loop {
+        let done = round().await;
+        let Some(interval) = interval else { return done };
+        match done {
+            Err(fault @ Fault::Transport(_)) => eprintln!("kiosque: {fault}; it is tried again"),
+            other => other?,
+        }
+        tokio::time::sleep(interval).await;
+    }
+}

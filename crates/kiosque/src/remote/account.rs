@@ -1,0 +1,81 @@
+//! `kiosque remote login` and `logout`
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use kiosque_remote::{Fault, Fields, Given, PasswordSource, Profiles, Resolved, variables};
+
+use super::{open, open_resolved, places, variable};
+use crate::args::{Access, LoginArgs};
+use crate::output::print_line;
+
+/// The password file that means standard input.
+const STANDARD_INPUT: &str = "-";
+
+/// Logs in, and stores the profile if that succeeds.
+pub(super) async fn log_in(args: LoginArgs) -> Result<(), Fault> {
+    let places = places()?;
+    let is_once = args.password_file.as_deref() == Some(Path::new(STANDARD_INPUT));
+    let file = args.password_file.filter(|_| !is_once);
+    let fields = Fields {
+        url: args.url,
+        username: args.username,
+        password_file: file.map(absolute).transpose()?,
+        password_command: args.password_command,
+        ca_file: args.ca_file.map(absolute).transpose()?,
+    };
+    let flags = Given { profile: args.access.profile.clone(), fields };
+    let mut profile = Resolved::of(flags, variables(variable)?, &Profiles::read(&places)?)?;
+    if is_once {
+        profile.fields.password_file = None;
+        profile.fields.password_command = None;
+        profile.password = PasswordSource::Once(from_standard_input()?);
+    }
+    if matches!(profile.password, PasswordSource::None) {
+        let message = "no source of the password; give --password-file FILE, or - for standard \
+             input, or --password-command COMMAND";
+        return Err(Fault::Usage(message.to_owned()));
+    }
+    let remote = open_resolved(profile, &places, &args.access)?;
+    remote.log_in().await?;
+    let Resolved { name, url, username, fields, .. } = remote.profile();
+    Profiles::store(&places, name, fields.clone())?;
+    if is_once {
+        eprintln!(
+            "the password is not stored: when the session ends, commands fail until you log in \
+             again"
+        );
+    }
+    print_line!("logged in to {url} as {username}; stored as profile {name}").map_err(output)
+}
+
+/// Ends the session of a profile.
+pub(super) async fn log_out(access: &Access) -> Result<(), Fault> {
+    let remote = open(access)?;
+    let name = &remote.profile().name;
+    match remote.log_out().await? {
+        true => print_line!("logged out; profile {name} is still stored"),
+        false => print_line!("profile {name} has no session"),
+    }
+    .map_err(output)
+}
+
+fn absolute(file: PathBuf) -> Result<PathBuf, Fault> {
+    let absolute = std::path::absolute(&file);
+    absolute.map_err(|error| Fault::Usage(format!("{}: {error}", file.display())))
+}
+
+fn from_standard_input() -> Result<String, Fault> {
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    read.map_err(|error| Fault::Usage(format!("cannot read standard input: {error}")))?;
+    let password = text.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        return Err(Fault::Usage("standard input has no password".to_owned()));
+    }
+    Ok(password.to_owned())
+}
+
+fn output(error: anyhow::Error) -> Fault {
+    Fault::Output(std::io::Error::other(error))
+}

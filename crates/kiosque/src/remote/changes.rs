@@ -1,0 +1,39 @@
+//! `kiosque remote changes`
+
+use kiosque_remote::lists::CHANGES;
+use kiosque_remote::{ChangeReader, Fault};
+
+use super::print::Printer;
+use super::{open, repeat};
+use crate::args::ChangesArgs;
+
+/// Prints the changes up to the last one; each later round those that came since.
+pub(super) async fn run(args: ChangesArgs) -> Result<(), Fault> {
+    let ChangesArgs { group, after, size, shown } = args;
+    let remote = open(&shown.access)?;
+    let printer = Printer::new(&shown, &[CHANGES], Some(&remote)).await?;
+    let mut reader = ChangeReader::new(&remote, group.group.as_deref(), after, size).await?;
+    let mut is_first = true;
+    repeat(shown.watch, async || {
+        let mut collected = Vec::new();
+        loop {
+            let changes = reader.next(&remote).await?;
+            if changes.is_empty() {
+                break;
+            }
+            match printer.prints_rows() {
+                true => printer.print(&ChangeReader::listing(changes))?,
+                false => collected.extend(changes),
+            }
+        }
+        if !collected.is_empty() || is_first {
+            printer.print(&ChangeReader::listing(collected))?;
+        }
+        if let Some(cursor) = reader.cursor().filter(|_| shown.watch.is_none()) {
+            eprintln!("next cursor: {cursor}");
+        }
+        is_first = false;
+        Ok(())
+    })
+    .await
+}

@@ -1,0 +1,127 @@
+//! `kiosque remote orders`
+
+use std::io::{self, BufWriter, Stdout};
+
+use kiosque_client::{History, UnixMs};
+use kiosque_contract::OrderLine;
+use kiosque_ingest::export::CsvExport;
+use kiosque_remote::lists::ORDERS;
+use kiosque_remote::{DeviceChoice, DeviceEnd, Fault, OrderPage, OrderQuery, OrderReader, Remote};
+use serde_json::Value;
+
+use super::print::Printer;
+use super::queries::range;
+use super::{open, repeat};
+use crate::args::{OrdersArgs, RemoteFormat};
+
+/// Prints the orders of each round.
+pub(super) async fn run(args: OrdersArgs) -> Result<(), Fault> {
+    let remote = open(&args.shown.access)?;
+    let printer = Printer::new(&args.shown, &[ORDERS], Some(&remote)).await?;
+    let mut reader = None;
+    repeat(args.shown.watch, async || {
+        // Rows go on where the round before has ended; other formats print all again.
+        let mut round = match reader.take() {
+            Some(before) if printer.prints_rows() => before,
+            _ => OrderReader::new(query(&remote, &args).await?),
+        };
+        let printed = print_all(&remote, &printer, &mut round, &args).await;
+        if !matches!(&printed, Err(fault) if fault.is_closed_output()) {
+            print_ends(&round, printed.is_ok());
+        }
+        round.again();
+        reader = Some(round);
+        printed
+    })
+    .await
+}
+
+async fn query(remote: &Remote, args: &OrdersArgs) -> Result<OrderQuery, Fault> {
+    let (since, until) = range(remote, &args.span, &args.shown).await?;
+    let devices = match args.all_devices {
+        true => DeviceChoice::All,
+        false => DeviceChoice::Named(args.device.clone()),
+    };
+    Ok(OrderQuery {
+        group: args.group.group.clone(),
+        devices,
+        since: since.map(UnixMs),
+        until: until.map(UnixMs),
+        history: if args.history { History::Included } else { History::Excluded },
+        limit: args.limit,
+    })
+}
+
+async fn print_all(
+    remote: &Remote,
+    printer: &Printer<'_>,
+    reader: &mut OrderReader,
+    args: &OrdersArgs,
+) -> Result<(), Fault> {
+    let is_csv = args.shown.output == RemoteFormat::Csv && !printer.has_selection();
+    let mut csv = match is_csv {
+        true => Some(CsvExport::new(BufWriter::new(io::stdout()))?),
+        false => None,
+    };
+    let mut collected = Vec::new();
+    while let Some(OrderPage { group, records }) = reader.next_page(remote).await? {
+        match &mut csv {
+            Some(csv) => write_csv(csv, &group, &records)?,
+            None if printer.prints_rows() => printer.print(&OrderPage::listing(records))?,
+            None => collected.extend(records),
+        }
+    }
+    match csv {
+        Some(csv) => finish(csv),
+        None if printer.prints_rows() => Ok(()),
+        None => printer.print(&OrderPage::listing(collected)),
+    }
+}
+
+fn write_csv(
+    csv: &mut CsvExport<BufWriter<Stdout>>,
+    group: &str,
+    records: &[Value],
+) -> Result<(), Fault> {
+    for record in records {
+        let order: OrderLine = serde_json::from_value(record.clone()).map_err(|error| {
+            let id = record.get("orderId").and_then(Value::as_str).unwrap_or_default();
+            Fault::Usage(format!(
+                "the order {id} cannot be written as CSV: {error}; use --output ndjson"
+            ))
+        })?;
+        csv.write(group, &order)?;
+    }
+    Ok(())
+}
+
+fn finish(csv: CsvExport<BufWriter<Stdout>>) -> Result<(), Fault> {
+    let inexact = csv.finish()?;
+    if inexact > 0 {
+        eprintln!(
+            "warning: {inexact} orders have blank texts, which an import of CSV reads as absent"
+        );
+    }
+    Ok(())
+}
+
+/// Prints how much of each device was read.
+fn print_ends(reader: &OrderReader, is_complete: bool) {
+    let mut count = 0;
+    for (device, end) in &reader.ends {
+        match end {
+            DeviceEnd::Complete(certificate) => {
+                count += certificate.count;
+                let (orders, sha256) = (certificate.count, &certificate.sha256);
+                eprintln!("{device}: {orders} orders, complete, sha256 {sha256}");
+            }
+            DeviceEnd::Cut => eprintln!("{device}: cut by --limit; there are more orders"),
+        }
+    }
+    let devices = reader.ends.len();
+    if !is_complete {
+        eprintln!("the orders are not complete: the walk failed");
+    } else if devices > 1 && reader.ends.iter().all(|(_, end)| *end != DeviceEnd::Cut) {
+        eprintln!("{count} orders of {devices} devices, complete");
+    }
+}

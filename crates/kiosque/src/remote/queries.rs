@@ -1,0 +1,154 @@
+//! The commands that print one answer, or one for each round of `--watch`.
+
+use std::io::Read;
+
+use bytes::Bytes;
+use kiosque_clock::Clock;
+use kiosque_contract::{DashboardFilter, DeviceFilter, ZeroOrOne};
+use kiosque_remote::lists::{
+    ANY, DEVICES, GROUPS, LINES, List, ONLINE_COUNTS, PROFILES, RANGE, WHO,
+};
+use kiosque_remote::{
+    DeviceQuery, Fault, Groups, Listing, Profiles, Remote, Report, TradeNumber, call, devices,
+    groups, order, report, who,
+};
+
+use super::print::Printer;
+use super::{open, places, repeat};
+use crate::args::{CallArgs, DevicesArgs, OrderArgs, RemoteWhat, ReportArgs, Shown, Span};
+
+/// Runs a command.
+pub(super) async fn run(what: RemoteWhat) -> Result<(), Fault> {
+    match what {
+        RemoteWhat::Profiles(shown) => profiles(&shown).await,
+        RemoteWhat::Whoami(shown) => answer(&shown, &[WHO], async |remote| who(remote).await).await,
+        RemoteWhat::Groups(shown) => {
+            answer(&shown, &[GROUPS], async |remote| groups(remote).await).await
+        }
+        RemoteWhat::Devices(args) => list_devices(args).await,
+        RemoteWhat::Order(args) => show_order(args).await,
+        RemoteWhat::Summary(args) => show_report(Report::Summary, args).await,
+        RemoteWhat::Trend(args) => show_report(Report::Trend, args).await,
+        RemoteWhat::BestSellers(args) => show_report(Report::BestSellers, args).await,
+        RemoteWhat::ByDevice(args) => show_report(Report::ByDevice, args).await,
+        RemoteWhat::Aisles(args) => show_report(Report::Aisles, args).await,
+        RemoteWhat::Online(args) => {
+            let lists = [Report::Online.list(), ONLINE_COUNTS];
+            let (group, filter) = (args.group.group, DashboardFilter::default());
+            answer(&args.shown, &lists, async |remote| {
+                report(remote, Report::Online, group.as_deref(), &filter).await
+            })
+            .await
+        }
+        RemoteWhat::Call(args) => make_call(args).await,
+        // `super` runs these.
+        RemoteWhat::Login(_)
+        | RemoteWhat::Logout(_)
+        | RemoteWhat::Orders(_)
+        | RemoteWhat::Changes(_) => Ok(()),
+    }
+}
+
+/// Prints the answer of each round.
+async fn answer(
+    shown: &Shown,
+    lists: &[List],
+    ask: impl AsyncFn(&Remote) -> Result<Listing, Fault>,
+) -> Result<(), Fault> {
+    let remote = open(&shown.access)?;
+    let printer = Printer::new(shown, lists, Some(&remote)).await?;
+    repeat(shown.watch, async || printer.print(&ask(&remote).await?)).await
+}
+
+async fn profiles(shown: &Shown) -> Result<(), Fault> {
+    let places = places()?;
+    let printer = Printer::new(shown, &[PROFILES], None).await?;
+    repeat(shown.watch, async || printer.print(&Profiles::read(&places)?.listing())).await
+}
+
+async fn list_devices(args: DevicesArgs) -> Result<(), Fault> {
+    let is_online = match (args.online, args.offline) {
+        (true, _) => Some(ZeroOrOne(1)),
+        (_, true) => Some(ZeroOrOne(0)),
+        _ => None,
+    };
+    let groups = match args.group.group {
+        Some(group) => Groups::One(group),
+        None if args.all_groups => Groups::All,
+        None => Groups::Default,
+    };
+    let filter = DeviceFilter { is_online, device_name: args.name, ..DeviceFilter::default() };
+    let query = DeviceQuery { groups, filter };
+    answer(&args.shown, &[DEVICES], async |remote| devices(remote, &query).await).await
+}
+
+async fn show_order(args: OrderArgs) -> Result<(), Fault> {
+    let which = if args.internal { TradeNumber::Internal } else { TradeNumber::External };
+    let (group, number) = (args.group.group, args.trade_no);
+    let lists = [LINES, kiosque_remote::lists::ORDERS];
+    answer(&args.shown, &lists, async |remote| {
+        order(remote, group.as_deref(), &number, which).await
+    })
+    .await
+}
+
+async fn show_report(what: Report, args: ReportArgs) -> Result<(), Fault> {
+    let ReportArgs { group, span, device, shown } = args;
+    let lists = match what {
+        Report::Summary => vec![what.list(), RANGE],
+        _ => vec![what.list()],
+    };
+    answer(&shown, &lists, async |remote| {
+        let (start_timestamp, end_timestamp) = range(remote, &span, &shown).await?;
+        let device_codes = device.clone();
+        let filter =
+            DashboardFilter { start_timestamp, end_timestamp, device_codes, group_id: None };
+        report(remote, what, group.group.as_deref(), &filter).await
+    })
+    .await
+}
+
+/// Returns the ends of a range as Unix milliseconds. Local times are those of `--time-zone`, or of
+/// the platform's zone.
+pub(super) async fn range(
+    remote: &Remote,
+    span: &Span,
+    shown: &Shown,
+) -> Result<(Option<i64>, Option<i64>), Fault> {
+    let mut zone = shown.time_zone.clone();
+    let needs_zone = [&span.since, &span.until].into_iter().flatten().any(|it| it.needs_zone());
+    if zone.is_none() && needs_zone {
+        zone = remote.turn(async |turn| turn.platform_zone().await).await?;
+    }
+    let now = Clock::System.now();
+    let end = |time: &Option<kiosque_remote::TimeText>| {
+        let instant = time.as_ref().map(|time| time.instant(now, zone.as_ref())).transpose()?;
+        Ok::<_, Fault>(instant.map(|instant| instant.0))
+    };
+    Ok((end(&span.since)?, end(&span.until)?))
+}
+
+async fn make_call(args: CallArgs) -> Result<(), Fault> {
+    let CallArgs { path, body, group, shown } = args;
+    let body = body.as_deref().map(read_body).transpose()?;
+    answer(&shown, &[ANY], async |remote| {
+        call(remote, group.group.as_deref(), &path, body.clone()).await
+    })
+    .await
+}
+
+/// Returns the body that an argument names.
+fn read_body(argument: &str) -> Result<Bytes, Fault> {
+    let failed =
+        |name: &str, error: std::io::Error| Fault::Usage(format!("cannot read {name}: {error}"));
+    match argument.strip_prefix('@') {
+        _ if argument == "-" => {
+            let mut body = Vec::new();
+            let read = std::io::stdin().read_to_end(&mut body);
+            read.map_err(|error| failed("standard input", error))?;
+            Ok(body.into())
+        }
+        Some(file) => std::fs::read(file).map(Bytes::from).map_err(|error| failed(file, error)),
+        None => Ok(Bytes::copy_from_slice(argument.as_bytes())),
+    }
+}

@@ -1,0 +1,120 @@
+//! Exit statuses, and logins that are refused.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use kiosque_testkit::Ran;
+
+use super::{PASSWORD, Place};
+
+/// ENV-3, AUTH-8, ADDR-3: each kind of failure has its exit status.
+#[test]
+fn each_kind_of_failure_has_its_exit_status() {
+    let mut place = Place::new();
+    for (args, message) in [
+        (&["whoami"][..], "the profile default in "),
+        (&["whoami", "--profile", "a/b"], "is no name of a profile"),
+        (&["login"], "has no url"),
+        (&["login", "--url", "http://x/v8", "--username", "a", "--password-file", "pw"], "/v8"),
+        (&["login", "--url", "https://x/v8", "--username", "a"], "no source of the password"),
+    ] {
+        let ran = place.run(args);
+        assert!(ran.status == 2 && ran.stderr.contains(message), "{args:?}: {ran:?}");
+    }
+    place.log_in();
+    assert_eq!(place.run(&["whoami"]).status, 0);
+    let refused = place.run(&["order", "unknown"]);
+    assert!(refused.status == 1 && refused.stderr.contains("code -1"), "{refused:?}");
+    let refused = place.run(&["devices", "--group", "west"]);
+    assert!(refused.status == 1 && refused.stderr.contains("code -1"), "{refused:?}");
+    let unknown = place.run(&["call", "third-center-web/openapi/v1/nothing"]);
+    assert!(unknown.status == 1 && unknown.stderr.contains("code 0"), "{unknown:?}");
+    for args in [
+        &["orders"][..],
+        &["devices", "--columns", "deviceCode,nothing"],
+        &["summary", "--since", "soon"],
+        &["call", "platform-auth/auth/third-api/logout"],
+        &["call", "third-center-web/openapi/v1/kioskDashboard/summary", "@nowhere"],
+    ] {
+        let ran = place.run(args);
+        assert!(ran.status == 2 && ran.stdout.is_empty(), "{args:?}: {ran:?}");
+    }
+    place.stop();
+    let unreachable = place.run(&["devices"]);
+    assert!(unreachable.status == 4 && unreachable.stderr.contains("no answer"), "{unreachable:?}");
+}
+
+/// AUTH-8: a refused password is sent once, until its file changes or a login is asked for.
+#[test]
+fn a_refused_password_is_not_sent_again() {
+    let mut place = Place::new();
+    let wrong = place.run(&place.login("ops", &place.write_password("pw", "wrong")));
+    assert!(wrong.status == 3 && wrong.stderr.contains("code -2"), "{wrong:?}");
+    // The profile is stored by a login that succeeds.
+    assert_eq!(place.json(&["profiles"]), serde_json::json!([]));
+
+    place.write_password("pw", PASSWORD);
+    place.log_in();
+    place.run(&["logout"]).success();
+    place.write_password("pw", "wrong");
+    assert_eq!(place.run(&["whoami"]).status, 3);
+    let logins = (place.trail("login"), place.trail("logout"));
+    for _ in 0..3 {
+        let again = place.run(&["devices"]);
+        assert!(again.status == 3 && again.stderr.contains("nothing was sent"), "{again:?}");
+    }
+    place.write_password("pw", PASSWORD);
+    place.run(&["devices"]).success();
+    assert_eq!((logins, place.trail("login")), ((1, 1), 2));
+    place.stop();
+    // Without a server, too: nothing is sent.
+    let session = place.sandbox.path("run/kiosque/default.session");
+    let text = fs::read_to_string(&session).unwrap();
+    assert!(text.contains(r#""refused":null"#), "{text}");
+    assert_eq!(refused_logins(&place), 2);
+}
+
+fn refused_logins(place: &Place) -> i64 {
+    let args = ["audit", "--event", "loginRefused", "--output", "json"];
+    let entries: serde_json::Value =
+        serde_json::from_str(&place.sandbox.run(&args).success().stdout).unwrap();
+    let counts = entries.as_array().unwrap().iter();
+    counts.map(|entry| entry["count"].as_i64().unwrap_or(1)).sum()
+}
+
+/// AUTH-8: once a password was refused, commands fail without a request.
+#[test]
+fn a_refused_password_is_known_without_the_server() {
+    let mut place = Place::new();
+    place.log_in();
+    place.run(&["logout"]).success();
+    place.write_password("pw", "wrong");
+    assert_eq!(place.run(&["whoami"]).status, 3);
+    place.stop();
+    assert_eq!(place.run(&["whoami"]).status, 3);
+    // A change of the file is a reason to try, and there is no server.
+    place.write_password("pw", "other");
+    assert_eq!(place.run(&["whoami"]).status, 4);
+}
+
+/// A password from standard input serves one login; the session is used while it lasts.
+#[test]
+fn a_password_from_standard_input_is_not_stored() {
+    let place = Place::new();
+    let mut command = place.command(&place.login("ops", "-"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(format!("{PASSWORD}\n").as_bytes()).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap()).success();
+    assert!(ran.stderr.contains("the password is not stored"), "{ran:?}");
+    place.run(&["devices"]).success();
+    place.run(&["logout"]).success();
+    let ended = place.run(&["devices"]);
+    assert!(ended.status == 3 && ended.stderr.contains("kiosque remote login"), "{ended:?}");
+    for (path, content) in place.sandbox.files() {
+        let is_data = path.starts_with(place.sandbox.data()) || path.ends_with("pw");
+        let text = String::from_utf8_lossy(&content);
+        assert!(is_data || !text.contains(PASSWORD), "{}", path.display());
+    }
+}

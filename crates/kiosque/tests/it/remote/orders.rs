@@ -1,0 +1,187 @@
+//! Orders and changes: all of them, once.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::process::Command;
+
+use kiosque_testkit::{ORDERS_PATH, OrderLine, Ran, SWITCH_PATH, Served};
+use serde_json::{Value, json};
+
+use super::{PASSWORD, Place};
+
+/// The last line of a walk that `--limit` has cut in the first device.
+const CUT: &str = "N-1: cut by --limit; there are more orders\n";
+
+/// Returns the number of orders that the server counts for devices of `north`, archived or not.
+fn counted(place: &Place, history: bool) -> usize {
+    let mut client = place.server.connect();
+    let token = client.log_in("ops", PASSWORD);
+    let switched = client.call(SWITCH_PATH, Some(&token), r#"{"groupId":"north"}"#);
+    let token = switched.success()["accessToken"].as_str().unwrap().to_owned();
+    let total = |device: &str| {
+        let body = json!({"deviceCode": device, "includeHistory": history}).to_string();
+        let reply = client.call(ORDERS_PATH, Some(&token), &body);
+        usize::try_from(reply.success()["total"].as_u64().unwrap()).unwrap()
+    };
+    ["N-1", "N-2"].map(total).iter().sum()
+}
+
+fn ids(ndjson: &str) -> Vec<String> {
+    let id = |line: &str| {
+        let order: Value = serde_json::from_str(line).unwrap();
+        order["orderId"].as_str().unwrap().to_owned()
+    };
+    ndjson.lines().map(id).collect()
+}
+
+/// ORD-3, ORD-4, PAGE-8: as many orders as the server counts, over several pages, each once.
+#[test]
+fn all_orders_of_a_group_are_printed() {
+    let place = Place::new();
+    place.import("N-1", 1_203);
+    place.import("N-2", 7);
+    place.import("S-1", 3);
+    place.sandbox.run(&["archive", "--before", "2026-03-10"]).success();
+    place.log_in();
+    let (all, current) = (counted(&place, true), counted(&place, false));
+    assert!(current < all && all == 1_210, "{current} of {all}");
+    let args = ["orders", "--all-devices", "--output", "ndjson"];
+    for (more, count) in [(&["--history"][..], all), (&[], current)] {
+        let ran = place.run(&[&args[..], more].concat()).success();
+        let ids = ids(&ran.stdout);
+        assert_eq!((ids.len(), ids.iter().collect::<BTreeSet<_>>().len()), (count, count));
+        assert!(
+            ran.stderr.ends_with(&format!("{count} orders of 2 devices, complete\n")),
+            "{ran:?}"
+        );
+    }
+    let limited = place.run(&[&args[..], &["--history", "--limit", "600"]].concat()).success();
+    assert_eq!(limited.stdout.lines().count(), 600);
+    assert_eq!(limited.stderr, CUT);
+    // A limit that is not exceeded cuts nothing.
+    let of_both = ["orders", "--device", "N-2", "N-1", "--history", "--output", "json"];
+    for (limit, ends) in [("1210", "1210 orders of 2 devices, complete\n"), ("7", CUT)] {
+        let ran = place.run(&[&of_both[..], &["--limit", limit]].concat()).success();
+        let orders: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(orders.len().to_string(), limit);
+        assert!(ran.stderr.starts_with("N-2: 7 orders, complete, sha256 "), "{ran:?}");
+        assert!(ran.stderr.ends_with(ends), "{ran:?}");
+    }
+}
+
+/// ORD-6: a date is one of the platform's zone, unless a zone is given.
+#[test]
+fn a_span_is_one_of_the_platforms_zone() {
+    let place = Place::new();
+    let starts = ["2026-03-02 00:30:00", "2026-03-02 09:00:00"];
+    let line = |at: usize| OrderLine::new(format!("o{at}"), "N-1", starts[at]).to_string();
+    let orders = place.sandbox.file("span.ndjson", line(0) + &line(1));
+    place.sandbox.run(&["import", "orders", &orders]).success();
+    place.log_in();
+    let print = |more: &[&str]| {
+        let args = ["orders", "--device", "N-1", "--columns", "orderId,tradeStartTime"];
+        place.run(&[&args[..], more].concat()).success().stdout
+    };
+    let both = "orderId  tradeStartTime\no0       2026-03-02 00:30:00\n\
+                o1       2026-03-02 09:00:00\n";
+    assert_eq!(print(&["--since", "2026-03-02"]), both);
+    // Midnight of UTC is one o'clock in Paris.
+    let one = "orderId  tradeStartTime\no1       2026-03-02 08:00:00\n";
+    assert_eq!(print(&["--since", "2026-03-02", "--time-zone", "UTC"]), one);
+    assert_eq!(print(&["--until", "2026-03-02"]), "orderId  tradeStartTime\n");
+}
+
+/// ORD-24: changes end at the last one, and go on after the cursor.
+#[test]
+fn changes_go_on_after_the_cursor() {
+    let place = Place::new();
+    place.import("N-1", 3);
+    place.log_in();
+    let read = |more: &[&str]| {
+        let ran = place.run(&[&["changes", "--output", "ndjson"][..], more].concat()).success();
+        let cursor = ran.stderr.strip_prefix("next cursor: ").unwrap().trim().to_owned();
+        (ran.stdout.lines().count(), cursor)
+    };
+    let (count, cursor) = read(&["--size", "2"]);
+    assert_eq!((count, read(&["--after", &cursor]).0), (3, 0));
+    place.import("N-2", 2);
+    assert_eq!(read(&["--after", &cursor]).0, 2);
+
+    let args = ["changes", "--after", &cursor, "--watch", "20ms", "--output", "ndjson"];
+    let watching = Served::spawn(&mut place.command(&args), &place.sandbox.path("none"));
+    watching.stdout_until("N-2-1");
+    place.import("N-2", 3);
+    let said = watching.stdout_until("N-2-2");
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+/// Later rounds of `--watch` print the orders that have arrived since.
+#[test]
+fn watched_orders_are_printed_once() {
+    let place = Place::new();
+    place.import("N-1", 2);
+    place.log_in();
+    let args = ["orders", "--all-devices", "--watch", "20ms", "--output", "ndjson"];
+    let watching = Served::spawn(&mut place.command(&args), &place.sandbox.path("none"));
+    watching.stdout_until("N-1-1");
+    place.import("N-1", 4);
+    place.import("N-2", 1);
+    watching.stdout_until("N-1-3");
+    let said = watching.stdout_until("N-2-0");
+    assert_eq!(ids(&said), ["N-1-0", "N-1-1", "N-1-2", "N-1-3", "N-2-0"]);
+}
+
+/// The CSV of orders is a report that an import reads without a difference.
+#[test]
+fn the_csv_is_imported_unchanged() {
+    let place = Place::new();
+    place.import("N-1", 12);
+    let line = r#"{"goodsId":"cola","goodsName":"Cola, \"light\"","count":2,"salePrice":50}"#;
+    let lines: Value = serde_json::from_str(&format!("[{line},{line}]")).unwrap();
+    let order = OrderLine::new("with lines", "N-2", "2026-03-02 10:00:00")
+        .paid("2026-03-02 10:00:09")
+        .with("tradeNoIn", "in-1")
+        .with("phone", "+33 6 98 76 54 32")
+        .with("detailVOList", lines);
+    let orders = place.sandbox.file("lines.ndjson", order.to_string());
+    place.sandbox.run(&["import", "orders", &orders]).success();
+    place.log_in();
+    let csv = place.run(&["orders", "--all-devices", "--output", "csv"]).success().stdout;
+    assert_eq!(csv.lines().count(), 1 + 12 + 2, "{csv}");
+    let csv = place.sandbox.file("orders.csv", csv);
+    let mapping = place.sandbox.run(&["orders", "export", "--print-mapping"]).success().stdout;
+    let mapping = place.sandbox.file("mapping.toml", mapping);
+    let imported = place.sandbox.run(&["import", "orders", &csv, "--map", &mapping]).success();
+    assert_eq!(imported.counts(), [0, 0, 13, 0], "{imported:?}");
+}
+
+/// Output that is not read to its end is no failure.
+#[test]
+fn a_command_ends_quietly_when_its_output_is_not_read() {
+    let place = Place::new();
+    place.import("N-1", 1_203);
+    place.log_in();
+    for args in [
+        &["orders", "--all-devices", "--output", "ndjson"][..],
+        &["orders", "--all-devices", "--output", "csv"],
+        &["orders", "--all-devices"],
+        &["devices", "--output", "json"],
+        &["changes", "--output", "ndjson"],
+        &["profiles"],
+        &["whoami", "--watch", "20ms"],
+    ] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let ran = Ran::of(place.command(args).stdout(writer)).success();
+        assert_eq!(ran.stderr, "", "{args:?}");
+    }
+    let mut shell = Command::new("bash");
+    let ordered = place.command(&["orders", "--all-devices", "--output", "ndjson"]);
+    let script = "\"$@\" | head -1; echo ${PIPESTATUS[0]}";
+    shell.args(["-c", script, "bash"]).arg(ordered.get_program()).args(ordered.get_args());
+    for (name, value) in ordered.get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    let ran = Ran::of(&mut shell).success();
+    assert!(ran.stdout.ends_with("}\n0\n") && ran.stderr.is_empty(), "{ran:?}");
+}

@@ -1,0 +1,110 @@
+//! One session for all processes of a profile.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+
+use kiosque_testkit::{Served, wait_until};
+use serde_json::json;
+
+use super::Place;
+
+/// AUTH-11, AUTH-12: two processes that repeat, in two groups, and others next to them: one login.
+#[test]
+fn processes_share_one_login() {
+    let place = Place::new();
+    place.log_in();
+    let watch = |group| {
+        let args = ["devices", "--group", group, "--output", "ndjson", "--watch", "20ms"];
+        Served::spawn(&mut place.command(&args), &place.sandbox.path("none"))
+    };
+    let watches = [watch("north"), watch("south")];
+    let count = |served: &Served, device| served.stdout().matches(device).count();
+    for _ in 0..5 {
+        let codes = place.json(&["devices", "--all-groups", "--columns", "deviceCode"]);
+        let device = |code| json!({"deviceCode": code});
+        assert_eq!(codes, json!([device("N-1"), device("N-2"), device("S-1")]));
+    }
+    wait_until("both have printed ten rounds", || {
+        assert_eq!(watches.each_ref().map(Served::stderr), ["", ""]);
+        count(&watches[0], "N-1") >= 10 && count(&watches[1], "S-1") >= 10
+    });
+    // Each sees its own group alone.
+    let foreign = (count(&watches[0], "S-1"), count(&watches[1], "N-1"));
+    drop(watches);
+    assert_eq!((foreign, place.trail("login")), ((0, 0), 1));
+}
+
+/// AUTH-11: when another user of the account logs in, the next command logs in again.
+#[test]
+fn a_replaced_session_is_renewed() {
+    let place = Place::new();
+    place.log_in();
+    place.server.connect().log_in("ops", super::PASSWORD);
+    let who = place.json(&["whoami"]);
+    assert_eq!((&who["username"], &who["groupId"]), (&json!("ops"), &json!("north")));
+    place.run(&["groups"]).success();
+    assert_eq!(place.trail("login"), 3);
+}
+
+/// A token is used for the account that it belongs to alone.
+#[test]
+fn another_account_does_not_use_the_token() {
+    let place = Place::new();
+    place.log_in();
+    let mut other = place.command(&["groups", "--output", "json"]);
+    other.env("KIOSQUE_REMOTE_USERNAME", "guest");
+    let ran = kiosque_testkit::Ran::of(&mut other).success();
+    let groups = json!([{"groupId": "south", "groupName": "South", "isSelected": true}]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap(), groups);
+    assert_eq!(ran.stderr, "using profile default, with KIOSQUE_REMOTE_USERNAME\n");
+    assert_eq!(place.json(&["groups"]).as_array().unwrap().len(), 2);
+}
+
+/// A process that waits for another one says so.
+#[test]
+fn a_process_says_what_it_waits_for() {
+    let place = Place::new();
+    place.log_in();
+    let lock = File::open(place.sandbox.path("run/kiosque/default.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut waiting = Served::spawn(&mut place.command(&["devices"]), &place.sandbox.path("none"));
+    waiting.stderr_until("waiting for another process that uses the session");
+    assert_eq!(waiting.stdout(), "");
+    lock.unlock().unwrap();
+    assert!(waiting.wait().success());
+    waiting.stdout_until("N-2");
+}
+
+/// Profiles and sessions are readable by their owner alone, and no temporary file remains.
+#[test]
+fn files_are_for_their_owner_alone() {
+    let place = Place::new();
+    place.log_in();
+    place.run(&["devices", "--all-groups"]).success();
+    let mode =
+        |path: &str| fs::metadata(place.sandbox.path(path)).unwrap().permissions().mode() & 0o777;
+    for (directory, files) in [
+        ("config/kiosque", ["remote.lock", "remote.toml"]),
+        ("run/kiosque", ["default.lock", "default.session"]),
+    ] {
+        assert_eq!(mode(directory), 0o700, "{directory}");
+        let entries = fs::read_dir(place.sandbox.path(directory)).unwrap();
+        let mut names: Vec<_> = entries.map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, files);
+        for file in files {
+            assert_eq!(mode(&format!("{directory}/{file}")), 0o600, "{file}");
+        }
+    }
+}
+
+/// AUTH-21: a log out ends the session for all, and is sent once.
+#[test]
+fn a_log_out_ends_the_session() {
+    let place = Place::new();
+    place.log_in();
+    place.run(&["logout"]).success();
+    let again = place.run(&["logout"]).success();
+    assert_eq!(again.stdout, "profile default has no session\n");
+    assert_eq!(place.trail("logout"), 1);
+}

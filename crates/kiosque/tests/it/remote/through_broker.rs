@@ -1,0 +1,30 @@
+//! `kiosque remote` with a broker in place of the server.
+
+use kiosque_testkit::Served;
+
+use super::Place;
+use crate::KIOSQUE;
+
+/// AUTH-12: a broker is a server for it.
+#[test]
+fn a_broker_is_a_server() {
+    let place = Place::new();
+    let mut broker = KIOSQUE.command();
+    broker.env("XDG_STATE_HOME", place.sandbox.path("state"));
+    broker.args(["broker", "--upstream", &place.server.base, "--username", "ops"]);
+    broker.args(["--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0"]);
+    broker.args(["--password-file", "pw", "--ca-file", "data/tls/cert.pem"]);
+    broker.current_dir(place.sandbox.directory.path());
+    let certificate = place.sandbox.path("state/kiosque/tls/cert.pem");
+    let broker = Served::start(&mut broker, &certificate);
+    let login = ["login", "--url", &broker.base, "--username", "ops", "--password-file", "pw"];
+    let login = [&login[..], &["--ca-file", certificate.to_str().unwrap()]].concat();
+    place.run(&login).success();
+    for group in ["north", "south"] {
+        let devices = place.json(&["devices", "--group", group]);
+        let devices = devices.as_array().unwrap();
+        assert!(devices.iter().all(|device| device["groupId"] == group), "{devices:?}");
+    }
+    place.run(&["logout"]).success();
+    assert_eq!((place.trail("login"), place.trail("logout")), (1, 0));
+}

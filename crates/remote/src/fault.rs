@@ -1,0 +1,81 @@
+//! Why a command has no result, and the exit status that says so.
+
+use std::io;
+
+use kiosque_client::Error;
+
+/// Why a command has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The server refused the call, or its list cannot be read as a whole.
+    #[error("{0}")]
+    Refused(Error),
+    /// The command line, a profile or a local file is wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// There is no session, and none can be had.
+    #[error("{message}")]
+    NotAuthenticated {
+        /// The cause, and the command that mends it.
+        message: String,
+        /// Whether the server refused the password.
+        is_password_refused: bool,
+    },
+    /// No answer of this interface arrived.
+    #[error("{0}")]
+    Transport(Error),
+    /// The output cannot be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] io::Error),
+}
+
+const PASSWORD_REFUSED: i32 = -2;
+const TOKEN_MISSING: i32 = -3;
+const TOKEN_INVALID: i32 = -4;
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Fault {
+        if let Some(code @ (PASSWORD_REFUSED | TOKEN_MISSING | TOKEN_INVALID)) = error.code() {
+            let is_password_refused = code == PASSWORD_REFUSED;
+            return Fault::NotAuthenticated { message: error.to_string(), is_password_refused };
+        }
+        let mut last = &error;
+        while let Error::GaveUp { last: inner, .. } = last {
+            last = inner;
+        }
+        match last {
+            Error::Transport(_) | Error::NotAnEnvelope(_) => Fault::Transport(error),
+            // The account was opened before, so it is the password that cannot be read.
+            Error::Setup(message) => Fault::not_authenticated(message.clone()),
+            _ => Fault::Refused(error),
+        }
+    }
+}
+
+impl Fault {
+    /// Returns the exit status: 1 refused, 2 usage, 3 not authenticated, 4 transport.
+    #[must_use]
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Fault::Refused(_) => 1,
+            Fault::Usage(_) | Fault::Output(_) => 2,
+            Fault::NotAuthenticated { .. } => 3,
+            Fault::Transport(_) => 4,
+        }
+    }
+
+    /// Returns whether the reader of the output has closed it, as `head` does.
+    #[must_use]
+    pub fn is_closed_output(&self) -> bool {
+        matches!(self, Fault::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(crate) fn not_authenticated(message: String) -> Fault {
+        Fault::NotAuthenticated { message, is_password_refused: false }
+    }
+
+    pub(crate) fn setup(error: &Error) -> Fault {
+        Fault::Usage(error.to_string())
+    }
+}

@@ -1,0 +1,220 @@
+//! The columns of each list: their names are those of the fields in the answers.
+
+/// A column.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// The field.
+    pub name: &'static str,
+    /// How its values are shown to people.
+    pub kind: Kind,
+    /// Whether a table has it when no columns are named.
+    pub is_usual: bool,
+}
+
+/// How the values of a column are shown to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// As they are.
+    Plain,
+    /// Unix milliseconds (FMT-1).
+    Instant,
+    /// A date string of the platform's zone (FMT-2).
+    WallTime,
+    /// Minor units of the record's `currency` (FMT-3).
+    Minor,
+    /// US dollars (DASH-9).
+    Dollars,
+    /// 0 or 1, or false or true.
+    Flag,
+    /// The state of a payment (ORD-13).
+    PayStatus,
+    /// The state of a shipment (ORD-14).
+    ShipmentStatus,
+}
+
+/// The columns of a list.
+pub type List = &'static [Column];
+
+const fn usual(name: &'static str, kind: Kind) -> Column {
+    Column { name, kind, is_usual: true }
+}
+
+const fn other(name: &'static str, kind: Kind) -> Column {
+    Column { name, kind, is_usual: false }
+}
+
+/// The stored profiles.
+pub const PROFILES: List = &[
+    usual("profile", Kind::Plain),
+    usual("url", Kind::Plain),
+    usual("username", Kind::Plain),
+    usual("passwordFile", Kind::Plain),
+    usual("passwordCommand", Kind::Plain),
+    usual("caFile", Kind::Plain),
+];
+
+/// The account and its session.
+pub const WHO: List = &[
+    usual("profile", Kind::Plain),
+    usual("url", Kind::Plain),
+    usual("username", Kind::Plain),
+    usual("groupId", Kind::Plain),
+    usual("groupName", Kind::Plain),
+    usual("expiresIn", Kind::Instant),
+];
+
+/// The groups of an account.
+pub const GROUPS: List = &[
+    usual("groupId", Kind::Plain),
+    usual("groupName", Kind::Plain),
+    usual("isSelected", Kind::Flag),
+];
+
+/// List devices (DEV-2).
+pub const DEVICES: List = &[
+    usual("deviceCode", Kind::Plain),
+    usual("groupId", Kind::Plain),
+    usual("isOnline", Kind::Flag),
+    usual("totalCurrStock", Kind::Plain),
+    usual("lastActiveTimestamp", Kind::Instant),
+    usual("deviceName", Kind::Plain),
+    other("groupName", Kind::Plain),
+    other("deviceModel", Kind::Plain),
+    other("address", Kind::Plain),
+    other("createTimestamp", Kind::Instant),
+];
+
+/// List orders (ORD-7), without lines.
+pub const ORDERS: List = &[
+    usual("tradeStartTime", Kind::WallTime),
+    usual("deviceCode", Kind::Plain),
+    usual("orderId", Kind::Plain),
+    usual("totalAmount", Kind::Minor),
+    usual("payAmount", Kind::Minor),
+    usual("payStatus", Kind::PayStatus),
+    usual("shipmentStatus", Kind::ShipmentStatus),
+    usual("tradeNo", Kind::Plain),
+    other("tradeNoIn", Kind::Plain),
+    other("currency", Kind::Plain),
+    other("refundAmount", Kind::Minor),
+    other("payChannelName", Kind::Plain),
+    other("payEndTime", Kind::WallTime),
+    other("payEndDate", Kind::WallTime),
+    other("shipmentTime", Kind::WallTime),
+    other("cardNumber", Kind::Plain),
+    other("phone", Kind::Plain),
+];
+
+/// Order changes (ORD-24), without lines.
+pub const CHANGES: List = &[
+    usual("changeNo", Kind::Plain),
+    usual("tradeStartTime", Kind::WallTime),
+    usual("deviceCode", Kind::Plain),
+    usual("orderId", Kind::Plain),
+    usual("totalAmount", Kind::Minor),
+    usual("payAmount", Kind::Minor),
+    usual("refundAmount", Kind::Minor),
+    usual("payStatus", Kind::PayStatus),
+    usual("shipmentStatus", Kind::ShipmentStatus),
+    other("tradeNo", Kind::Plain),
+    other("tradeNoIn", Kind::Plain),
+    other("currency", Kind::Plain),
+    other("payChannelName", Kind::Plain),
+    other("payEndTime", Kind::WallTime),
+    other("shipmentTime", Kind::WallTime),
+];
+
+/// The lines of an order (ORD-8).
+pub const LINES: List = &[
+    usual("goodsId", Kind::Plain),
+    usual("aisleCode", Kind::Plain),
+    usual("count", Kind::Plain),
+    usual("goodsPrice", Kind::Minor),
+    usual("salePrice", Kind::Minor),
+    usual("payAmount", Kind::Minor),
+    usual("shipmentStatus", Kind::ShipmentStatus),
+    usual("shipmentErrCode", Kind::Plain),
+    usual("shipmentFailDesc", Kind::Plain),
+    usual("goodsName", Kind::Plain),
+];
+
+/// The range of a summary (DASH-14).
+pub const RANGE: List = &[
+    usual("startTimestamp", Kind::Instant),
+    usual("endTimestamp", Kind::Instant),
+    usual("timeZone", Kind::Plain),
+    usual("unconvertedOrders", Kind::Plain),
+];
+
+/// The figures of a summary (DASH-15).
+pub const KPIS: List = &[
+    usual("code", Kind::Plain),
+    usual("value", Kind::Plain),
+    usual("name", Kind::Plain),
+    other("type", Kind::Plain),
+];
+
+/// Sales trend (DASH-21).
+pub const TREND: List = &[
+    usual("label", Kind::Plain),
+    usual("amount", Kind::Dollars),
+    usual("orderCount", Kind::Plain),
+];
+
+/// Best-selling product (DASH-17).
+pub const BEST_SELLERS: List = &[
+    usual("goodsId", Kind::Plain),
+    usual("salesCount", Kind::Plain),
+    usual("salesAmount", Kind::Dollars),
+    usual("price", Kind::Dollars),
+    usual("averagePrice", Kind::Dollars),
+    usual("deviceCount", Kind::Plain),
+    usual("goodsName", Kind::Plain),
+    other("defaultPrice", Kind::Dollars),
+];
+
+/// Sales by device (DASH-20).
+pub const BY_DEVICE: List = &[
+    usual("deviceCode", Kind::Plain),
+    usual("orderCount", Kind::Plain),
+    usual("salesCount", Kind::Plain),
+    usual("salesAmount", Kind::Dollars),
+    usual("deviceName", Kind::Plain),
+];
+
+/// Device aisle hierarchy (DASH-22), with a row for each aisle.
+pub const AISLES: List = &[
+    usual("deviceCode", Kind::Plain),
+    usual("cabinetCode", Kind::Plain),
+    usual("layer", Kind::Plain),
+    usual("code", Kind::Plain),
+    usual("goodsId", Kind::Plain),
+    usual("price", Kind::Minor),
+    usual("currStock", Kind::Plain),
+    usual("maxStock", Kind::Plain),
+    usual("isEnable", Kind::Flag),
+    usual("isBroken", Kind::Flag),
+    usual("goodsName", Kind::Plain),
+    other("showName", Kind::Plain),
+    other("showPrice", Kind::Minor),
+    other("currency", Kind::Plain),
+    other("deviceName", Kind::Plain),
+];
+
+/// Online devices (DASH-25).
+pub const ONLINE: List = &[
+    usual("deviceCode", Kind::Plain),
+    usual("isOnline", Kind::Flag),
+    usual("lastActiveTimestamp", Kind::Instant),
+    usual("deviceName", Kind::Plain),
+];
+
+/// The counts of online devices (DASH-25).
+pub const ONLINE_COUNTS: List = &[
+    usual("totalCount", Kind::Plain),
+    usual("onlineCount", Kind::Plain),
+    usual("offlineCount", Kind::Plain),
+];
+
+/// `data` of a call that no other command makes.
+pub const ANY: List = &[usual("data", Kind::Plain)];

@@ -1,0 +1,180 @@
+//! Walks over the orders of devices, a page for each turn, so that other processes of the profile
+//! get the session in between.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use kiosque_client::{Certificate, History, OrderWalk, UnixMs};
+use serde_json::Value;
+
+use crate::fault::Fault;
+use crate::listing::Listing;
+use crate::lists::ORDERS;
+use crate::remote::Remote;
+
+/// The devices whose orders are read.
+#[derive(Clone, Debug)]
+pub enum DeviceChoice {
+    /// These.
+    Named(Vec<String>),
+    /// All devices that the group owns now.
+    All,
+}
+
+/// The orders that are read.
+#[derive(Clone, Debug)]
+pub struct OrderQuery {
+    /// The group; the one that a login selects if it is absent.
+    pub group: Option<String>,
+    /// The devices.
+    pub devices: DeviceChoice,
+    /// The first instant of the trades.
+    pub since: Option<UnixMs>,
+    /// The first instant after them.
+    pub until: Option<UnixMs>,
+    /// Whether archived orders are read.
+    pub history: History,
+    /// The largest number of orders.
+    pub limit: Option<u64>,
+}
+
+/// Orders of one device.
+#[derive(Clone, Debug)]
+pub struct OrderPage {
+    /// The group.
+    pub group: String,
+    /// The records, as the server sent them.
+    pub records: Vec<Value>,
+}
+
+/// The end of the orders of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceEnd {
+    /// All were read.
+    Complete(Certificate),
+    /// The limit was reached, and there are more.
+    Cut,
+}
+
+/// A reader of the orders of several devices, the oldest first for each device.
+#[derive(Debug)]
+pub struct OrderReader {
+    query: OrderQuery,
+    left: Option<u64>,
+    group: Option<String>,
+    waiting: Option<VecDeque<String>>,
+    walk: Option<(String, OrderWalk)>,
+    /// The last ordinal that was read of each device, for the next round.
+    read_to: BTreeMap<String, u64>,
+    /// The ends of the devices that were read, by device.
+    pub ends: Vec<(String, DeviceEnd)>,
+}
+
+impl OrderReader {
+    /// Returns a reader at the beginning.
+    #[must_use]
+    pub fn new(query: OrderQuery) -> OrderReader {
+        OrderReader {
+            left: query.limit,
+            query,
+            group: None,
+            waiting: None,
+            walk: None,
+            read_to: BTreeMap::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Begins another round, which reads the orders that have arrived since.
+    pub fn again(&mut self) {
+        self.waiting = None;
+        self.walk = None;
+        self.ends.clear();
+    }
+
+    /// Returns the next page; `None` at the end.
+    ///
+    /// # Errors
+    /// A walk cannot be complete, a call was refused, or there is no session.
+    pub async fn next_page(&mut self, remote: &Remote) -> Result<Option<OrderPage>, Fault> {
+        loop {
+            let Some((device, mut walk)) = self.next_walk(remote).await? else { return Ok(None) };
+            let orders = remote.turn(async |_| Ok(walk.next_page().await?)).await?;
+            let Some(mut orders) = orders else {
+                if let Some(certificate) = walk.certificate() {
+                    self.read_to.insert(device.clone(), walk.last_ordinal());
+                    self.ends.push((device, DeviceEnd::Complete(certificate.clone())));
+                }
+                continue;
+            };
+            let count = u64::try_from(orders.len()).unwrap_or(u64::MAX);
+            match &mut self.left {
+                Some(left) if *left < count => {
+                    orders.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
+                    self.left = Some(0);
+                    self.ends.push((device, DeviceEnd::Cut));
+                    self.waiting = Some(VecDeque::new());
+                    if orders.is_empty() {
+                        return Ok(None);
+                    }
+                }
+                left => {
+                    *left = left.map(|left| left - count);
+                    self.walk = Some((device, walk));
+                }
+            }
+            let records = orders.iter().map(|order| order.json().clone()).collect();
+            return Ok(Some(OrderPage { group: self.group.clone().unwrap_or_default(), records }));
+        }
+    }
+
+    /// Returns the walk under way, or that of the next device.
+    async fn next_walk(&mut self, remote: &Remote) -> Result<Option<(String, OrderWalk)>, Fault> {
+        if let Some(walk) = self.walk.take() {
+            return Ok(Some(walk));
+        }
+        let OrderQuery { group, devices, since, until, history, .. } = &self.query;
+        if self.waiting.is_none() {
+            let (named, codes) = remote
+                .turn(async |turn| {
+                    let client = turn.group(group.as_deref())?;
+                    let codes = match devices {
+                        DeviceChoice::Named(codes) => codes.clone(),
+                        DeviceChoice::All => {
+                            let all = client.devices().await?;
+                            all.iter().map(|device| device.code().to_owned()).collect()
+                        }
+                    };
+                    let default = turn.account.groups().await?.first().map(|it| it.id.clone());
+                    Ok((group.clone().or(default), codes))
+                })
+                .await?;
+            self.group = named;
+            self.waiting = Some(codes.into());
+        }
+        let Some(device) = self.waiting.as_mut().and_then(VecDeque::pop_front) else {
+            return Ok(None);
+        };
+        let after = self.read_to.get(&device).copied().unwrap_or_default();
+        let walk = remote
+            .turn(async |turn| {
+                let mut walk = turn.group(group.as_deref())?.orders(&device).history(*history);
+                if let Some(since) = since {
+                    walk = walk.since(*since);
+                }
+                if let Some(until) = until {
+                    walk = walk.until(*until);
+                }
+                Ok(walk.after(after))
+            })
+            .await?;
+        Ok(Some((device, walk)))
+    }
+}
+
+impl OrderPage {
+    /// Returns the orders as a list.
+    #[must_use]
+    pub fn listing(records: Vec<Value>) -> Listing {
+        Listing::of(ORDERS, records)
+    }
+}

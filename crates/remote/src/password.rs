@@ -1,0 +1,140 @@
+//! Sources of passwords.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sha2::{Digest, Sha256};
+
+/// The permissions of other users of the machine.
+const OTHERS: u32 = 0o077;
+
+/// The place that a password comes from.
+#[derive(Clone)]
+pub enum PasswordSource {
+    /// A file of its owner alone; line breaks at its end do not count.
+    File(PathBuf),
+    /// A command for `sh -c`, which prints it.
+    Command(String),
+    /// This text, for one login. It is not stored.
+    Once(String),
+    /// There is none.
+    None,
+}
+
+impl std::fmt::Debug for PasswordSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PasswordSource::File(file) => write!(f, "File({})", file.display()),
+            PasswordSource::Command(_) => f.write_str("Command"),
+            PasswordSource::Once(_) => f.write_str("Once"),
+            PasswordSource::None => f.write_str("None"),
+        }
+    }
+}
+
+impl PasswordSource {
+    /// Reads the password.
+    ///
+    /// # Errors
+    /// A message that names the source, and the command that mends it.
+    pub fn read(&self) -> Result<String, String> {
+        match self {
+            PasswordSource::File(file) => from_file(file),
+            PasswordSource::Command(command) => from_command(command),
+            PasswordSource::Once(text) => Ok(text.clone()),
+            PasswordSource::None => Err("the session has ended, and the profile has no \
+                 source of the password; run `kiosque remote login`"
+                .to_owned()),
+        }
+    }
+
+    /// Adds everything to a digest by which a change of the password shows. The output of a
+    /// command is no part of it.
+    pub(crate) fn update(&self, digest: &mut Sha256) {
+        match self {
+            PasswordSource::File(file) => {
+                digest.update(format!("file\n{}\n", file.display()));
+                if let Ok(meta) = fs::metadata(file) {
+                    let (time, nanos) = (meta.mtime(), meta.mtime_nsec());
+                    digest.update(format!("{} {time} {nanos}\n", meta.len()));
+                }
+                // One that cannot be read now differs from the one that was refused.
+                digest.update(fs::read(file).unwrap_or_default());
+            }
+            PasswordSource::Command(command) => digest.update(format!("command\n{command}\n")),
+            PasswordSource::Once(text) => digest.update(format!("once\n{text}\n")),
+            PasswordSource::None => {}
+        }
+    }
+}
+
+fn from_file(file: &Path) -> Result<String, String> {
+    let name = file.display();
+    let failed = |error| format!("cannot read the password file {name}: {error}");
+    let meta = fs::metadata(file).map_err(failed)?;
+    let mode = meta.permissions().mode() & 0o777;
+    if meta.is_file() && mode & OTHERS != 0 {
+        return Err(format!(
+            "other users may access the password file {name} (mode {mode:o}); run: chmod 600 {name}"
+        ));
+    }
+    let text = fs::read_to_string(file).map_err(failed)?;
+    without_line_end(&text).ok_or_else(|| format!("the password file {name} is empty"))
+}
+
+fn from_command(command: &str) -> Result<String, String> {
+    let mut shell = Command::new("sh");
+    // Its messages are for the user.
+    shell.args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit());
+    let output =
+        shell.output().map_err(|error| format!("the password command cannot run: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("the password command failed ({}): {command}", output.status));
+    }
+    let text = String::from_utf8(output.stdout);
+    let text = text.map_err(|_| "the password command printed bytes that are not UTF-8")?;
+    without_line_end(&text)
+        .ok_or_else(|| format!("the password command printed nothing: {command}"))
+}
+
+/// Returns a text without line breaks at its end; `None` if nothing is left.
+pub(crate) fn without_line_end(text: &str) -> Option<String> {
+    let text = text.trim_end_matches(['\r', '\n']);
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_comes_from_a_file_of_its_owner_or_from_a_command() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("pw");
+        fs::write(&file, "s p\r\n").expect("written");
+        let set_mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode));
+        let source = PasswordSource::File(file.clone());
+        for mode in [0o640, 0o604, 0o620] {
+            set_mode(mode).expect("set");
+            let refused = source.read().expect_err("others may read it");
+            assert!(refused.ends_with(&format!("run: chmod 600 {}", file.display())), "{refused}");
+        }
+        set_mode(0o600).expect("set");
+        assert_eq!(source.read().as_deref(), Ok("s p"));
+        fs::write(&file, "\n").expect("written");
+        assert!(source.read().expect_err("empty").ends_with(" is empty"));
+
+        let of = |command: &str| PasswordSource::Command(command.to_owned()).read();
+        assert_eq!(of("printf 'a b\\n'").as_deref(), Ok("a b"));
+        assert!(of("exit 3").expect_err("failed").contains("exit status: 3"));
+        assert!(of(":").expect_err("nothing").contains("printed nothing"));
+    }
+
+    #[test]
+    fn the_debug_text_has_no_password() {
+        let shown = format!("{:?}", PasswordSource::Once("hunter2".to_owned()));
+        assert_eq!(shown, "Once");
+    }
+}

@@ -1,0 +1,41 @@
+//! The directories of `kiosque remote`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::fault::Fault;
+
+/// The directories of profiles and of sessions.
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub(crate) profiles: PathBuf,
+    pub(crate) sessions: PathBuf,
+}
+
+impl Places {
+    /// Returns the directories, by the variables of the XDG base directories. A relative path in
+    /// one of them is ignored, as that specification asks.
+    ///
+    /// # Errors
+    /// Neither the variables nor `HOME` name a directory.
+    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Places, Fault> {
+        let absolute =
+            |name| variable(name).map(PathBuf::from).filter(|directory| directory.is_absolute());
+        let home = |below: &str| absolute("HOME").map(|home| home.join(below));
+        let missing = |what: &str, names: &str| {
+            Fault::Usage(format!("no directory for {what}: set {names} or HOME"))
+        };
+        let profiles = absolute("XDG_CONFIG_HOME").or_else(|| home(".config"));
+        let sessions = absolute("XDG_RUNTIME_DIR")
+            .or_else(|| absolute("XDG_STATE_HOME"))
+            .or_else(|| home(".local/state"));
+        Ok(Places {
+            profiles: profiles
+                .ok_or_else(|| missing("profiles", "XDG_CONFIG_HOME"))?
+                .join("kiosque"),
+            sessions: sessions
+                .ok_or_else(|| missing("sessions", "XDG_RUNTIME_DIR, XDG_STATE_HOME"))?
+                .join("kiosque"),
+        })
+    }
+}

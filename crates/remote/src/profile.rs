@@ -1,0 +1,160 @@
+//! Profiles: accounts by name, in a TOML file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+use crate::files;
+use crate::places::Places;
+
+/// Characters of the name of a profile, which is part of the name of a file.
+const NAME_CHARS_MAX: usize = 64;
+
+/// The fields of a profile. No field is a password.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fields {
+    /// The base URL of the server, or of a broker.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The login name of the account.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    /// The file with the password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_file: Option<PathBuf>,
+    /// The command that prints the password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_command: Option<String>,
+    /// The PEM file with the certificates to trust, in place of those of the system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Fields {
+    /// Returns these fields, and those of `base` where these are absent. A source of the password
+    /// replaces the other kind of source as well.
+    #[must_use]
+    pub fn or(self, base: Fields) -> Fields {
+        let has_source = self.password_file.is_some() || self.password_command.is_some();
+        let base_file = base.password_file.filter(|_| !has_source);
+        let base_command = base.password_command.filter(|_| !has_source);
+        Fields {
+            url: self.url.or(base.url),
+            username: self.username.or(base.username),
+            ca_file: self.ca_file.or(base.ca_file),
+            password_file: self.password_file.or(base_file),
+            password_command: self.password_command.or(base_command),
+        }
+    }
+}
+
+/// Values that flags or variables give.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// The name of a profile.
+    pub profile: Option<String>,
+    /// Fields that replace those of the profile.
+    pub fields: Fields,
+}
+
+/// The profiles of a user.
+#[derive(Clone, Debug)]
+pub struct Profiles {
+    file: PathBuf,
+    by_name: BTreeMap<String, Fields>,
+}
+
+impl Profiles {
+    /// Reads the profiles. Without a file there are none.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no file of profiles.
+    pub fn read(places: &Places) -> Result<Profiles, Fault> {
+        let file = places.profiles.join("remote.toml");
+        let wrong = |fault: &dyn std::fmt::Display| {
+            Fault::Usage(format!("cannot read the profiles of {}: {fault}", file.display()))
+        };
+        let text = files::read(&file).map_err(|error| wrong(&error))?.unwrap_or_default();
+        let by_name = toml::from_str(&text).map_err(|error| wrong(&error))?;
+        Ok(Profiles { file, by_name })
+    }
+
+    /// Returns the names of the profiles with their fields.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Fields)> {
+        self.by_name.iter().map(|(name, fields)| (name.as_str(), fields))
+    }
+
+    /// Returns the file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Fields> {
+        self.by_name.get(name)
+    }
+
+    /// Adds or replaces a profile, and stores all of them. The others are read again before, since
+    /// another process may have stored one meanwhile.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn store(places: &Places, name: &str, fields: Fields) -> Result<(), Fault> {
+        let file = places.profiles.join("remote.toml");
+        let failed = |error: std::io::Error| {
+            Fault::Usage(format!("cannot store the profile in {}: {error}", file.display()))
+        };
+        files::create_directory(&places.profiles).map_err(failed)?;
+        let lock = files::open_lock(&places.profiles.join("remote.lock")).map_err(failed)?;
+        lock.lock().map_err(failed)?;
+        let mut profiles = Profiles::read(places)?;
+        profiles.by_name.insert(name.to_owned(), fields);
+        let text = toml::to_string(&profiles.by_name);
+        let text = text.map_err(|error| Fault::Usage(format!("the profile {name}: {error}")))?;
+        files::replace(&file, text.as_bytes()).map_err(failed)
+    }
+}
+
+/// Checks the name of a profile.
+pub(crate) fn check_name(name: &str) -> Result<(), Fault> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_name = !name.is_empty()
+        && name.len() <= NAME_CHARS_MAX
+        && !name.starts_with('.')
+        && name.chars().all(is_plain);
+    if is_name {
+        return Ok(());
+    }
+    Err(Fault::Usage(format!(
+        "{name:?} is no name of a profile; give at most {NAME_CHARS_MAX} letters, digits, \
+         '-', '_' and '.'"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_of_the_password_replaces_the_other_kind() {
+        let file = Fields { password_file: Some("a".into()), ..Fields::default() };
+        let command = Fields { password_command: Some("b".into()), ..Fields::default() };
+        assert_eq!(file.clone().or(command.clone()), file);
+        assert_eq!(command.clone().or(file.clone()), command);
+        assert_eq!(Fields::default().or(file.clone()), file);
+    }
+
+    #[test]
+    fn a_name_is_a_plain_file_name() {
+        for name in ["default", "a.b-c_1"] {
+            check_name(name).expect(name);
+        }
+        for name in ["", ".", "..", ".x", "a/b", "a b", "ä", &"x".repeat(65)] {
+            let Err(Fault::Usage(message)) = check_name(name) else { panic!("{name}") };
+            assert!(message.contains("is no name of a profile"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! A password that the server has refused is not sent again: it would use up the attempts that the
+//! account has.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fault::Fault;
+use crate::resolve::Resolved;
+
+/// A refused password: a digest by which it is recognized, and the server's message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Refused {
+    digest: String,
+    message: String,
+}
+
+impl Refused {
+    pub(crate) fn new(profile: &Resolved, message: String) -> Refused {
+        Refused { digest: profile.digest(), message }
+    }
+
+    /// Fails if the profile still has the password that was refused.
+    pub(crate) fn check(&self, profile: &Resolved) -> Result<(), Fault> {
+        if self.digest != profile.digest() {
+            return Ok(());
+        }
+        let Refused { message, .. } = self;
+        Err(Fault::not_authenticated(format!(
+            "the password of profile {} was refused before and has not changed, so nothing was \
+             sent; correct it, or run `kiosque remote login`. The refusal was: {message}",
+            profile.name
+        )))
+    }
+}

@@ -1,0 +1,154 @@
+//! An account of which processes use the session in turn.
+
+use kiosque_client::{Account, GroupClient, Observer, Zone};
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::Summary;
+use serde_json::json;
+
+use crate::fault::Fault;
+use crate::places::Places;
+use crate::refusal::Refused;
+use crate::resolve::Resolved;
+use crate::session_file::{Content, SessionFile};
+
+/// An account whose session is shared with other processes.
+#[derive(Debug)]
+pub struct Remote {
+    profile: Resolved,
+    file: SessionFile,
+    account: Account,
+}
+
+/// The time for which a process has the session.
+pub struct Turn<'t> {
+    /// The account.
+    pub account: &'t Account,
+    content: &'t mut Content,
+}
+
+/// Whether a refused password is sent again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Refusals {
+    Obeyed,
+    Forgotten,
+}
+
+impl Remote {
+    /// Opens the account of a profile. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// The URL or the certificates cannot be used, or there is no directory for the session.
+    pub fn open(
+        profile: Resolved,
+        places: &Places,
+        observer: Option<Observer>,
+    ) -> Result<Remote, Fault> {
+        let account = Account::open(profile.client_profile(observer)?);
+        let account = account.map_err(|error| Fault::setup(&error))?;
+        let file = SessionFile::of(&places.sessions, &profile.name)?;
+        Ok(Remote { profile, file, account })
+    }
+
+    /// Returns the profile.
+    #[must_use]
+    pub fn profile(&self) -> &Resolved {
+        &self.profile
+    }
+
+    /// Does work while no other process uses the session, and stores the session for the next one.
+    /// A process that waits for its turn says so.
+    ///
+    /// # Errors
+    /// Those of the work. A password that was refused before is not sent again.
+    pub async fn turn<T>(
+        &self,
+        work: impl AsyncFnOnce(&mut Turn<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.locked(Refusals::Obeyed, work).await
+    }
+
+    /// Logs in, whether or not there is a session.
+    ///
+    /// # Errors
+    /// There is no session now.
+    pub async fn log_in(&self) -> Result<(), Fault> {
+        self.locked(Refusals::Forgotten, async |turn| {
+            turn.account.session().resume(None).await?;
+            turn.account.groups().await?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Ends the session. Returns whether there was one.
+    ///
+    /// # Errors
+    /// No whole answer arrived.
+    pub async fn log_out(&self) -> Result<bool, Fault> {
+        self.locked(Refusals::Forgotten, async |turn| {
+            let had = turn.account.session().stored().await?.is_some();
+            turn.account.log_out().await?;
+            Ok(had)
+        })
+        .await
+    }
+
+    async fn locked<T>(
+        &self,
+        refusals: Refusals,
+        work: impl AsyncFnOnce(&mut Turn<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let locked = self.file.lock().await?;
+        let before = locked.read(&self.profile.url, &self.profile.username)?;
+        if let Some(refused) = &before.refused
+            && refusals == Refusals::Obeyed
+        {
+            refused.check(&self.profile)?;
+        }
+        let mut content = before.clone();
+        let session = self.account.session();
+        session.resume(content.session.take()).await?;
+        let result = work(&mut Turn { account: &self.account, content: &mut content }).await;
+        content.session = session.stored().await?;
+        match &result {
+            Err(Fault::NotAuthenticated { message, is_password_refused: true }) => {
+                content.refused = Some(Refused::new(&self.profile, message.clone()));
+            }
+            Ok(_) => content.refused = None,
+            Err(_) => {}
+        }
+        if content != before {
+            locked.write(&content)?;
+        }
+        result
+    }
+}
+
+impl Turn<'_> {
+    /// Returns the calls of a group, or of the group that a login selects.
+    ///
+    /// # Errors
+    /// The text is no id of a group.
+    pub fn group(&self, id: Option<&str>) -> Result<GroupClient, Fault> {
+        match id {
+            Some(id) => self.account.group(id).map_err(|error| Fault::setup(&error)),
+            None => Ok(self.account.default_group()),
+        }
+    }
+
+    /// Returns the platform's time zone, which the summary names; `None` if the server names none.
+    /// It is asked for once, and stored with the session.
+    ///
+    /// # Errors
+    /// The summary was refused.
+    pub async fn platform_zone(&mut self) -> Result<Option<Zone>, Fault> {
+        if self.content.time_zone.is_none() {
+            let group = self.account.default_group();
+            let summary = group.call_path(Summary::PATH, &json!({})).await?;
+            let name = summary.get("timeZone").and_then(serde_json::Value::as_str);
+            self.content.time_zone = Some(name.unwrap_or_default().to_owned());
+        }
+        let name = self.content.time_zone.as_deref().unwrap_or_default();
+        Ok(Zone::named(name).ok())
+    }
+}

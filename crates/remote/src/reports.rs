@@ -1,0 +1,173 @@
+//! The dashboard functions.
+
+use bytes::Bytes;
+use kiosque_contract::endpoint::{
+    BestSellingProduct, DeviceAisle, OnlineDevices, SalesByDevice, SalesTrend, Summary,
+};
+use kiosque_contract::{DashboardFilter, Endpoint};
+use serde_json::{Map, Value};
+
+use crate::fault::Fault;
+use crate::listing::{Layout, Listing, Part};
+use crate::lists::{
+    AISLES, BEST_SELLERS, BY_DEVICE, KPIS, List, ONLINE, ONLINE_COUNTS, RANGE, TREND,
+};
+use crate::remote::Remote;
+
+/// A dashboard function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// The figures of a range.
+    Summary,
+    /// The sales of each day.
+    Trend,
+    /// The products of which most items were sold.
+    BestSellers,
+    /// The sales of each device.
+    ByDevice,
+    /// The aisles of each device.
+    Aisles,
+    /// The devices and whether they are online.
+    Online,
+}
+
+impl Report {
+    fn path(self) -> &'static str {
+        match self {
+            Report::Summary => Summary::PATH,
+            Report::Trend => SalesTrend::PATH,
+            Report::BestSellers => BestSellingProduct::PATH,
+            Report::ByDevice => SalesByDevice::PATH,
+            Report::Aisles => DeviceAisle::PATH,
+            Report::Online => OnlineDevices::PATH,
+        }
+    }
+
+    /// Returns the columns of its rows.
+    #[must_use]
+    pub fn list(self) -> List {
+        match self {
+            Report::Summary => KPIS,
+            Report::Trend => TREND,
+            Report::BestSellers => BEST_SELLERS,
+            Report::ByDevice => BY_DEVICE,
+            Report::Aisles => AISLES,
+            Report::Online => ONLINE,
+        }
+    }
+
+    /// Returns the field of the answer that has the records, if the answer is no array.
+    fn field(self) -> Option<&'static str> {
+        match self {
+            Report::Summary => Some("kpiList"),
+            Report::BestSellers => Some("rankList"),
+            Report::Online => Some("list"),
+            Report::Trend | Report::ByDevice | Report::Aisles => None,
+        }
+    }
+
+    /// Returns the columns of the answer next to the rows.
+    fn head(self) -> Option<List> {
+        match self {
+            Report::Summary => Some(RANGE),
+            Report::Online => Some(ONLINE_COUNTS),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the answer of a dashboard function.
+///
+/// # Errors
+/// The call was refused, or there is no session.
+pub async fn report(
+    remote: &Remote,
+    report: Report,
+    group: Option<&str>,
+    filter: &DashboardFilter,
+) -> Result<Listing, Fault> {
+    let body = match report {
+        Report::Online => Bytes::new(),
+        _ => {
+            let body = serde_json::to_vec(filter);
+            body.map_err(|error| Fault::Usage(error.to_string()))?.into()
+        }
+    };
+    let path = report.path();
+    let data =
+        remote.turn(async |turn| Ok(turn.group(group)?.call_bytes(path, body).await?)).await?;
+    Ok(listing(report, data))
+}
+
+fn listing(report: Report, data: Value) -> Listing {
+    let records = report.field().map_or(Some(&data), |field| data.get(field));
+    let records = records.and_then(Value::as_array).cloned().unwrap_or_default();
+    let rows = match report {
+        Report::Aisles => records.iter().flat_map(aisles).collect(),
+        _ => records.clone(),
+    };
+    let layout = if report == Report::Trend { Layout::Bars } else { Layout::Rows };
+    let mut parts = vec![Part { list: report.list(), layout, rows }];
+    if let Some(list) = report.head() {
+        parts.push(Part { list, layout: Layout::Fields, rows: vec![data.clone()] });
+    }
+    Listing { data, records, parts }
+}
+
+/// Returns the aisles of a device as rows, with the device, the cabinet and the layer of each.
+fn aisles(device: &Value) -> Vec<Value> {
+    let list = |value: &Value, field: &str| {
+        value.get(field).and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let mut rows = Vec::new();
+    for cabinet in list(device, "cabinets") {
+        for layer in list(&cabinet, "layers") {
+            for aisle in list(&layer, "aisles") {
+                let mut row = Map::new();
+                for (of, field) in [
+                    (device, "deviceCode"),
+                    (device, "deviceName"),
+                    (&cabinet, "cabinetCode"),
+                    (&layer, "layer"),
+                ] {
+                    row.insert(field.to_owned(), of.get(field).cloned().unwrap_or_default());
+                }
+                row.extend(aisle.as_object().cloned().unwrap_or_default());
+                rows.push(Value::Object(row));
+            }
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// DASH-22: each aisle is a row, with the device, the cabinet and the layer that it is in.
+    #[test]
+    fn aisles_are_rows() {
+        let device = json!({"deviceCode": "K1", "deviceName": "Hall", "cabinets": [
+            {"cabinetCode": "1", "layers": [
+                {"layer": 1, "aisles": [{"code": "11", "price": 5}, {"code": "12", "price": 6}]},
+                {"layer": 2, "aisles": []}
+            ]}
+        ]});
+        let Listing { data, records, parts } = listing(Report::Aisles, json!([device]));
+        assert_eq!((&data[0], &records[0]), (&device, &device));
+        let row = json!({
+            "deviceCode": "K1", "deviceName": "Hall", "cabinetCode": "1", "layer": 1,
+            "code": "12", "price": 6
+        });
+        assert_eq!((parts[0].rows.len(), &parts[0].rows[1]), (2, &row));
+    }
+
+    /// DASH-19: without sales the answer is null, and the list is empty.
+    #[test]
+    fn null_has_no_rows() {
+        let listing = listing(Report::BestSellers, Value::Null);
+        assert_eq!((listing.data, listing.records.len()), (Value::Null, 0));
+    }
+}

@@ -1,0 +1,179 @@
+//! The account of a command: from flags, variables and the profile, in this order.
+
+use kiosque_client::session::Pace;
+use kiosque_client::{Observer, Password, Profile};
+use sha2::{Digest, Sha256};
+
+use crate::fault::Fault;
+use crate::password::PasswordSource;
+use crate::profile::{Fields, Given, Profiles, check_name};
+use crate::variables as names;
+
+/// The name of the profile that is used when none is named.
+const DEFAULT: &str = "default";
+
+/// A profile with all its fields.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The name of the profile.
+    pub name: String,
+    /// Its fields, after replacement.
+    pub fields: Fields,
+    /// The base URL.
+    pub url: String,
+    /// The login name.
+    pub username: String,
+    /// The source of the password.
+    pub password: PasswordSource,
+    /// Which profile is used and where it and its fields come from, unless all are the default.
+    pub origin: Option<String>,
+}
+
+impl Resolved {
+    /// Returns the account that flags, variables and profiles name together.
+    ///
+    /// # Errors
+    /// There is no such profile, or it lacks a field.
+    pub fn of(flags: Given, variables: Given, profiles: &Profiles) -> Result<Resolved, Fault> {
+        let (name, name_from) = match (flags.profile, variables.profile) {
+            (Some(name), _) => (name, Some("--profile")),
+            (None, Some(name)) => (name, Some(names::PROFILE)),
+            (None, None) => (DEFAULT.to_owned(), None),
+        };
+        check_name(&name)?;
+        let used: Vec<&str> = used(&variables.fields, &flags.fields).collect();
+        let origin = origin(&name, name_from, &used);
+        let stored = profiles.get(&name).cloned().unwrap_or_default();
+        let fields = flags.fields.or(variables.fields).or(stored);
+        let missing = |field: &str| {
+            let file = profiles.file().display();
+            Fault::Usage(format!(
+                "the profile {name} in {file} has no {field}; run `kiosque remote login \
+                 --profile {name} --url https://HOST/v8 --username NAME --password-file FILE`"
+            ))
+        };
+        let url = fields.url.clone().ok_or_else(|| missing("url"))?;
+        let username = fields.username.clone().ok_or_else(|| missing("username"))?;
+        let password = match (&fields.password_file, &fields.password_command) {
+            (Some(file), _) => PasswordSource::File(file.clone()),
+            (None, Some(command)) => PasswordSource::Command(command.clone()),
+            (None, None) => PasswordSource::None,
+        };
+        Ok(Resolved { name, fields, url, username, password, origin })
+    }
+
+    /// Returns a digest of everything that decides whether a login succeeds, so that a refused
+    /// password is not sent again while nothing has changed.
+    pub(crate) fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        digest.update(format!("{}\n{}\n", self.url, self.username));
+        self.password.update(&mut digest);
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Returns the profile for the client.
+    pub(crate) fn client_profile(&self, observer: Option<Observer>) -> Result<Profile, Fault> {
+        let source = self.password.clone();
+        let password = Password::read_by(move || source.read());
+        let profile = Profile::new(&self.url, &self.username, password);
+        let mut profile = profile.map_err(|error| Fault::setup(&error))?.pace(Pace::default());
+        if let Some(file) = &self.fields.ca_file {
+            profile = profile.ca_file(file).map_err(|error| Fault::setup(&error))?;
+        }
+        Ok(match observer {
+            Some(observer) => profile.observer(observer),
+            None => profile,
+        })
+    }
+}
+
+/// Returns the variables that replace a field of the profile.
+fn used(variables: &Fields, flags: &Fields) -> impl Iterator<Item = &'static str> {
+    let has_source = flags.password_file.is_some() || flags.password_command.is_some();
+    let used = [
+        (names::URL, variables.url.is_some() && flags.url.is_none()),
+        (names::USERNAME, variables.username.is_some() && flags.username.is_none()),
+        (names::PASSWORD_FILE, variables.password_file.is_some() && !has_source),
+        (names::PASSWORD_COMMAND, variables.password_command.is_some() && !has_source),
+        (names::CA_FILE, variables.ca_file.is_some() && flags.ca_file.is_none()),
+    ];
+    used.into_iter().filter(|(_, is_used)| *is_used).map(|(name, _)| name)
+}
+
+fn origin(name: &str, name_from: Option<&str>, variables: &[&str]) -> Option<String> {
+    let mut text = match name_from {
+        Some(from) => format!("profile {name} (from {from})"),
+        None if variables.is_empty() => return None,
+        None => format!("profile {name}"),
+    };
+    if !variables.is_empty() {
+        text.push_str(", with ");
+        text.push_str(&variables.join(", "));
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::places::Places;
+    use crate::variables::variables;
+
+    use super::*;
+
+    fn resolved(flags: Given, set: &[(&str, &str)]) -> Result<Resolved, Fault> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let root = directory.path().to_str().expect("text").to_owned();
+        let lookup = |name: &str| match name {
+            "HOME" => Some(root.clone().into()),
+            _ => set.iter().find(|(one, _)| *one == name).map(|(_, value)| value.into()),
+        };
+        let places = Places::of(lookup).expect("directories");
+        let fields = Fields {
+            url: Some("https://a/v8".to_owned()),
+            username: Some("acme".to_owned()),
+            password_file: Some("/pw".into()),
+            ..Fields::default()
+        };
+        Profiles::store(&places, DEFAULT, fields.clone()).expect("stored");
+        Profiles::store(&places, "west", fields).expect("stored");
+        let profiles = Profiles::read(&places).expect("profiles");
+        Resolved::of(flags, variables(lookup).expect("variables"), &profiles)
+    }
+
+    #[test]
+    fn the_origin_is_named_unless_it_is_the_default() {
+        let flag = |name: &str| Given { profile: Some(name.to_owned()), ..Given::default() };
+        let variable = [("KIOSQUE_REMOTE_PROFILE", "west")];
+        let origin = |flags, set: &[_]| resolved(flags, set).expect("a profile").origin;
+        assert_eq!(origin(Given::default(), &[]), None);
+        let west = "profile west (from --profile)".to_owned();
+        assert_eq!(origin(flag("west"), &variable), Some(west));
+        let west = "profile west (from KIOSQUE_REMOTE_PROFILE)".to_owned();
+        assert_eq!(origin(Given::default(), &variable), Some(west));
+        let command = [("KIOSQUE_REMOTE_PASSWORD_COMMAND", "pass x"), ("KIOSQUE_REMOTE_URL", "")];
+        let source = "profile default, with KIOSQUE_REMOTE_PASSWORD_COMMAND".to_owned();
+        assert_eq!(origin(Given::default(), &command), Some(source));
+    }
+
+    #[test]
+    fn flags_replace_variables_and_variables_the_profile() {
+        let set = [("KIOSQUE_REMOTE_URL", "https://b/v8"), ("KIOSQUE_REMOTE_USERNAME", "b")];
+        let mut flags = Given::default();
+        flags.fields.url = Some("https://c/v8".to_owned());
+        let resolved = resolved(flags, &set).expect("a profile");
+        assert_eq!((&*resolved.url, &*resolved.username), ("https://c/v8", "b"));
+        assert!(matches!(&resolved.password, PasswordSource::File(file) if file.ends_with("pw")));
+        assert_eq!(
+            resolved.origin.as_deref(),
+            Some("profile default, with KIOSQUE_REMOTE_USERNAME")
+        );
+    }
+
+    #[test]
+    fn an_unknown_profile_is_named_with_the_command_that_makes_it() {
+        let flags = Given { profile: Some("east".to_owned()), ..Given::default() };
+        let Err(Fault::Usage(message)) = resolved(flags, &[]) else { panic!("a profile") };
+        assert!(message.starts_with("the profile east in "), "{message}");
+        assert!(message.contains("run `kiosque remote login --profile east"), "{message}");
+    }
+}
