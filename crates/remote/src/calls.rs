@@ -1,7 +1,8 @@
 //! The commands that make a call or a few: groups, devices, an order, and any other call.
 
 use bytes::Bytes;
-use kiosque_client::GroupClient;
+use kiosque_client::session::{Group, Lane};
+use kiosque_client::{Error, GroupClient, NotAnEnvelope, Request};
 use kiosque_contract::endpoint::{DevicePage, ENDPOINTS};
 use kiosque_contract::{DeviceFilter, Endpoint};
 use serde_json::{Value, json};
@@ -59,12 +60,16 @@ impl Profiles {
     }
 }
 
-/// Proves that the session is live, by a call whose answer is the same in every group. A session
-/// that another user has replaced is renewed by it.
+/// Proves that the session is live, by a call in whichever group is selected. A session that
+/// another user has replaced is renewed by it.
 async fn prove(turn: &Turn<'_>) -> Result<(), Fault> {
     let path = format!("{}?current=1&size=1", DevicePage::PATH);
-    turn.account.default_group().call_path(&path, &json!({})).await?;
-    Ok(())
+    let request = Request::new(path, Bytes::from_static(b"{}"));
+    let answer = turn.account.read(&Lane::Any, &request).await?;
+    match answer.code() {
+        Some(_) => Ok(()),
+        None => Err(Error::NotAnEnvelope(NotAnEnvelope::of(&answer)).into()),
+    }
 }
 
 /// Returns the account, its selected group, and when the session ends.
@@ -97,7 +102,7 @@ pub async fn groups(remote: &Remote) -> Result<Listing, Fault> {
         .turn(async |turn| {
             prove(turn).await?;
             let grant = turn.account.session().grant().await?;
-            let row = |group: &kiosque_client::session::Group| {
+            let row = |group: &Group| {
                 let is_selected = group.id == grant.group.as_str();
                 json!({"groupId": group.id, "groupName": group.name, "isSelected": is_selected})
             };

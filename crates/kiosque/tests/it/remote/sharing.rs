@@ -25,7 +25,9 @@ fn processes_share_one_login() {
         assert_eq!(codes, json!([device("N-1"), device("N-2"), device("S-1")]));
     }
     wait_until("both have printed ten rounds", || {
-        assert_eq!(watches.each_ref().map(Served::stderr), ["", ""]);
+        // On a slow machine they say that they wait for each other.
+        let failed = watches.iter().any(|served| served.stderr().contains("kiosque: "));
+        assert!(!failed, "{:?}", watches.each_ref().map(Served::stderr));
         count(&watches[0], "N-1") >= 10 && count(&watches[1], "S-1") >= 10
     });
     // Each sees its own group alone.
@@ -34,14 +36,17 @@ fn processes_share_one_login() {
     assert_eq!((foreign, place.trail("login")), ((0, 0), 1));
 }
 
-/// AUTH-11: when another user of the account logs in, the next command logs in again.
+/// AUTH-4, AUTH-11: when another user of the account logs in, the next command logs in again, which
+/// selects the default group.
 #[test]
 fn a_replaced_session_is_renewed() {
     let place = Place::new();
     place.log_in();
-    place.server.connect().log_in("ops", super::PASSWORD);
+    place.run(&["devices", "--group", "south"]).success();
     let who = place.json(&["whoami"]);
-    assert_eq!((&who["username"], &who["groupId"]), (&json!("ops"), &json!("north")));
+    assert_eq!((&who["username"], &who["groupId"]), (&json!("ops"), &json!("south")));
+    place.server.connect().log_in("ops", super::PASSWORD);
+    assert_eq!(place.json(&["whoami"])["groupId"], "north");
     place.run(&["groups"]).success();
     assert_eq!(place.trail("login"), 3);
 }
