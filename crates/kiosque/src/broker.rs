@@ -17,6 +17,7 @@ use kiosque_client::session::Pace;
 use kiosque_client::{BaseUrl, Profile};
 use kiosque_clock::Clock;
 use kiosque_listener::tls::Identity;
+use kiosque_remote::Resolved;
 use kiosque_server::self_signed;
 use kiosque_store::mode_for_others;
 use tokio::net::TcpListener;
@@ -25,7 +26,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::{
     BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
 };
-use crate::{CommandOutcome, service_manager};
+use crate::{CommandOutcome, remote, service_manager};
 
 pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(BrokerWhat::Status { watch, status_listen }) = args.what {
@@ -73,27 +74,41 @@ struct OpenedAccount {
 impl BrokerAccount {
     /// Reads the files that the arguments name.
     fn opened(self, pace: Pace) -> anyhow::Result<OpenedAccount> {
-        let BrokerAccount { upstream, username, password_file, ca_file, workers } = self;
-        let upstream = upstream.context("--upstream is missing")?;
+        let BrokerAccount { profile, upstream, username, password_file, ca_file, workers } = self;
+        let (upstream, username, password, ca_file) = match profile {
+            Some(name) => {
+                let Resolved { url, username, password, fields, .. } = remote::profile(Some(name))?;
+                let password = password.read().map_err(anyhow::Error::msg)?;
+                (url, username, password, fields.ca_file)
+            }
+            None => {
+                let file = password_file.context("--password-file is missing")?;
+                let upstream = upstream.context("--upstream is missing")?;
+                let username = username.context("--username is missing")?;
+                (upstream, username, read_password(&file)?, ca_file)
+            }
+        };
         // Written in one way, whichever was given: its account has one broker.
         let upstream = upstream.parse::<BaseUrl>().context("--upstream")?.to_string();
-        let username = username.context("--username is missing")?;
-        let password_file = password_file.context("--password-file is missing")?;
-        let password = read_secret(&password_file).context("--password-file")?;
-        let password = password.trim_end_matches(['\r', '\n']);
-        if password.is_empty() {
-            bail!("--password-file: {} is empty", password_file.display());
-        }
-        let mut profile = Profile::new(&upstream, &username, password)?.pace(pace);
+        let mut profile = Profile::new(&upstream, &username, &*password)?.pace(pace);
         if let Some(file) = ca_file {
             profile = profile.ca_file(&file).context("--ca-file")?;
         }
         let workers = match workers {
             Some(file) => read_workers(&file).context("--workers")?,
-            None => vec![WorkerLogin::new(&username, password)],
+            None => vec![WorkerLogin::new(&username, &password)],
         };
         Ok(OpenedAccount { profile, upstream, username, workers })
     }
+}
+
+fn read_password(file: &Path) -> anyhow::Result<String> {
+    let password = read_secret(file).context("--password-file")?;
+    let password = password.trim_end_matches(['\r', '\n']);
+    if password.is_empty() {
+        bail!("--password-file: {} is empty", file.display());
+    }
+    Ok(password.to_owned())
 }
 
 fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {

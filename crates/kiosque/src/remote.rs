@@ -39,16 +39,29 @@ async fn done(what: RemoteWhat) -> Result<(), Fault> {
 
 /// Opens the account of a command, and prints which one it is unless that is the default.
 fn open(access: &Access) -> Result<Remote, Fault> {
-    let places = places()?;
-    let flags = Given { profile: access.profile.clone(), ..Given::default() };
-    let profile = Resolved::of(flags, variables(variable)?, &Profiles::read(&places)?)?;
-    open_resolved(profile, &places, access)
+    open_resolved(resolved(access.profile.clone())?, &places()?, access)
 }
 
-fn open_resolved(profile: Resolved, places: &Places, access: &Access) -> Result<Remote, Fault> {
+/// Returns a profile by its name, and prints which one it is unless that is the default.
+pub(crate) fn profile(name: Option<String>) -> Result<Resolved, Fault> {
+    let profile = resolved(name)?;
+    print_origin(&profile);
+    Ok(profile)
+}
+
+fn resolved(name: Option<String>) -> Result<Resolved, Fault> {
+    let flags = Given { profile: name, ..Given::default() };
+    Resolved::of(flags, variables(variable)?, &Profiles::read(&places()?)?)
+}
+
+fn print_origin(profile: &Resolved) {
     if let Some(origin) = &profile.origin {
         eprintln!("using {origin}");
     }
+}
+
+fn open_resolved(profile: Resolved, places: &Places, access: &Access) -> Result<Remote, Fault> {
+    print_origin(&profile);
     Remote::open(profile, places, access.explain.then(|| Observer::from_fn(explain)))
 }
 

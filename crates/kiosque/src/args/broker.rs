@@ -44,19 +44,26 @@ pub(crate) enum BrokerWhat {
 /// The account whose session is shared.
 #[derive(Args, Debug)]
 pub(crate) struct BrokerAccount {
+    /// Profile of `kiosque remote` with the server, the login name and the source of the password.
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["upstream", "username", "password_file", "ca_file"]
+    )]
+    pub(crate) profile: Option<String>,
     /// The server's base URL.
     #[arg(
         long,
         value_name = "URL",
-        required = true,
+        required_unless_present = "profile",
         help = "Base URL of the server, such as https://kiosque.example.com/v8"
     )]
     pub(crate) upstream: Option<String>,
     /// Login name of the account.
-    #[arg(long, value_name = "NAME", required = true)]
+    #[arg(long, value_name = "NAME", required_unless_present = "profile")]
     pub(crate) username: Option<String>,
     /// File with the password of the account; only its owner should be able to read it.
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", required_unless_present = "profile")]
     pub(crate) password_file: Option<PathBuf>,
     /// PEM file with the certificates to trust, in place of those of the system.
     #[arg(long, value_name = "FILE")]

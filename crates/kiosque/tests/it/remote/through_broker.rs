@@ -1,6 +1,6 @@
-//! `kiosque remote` with a broker in place of the server.
+//! `kiosque remote` with a broker in place of the server, and a broker with its profile.
 
-use kiosque_testkit::Served;
+use kiosque_testkit::{Ran, Served};
 
 use super::Place;
 use crate::KIOSQUE;
@@ -27,4 +27,31 @@ fn a_broker_is_a_server() {
     }
     place.run(&["logout"]).success();
     assert_eq!((place.trail("login"), place.trail("logout")), (1, 0));
+}
+
+/// AUTH-12: a broker takes its account from a profile; a second one of the profile is refused, and
+/// names the process of the first.
+#[test]
+fn a_broker_takes_its_account_from_a_profile() {
+    let place = Place::new();
+    place.log_in();
+    let command = |profile: &str| {
+        let mut broker = KIOSQUE.command();
+        broker.env("XDG_CONFIG_HOME", place.sandbox.path("config"));
+        broker.env("XDG_STATE_HOME", place.sandbox.path("state"));
+        broker.args(["broker", "--listen", "127.0.0.1:0", "--status-listen", "127.0.0.1:0"]);
+        broker.args(["--profile", profile]);
+        broker
+    };
+    let certificate = place.sandbox.path("state/kiosque/tls/cert.pem");
+    let broker = Served::start(&mut command("default"), &certificate);
+    broker.connect().log_in("ops", super::PASSWORD);
+    assert_eq!(place.trail("login"), 2);
+    let second = Ran::of(&mut command("default")).failure();
+    let message = format!("process {} is a broker of ops at ", broker.process());
+    assert!(second.stderr.contains(&message), "{second:?}");
+    let unknown = Ran::of(&mut command("west")).failure();
+    assert!(unknown.stderr.contains("kiosque remote login --profile west"), "{unknown:?}");
+    let both = Ran::of(command("default").args(["--username", "ops"]));
+    assert!(both.status == 2 && both.stderr.contains("cannot be used with"), "{both:?}");
 }
