@@ -16,6 +16,9 @@ use crate::table::{ABSENT, TextTable, cut, printable};
 /// Clears a terminal.
 const CLEAR: &str = "\x1b[2J\x1b[H";
 
+/// The width of a terminal that does not know its size.
+const TERMINAL_WIDTH: usize = 80;
+
 /// Prints answers in the format of a command.
 pub(super) struct Printer<'s> {
     shown: &'s Shown,
@@ -54,9 +57,10 @@ impl<'s> Printer<'s> {
         {
             display.platform = remote.turn(async |turn| turn.platform_zone().await).await?;
         }
-        let is_terminal = io::stdout().is_terminal();
-        let width = is_terminal.then(terminal_size::terminal_size).flatten();
-        let width = width.map(|(width, _)| usize::from(width.0));
+        let width = io::stdout().is_terminal().then(|| {
+            let size = terminal_size::terminal_size();
+            size.map_or(TERMINAL_WIDTH, |(width, _)| usize::from(width.0))
+        });
         Ok(Printer { shown, columns, display, width, has_header: Cell::new(false) })
     }
 

@@ -5,6 +5,7 @@ mod exits;
 mod orders;
 mod secrets;
 mod sharing;
+mod terminal;
 mod through_broker;
 
 use std::fs::Permissions;
