@@ -1,14 +1,16 @@
-//! The Python program of `docs/integrating.md`, as it is written there, with a real server.
+//! The commands and the Python program of `docs/integrating.md`, as they are written there, with a
+//! real server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use kiosque_model::GroupId;
 use kiosque_store::ChangeQuery;
-use kiosque_testkit::{OrderLine, Program, TestServer, eventually};
+use kiosque_testkit::{OrderLine, Program, Ran, Served, TestServer, eventually};
 use serde_json::Value;
 
+use crate::KIOSQUE;
 use crate::client::{GROUPS, server, trail};
 
 const GUIDE: &str = include_str!("../../../../docs/integrating.md");
@@ -50,6 +52,33 @@ async fn stored(server: &TestServer) -> Orders {
         orders.insert(group.to_owned(), records.collect());
     }
     orders
+}
+
+/// The commands of the guide's beginning, with a demo.
+#[test]
+fn the_first_commands_of_the_guide_work() {
+    let commands = GUIDE.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    assert!(commands.contains("kiosque remote login") && commands.contains("--watch"));
+    let sandbox = KIOSQUE.sandbox();
+    let home = sandbox.directory.path();
+    let mut demo = KIOSQUE.command();
+    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", home);
+    let served = Served::start(&mut demo, &home.join("kiosque-demo/tls/cert.pem"));
+
+    // The port is replaced, so that tests can run side by side, and the last command ends.
+    let commands = commands.replace("https://127.0.0.1:8443/v8", &served.base);
+    let commands = commands.replace(" --watch", "");
+    let directory = Path::new(KIOSQUE.0).parent().unwrap();
+    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("bash");
+    shell.args(["-e", "-c", &commands]).current_dir(home).env("PATH", path).env("HOME", home);
+    for name in ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
+        shell.env(name, home);
+    }
+    let ran = Ran::of(&mut shell).success();
+    for shown in ["HBR-001", "Pier 1, lobby", "USD"] {
+        assert!(ran.stdout.contains(shown), "{shown}: {}", ran.stdout);
+    }
 }
 
 /// AUTH-12, ORD-23: the orders of all groups, new and changed ones, while another login ends the
