@@ -1,4 +1,4 @@
-//! The actions that the rules of a session ask for.
+//! The actions that the rules of a session ask for, and the calls that they begin.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kiosque_model::GroupId;
 
 use super::grant::Grant;
-use super::lanes::Ticket;
+use super::lanes::{Lane, Ticket, Waiting};
 use crate::error::Error;
 
 /// What to do next.
@@ -37,6 +37,15 @@ pub(super) struct Started {
     pub(super) waited: Duration,
     /// How often the call was refused with -4 before.
     pub(super) refusals: u32,
+}
+
+/// A call under way.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) lane: Lane,
+    pub(super) epoch: u64,
+    pub(super) length: Length,
+    pub(super) waiting: Waiting,
 }
 
 /// Whether a call only waits for something to happen, and may be interrupted.

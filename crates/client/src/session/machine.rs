@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kiosque_clock::Entropy;
 use kiosque_model::GroupId;
 
-use super::action::{Action, Length, Started};
+use super::action::{Action, Length, Running, Started};
 use super::grant::{Failure, Grant, Granted};
 use super::held::Held;
 use super::holdback::Holdback;
@@ -17,15 +17,6 @@ use super::pace::Pace;
 use crate::error::{Error, Refusal};
 use crate::jitter;
 use crate::transport::TransportFault;
-
-/// A call under way.
-#[derive(Debug)]
-struct Running {
-    lane: Lane,
-    epoch: u64,
-    length: Length,
-    waiting: Waiting,
-}
 
 /// The state of a shared session.
 #[derive(Debug)]
