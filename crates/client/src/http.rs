@@ -32,7 +32,7 @@ pub(crate) fn transport(server: Server) -> Result<Transport, Error> {
         Some(trusted) => Arc::clone(trusted),
         None => trust(None).map_err(|error| Error::Setup(error.to_string()))?,
     };
-    let client = HttpsClient::with_http2(server.base.clone(), trusted);
+    let client = HttpsClient::new(server.base.clone(), trusted);
     let client = client.map_err(|error| Error::Setup(error.to_string()))?;
     let server = Arc::new(server);
     Ok(Transport::from_fn(move |request, token| {

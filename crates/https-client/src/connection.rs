@@ -72,33 +72,22 @@ pub enum ClientError {
 }
 
 impl HttpsClient {
-    /// Returns a client of the server at `url` that speaks HTTP/1.1. Nothing is sent yet.
+    /// Returns a client of the server at `url`. Nothing is sent yet. It speaks HTTP/1.1, which
+    /// takes less time for a call than HTTP/2.
     ///
     /// # Errors
     /// The host of the URL is not one that TLS can verify.
     pub fn new(url: BaseUrl, tls: TlsConfig) -> Result<HttpsClient, ClientError> {
-        let connector = HttpsConnectorBuilder::new().with_tls_config(ClientConfig::clone(&tls));
-        let connector = connector.https_only().enable_http1().wrap_connector(tcp());
-        HttpsClient::over(url, connector)
-    }
-
-    /// Returns a client as [`HttpsClient::new`], which speaks HTTP/2 with a server that does.
-    ///
-    /// # Errors
-    /// As [`HttpsClient::new`].
-    pub fn with_http2(url: BaseUrl, tls: TlsConfig) -> Result<HttpsClient, ClientError> {
-        let connector = HttpsConnectorBuilder::new().with_tls_config(ClientConfig::clone(&tls));
-        let connector = connector.https_only().enable_all_versions().wrap_connector(tcp());
-        HttpsClient::over(url, connector)
-    }
-
-    fn over(
-        url: BaseUrl,
-        connector: HttpsConnector<HttpConnector>,
-    ) -> Result<HttpsClient, ClientError> {
         if ServerName::try_from(url.host()).is_err() {
             return Err(ClientError::Host(url.host().to_owned()));
         }
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        // With Nagle's algorithm a part of a request could wait for the acknowledgement of the one
+        // before.
+        tcp.set_nodelay(true);
+        let connector = HttpsConnectorBuilder::new().with_tls_config(ClientConfig::clone(&tls));
+        let connector = connector.https_only().enable_http1().wrap_connector(tcp);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIME_MAX)
@@ -157,15 +146,6 @@ impl HttpsClient {
             false => ClientError::Connect(url, reason),
         }
     }
-}
-
-fn tcp() -> HttpConnector {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    // The head and the body of a request over HTTP/2 are written apart: without this, the body waits
-    // until the server has acknowledged the head, which takes 40 ms.
-    tcp.set_nodelay(true);
-    tcp
 }
 
 fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
