@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use kiosque_clock::Clock;
 use kiosque_conformance::{
     Checked, Checker, Credentials, Effect, Mark, Outcome, Rule, Scope, all, json, junit, list, text,
@@ -26,13 +27,23 @@ pub(crate) struct CheckArgs {
     )]
     url: Option<BaseUrl>,
     /// Login name of the account to check with.
-    #[arg(long, value_name = "NAME", required_unless_present = "list")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        required_unless_present = "list",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     username: Option<String>,
     /// File with its password, on one line.
     #[arg(long, value_name = "FILE", required_unless_present = "list")]
     password_file: Option<PathBuf>,
     /// Login name of another account, for the rules about two accounts.
-    #[arg(long, value_name = "NAME", requires = "second_password_file")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "second_password_file",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
     second_account: Option<String>,
     /// File with the password of that account, on one line.
     #[arg(long, value_name = "FILE", requires = "second_account")]
@@ -43,8 +54,8 @@ pub(crate) struct CheckArgs {
     /// Print the rules, and check none.
     #[arg(long)]
     list: bool,
-    /// Check these rules, by id or by the part before its point, as in sessions,orders.detail
-    /// [default: all].
+    /// Check these rules, by number, by id or by the part before its point, as in
+    /// ORD-16,orders.detail,sessions [default: all].
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     rules: Vec<String>,
     /// Check the rules of Kiosque as well that other servers need not follow.
@@ -83,7 +94,8 @@ impl FromStr for Report {
 
     fn from_str(text: &str) -> Result<Report, String> {
         let expected = || format!("{text:?} is not junit=FILE or json=FILE");
-        let (format, file) = text.split_once('=').ok_or_else(expected)?;
+        let named = text.split_once('=').filter(|(_, file)| !file.is_empty());
+        let (format, file) = named.ok_or_else(expected)?;
         let format = match format {
             "junit" => ReportFormat::Junit,
             "json" => ReportFormat::Json,
@@ -121,9 +133,11 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
         None => None,
     };
     if second.as_ref().is_some_and(|second| second.username == account.username) {
-        bail!("--second-account {}: it is the first one; name another", account.username);
+        bail!("--second-account {}: it is that of --username; name another", account.username);
     }
     let client = HttpsClient::new(url, trust(args.ca_file.as_deref()).context("--ca-file")?)?;
+    // Before sessions end: a file that cannot be written is known then.
+    let record = args.exchanges.map(exchanges::recorder).transpose()?;
     if !args.yes && !is_confirmed(&account, second.as_ref())? {
         bail!("nothing was checked");
     }
@@ -135,8 +149,8 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(second) = &second {
         checker = checker.with_second(second);
     }
-    if let Some(directory) = args.exchanges {
-        checker = checker.recorded_by(exchanges::recorder(directory)?);
+    if let Some(record) = record {
+        checker = checker.recorded_by(record);
     }
     let checked = checker.run(rules.into_iter(), scope).await?;
     output::print(&text(&checked))?;
@@ -156,7 +170,9 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
 
 /// Returns the rules that `--rules` names; all without it.
 fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
-    let is_named = |rule: &Rule, name: &String| rule.id == name || rule.chapter() == name;
+    let is_named = |rule: &Rule, name: &String| {
+        rule.id == name || rule.chapter() == name || rule.number == name
+    };
     if let Some(unknown) = names.iter().find(|name| !all().any(|rule| is_named(rule, name))) {
         bail!("--rules: no rule is named {unknown:?}; `kiosque check --list` prints all");
     }
@@ -169,6 +185,9 @@ fn credentials(username: String, flag: &str, file: &Path) -> anyhow::Result<Cred
     let password = std::fs::read_to_string(file);
     let password = password.with_context(|| format!("{flag} {}", file.display()))?;
     let password = password.trim_end_matches(['\r', '\n']).to_owned();
+    if password.is_empty() || password.contains('\n') {
+        bail!("{flag} {}: expected a file with one line, the password", file.display());
+    }
     Ok(Credentials { username, password })
 }
 

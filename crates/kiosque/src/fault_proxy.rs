@@ -24,7 +24,13 @@ pub(crate) struct FaultFlags {
     #[arg(long = "fault", value_name = "FAULT", help_heading = "Faults")]
     faults: Vec<Fault>,
     /// Number that decides the random choices of faults.
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = "Faults")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 1,
+        value_parser = seed,
+        help_heading = "Faults"
+    )]
     seed: u64,
 }
 
@@ -48,7 +54,7 @@ pub(crate) struct FaultProxyArgs {
     #[arg(help = "Base URL of the server, such as https://kiosque.example.com/v8")]
     url: BaseUrl,
     /// Address to listen on.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: SocketAddr,
     /// Certificates to trust, PEM [default: those of the system].
     #[arg(long, value_name = "FILE")]
@@ -63,6 +69,15 @@ pub(crate) struct FaultProxyArgs {
     faults: FaultFlags,
 }
 
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a whole number from 0 to {}", u64::MAX))
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is not an IP address with a port, such as 127.0.0.1:8450"))
+}
+
 /// Passes calls on until SIGTERM or SIGINT, and then finishes those under way.
 pub(crate) async fn run(
     settings: &Settings,
@@ -75,7 +90,8 @@ pub(crate) async fn run(
     let server = HttpsClient::new(url, trust(ca_file.as_deref()).context("--ca-file")?)?;
     let certificate = match tls_cert.zip(tls_key) {
         Some((cert, key)) => {
-            let certificate = Certificate::open(Identity { cert, key })?;
+            let certificate = Certificate::open(Identity { cert, key });
+            let certificate = certificate.context("--tls-cert and --tls-key")?;
             serve::reload_on_change(certificate.clone())?;
             certificate
         }

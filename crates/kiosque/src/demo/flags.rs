@@ -1,5 +1,6 @@
 //! The flags of `kiosque demo`.
 
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use clap::Args;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use kiosque_clock::{Clock, VirtualClock};
-use kiosque_model::UnixMs;
+use kiosque_model::{UnixMs, Zone};
 
 use crate::fault_proxy::FaultFlags;
 
@@ -15,7 +16,7 @@ use crate::fault_proxy::FaultFlags;
 #[derive(Args, Debug)]
 pub(crate) struct DemoFlags {
     /// Last day of the fleet's orders [default: today].
-    #[arg(long, value_name = "DATE", conflicts_with = "clock")]
+    #[arg(long, value_name = "DATE", value_parser = day, conflicts_with = "clock")]
     pub(super) today: Option<Date>,
     /// Begin at this time: sessions, "today" and new orders follow it [default: now].
     #[arg(long, value_name = "TIME", value_parser = start, conflicts_with = "today")]
@@ -100,17 +101,24 @@ impl Time {
     }
 }
 
-/// Parses the start of a clock. The years are those for which a demo has rates and calendars.
+/// The years of a demo.
+const YEARS: RangeInclusive<i16> = 2000..=2099;
+
+/// Parses the last day of the orders.
+fn day(text: &str) -> Result<Date, String> {
+    let date = text.parse().ok().filter(|date: &Date| YEARS.contains(&date.year()));
+    date.ok_or_else(|| format!("{text:?} is not a date from 2000 to 2099, such as 2026-03-31"))
+}
+
+/// Parses the start of a clock.
 fn start(text: &str) -> Result<UnixMs, String> {
-    let time: Timestamp = text.parse().map_err(|_| {
-        format!("{text:?} is not a time with an offset, such as 2026-03-31T23:59:50Z")
-    })?;
-    let years = "2000-01-02T00:00:00Z".parse::<Timestamp>().map_err(|error| error.to_string())?
-        .."2100-01-01T00:00:00Z".parse::<Timestamp>().map_err(|error| error.to_string())?;
-    match years.contains(&time) {
-        true => Ok(UnixMs(time.as_millisecond())),
-        false => Err(format!("{text} is not within the years 2000 to 2099")),
-    }
+    let time = text.parse::<Timestamp>().ok().map(|time| UnixMs(time.as_millisecond()));
+    let time = time.filter(|time| YEARS.contains(&Zone::utc().civil(*time).year()));
+    time.ok_or_else(|| {
+        format!(
+            "{text:?} is not a time from 2000 to 2099 with an offset, such as 2026-03-31T23:59:50Z"
+        )
+    })
 }
 
 /// The speed of a clock.
@@ -156,13 +164,13 @@ mod tests {
     fn clocks_speeds_and_rates_are_parsed_and_limited() {
         assert_eq!(start("2026-03-31T23:59:50Z"), Ok(UnixMs(1_775_001_590_000)));
         assert_eq!(start("2026-04-01T01:59:50+02:00"), Ok(UnixMs(1_775_001_590_000)));
-        for wrong in ["", "2026-03-31", "2026-03-31T23:59:50", "1775001590", "now"] {
-            let message =
-                format!("{wrong:?} is not a time with an offset, such as 2026-03-31T23:59:50Z");
-            assert_eq!(start(wrong), Err(message));
+        for wrong in ["", "2026-03-31", "2026-03-31T23:59:50", "now", "2100-01-01T00:00:00Z"] {
+            assert!(start(wrong).is_err(), "{wrong}");
         }
-        for wrong in ["1999-12-31T00:00:00Z", "2100-01-01T00:00:00Z"] {
-            assert_eq!(start(wrong), Err(format!("{wrong} is not within the years 2000 to 2099")));
+        assert!(day("2026-03-31").is_ok());
+        for wrong in ["", "today", "2026-02-30", "9999-12-31", "0001-01-01"] {
+            let expected = "is not a date from 2000 to 2099, such as 2026-03-31";
+            assert_eq!(day(wrong), Err(format!("{wrong:?} {expected}")));
         }
         let speed = |text: &str| text.parse::<Speed>().map(|Speed(speed)| speed);
         assert_eq!((speed("1x"), speed("1000x")), (Ok(1), Ok(1_000)));

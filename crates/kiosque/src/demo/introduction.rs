@@ -82,8 +82,8 @@ impl Introduction {
                 let online = all.iter().filter(|kiosk| kiosk.is_online()).count();
                 writeln!(
                     f,
-                    "kiosks     {online} of {} send heartbeats, and one of them an order every {} s; \
-                     --quiet turns both off",
+                    "kiosks     {online} of {} send heartbeats, and one of them an order every \
+                     {} s; --quiet turns both off",
                     all.len(),
                     interval.as_secs_f64()
                 )

@@ -198,6 +198,11 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
     let message = "kiosque: the check could not run: --rules: no rule is named \"absent\"; \
                    `kiosque check --list` prints all\n";
     assert_eq!((ran.status, ran.stderr.as_str()), (2, message));
+    let by_number = check(&sandbox, &served.base, walker, &["--rules", "ADDR-3"]);
+    assert!(by_number.stdout.contains(" http.unknown-path "), "{}", by_number.stdout);
+    let ran = check(&sandbox, &served.base, ["walker", ""], &[]);
+    let message = "/password: expected a file with one line, the password\n";
+    assert!(ran.status == 2 && ran.stderr.ends_with(message), "{}", ran.stderr);
     let password = sandbox.file("password", "secret");
     let mut unconfirmed = KIOSQUE.command();
     unconfirmed.args(["check", "https://127.0.0.1:1", "--username", "walker"]);

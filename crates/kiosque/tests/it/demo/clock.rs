@@ -118,7 +118,11 @@ fn new_orders_follow_the_clock() {
 fn clocks_and_rates_are_refused_with_a_reason() {
     let sandbox = KIOSQUE.sandbox();
     for (args, message) in [
-        (&["--clock", "2026-03-31"][..], "is not a time with an offset, such as 2026-03-31T23:"),
+        (
+            &["--clock", "2026-03-31"][..],
+            "is not a time from 2000 to 2099 with an offset, such as 2026-03-31T",
+        ),
+        (&["--today", "31.3.2026"], "\"31.3.2026\" is not a date from 2000 to 2099, such as 2026-"),
         (&["--clock", START, "--today", "2026-03-31"], "'--clock <TIME>' cannot be used with"),
         (&["--clock-speed", "60"], "\"60\" is not a speed from 1x to 1000x, in whole numbers"),
         (&["--stream", "5"], "\"5\" is not a rate from 0.001/s to 100/s, such as 5/s or 0.25/s"),

@@ -86,7 +86,8 @@ fn tokens() -> Vec<Plant> {
             .call(|call, _| call.map_tokens(|token| token.replace("Bearer ", ""))),
         plant("the first of two tokens counts", &["sessions.one-token"]).call(|call, _| {
             if call.tokens().len() == 2 {
-                call.set_token(&call.token().to_owned());
+                let first = call.token().to_owned();
+                call.set_token(&first);
             }
         }),
         plant("there are no hints", &["sessions.hint"]).answer(|_, given, _| {
