@@ -108,7 +108,7 @@ impl Profiles {
             Fault::Usage(format!("cannot store the profile in {}: {error}", file.display()))
         };
         files::create_directory(&places.profiles).map_err(failed)?;
-        let lock = files::open_lock(&places.profiles.join("remote.lock")).map_err(failed)?;
+        let lock = files::open_lock(&places.profiles.join("remote.toml.lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut profiles = Profiles::read(places)?;
         profiles.by_name.insert(name.to_owned(), fields);

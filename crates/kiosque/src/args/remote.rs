@@ -234,7 +234,7 @@ pub(crate) struct ChangesArgs {
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
     /// Largest number of changes of one answer.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) size: Option<u64>,
     #[command(flatten)]
     pub(crate) shown: Shown,
@@ -276,6 +276,13 @@ pub(crate) struct CallArgs {
     pub(crate) shown: Shown,
 }
 
+/// The shortest interval: a shorter one would keep other processes from the session.
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
+
 fn interval(text: &str) -> Result<Duration, String> {
-    Duration::parse(text)
+    let interval = Duration::parse(text)?;
+    if interval < INTERVAL_MIN {
+        return Err(format!("{text} is too short; the shortest interval is {INTERVAL_MIN:?}"));
+    }
+    Ok(interval)
 }

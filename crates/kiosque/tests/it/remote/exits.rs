@@ -34,6 +34,8 @@ fn each_kind_of_failure_has_its_exit_status() {
         &["orders"][..],
         &["devices", "--columns", "deviceCode,nothing"],
         &["summary", "--since", "soon"],
+        &["devices", "--watch", "0s"],
+        &["changes", "--size", "0"],
         &["call", "platform-auth/auth/third-api/logout"],
         &["call", "third-center-web/openapi/v1/kioskDashboard/summary", "@nowhere"],
     ] {

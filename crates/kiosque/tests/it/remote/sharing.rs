@@ -89,7 +89,7 @@ fn files_are_for_their_owner_alone() {
     let mode =
         |path: &str| fs::metadata(place.sandbox.path(path)).unwrap().permissions().mode() & 0o777;
     for (directory, files) in [
-        ("config/kiosque", ["remote.lock", "remote.toml"]),
+        ("config/kiosque", ["remote.toml", "remote.toml.lock"]),
         ("run/kiosque", ["default.lock", "default.session"]),
     ] {
         assert_eq!(mode(directory), 0o700, "{directory}");
