@@ -81,7 +81,7 @@ impl Still {
         for minute in 26..40 {
             let (start, now) = (format!("{DAY} 23:{minute}:05"), format!("{DAY}T23:{minute}:12Z"));
             let order = |number: u32| {
-                let device = format!("HBR-{:03}", if number > 8 { 99 } else { number + 1 });
+                let device = format!("HBR-{:03}", if number > 7 { 99 } else { number + 1 });
                 OrderLine::new(format!("{minute}-{number}"), device, &start).paid(&start)
             };
             let orders = (0..minute * 7 % 10).map(|number| order(number).amount("USD", 325));
