@@ -90,7 +90,8 @@ impl Place {
     }
 
     pub(super) fn trail(&self, event: &str) -> usize {
-        let ran = self.sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
+        let args = ["audit", "--event", event, "--limit", "10000", "--output", "json"];
+        let ran = self.sandbox.run(&args).success();
         ran.stdout.matches(&format!(r#""event":"{event}""#)).count()
     }
 }
