@@ -47,6 +47,8 @@ async fn a_locked_group_delays_no_stream_of_another() {
         assert_eq!(counts(&other), [1, 0, 0, 0]);
     }
     let after = begin(&server, &key, line("a", 3), 2).await;
+    // A transaction later, the writer has found that its group is locked, too.
+    server.call_operator(ORDERS, Some(&key), line_of_g2("last", 1)).await;
     assert!(!waiting.is_finished() && !after.is_finished());
     held.release().await;
     assert_eq!(counts(&waiting.await.unwrap()), [3, 1, 0, 0]);
