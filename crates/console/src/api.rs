@@ -104,7 +104,7 @@ pub fn page(frame: &Frame<'_>) -> String {
                 tr {
                     th scope="row" { a href=(document.path_of(&call.id)) { (call.id) } }
                     td { code { (call.method) " " (call.path) } }
-                    td lang="en" { (fields::prose(&call.summary)) }
+                    td.long lang="en" { (fields::prose(&call.summary)) }
                 }
             }
         };
