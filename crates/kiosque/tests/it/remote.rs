@@ -105,3 +105,13 @@ impl Place {
         assert!(self.server.wait().success());
     }
 }
+
+/// Gives a command the changes of another one's environment.
+fn take_environment(command: &mut Command, of: &Command) {
+    for (name, value) in of.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+}

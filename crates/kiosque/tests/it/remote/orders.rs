@@ -7,7 +7,7 @@ use std::process::Command;
 use kiosque_testkit::{ORDERS_PATH, OrderLine, Ran, SWITCH_PATH, Served};
 use serde_json::{Value, json};
 
-use super::{PASSWORD, Place};
+use super::{PASSWORD, Place, take_environment};
 
 /// The last line of a walk that `--limit` has cut in the first device.
 const CUT: &str = "N-1: cut by --limit; there are more orders\n";
@@ -179,9 +179,7 @@ fn a_command_ends_quietly_when_its_output_is_not_read() {
     let ordered = place.command(&["orders", "--all-devices", "--output", "ndjson"]);
     let script = "\"$@\" | head -1; echo ${PIPESTATUS[0]}";
     shell.args(["-c", script, "bash"]).arg(ordered.get_program()).args(ordered.get_args());
-    for (name, value) in ordered.get_envs() {
-        shell.env(name, value.unwrap_or_default());
-    }
+    take_environment(&mut shell, &ordered);
     let ran = Ran::of(&mut shell).success();
     assert!(ran.stdout.ends_with("}\n0\n") && ran.stderr.is_empty(), "{ran:?}");
 }

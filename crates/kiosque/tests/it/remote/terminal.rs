@@ -4,7 +4,7 @@ use std::process::Command;
 
 use kiosque_testkit::{Ran, Served};
 
-use super::Place;
+use super::{Place, take_environment};
 
 /// Returns a command that runs in a terminal of this width.
 fn on_terminal(place: &Place, width: u32, args: &[&str]) -> Command {
@@ -13,9 +13,7 @@ fn on_terminal(place: &Place, width: u32, args: &[&str]) -> Command {
     let line = format!("stty cols {width} rows 24; exec kiosque remote {}", args.join(" "));
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
     command.current_dir(place.sandbox.directory.path());
-    for (name, value) in inner.get_envs() {
-        command.env(name, value.unwrap_or_default());
-    }
+    take_environment(&mut command, &inner);
     let directory = std::path::Path::new(inner.get_program()).parent().unwrap();
     let path = std::env::var("PATH").unwrap();
     command.env("PATH", format!("{}:{path}", directory.display())).env("LC_ALL", "C.UTF-8");
