@@ -7,15 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::Applied;
 
-/// The query string: which entries to return. An empty value counts as absent.
+/// The query string: which entries to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditFilter {
     /// Only entries of this login name.
+    #[schemars(length(min = 1))]
     pub account: Option<String>,
     /// Only entries of this event.
+    #[schemars(length(min = 1))]
     pub event: Option<String>,
     /// Only entries of this source address.
+    #[schemars(length(min = 1))]
     pub source: Option<String>,
     /// Only entries of this time or later, Unix milliseconds.
     #[schemars(with = "Option<i64>", range(min = 0))]
@@ -23,7 +26,7 @@ pub struct AuditFilter {
     /// The largest number of entries, 100 by default.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the page before.
+    /// `next` of the page before; empty or absent for the first page.
     pub cursor: Option<String>,
 }
 

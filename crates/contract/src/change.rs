@@ -45,14 +45,14 @@ pub struct OrderChange {
     pub order: OrderRecord,
 }
 
-/// The query string of the changes of a group. An empty value counts as absent.
+/// The query string of the changes of a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangesFilter {
     /// The id of the group.
-    #[schemars(required)]
+    #[schemars(required, length(min = 1))]
     pub group: Option<String>,
-    /// `next` of the last line that was read; absent: from the first change on.
+    /// `next` of the last line that was read; empty or absent: from the first change on.
     pub after: Option<String>,
     /// `true`: the answer does not end after the last change, and goes on with each new one.
     #[schemars(with = "Option<bool>")]

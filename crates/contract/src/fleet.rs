@@ -8,6 +8,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Object;
+
 /// A fleet: every list may be left out.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(
@@ -16,16 +18,16 @@ use serde::{Deserialize, Serialize};
 )]
 pub struct FleetFile {
     /// Groups.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
     pub group: Vec<FleetGroup>,
     /// Accounts.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
     pub account: Vec<FleetAccount>,
     /// Products.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
     pub product: Vec<FleetProduct>,
     /// Devices.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "Object::list", skip_serializing_if = "Vec::is_empty")]
     pub device: Vec<FleetDevice>,
 }
 
@@ -34,6 +36,7 @@ pub struct FleetFile {
 #[serde(deny_unknown_fields, expecting = "a group")]
 pub struct FleetGroup {
     /// The `groupId`.
+    #[schemars(length(min = 1))]
     pub id: String,
     /// Its name; required when the group is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,6 +51,7 @@ pub struct FleetGroup {
 #[serde(deny_unknown_fields, expecting = "an account")]
 pub struct FleetAccount {
     /// The login name.
+    #[schemars(length(min = 1))]
     pub login_name: String,
     /// Its name for people; the login name by default.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,6 +85,7 @@ impl fmt::Debug for FleetAccount {
 #[serde(deny_unknown_fields, expecting = "a product")]
 pub struct FleetProduct {
     /// The `goodsId`.
+    #[schemars(length(min = 1))]
     pub id: String,
     /// Its name; required when the product is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,6 +106,7 @@ pub struct FleetProduct {
 #[serde(deny_unknown_fields, expecting = "a device")]
 pub struct FleetDevice {
     /// The `deviceCode`.
+    #[schemars(length(min = 1))]
     pub code: String,
     /// Its name; required when the device is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +127,11 @@ pub struct FleetDevice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// Its aisles.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "Object::optional_list",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub aisle: Option<Vec<FleetAisle>>,
 }
 
@@ -130,6 +140,7 @@ pub struct FleetDevice {
 #[serde(deny_unknown_fields, expecting = "an aisle")]
 pub struct FleetAisle {
     /// Identifies the aisle in its device.
+    #[schemars(length(min = 1))]
     pub code: String,
     /// The `goodsId` of the product in it.
     pub product: String,

@@ -276,42 +276,45 @@ pub struct OrderItem {
     pub record: OrderRecord,
 }
 
-/// The query string of a list. An empty value counts as absent.
+/// The query string of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListFilter {
     /// The largest number of entries, 100 by default.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the part before.
+    /// `next` of the part before; empty or absent for the first part.
     pub cursor: Option<String>,
 }
 
-/// The query string of the list of devices. An empty value counts as absent.
+/// The query string of the list of devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceListFilter {
     /// Only the devices that this group owns now.
+    #[schemars(length(min = 1))]
     pub group_id: Option<String>,
     /// The largest number of entries, 100 by default.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the part before.
+    /// `next` of the part before; empty or absent for the first part.
     pub cursor: Option<String>,
 }
 
-/// The query string of the list of orders. An empty value counts as absent.
+/// The query string of the list of orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderListFilter {
     /// Only orders of this group.
+    #[schemars(length(min = 1))]
     pub group_id: Option<String>,
     /// Only orders of this device.
+    #[schemars(length(min = 1))]
     pub device_code: Option<String>,
     /// The largest number of entries, 100 by default.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
-    /// `next` of the part before.
+    /// `next` of the part before; empty or absent for the first part.
     pub cursor: Option<String>,
 }
 
@@ -320,7 +323,7 @@ pub struct OrderListFilter {
 #[serde(rename_all = "camelCase")]
 pub struct DeviceChoice {
     /// The code of the device.
-    #[schemars(required)]
+    #[schemars(required, length(min = 1))]
     pub device_code: Option<String>,
 }
 

@@ -223,7 +223,7 @@ operator_calls! {
         query: DeviceListFilter,
         body: Empty,
         response: Json(Devices),
-        statuses: [200, 400, 401, 403, 500, 503],
+        statuses: [200, 400, 401, 403, 404, 500, 503],
     }
     /// Returns the fleet as a fleet file, without passwords.
     ReadFleet {
@@ -269,7 +269,7 @@ operator_calls! {
         query: OrderListFilter,
         body: Empty,
         response: Json(Orders),
-        statuses: [200, 400, 401, 403, 500, 503],
+        statuses: [200, 400, 401, 403, 404, 500, 503],
     }
     /// Stores orders, one on each line, as they arrive. The answer is sent when all of them are
     /// durable; the rejected lines are listed in it.
@@ -315,7 +315,7 @@ operator_calls! {
         query: none,
         body: Empty,
         response: Json(Status),
-        statuses: [200, 401, 403, 500, 503],
+        statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Answers with 200 while requests with a session are answered and the server is not stopping.
     Readyz {

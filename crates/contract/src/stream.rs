@@ -19,11 +19,11 @@ use serde_json::Number;
 #[serde(rename_all = "camelCase")]
 pub struct OrderLine {
     /// Identifies the order in its group; an order with a known id is an update.
-    #[schemars(required)]
+    #[schemars(required, length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order_id: Option<String>,
     /// The device that sold.
-    #[schemars(required)]
+    #[schemars(required, length(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_code: Option<String>,
     /// ISO 4217 code of every amount of the order.
@@ -118,7 +118,7 @@ pub struct OrderLineItem {
 #[serde(rename_all = "camelCase")]
 pub struct HeartbeatLine {
     /// The device that was active.
-    #[schemars(required)]
+    #[schemars(required, length(min = 1))]
     pub device_code: Option<String>,
     /// When, Unix milliseconds; now by default, and in place of a later time.
     #[schemars(with = "Option<i64>")]
@@ -131,6 +131,28 @@ pub struct HeartbeatLine {
 #[serde(transparent)]
 #[schemars(transparent, inline)]
 pub struct Object<T>(pub T);
+
+impl<T> Object<T> {
+    /// Reads a list of objects.
+    pub(crate) fn list<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error>
+    where
+        T: Deserialize<'de>,
+    {
+        let objects = Vec::<Object<T>>::deserialize(deserializer)?;
+        Ok(objects.into_iter().map(|Object(one)| one).collect())
+    }
+
+    /// Reads a list of objects, or null.
+    pub(crate) fn optional_list<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Vec<T>>, D::Error>
+    where
+        T: Deserialize<'de>,
+    {
+        let objects = Option::<Vec<Object<T>>>::deserialize(deserializer)?;
+        Ok(objects.map(|all| all.into_iter().map(|Object(one)| one).collect()))
+    }
+}
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use kiosque_contract::{
-    FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct,
+    FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct, Object,
 };
 use kiosque_model::fleet::{
     AccountEntry, Aisle, DeviceEntry, EntryKind, Fleet, GroupEntry, Password, ProductEntry,
@@ -75,7 +75,7 @@ fn parse_whole(text: &str, format: Format) -> Result<FleetFile, String> {
         Format::Json => {
             let mut json = serde_json::Deserializer::from_str(text);
             let read = serde_path_to_error::deserialize(&mut json);
-            let read = read.map_err(|error| json_fault(&error))?;
+            let Object(read) = read.map_err(|error| json_fault(&error))?;
             json.end().map_err(|error| no_json(&error))?;
             Ok(read)
         }

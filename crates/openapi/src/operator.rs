@@ -108,12 +108,14 @@ fn body(call: &OperatorCallInfo, generator: &mut SchemaGenerator) -> Option<Valu
         CallBody::Empty => return None,
         CallBody::Json(schema) => ("application/json", schema, None),
         CallBody::Lines(schema) => {
-            let lines = "Lines; the schema is that of one line. Any content type is accepted.";
+            let lines = "Lines; the schema is that of one line. Any content type is accepted. An \
+                empty body has no lines.";
             ("application/x-ndjson", schema, Some(lines))
         }
     };
     let content = json!({ content_type: { "schema": schema(generator) } });
-    let mut body = json!({ "required": true, "content": content });
+    let mut body =
+        json!({ "required": matches!(call.body, CallBody::Json(_)), "content": content });
     if let Some(description) = description {
         body["description"] = description.into();
     }

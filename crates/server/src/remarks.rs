@@ -106,8 +106,13 @@ impl IgnoredKeys {
         true
     }
 
+    /// Returns the names, separated by commas; `None` without any.
+    pub(crate) fn into_list(self) -> Option<String> {
+        Some(self.list).filter(|list| !list.is_empty())
+    }
+
     pub(crate) fn into_header(self) -> Option<HeaderValue> {
-        if self.list.is_empty() { None } else { HeaderValue::try_from(self.list).ok() }
+        HeaderValue::try_from(self.into_list()?).ok()
     }
 }
 

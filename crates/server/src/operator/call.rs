@@ -16,7 +16,7 @@ use kiosque_store::KeyHolder;
 use tokio::sync::SemaphorePermit;
 
 use super::key::{self, Proof};
-use super::{Answer, problem::Problem, success};
+use super::{Answer, problem::Problem, query, success};
 use crate::answer::Failure;
 use crate::app::App;
 use crate::call::{SentBody, source_of};
@@ -87,15 +87,23 @@ impl<'a> Call<'a> {
         Ok(success(C::CONTENT_TYPE, handler(self).await?))
     }
 
-    /// Returns the holder of the key, if the call takes the method and the key has the right.
+    /// Returns the holder of the key, if the call takes the method and the keys of the query string,
+    /// and the key has the right.
     async fn authorize<C: OperatorCall>(&self, call: C) -> Result<KeyHolder, Problem> {
         const { assert!(C::RIGHT.is_some(), "the call takes no key: use answer") };
         self.check_method(call)?;
         let right = C::RIGHT.unwrap_or_default();
-        match &self.proof {
-            Proof::Key => key::holder(self.app, &self.head, right).await,
-            Proof::Session(holder) => key::permitted(holder.clone(), right),
-        }
+        let holder = match &self.proof {
+            Proof::Key => key::holder(self.app, &self.head, right).await?,
+            Proof::Session(holder) => key::permitted(holder.clone(), right)?,
+        };
+        query::refuse_unknown_keys(call, self.query())?;
+        Ok(holder)
+    }
+
+    /// Returns the query string.
+    pub(super) fn query(&self) -> &str {
+        self.head.uri.query().unwrap_or_default()
     }
 
     /// Returns whether the method is one of calls that read.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::StatusCode;
 use http::request::Parts;
 use kiosque_contract::operator_call::ListChanges;
 use kiosque_listener::{BrokenOff, Content, LaterParts};
@@ -14,7 +13,6 @@ use kiosque_model::{ChangeCursor, GroupId, UnixMs};
 use kiosque_store::{ChangeQuery, ChangeWait, Follower, OrderChanges, Refused};
 
 use super::call::{Call, read_permit};
-use super::inventory::query_of;
 use super::key::{Proof, StreamKey};
 use super::problem::Problem;
 use super::query::{self, QueryFaults};
@@ -48,18 +46,18 @@ struct Following {
 
 pub(super) async fn list(call: &mut Call<'_>) -> Result<Content, Problem> {
     let mut faults = QueryFaults::default();
-    let filter = query::read::<ListChanges>(query_of(call), &mut faults)?;
+    let filter = query::read::<ListChanges>(call.query(), &mut faults)?;
     let id = filter.group.unwrap_or_default();
-    let parse = |text: &str| GroupId::parse(text.to_owned()).ok();
-    let group = faults.parse(("group", Some(&id)), "the id of a group", parse);
-    let after = ("after", filter.after.as_deref());
+    let group = faults.group(("group", Some(&id)));
+    // An empty position is the beginning.
+    let after = ("after", filter.after.as_deref().filter(|after| !after.is_empty()));
     let after = faults.parse(after, "the value of next in a line", ChangeCursor::read);
     let follow = ("follow", filter.follow.as_deref());
     let follow = faults.parse(follow, "true or false", |text| text.parse::<bool>().ok());
     if let Some(faults) = faults.finish() {
         return Err(Problem::bad_query(faults));
     }
-    let unknown = || Problem::new(StatusCode::NOT_FOUND, format!("no group {id} is known"));
+    let unknown = || Problem::unknown_group(&id);
     // A form of the console shows an answer that ends.
     let is_key = matches!(call.proof, Proof::Key);
     let following = (follow == Some(true) && is_key).then(|| Following {

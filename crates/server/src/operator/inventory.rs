@@ -62,18 +62,20 @@ pub(super) async fn fleet(call: &mut Call<'_>) -> Result<FleetPage, Problem> {
 
 pub(super) async fn devices(call: &mut Call<'_>) -> Result<Listed<DeviceItem>, Problem> {
     let mut faults = QueryFaults::default();
-    let filter = query::read::<ListDevices>(query_of(call), &mut faults)?;
-    let group = group(&mut faults, filter.group_id.as_deref());
+    let filter = query::read::<ListDevices>(call.query(), &mut faults)?;
+    let group = faults.group(("groupId", filter.group_id.as_deref()));
     let listing = listing_of(filter.limit, filter.cursor, faults)?;
+    known(call, group.as_ref()).await?;
     page(call.app.store.list_devices(group, listing, call.now).await)
 }
 
 pub(super) async fn orders(call: &mut Call<'_>) -> Result<Listed<OrderItem>, Problem> {
     let mut faults = QueryFaults::default();
-    let filter = query::read::<ListOrders>(query_of(call), &mut faults)?;
-    let group = group(&mut faults, filter.group_id.as_deref());
+    let filter = query::read::<ListOrders>(call.query(), &mut faults)?;
+    let group = faults.group(("groupId", filter.group_id.as_deref()));
     let device = device_code(&mut faults, filter.device_code.as_deref());
     let listing = listing_of(filter.limit, filter.cursor, faults)?;
+    known(call, group.as_ref()).await?;
     let orders = call.app.store.list_orders(OrdersOf { group, device }, listing).await;
     let Listed { entries, next } = page(orders)?;
     Ok(Listed { entries: entries.into_iter().map(|order| order.item).collect(), next })
@@ -81,7 +83,7 @@ pub(super) async fn orders(call: &mut Call<'_>) -> Result<Listed<OrderItem>, Pro
 
 pub(super) async fn device(call: &mut Call<'_>) -> Result<DeviceDetail, Problem> {
     let mut faults = QueryFaults::default();
-    let filter = query::read::<ShowDevice>(query_of(call), &mut faults)?;
+    let filter = query::read::<ShowDevice>(call.query(), &mut faults)?;
     let given = filter.device_code.unwrap_or_default();
     let code = device_code(&mut faults, Some(&given));
     if let Some(faults) = faults.finish() {
@@ -93,10 +95,6 @@ pub(super) async fn device(call: &mut Call<'_>) -> Result<DeviceDetail, Problem>
     found.ok_or_else(unknown)
 }
 
-pub(super) fn query_of<'c>(call: &'c Call<'_>) -> &'c str {
-    call.head.uri.query().unwrap_or_default()
-}
-
 /// Reads the query string of a list without filters.
 fn listing<C, K>(call: &Call<'_>) -> Result<Listing<K>, Problem>
 where
@@ -104,7 +102,7 @@ where
     K: Cursor,
 {
     let mut faults = QueryFaults::default();
-    let filter = query::read::<C>(query_of(call), &mut faults)?;
+    let filter = query::read::<C>(call.query(), &mut faults)?;
     listing_of(filter.limit, filter.cursor, faults)
 }
 
@@ -125,9 +123,13 @@ fn listing_of<K: Cursor>(
     }
 }
 
-fn group(faults: &mut QueryFaults, text: Option<&str>) -> Option<GroupId> {
-    let parse = |text: &str| GroupId::parse(text.to_owned()).ok();
-    faults.parse(("groupId", text), "the id of a group", parse)
+/// Refuses a group that does not exist: an empty list would say that it has no entries.
+async fn known(call: &Call<'_>, group: Option<&GroupId>) -> Result<(), Problem> {
+    let Some(group) = group else { return Ok(()) };
+    match call.app.store.has_group(group).await.map_err(Failure::from)? {
+        true => Ok(()),
+        false => Err(Problem::unknown_group(group.as_str())),
+    }
 }
 
 fn device_code(faults: &mut QueryFaults, text: Option<&str>) -> Option<DeviceCode> {

@@ -53,6 +53,11 @@ impl Problem {
         Problem::new(StatusCode::NOT_FOUND, "there is no such call")
     }
 
+    /// No group has the id.
+    pub(crate) fn unknown_group(id: &str) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, format!("no group {id} is known"))
+    }
+
     /// The call takes the `allowed` methods, separated by commas.
     pub(crate) fn method_not_allowed(allowed: &'static str) -> Problem {
         let detail = format!("the call takes {allowed}");

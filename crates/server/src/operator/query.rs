@@ -2,13 +2,16 @@
 //! every field is an optional text, and every fault is collected.
 
 use kiosque_contract::operator_call::OperatorCall;
+use kiosque_model::GroupId;
 use serde::de::value::{BorrowedStrDeserializer, Error};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::cursor::Cursor;
+use super::problem::Problem;
 use crate::answer::Failure;
-use crate::request::values;
+use crate::remarks::IgnoredKeys;
+use crate::request::{ignore_others, values};
 
 /// Entries of a page, unless the caller says otherwise.
 const LIMIT_DEFAULT: i64 = 100;
@@ -39,6 +42,12 @@ impl QueryFaults {
         parsed
     }
 
+    /// Returns the id of a group.
+    pub(super) fn group(&mut self, (key, text): (&'static str, Option<&str>)) -> Option<GroupId> {
+        let parse = |text: &str| GroupId::parse(text.to_owned()).ok();
+        self.parse((key, text), "the id of a group", parse)
+    }
+
     /// Returns the largest number of entries of a page.
     pub(super) fn limit(&mut self, text: Option<&str>) -> usize {
         let expected = format!("from 1 to {LIMIT_MAX}");
@@ -48,8 +57,9 @@ impl QueryFaults {
         usize::try_from(limit.unwrap_or(LIMIT_DEFAULT)).unwrap_or_default()
     }
 
-    /// Returns the key at which a page begins.
+    /// Returns the key at which a page begins. An empty text is the beginning.
     pub(super) fn cursor<K: Cursor>(&mut self, text: Option<&str>) -> Option<K> {
+        let text = text.filter(|text| !text.is_empty());
         self.parse(("cursor", text), "the value of next in an answer", |text| {
             K::read(text).filter(|key| key.write() == text)
         })
@@ -64,8 +74,7 @@ impl QueryFaults {
     }
 }
 
-/// Reads the query string of a call. An empty value counts as absent; other keys than those that
-/// the call declares are ignored.
+/// Reads the query string of a call, whose keys [`refuse_unknown_keys`] has checked.
 ///
 /// # Errors
 /// The call declares something other than a struct of optional texts.
@@ -75,6 +84,24 @@ pub(super) fn read<C: OperatorCall>(
 ) -> Result<C::Query, Failure> {
     let read = C::Query::deserialize(QueryReader { query, faults });
     read.map_err(|error| Failure::internal(&error))
+}
+
+/// Refuses a query string with keys that the call does not declare: without a misspelt filter, the
+/// answer would be about the data of every group.
+///
+/// # Errors
+/// The query string has such keys, which the problem names with those of the call.
+pub(super) fn refuse_unknown_keys<C: OperatorCall>(_: C, query: &str) -> Result<(), Problem> {
+    let mut of_call = QueryFaults::default();
+    read::<C>("", &mut of_call)?;
+    let mut unknown = IgnoredKeys::default();
+    ignore_others(query, of_call.declared, &mut unknown);
+    let Some(unknown) = unknown.into_list() else { return Ok(()) };
+    let keys = match of_call.declared {
+        [] => "none".to_owned(),
+        keys => keys.join(", "),
+    };
+    Err(Problem::bad_query(vec![format!("unknown keys: {unknown}; the call takes {keys}")]))
 }
 
 /// Reads an integer of digits alone: no sign, no space, no digits of another script.
@@ -100,14 +127,17 @@ impl<'de> Deserializer<'de> for QueryReader<'_> {
         visitor.visit_map(KeysReader { names: names.iter(), key: "", reader: self })
     }
 
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_unit()
+    }
+
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
         Err(serde::de::Error::custom("a query is a struct"))
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        option unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
-        ignored_any
+        option unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
 
@@ -132,7 +162,7 @@ impl<'de> MapAccess<'de> for KeysReader<'_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let mut values = values(self.reader.query, self.key);
-        let value = values.next().filter(|value| !value.is_empty());
+        let value = values.next();
         let text = match (value, values.next()) {
             (_, Some(_)) => Err("must be given once"),
             (None, None) => Ok(None),

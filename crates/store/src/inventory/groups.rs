@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use kiosque_contract::FleetGroup;
 use kiosque_contract::inventory::GroupItem;
-use kiosque_model::{GroupNo, UnixMs};
+use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{Listed, Listing, numbers};
 use crate::db::{Deadline, Read};
@@ -13,7 +13,7 @@ use crate::{Error, Store};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String, group_name: String, active: bool }
-    struct GroupId { group_no: GroupNo, group_id: String }
+    struct IdRow { group_no: GroupNo, group_id: String }
     struct Counted { group_no: GroupNo, number: i64 }
     struct Orders {
         group_no: GroupNo,
@@ -26,7 +26,8 @@ row! {
 statements! {
     GROUPS(after, count) -> GroupRow = "select group_no, group_id, group_name, active from groups
         where group_id > $after order by group_id limit $count";
-    GROUP_IDS() -> GroupId = "select group_no, group_id from groups";
+    GROUP(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
+    GROUP_IDS() -> IdRow = "select group_no, group_id from groups";
     DEVICES_OF_GROUPS(now_ms) -> Counted = "select o.group_no, count(*) as number
         from {rows r: group_no bigint} cross join device_owners o
         where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
@@ -43,6 +44,16 @@ statements! {
 }
 
 impl Store {
+    /// Returns whether there is a group with this id.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn has_group(&self, id: &GroupId) -> Result<bool, Error> {
+        let id = id.clone();
+        let find = async move |read: &Read<'_>| number(read, &id).await;
+        Ok(self.db.read(Deadline::OfRequest, find).await?.is_some())
+    }
+
     /// Returns the id of every group.
     ///
     /// # Errors
@@ -50,7 +61,7 @@ impl Store {
     pub async fn group_ids(&self) -> Result<HashMap<GroupNo, String>, Error> {
         let ids = async |read: &Read<'_>| {
             read.all(&GROUP_IDS, &[], |row| {
-                let GroupId { group_no, group_id } = row.read()?;
+                let IdRow { group_no, group_id } = row.read()?;
                 Ok((group_no, group_id))
             })
             .await
@@ -81,6 +92,11 @@ impl Store {
         let list = async move |read: &Read<'_>| list(read, &listing, now).await;
         self.db.read(Deadline::OfRequest, list).await
     }
+}
+
+/// Returns the number of the group with an id.
+pub(crate) async fn number(read: &Read<'_>, id: &GroupId) -> Result<Option<GroupNo>, Error> {
+    read.one(&GROUP, &[id.as_str().into()], |row| row.read()).await
 }
 
 async fn group_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<GroupRow>, Error> {

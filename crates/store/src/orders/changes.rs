@@ -10,6 +10,7 @@ use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, Refusal, Scope, Viola
 
 use super::record::render::StoredOrder;
 use crate::db::{Bound, Cost, Deadline, Read, Step};
+use crate::inventory::group_number;
 use crate::json_records::JsonRecords;
 use crate::scoped_query::{HintedGroup, ScopedQuery, rows_of_group};
 use crate::sql::{Row, row, statements};
@@ -34,7 +35,6 @@ statements! {
             order by change_no limit $count
         ) o on o.group_no = c.group_no
         where c.group_no = $group_no order by o.change_no";
-    GROUP_NO(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
 }
 
 /// The parameters of a read of changes.
@@ -109,8 +109,7 @@ impl Store {
         query: ChangeQuery,
     ) -> Result<Option<OrderChanges>, Refused> {
         let read = async move |read: &Read<'_>| {
-            let number = read.one(&GROUP_NO, &[group.as_str().into()], |row| row.read()).await?;
-            let Some(number) = number else { return Ok(None) };
+            let Some(number) = group_number(read, &group).await? else { return Ok(None) };
             let rows = rows_of_group(read, &query, number).await?;
             query.answer_for(rows, number).map(Some)
         };

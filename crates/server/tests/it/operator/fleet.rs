@@ -61,6 +61,20 @@ async fn every_fault_is_returned_and_nothing_is_applied() {
     for (body, detail) in [
         ("null", "expected an object with lists of group, account, product and device, got null"),
         (r#"{"device":[5]}"#, "device[0]: expected an object, got a number"),
+        ("[]", "expected an object with lists of group, account, product and device, got a list"),
+        (
+            r#"[[{"id":"g7","name":"Seven"}],[],[],[]]"#,
+            "expected an object with lists of group, account, product and device, got a list",
+        ),
+        (r#"{"group":[["g7","Seven",true]]}"#, "group[0]: expected an object, got a list"),
+        (
+            r#"{"account":[["new","secret",null,null,true,true,["g1"]]]}"#,
+            "account[0]: expected an object, got a list",
+        ),
+        (
+            r#"{"device":[{"code":"D1","aisle":[["1","cola",1,null,1,1,null,null,true,false]]}]}"#,
+            "device D1: aisle[0]: expected an object, got a list",
+        ),
         (
             r#"{"product":[{"id":"p","default_price":"5"}]}"#,
             "product p: default_price: invalid type: string \"5\", expected a whole number",

@@ -154,6 +154,8 @@ async fn everything_wrong_with_a_query_is_named() {
         ("orders?cursor=61&limit=1001", &[limit, cursor]),
         ("fleet?cursor=7a", &[cursor]),
         ("devices?groupId=%20", &["groupId must be the id of a group"]),
+        ("devices?groupId=", &["groupId must be the id of a group"]),
+        ("orders?deviceCode=&limit=", &["deviceCode must be the code of a device", limit]),
         ("device", &["deviceCode must be the code of a device"]),
     ] {
         let reply = get(&server, &key, call).await;
@@ -161,4 +163,57 @@ async fn everything_wrong_with_a_query_is_named() {
     }
     let unknown = get(&server, &key, "device?deviceCode=D9").await;
     assert_eq!((unknown.status, &unknown.json["detail"]), (404, &json!("no device D9 is known")));
+}
+
+/// A misspelt filter is no answer about every group, and an unknown group is no empty list. The
+/// parameters come from the queries that the calls declare.
+#[tokio::test]
+async fn unknown_keys_and_groups_are_refused_by_name() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read,audit,orders,activity,fleet").await;
+    let list = "limit, cursor";
+    for (call, unknown, takes) in [
+        ("devices?limit=1&groupid=g2", "groupid", "groupId, limit, cursor"),
+        (
+            "orders?payStatus=3&limit=1&x%20y=",
+            "payStatus, x%20y",
+            "groupId, deviceCode, limit, cursor",
+        ),
+        ("audit?acount=ops", "acount", "account, event, source, sinceTimestamp, limit, cursor"),
+        ("device?deviceCode=D1&code=D2", "code", "deviceCode"),
+        ("changes?group=g1&folow=true", "folow", "group, after, follow"),
+        ("fleet?password", "password", list),
+        ("accounts?group=g1", "group", list),
+        ("groups?size=1", "size", list),
+        ("imports?state=running", "state", list),
+        ("products?currency=USD", "currency", list),
+        ("rates?currency=EUR", "currency", list),
+        ("sessions?account=ops", "account", list),
+        ("status?limit=1", "limit", "none"),
+    ] {
+        let reply = get(&server, &key, call).await;
+        let faults = json!([format!("unknown keys: {unknown}; the call takes {takes}")]);
+        assert_eq!((reply.status, &reply.json["faults"]), (400, &faults), "{call}");
+        assert_eq!(reply.headers["content-type"], "application/problem+json");
+        let secret = get(&server, "kqo_none", call).await;
+        assert_eq!(secret.status, 401, "{call}");
+    }
+    for call in [ORDERS, "/operator/v1/activity", FLEET_CALL] {
+        let reply = server.call_operator(&format!("{call}?dryRun=true"), Some(&key), "{}").await;
+        let faults = json!(["unknown keys: dryRun; the call takes none"]);
+        assert_eq!((reply.status, &reply.json["faults"]), (400, &faults), "{call}");
+    }
+    for call in ["devices?groupId=g9", "orders?groupId=g9", "changes?group=g9"] {
+        let reply = get(&server, &key, call).await;
+        assert_eq!((reply.status, &reply.json["detail"]), (404, &json!("no group g9 is known")));
+    }
+    let empty = get(&server, &key, "orders?groupId=g2").await;
+    assert_eq!((empty.status, &empty.json["entries"]), (200, &json!([])));
+    let event = get(&server, &key, "audit?event=logIn").await;
+    let names = "login, loginRefused, switchGroup, logout, sessionReplaced, sessionEnded, \
+                 fleetApplied, keyCreated, keyRevoked, archived, archiveUndone, deviceDeleted, \
+                 ordersImported, ratesImported, consoleLinkCreated, consoleLogin, \
+                 consoleLoginRefused, consoleLogout, importInterrupted";
+    let faults = json!([format!("event must be one of {names}")]);
+    assert_eq!((event.status, &event.json["faults"]), (400, &faults));
 }
