@@ -9,7 +9,8 @@ use serde_json::{Number, Value};
 
 use super::json_line::{describe_error, object_text};
 use super::ndjson::RawLine;
-use super::response_lists::{REASON_CHARS_MAX, REJECTED_LISTED_MAX, truncate};
+use super::rejected::Reason;
+use super::response_lists::{REJECTED_LISTED_MAX, truncate};
 use super::unknown_keys::{add_to_list, shown, without_positions};
 use crate::Error;
 
@@ -37,7 +38,7 @@ impl Heartbeats {
                     valid.push((raw.number, heartbeat.device_code.clone()));
                     heartbeats.push(heartbeat);
                 }
-                Err(reason) => rejected.push(reported(raw.number, device_of(&raw), reason)),
+                Err(reason) => rejected.push(reported(raw.number, device_of(&raw), &reason)),
             }
         }
         add_to_list(&mut self.0.ignored_keys, shown(ignored_keys));
@@ -45,7 +46,7 @@ impl Heartbeats {
         self.0.accepted += count(valid.len() - refused.len());
         for one in refused {
             if let Some((line, code)) = valid.get(one.index) {
-                rejected.push(reported(*line, Some(code.as_str().to_owned()), one.reason));
+                rejected.push(reported(*line, Some(code.as_str().to_owned()), &one.reason));
             }
         }
         rejected.sort_by_key(|one| one.line);
@@ -95,9 +96,9 @@ fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
 }
 
 /// Returns a rejected line as reported to the caller.
-fn reported(line: u64, device_code: Option<String>, reason: String) -> RejectedHeartbeat {
+fn reported(line: u64, device_code: Option<String>, reason: &str) -> RejectedHeartbeat {
     let device_code = device_code.map(|code| truncate(code, ids::ID_CHARS_MAX));
-    RejectedHeartbeat { line, device_code, reason: truncate(reason, REASON_CHARS_MAX) }
+    RejectedHeartbeat { line, device_code, reason: Reason::new(reason).reported() }
 }
 
 /// Returns the device code of an invalid line, if it can be read.

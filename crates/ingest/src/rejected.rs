@@ -1,6 +1,8 @@
 //! Rejected lines and orders: the line, the reason and the content with card and phone numbers
 //! masked.
 
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use kiosque_contract::RejectedOrder;
@@ -15,10 +17,14 @@ use super::response_lists::{REASON_CHARS_MAX, truncate};
 
 /// The fields that are always masked.
 pub(super) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
-/// Adjacent digits that may be a card or a phone number, in text that is not JSON.
-const DIGITS_SUSPECT: usize = 7;
-/// Digits in groups that may be a card number. A date and an hour have ten.
-const GROUPED_SUSPECT: usize = 12;
+/// Adjacent digits that may be a card or a phone number, in text that is not JSON and in keys.
+pub(super) const DIGITS_SUSPECT: usize = 7;
+/// The same in reasons, which have numbers of bytes as well.
+const REASON_DIGITS_SUSPECT: usize = 9;
+/// [`kiosque_model::money::MINOR_MAX`], which reasons name.
+const AMOUNT_MAX: &str = "1000000000000";
+/// Digits in groups that may be a card or a phone number. A date and an hour have ten.
+const GROUPED_SUSPECT: usize = 11;
 
 /// A line, or the rows of one order, that was rejected.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,9 +34,41 @@ pub struct Rejected {
     /// Its order id, if it could be read.
     pub order_id: Option<String>,
     /// The reason, beginning with the field.
-    pub reason: String,
+    pub reason: Reason,
     /// The content, masked.
     pub content: Content,
+}
+
+/// A reason, in which digits that may be a card or a phone number are masked: a reason may quote any
+/// field, and a line may have any value in the wrong one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason(String);
+
+impl Reason {
+    /// Returns the reason with this text.
+    #[must_use]
+    pub fn new(text: &str) -> Reason {
+        Reason(with_masked_digits(text, REASON_DIGITS_SUSPECT))
+    }
+
+    /// Returns the text of a report, of which long ones are cut.
+    pub(super) fn reported(&self) -> String {
+        truncate(self.0.clone(), REASON_CHARS_MAX)
+    }
+}
+
+impl Deref for Reason {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// The content of a rejected line, masked.
@@ -47,7 +85,7 @@ pub enum Content {
 impl Rejected {
     /// Returns a rejected line of NDJSON.
     #[must_use]
-    pub fn line(raw: &RawLine, reason: String) -> Rejected {
+    pub fn line(raw: &RawLine, reason: &str) -> Rejected {
         let (order_id, content) = match serde_json::from_slice::<Value>(&raw.text) {
             Ok(mut value @ Value::Object(_)) => {
                 mask_fields(&mut value);
@@ -56,19 +94,19 @@ impl Rejected {
             }
             _ => (None, Content::Text(masked_text(&String::from_utf8_lossy(&raw.text)))),
         };
-        Rejected { line: raw.number, order_id, reason, content }
+        Rejected { line: raw.number, order_id, reason: Reason::new(reason), content }
     }
 
     /// Returns an order that the store rejected, whose record is masked already.
     #[must_use]
-    pub fn order(line: u64, incoming: &Incoming, reason: String) -> Rejected {
+    pub fn order(line: u64, incoming: &Incoming, reason: &str) -> Rejected {
         let mut json = Vec::new();
         // An order that was just rendered is well-formed.
         let _ = incoming.put_list_record(&mut json);
         let as_text = |_| Content::Text(String::from_utf8_lossy(&json).into_owned());
         let content = serde_json::from_slice(&json).map_or_else(as_text, Content::Order);
         let order_id = Some(incoming.order_id.as_str().to_owned());
-        Rejected { line, order_id, reason, content }
+        Rejected { line, order_id, reason: Reason::new(reason), content }
     }
 
     /// Returns a message with the line or lines, and the reason.
@@ -76,7 +114,7 @@ impl Rejected {
     pub fn message(&self) -> String {
         match self.content {
             // The reason of rows names their lines, of which there may be several.
-            Content::Rows(..) => self.reason.clone(),
+            Content::Rows(..) => self.reason.to_string(),
             _ => format!("line {}: {}", self.line, self.reason),
         }
     }
@@ -107,7 +145,7 @@ impl Rejected {
         RejectedOrder {
             line: self.line,
             order_id: self.order_id.clone().map(|id| truncate(id, ids::ID_CHARS_MAX)),
-            reason: truncate(self.reason.clone(), REASON_CHARS_MAX),
+            reason: self.reason.reported(),
         }
     }
 
@@ -115,7 +153,7 @@ impl Rejected {
         let mut object = Map::new();
         object.insert("line".to_owned(), self.line.into());
         object.insert("orderId".to_owned(), self.order_id.clone().into());
-        object.insert("reason".to_owned(), self.reason.clone().into());
+        object.insert("reason".to_owned(), self.reason.to_string().into());
         match &self.content {
             Content::Order(order) => object.insert("order".to_owned(), order.clone()),
             Content::Text(text) => object.insert("text".to_owned(), text.clone().into()),
@@ -161,12 +199,12 @@ fn masked_text(text: &str) -> String {
             from = at;
         }
     }
-    mask_long_digits(&text)
+    with_masked_digits(&text, DIGITS_SUSPECT)
 }
 
-/// Masks digits that may be a card or a phone number: many adjacent ones, or groups of more digits
-/// than a date with a time has.
-fn mask_long_digits(text: &str) -> String {
+/// Returns a text with the digits masked that may be a card or a phone number: as many adjacent
+/// ones, or groups of more digits than a date with an hour has.
+pub(super) fn with_masked_digits(text: &str, adjacent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -175,10 +213,10 @@ fn mask_long_digits(text: &str) -> String {
         out.push_str(before);
         let digits = groups.bytes().filter(u8::is_ascii_digit).count();
         let mut runs = groups.split([' ', '-']);
-        if digits >= GROUPED_SUSPECT || runs.any(|run| run.len() >= DIGITS_SUSPECT) {
-            out.push_str(&masked(groups));
-        } else {
-            out.push_str(groups);
+        let is_suspect = digits >= GROUPED_SUSPECT || runs.any(|run| run.len() >= adjacent);
+        match is_suspect && groups != AMOUNT_MAX {
+            true => out.push_str(&masked(groups)),
+            false => out.push_str(groups),
         }
         rest = after;
     }
@@ -206,7 +244,30 @@ mod tests {
 
     fn rejected(text: &str) -> String {
         let raw = RawLine { number: 7, text: text.as_bytes().to_vec(), size: LineSize::Whole };
-        Rejected::line(&raw, "why".to_owned()).to_json().to_string()
+        Rejected::line(&raw, "why").to_json().to_string()
+    }
+
+    /// A card or a phone number in any field is masked in the reason that quotes it; times, amounts
+    /// and ids of usual lengths are not.
+    #[test]
+    fn a_reason_has_no_card_and_no_phone_number() {
+        for (reason, want) in [
+            (
+                "totalAmount: invalid type: string \"5500005555555559\", expected a whole number",
+                "totalAmount: invalid type: string \"************5559\", expected a whole number",
+            ),
+            ("currency: \"0049 151 2345678\"", "currency: \"**** *** ***5678\""),
+            ("a: \"138-0013-8000\"", "a: \"***-****-8000\""),
+            ("13800138000: unknown key", "*******8000: unknown key"),
+            (
+                "line 12: \"2026-01-02 03:04:05\" has 16777216 bytes, 12 of 345",
+                "line 12: \"2026-01-02 03:04:05\" has 16777216 bytes, 12 of 345",
+            ),
+            ("400000000000 is beyond 1000000000000", "********0000 is beyond 1000000000000"),
+        ] {
+            assert_eq!(&*Reason::new(reason), want);
+        }
+        assert_eq!(AMOUNT_MAX, kiosque_model::money::MINOR_MAX.to_string());
     }
 
     #[test]

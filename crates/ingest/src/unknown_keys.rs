@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kiosque_model::ids;
 
+use super::rejected::{DIGITS_SUSPECT, with_masked_digits};
 use super::response_lists::truncate;
 
 /// The ignored keys that a response lists.
@@ -59,11 +60,12 @@ impl UnknownKeys {
     }
 }
 
-/// Returns the path of a key without the positions of lines.
+/// Returns the path of a key without the positions of lines. A card or a phone number in a key is
+/// masked: the log and the responses have the keys.
 pub(crate) fn without_positions(path: &serde_ignored::Path<'_>) -> String {
     let path = path.to_string();
     let parts = path.split('.').filter(|part| *part != "?" && part.parse::<usize>().is_err());
-    parts.collect::<Vec<_>>().join(".")
+    with_masked_digits(&parts.collect::<Vec<_>>().join("."), DIGITS_SUSPECT)
 }
 
 /// Returns keys as a response and the log show them.

@@ -240,7 +240,7 @@ struct Filling(Bar);
 
 impl ImportObserver for Filling {
     fn rejected(&mut self, rejected: &Rejected) -> std::io::Result<()> {
-        Err(std::io::Error::other(rejected.reason.clone()))
+        Err(std::io::Error::other(rejected.reason.to_string()))
     }
 
     fn progress(&mut self, progress: Progress) -> ControlFlow<()> {

@@ -1,11 +1,15 @@
 //! The file of the lines that an import rejects.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use kiosque_ingest::rejected::Rejected;
+
+/// The mode of the file.
+const PRIVATE_FILE: u32 = 0o600;
 
 /// The file of rejected lines, which is created with the first of them.
 pub(crate) struct RejectedFile {
@@ -43,7 +47,7 @@ impl RejectedFile {
         let file = match &mut self.file {
             Some(file) => file,
             None => {
-                let mut file = BufWriter::new(File::create(&self.path)?);
+                let mut file = BufWriter::new(create(&self.path)?);
                 file.write_all(&rejected.file_header().unwrap_or_default())?;
                 self.file.insert(file)
             }
@@ -57,6 +61,11 @@ impl RejectedFile {
         file.flush().with_context(|| self.path.display().to_string())?;
         Ok(Some(self.path))
     }
+}
+
+/// Creates a file that only its owner may read: its lines may have personal data in any field.
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path)
 }
 
 /// Renames a file to the first name with a number that is free.

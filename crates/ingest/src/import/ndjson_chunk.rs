@@ -124,7 +124,7 @@ pub(crate) fn check_block(
         yield_if_due();
         match check(&raw, dates, names, &mut chunk.unknown_keys) {
             Ok(order) => chunk.orders.push(order),
-            Err(reason) => chunk.rejected.push(Rejected::line(&raw, reason)),
+            Err(reason) => chunk.rejected.push(Rejected::line(&raw, &reason)),
         }
     }
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::csv::{self, MappedOrder, Mapping, RejectedRows, RowsOfOrders};
 use crate::given_order::{self, DateRules};
-use crate::rejected::{Content, Rejected};
+use crate::rejected::{Content, Reason, Rejected};
 use crate::storage_order::CheckedOrder;
 use kiosque_clock::Clock;
 
@@ -102,7 +102,7 @@ impl Import<'_> {
                 chunk.rejected.extend(self.rows.as_ref().map(|rows| Rejected {
                     line: first_line,
                     order_id,
-                    reason: format!("line {first_line}: {reason}"),
+                    reason: Reason::new(&format!("line {first_line}: {reason}")),
                     content: Content::Rows(rows.rejected(&mapped.rows), Arc::clone(rows.format())),
                 }));
             }
@@ -114,18 +114,18 @@ impl Import<'_> {
         Some(Rejected {
             line: rejected.lines.first().copied().unwrap_or_default(),
             order_id: None,
-            reason: rejected.reason,
+            reason: Reason::new(&rejected.reason),
             content: Content::Rows(rejected.rows, format),
         })
     }
 
     /// Returns an order that the store rejected.
-    pub(super) fn rejected(&mut self, line: u64, incoming: &Incoming, reason: String) -> Rejected {
+    pub(super) fn rejected(&mut self, line: u64, incoming: &Incoming, reason: &str) -> Rejected {
         let Some(rows) = &mut self.rows else { return Rejected::order(line, incoming, reason) };
         Rejected {
             line,
             order_id: Some(incoming.order_id.as_str().to_owned()),
-            reason: format!("line {line}: {reason}"),
+            reason: Reason::new(&format!("line {line}: {reason}")),
             content: Content::Rows(rows.remove(line), Arc::clone(rows.format())),
         }
     }

@@ -167,7 +167,7 @@ impl Writer<'_, '_> {
             OrderOutcome::Updated => done.updated += 1,
             OrderOutcome::Unchanged => done.unchanged += 1,
             OrderOutcome::Rejected(reason) => {
-                self.rejected.push(self.import.rejected(line, incoming, reason));
+                self.rejected.push(self.import.rejected(line, incoming, &reason));
             }
             // An import waits for locks, and decides whole batches.
             OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {}

@@ -1,5 +1,6 @@
 //! `kiosque import orders`: its input, its output, and the data that it leaves alone.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::thread;
 
@@ -69,6 +70,45 @@ fn a_dash_reads_standard_input() {
     // Rejected lines of an earlier import are no longer valid.
     sandbox.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).success();
     assert!(!sandbox.path("stdin.rejected.ndjson").exists());
+}
+
+/// A card or a phone number in the field of another value, or in a key, is quoted in no message and
+/// in nothing that is stored; the rejected file, whose lines have it, is for its owner alone.
+#[test]
+fn a_card_number_in_another_field_is_masked_in_reasons_and_keys() {
+    let sandbox = sandbox();
+    let (card, phone) = ("5500005555555559", "+86 138-0013-8000");
+    let orders = [
+        order_with("a", "totalAmount\":250", &format!("totalAmount\":\"{card}\"")),
+        order_with("b", "\"EUR\"", &format!("\"{phone}\"")),
+        order_with("c", "totalAmount\":250", &format!("totalAmount\":250,\"buyer {card}\":1")),
+    ];
+    let file = sandbox.file("orders.ndjson", orders.join("\n") + "\n");
+    let named = sandbox.path("named.ndjson").display().to_string();
+    let by_default = format!("{file}.rejected.ndjson");
+    for (more, rejected, set_aside) in
+        [(&[][..], &by_default, 2), (&["--strict", "--rejected", named.as_str()], &named, 3)]
+    {
+        let args = [&["import", "orders", file.as_str()], more].concat();
+        let said = sandbox.run(&args).failure();
+        assert!(said.stderr.contains("5559"), "{}", said.stderr);
+        for secret in [card, phone, "138-0013"] {
+            assert!(!said.stderr.contains(secret), "{}", said.stderr);
+            for (path, bytes) in sandbox.files() {
+                let is_data = path.starts_with(sandbox.data());
+                let found = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+                assert!(!(is_data && found), "{secret} is in {}", path.display());
+            }
+        }
+        let lines = std::fs::read_to_string(rejected).unwrap();
+        assert_eq!(lines.lines().count(), set_aside, "{lines}");
+        for line in lines.lines() {
+            let reason = serde_json::from_str::<Value>(line).unwrap()["reason"].to_string();
+            assert!(!reason.contains(card) && !reason.contains("138-0013"), "{reason}");
+        }
+        let mode = std::fs::metadata(rejected).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{rejected}");
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ async fn the_response_counts_every_outcome() {
     assert_eq!(counts(&reply), [accepted, updated, unchanged, listed]);
     let reasons = rejected.iter().map(|one| {
         json!({
-            "line": one.line, "orderId": one.order_id, "reason": one.reason,
+            "line": one.line, "orderId": one.order_id, "reason": &*one.reason,
         })
     });
     assert_eq!(reply.json["rejected"], reasons.collect::<serde_json::Value>());
@@ -140,7 +140,7 @@ pub(crate) async fn an_order_dated_far_ahead_is_rejected() {
     assert_eq!(reply.json["rejected"][0]["reason"], reason);
     let (imported, rejected) = server.import(body).await;
     assert_eq!((imported.unchanged, imported.rejected), (1, 1));
-    assert_eq!(rejected[0].reason, reason);
+    assert_eq!(&*rejected[0].reason, reason);
 }
 
 /// Any content type is accepted, and HTTP/2 as well.
