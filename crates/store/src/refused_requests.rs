@@ -3,7 +3,8 @@
 //! A request that is refused adds an entry to a bounded queue in memory and waits for nothing. A
 //! node writes its queue about once a second, in one transaction, which also deletes old rows and
 //! those beyond [`REQUESTS_MAX`]: the oldest ones of the largest shares, so that no account loses
-//! its entries to the failures of others.
+//! its entries to the failures of others. Requests without a proven account have a limit of their
+//! own, [`UNPROVEN_MAX`], and short details.
 
 mod queue;
 mod shares;
@@ -21,6 +22,18 @@ use shares::{Share, Stored};
 
 /// The most requests that are stored.
 const REQUESTS_MAX: i64 = 100_000;
+/// The most of them that are stored without a proven account, which anyone can send.
+const UNPROVEN_MAX: i64 = 3_500;
+/// The most bytes of the details of such a request.
+const UNPROVEN_DETAILS_MAX: usize = 1_500;
+/// The bytes that clients without an account can fill at most. A page of the database may have but
+/// one of their rows, once others were deleted from it.
+const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
+/// The size of a page of PostgreSQL, the larger one, in which a row lies alone, and that of its entries
+/// in the indexes.
+const ROW_BYTES_MAX: i64 = 8_192 + 512;
+const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
+
 /// The age at which they are deleted, and no longer found.
 pub const REFUSED_AGE_MS: i64 = 86_400_000;
 
@@ -269,7 +282,8 @@ async fn store(write: &Write<'_>, batch: &[RefusedRequest], now: UnixMs) -> Resu
         write.execute_each(&INSERT, rows.iter(), &[]).await?;
     }
     stored.delete_old(write, now.plus_ms(-REFUSED_AGE_MS)).await?;
-    stored.delete_beyond(write, REQUESTS_MAX).await?;
+    stored.delete_beyond(write, UNPROVEN_MAX, |share| !shares::is_proven(share)).await?;
+    stored.delete_beyond(write, REQUESTS_MAX, |_| true).await?;
     stored.write(write).await
 }
 
@@ -282,6 +296,10 @@ fn values<'r>(row: &'r (i64, String, &'r RefusedRequest, String)) -> [Value<'r>;
         request.at.into(),
         details.as_str().into(),
     ]
+}
+
+fn json(details: &Details) -> Result<String, Error> {
+    serde_json::to_string(details).map_err(|error| Error::Data(format!("rendering: {error}")))
 }
 
 /// Returns whether an earlier attempt has stored a batch.
@@ -336,13 +354,18 @@ impl Accounts {
             Sender::Claimed(number) => (source, Some(number)),
             Sender::Unknown => (source, None),
         };
-        let details = Details {
+        let mut details = Details {
             account: account.and_then(|number| self.names.get(number).cloned()),
             is_proven: matches!(request.sender, Sender::Account(_)),
             source: request.source.to_string(),
             exchange: request.exchange.clone(),
         };
-        let details = serde_json::to_string(&details);
-        Ok((share, details.map_err(|error| Error::Data(format!("rendering: {error}")))?))
+        let mut text = json(&details)?;
+        if !details.is_proven && text.len() > UNPROVEN_DETAILS_MAX {
+            let Exchange { method, path, status, refusal, .. } = details.exchange;
+            details.exchange = Exchange { method, path, status, refusal, ..Exchange::default() };
+            text = json(&details)?;
+        }
+        Ok((share, text))
     }
 }

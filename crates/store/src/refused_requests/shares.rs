@@ -11,6 +11,8 @@ use crate::sql::{Value, row, statements};
 
 /// Rows that one batch deletes at most because of their age. A batch adds fewer.
 const OLD_PER_BATCH: i64 = 2_000;
+/// Rows that are read at a time to find them. Reading ends with the first ones that are not old.
+const READ_AT_A_TIME: i64 = 50;
 /// Rows that one batch deletes at most because there are too many.
 const BEYOND_PER_BATCH: i64 = 2_000;
 /// The shares of all sources without an account together. More sources than this share them, so
@@ -60,6 +62,11 @@ impl Share {
     }
 }
 
+/// Returns whether the requests of a share, as it is stored, have a proven account.
+pub(super) fn is_proven(share: &str) -> bool {
+    share.starts_with("account ")
+}
+
 /// Returns the part of a source, by FNV-1a: the same on every node.
 fn part(source: &str) -> u64 {
     let hash = source.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -99,22 +106,31 @@ impl Stored {
         write: &Write<'_>,
         until: UnixMs,
     ) -> Result<(), Error> {
-        let oldest = [OLD_PER_BATCH.into()];
-        let mut old = write.all(&OLDEST, &oldest, |row| row.read::<OldRow>()).await?;
-        old.retain(|row| row.at_ms <= until);
-        let numbers: Vec<[Value<'_>; 1]> = old.iter().map(|row| [row.number.into()]).collect();
-        write.execute_each(&DELETE, numbers.iter(), &[]).await?;
-        old.iter().for_each(|row| self.subtract(&row.share, 1));
+        for _ in 0..OLD_PER_BATCH / READ_AT_A_TIME {
+            let count = [READ_AT_A_TIME.into()];
+            let mut old = write.all(&OLDEST, &count, |row| row.read::<OldRow>()).await?;
+            let read = old.len();
+            old.retain(|row| row.at_ms <= until);
+            let numbers: Vec<[Value<'_>; 1]> = old.iter().map(|row| [row.number.into()]).collect();
+            write.execute_each(&DELETE, numbers.iter(), &[]).await?;
+            old.iter().for_each(|row| self.subtract(&row.share, 1));
+            if old.is_empty() || old.len() < read {
+                break;
+            }
+        }
         Ok(())
     }
 
-    /// Deletes requests beyond a total, the oldest ones of the largest shares.
+    /// Deletes requests of some shares beyond a total, the oldest ones of the largest shares.
     pub(super) async fn delete_beyond(
         &mut self,
         write: &Write<'_>,
         most: i64,
+        is_counted: impl Fn(&str) -> bool,
     ) -> Result<(), Error> {
-        for (share, requests) in beyond(&self.requests, most) {
+        let counted = self.requests.iter().filter(|(share, _)| is_counted(share));
+        let counted = counted.map(|(share, requests)| (share.clone(), *requests)).collect();
+        for (share, requests) in beyond(&counted, most) {
             write.execute(&DELETE_OLDEST, &[share.as_str().into(), requests.into()]).await?;
             self.subtract(&share, requests);
         }

@@ -9,6 +9,10 @@ use kiosque_testkit::{NOW, TestStore, eventually, open, open_options};
 const DAY_MS: i64 = REFUSED_AGE_MS;
 /// The most requests that are stored.
 const REQUESTS_MAX: i64 = 100_000;
+/// The most of them that are stored without a proven account.
+const UNPROVEN_MAX: i64 = 3_500;
+/// The most bytes of the details of such a request.
+const DETAILS_MAX: usize = 1_500;
 
 fn exchange(path: &str) -> Exchange {
     Exchange { method: "POST".to_owned(), path: path.to_owned(), ..Exchange::default() }
@@ -114,6 +118,73 @@ async fn requests_count_for_the_account_that_is_proven_or_for_their_source() {
     assert_eq!(ids_of(store, "ops", second).await, (vec!["proven".into()], false));
     let none = Listing { after: None, limit: 1 };
     assert_eq!(ids_of(store, "absent", none).await, (vec![], false));
+}
+
+/// Clients without an account can send as much as they like: of their requests only some are
+/// stored, and not at their full length. Those of accounts are.
+#[tokio::test]
+async fn requests_without_an_account_fill_a_bounded_space() {
+    let fixture = TestStore::with_fleet().await;
+    let (store, ops) = (&fixture.store, account(&fixture).await);
+    let send = |id: &str, sender, body: &str| {
+        let exchange = || Exchange {
+            body: Some(body.to_owned()),
+            answer: "refused".to_owned(),
+            status: 200,
+            refusal: Some("tokenInvalid".to_owned()),
+            ..exchange(&"/\"".repeat(100))
+        };
+        store.add_refused((id, NOW), (sender, "192.0.2.7".parse().unwrap()), exchange);
+    };
+    // Each of these characters is six in JSON.
+    let long = "\u{1}".repeat(700);
+    send("of-account", Sender::Account(ops), &long);
+    for (id, sender) in [("unknown", Sender::Unknown), ("claimed", Sender::Claimed(ops))] {
+        send(id, sender, &long);
+    }
+    send("short", Sender::Unknown, "{}");
+    store.write_refused(NOW).await.unwrap();
+    let mut sizes = fixture.query("select length(details) from refused_requests order by number");
+    let of_account: usize = sizes.remove(0).parse().unwrap();
+    assert!(of_account > 4_200, "{of_account}");
+    assert!(sizes.iter().all(|size| size.parse::<usize>().unwrap() <= DETAILS_MAX), "{sizes:?}");
+    for id in ["unknown", "claimed"] {
+        let found = find(store, id, NOW).await.unwrap().exchange;
+        let expected = Exchange {
+            status: 200,
+            refusal: Some("tokenInvalid".to_owned()),
+            ..exchange(&"/\"".repeat(100))
+        };
+        assert_eq!(found, expected);
+    }
+    assert_eq!(find(store, "short", NOW).await.unwrap().exchange.body.as_deref(), Some("{}"));
+    assert_eq!(find(store, "of-account", NOW).await.unwrap().exchange.body, Some(long));
+
+    fixture.data.execute(&format!(
+        "insert into refused_requests (number, share, request_id, at_ms, details)
+            with recursive n(i) as (select 5 union all select i + 1 from n
+                where i < 4 + {UNPROVEN_MAX})
+            select i, case when i % 2 = 0 then 'source flood' else 'logins 77' end, 'flood-' || i,
+                {}, '{{}}' from n;
+        insert into refused_shares (share, requests)
+            select share, count(*) from refused_requests where request_id like 'flood-%'
+            group by share;
+        update counters set last = 4 + {UNPROVEN_MAX} where name = 'refused_requests'",
+        NOW.0
+    ));
+    send("last", Sender::Unknown, "{}");
+    store.write_refused(NOW).await.unwrap();
+    shares(&fixture);
+    let count = "select count(*) from refused_requests where share";
+    let unproven = fixture.query(&format!("{count} not like 'account %'"));
+    assert_eq!(unproven, [UNPROVEN_MAX.to_string()]);
+    assert_eq!(fixture.query(&format!("{count} like 'account %'")), ["1"]);
+    assert!(find(store, "last", NOW).await.is_some());
+    // Old ones are deleted together, however many there are.
+    let later = NOW.plus_ms(DAY_MS);
+    store.write_refused(later).await.unwrap();
+    store.write_refused(later.plus_ms(60_000)).await.unwrap();
+    assert_eq!(shares(&fixture), [""; 0]);
 }
 
 /// Neither an account nor a network of sources evicts the requests of others.
