@@ -103,7 +103,7 @@ impl Store {
     /// use.
     ///
     /// # Errors
-    /// The store failed.
+    /// The store failed, or this node may not answer for keys: it could read one that is revoked.
     pub async fn key_in_use(
         &self,
         digest: &KeyDigest,
@@ -115,7 +115,10 @@ impl Store {
             let is_stored = age_ms.is_some_and(|age_ms| age_ms < USE_STORED_MS);
             Ok((holder.parse()?, if is_stored { KeyUse::Stored } else { KeyUse::Due }))
         };
-        self.db.one(&KEY_IN_USE, &[digest.as_str().into()], read).await
+        self.db.check_session_lease()?;
+        let found = self.db.one(&KEY_IN_USE, &[digest.as_str().into()], read).await?;
+        self.db.check_session_lease()?;
+        Ok(found)
     }
 
     /// Stores the time of a key's last use.

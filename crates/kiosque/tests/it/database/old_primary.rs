@@ -9,6 +9,7 @@ use kiosque_testkit::wait_until;
 
 use super::{Node, log_in, use_of};
 
+const ACTIVITY: &str = "/operator/v1/activity";
 /// Uses of the old token that are answered after it has been replaced.
 const USES_AFTER: usize = 20;
 
@@ -62,6 +63,27 @@ fn a_node_on_an_old_primary_accepts_no_token_that_was_replaced_on_the_new() {
     println!("{} uses accepted, {stale} of a replaced token", accepted.len());
     assert!(!accepted.is_empty());
     assert_eq!(stale, 0);
+}
+
+/// The same holds for the key of an operator: while the old primary continues, the node on it says
+/// that it does not know.
+#[test]
+fn a_node_on_an_old_primary_accepts_no_key_that_was_revoked_on_the_new() {
+    let primary = Server::start(Durability::Full).unwrap();
+    let standby = primary.standby().unwrap();
+    let (on_old, on_new) = (Node::on(&[&primary]), Node::on(&[&standby]));
+    let key = on_old.create_data();
+    let old = on_old.serve(&[]);
+    // No line: the call reads the key and nothing else.
+    let mut caller = old.connect_operator();
+    let mut status = || caller.call_operator(ACTIVITY, &key, "").unwrap().status;
+    assert_eq!(status(), 200);
+    standby.promote().unwrap();
+    on_new.run(&["operator-key", "revoke", "tills"]).success();
+    wait_until("the lease of the old node has ended", || status() == 503);
+    for _ in 0..USES_AFTER {
+        assert_eq!(status(), 503);
+    }
 }
 
 /// A lease that outlives the promotion, and a node that waits for a shorter one: the test notices.
