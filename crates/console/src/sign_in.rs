@@ -16,8 +16,6 @@ texts! {
     CONTINUE: "Continue to the console", "进入控制台";
     REFUSED: "This key is unknown or revoked. Check that you pasted all of it.",
         "密钥无效或已吊销。请检查是否完整粘贴。";
-    TOO_MANY: "Too many refused keys from your address. Wait a minute, then try again.",
-        "您的地址提交的无效密钥过多。请一分钟后重试。";
     LINK_SPENT: "This link was used already, or is more than a minute old. Make another one with \
         “kiosque console-link”.",
         "此链接已使用或已超过一分钟。请用“kiosque console-link”重新生成。";
@@ -54,8 +52,6 @@ pub enum Form<'a> {
 pub enum Notice {
     /// The key is unknown or revoked.
     KeyRefused,
-    /// The rate limit of refused keys is reached.
-    TooManyRefused,
     /// The link is spent, too old or unknown.
     LinkSpent,
     /// The caller signed out.
@@ -68,7 +64,6 @@ impl Notice {
     const fn text(self) -> Text {
         match self {
             Notice::KeyRefused => REFUSED,
-            Notice::TooManyRefused => TOO_MANY,
             Notice::LinkSpent => LINK_SPENT,
             Notice::SignedOut => SIGNED_OUT,
             Notice::SessionEnded => ENDED,

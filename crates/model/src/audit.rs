@@ -136,8 +136,6 @@ pub enum LoginFault {
     ConsoleKey,
     /// The link to the console is unknown, spent or too old.
     ConsoleLink,
-    /// Too many attempts to sign in to the console; the key or the link was not checked.
-    ConsoleLimited,
 }
 
 impl LoginFault {
@@ -148,7 +146,7 @@ impl LoginFault {
             LoginFault::Credentials => "credentials",
             LoginFault::ApiNotEnabled => "apiNotEnabled",
             LoginFault::NoGroup => "noGroup",
-            LoginFault::Limited | LoginFault::ConsoleLimited => "limited",
+            LoginFault::Limited => "limited",
             LoginFault::ConsoleKey => "key",
             LoginFault::ConsoleLink => "link",
         }
@@ -162,9 +160,7 @@ impl LoginFault {
             | LoginFault::ApiNotEnabled
             | LoginFault::NoGroup
             | LoginFault::Limited => AuditEvent::LoginRefused,
-            LoginFault::ConsoleKey | LoginFault::ConsoleLink | LoginFault::ConsoleLimited => {
-                AuditEvent::ConsoleLoginRefused
-            }
+            LoginFault::ConsoleKey | LoginFault::ConsoleLink => AuditEvent::ConsoleLoginRefused,
         }
     }
 }

@@ -66,8 +66,6 @@ pub struct App {
     /// Hash slots for all other logins.
     pub(crate) hash_slots: HashSlots,
     pub(crate) login_limiter: LoginLimiter,
-    /// Limits refused sign-ins to the console.
-    pub(crate) sign_in_limiter: LoginLimiter,
     pub(crate) refused_logins: RefusedLogins,
     pub(crate) intake: StreamIntake,
     /// Permits for reads by the operator's calls.
@@ -106,7 +104,6 @@ impl App {
             known_hash_slots: HashSlots::new(&settings.limits),
             hash_slots: HashSlots::new(&settings.limits),
             login_limiter: LoginLimiter::new(&settings.limits, entropy.bytes()?),
-            sign_in_limiter: LoginLimiter::new(&settings.limits, entropy.bytes()?),
             refused_logins: RefusedLogins::default(),
             intake: StreamIntake::new(&store, &clock, &settings.limits),
             operator_reads: Semaphore::new(OPERATOR_READS_MAX),

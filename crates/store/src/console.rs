@@ -8,7 +8,7 @@ use kiosque_model::{ActedBy, ConsoleDigest, KeyDigest, KeyName, Origin, Right, U
 
 use crate::db::{Deadline, Write};
 use crate::keys::{self, CreatedKey, KeyHolder};
-use crate::sql::{row, statements};
+use crate::sql::{Row, row, statements};
 use crate::{Error, Store, audit};
 
 /// Sessions of one key; beyond them, the one that has been idle for longest ends at a sign-in.
@@ -154,6 +154,10 @@ impl Store {
         origin: Origin,
     ) -> Result<Option<KeyHolder>, Error> {
         self.db.check_session_lease()?;
+        if !self.may_sign_in(&proof).await? {
+            self.db.check_session_lease()?;
+            return Ok(None);
+        }
         let sign_in = async move |write: &Write<'_>| {
             let (key_digest, by) = match &proof {
                 SignInProof::Key(key) => (key.as_str().to_owned(), SignedInBy::Key),
@@ -176,6 +180,18 @@ impl Store {
         let signed_in = self.db.write(Deadline::OfRequest, sign_in).await?;
         self.db.check_session_lease()?;
         Ok(signed_in)
+    }
+
+    /// Returns whether there is such a live key or such a link. Anyone can send a wrong one, which
+    /// must not take the writer.
+    async fn may_sign_in(&self, proof: &SignInProof) -> Result<bool, Error> {
+        Ok(match proof {
+            SignInProof::Key(key) => self.holder_of_live_key(key.as_str()).await?.is_some(),
+            SignInProof::Link(link) => {
+                let read = |row: &Row<'_>| row.read::<LinkRow>();
+                self.db.one(&LINK, &[link.as_str().into()], read).await?.is_some()
+            }
+        })
     }
 
     /// Ends a session.

@@ -4,7 +4,7 @@ use http::{HeaderValue, StatusCode, header};
 use kiosque_console::forward;
 use kiosque_console::sign_in::{self as view, Form, Notice, SignIn};
 use kiosque_model::audit::LoginFault;
-use kiosque_model::{ConsoleDigest, ConsoleSecret, KeyDigest, Refusal, Right, Rights};
+use kiosque_model::{ConsoleDigest, ConsoleSecret, KeyDigest, Right, Rights};
 use kiosque_store::SignInProof;
 
 use super::cookies::{self, Lifetime};
@@ -13,10 +13,7 @@ use super::origin;
 use super::reply::{Refused, Reply};
 use super::request::{ConsoleRequest, SignedIn};
 use super::return_path::{ReturnPath, sign_in_address};
-use crate::answer::Failure;
 
-/// The name under which the limiter counts refused sign-ins, which name no account.
-const LIMITED_NAME: &str = "console";
 /// A parameter: the browser was asked to send its cookies.
 const AGAIN: &str = "again";
 /// A parameter: the person has signed out.
@@ -48,34 +45,24 @@ pub(super) async fn show(request: &ConsoleRequest<'_>) -> Result<Reply, Refused>
     Ok(form(request, &query, Form::Key, notice))
 }
 
-/// Opens a session, in place of the one that the browser has.
+/// Opens a session, in place of the one that the browser has. Attempts are not limited: keys and
+/// links are random, and a limit that others can reach would refuse a right one.
 pub(super) async fn sign_in(
     request: &ConsoleRequest<'_>,
     fields: &Fields,
 ) -> Result<Reply, Refused> {
     let (app, origin) = (request.app, request.origin());
-    let (limiter, prefix) = (&app.sign_in_limiter, origin.source.prefix());
-    let mut attempt = match limiter.admit(LIMITED_NAME, prefix, &app.clock).await {
-        Ok(attempt) => attempt,
-        Err(Refusal::TooManyFailures { retry_after_s }) => {
-            let refused = refuse(request, fields, LoginFault::ConsoleLimited);
-            return Ok(refused.with(header::RETRY_AFTER, retry_after_s.into()));
-        }
-        Err(refusal) => return Err(Failure::from(refusal).into()),
-    };
     let (proof, fault) = presented(fields);
     // Always a new secret: a cookie that another person planted is never a session.
     let secret = ConsoleSecret::mint(app.entropy.bytes()?);
     let holder = match proof {
         Some(proof) => {
             let (new, earlier) = (secret.digest(), request.cookie());
-            let opened = app.store.sign_in_to_console(proof, new, earlier, origin).await;
-            opened.inspect_err(|_| attempt.did_not_fail())?
+            app.store.sign_in_to_console(proof, new, earlier, origin).await?
         }
         None => None,
     };
     let Some(holder) = holder else { return Ok(refuse(request, fields, fault)) };
-    attempt.did_not_fail();
     let reply = Reply::see_other(&landing(fields, &holder.rights));
     Ok(reply.cookie(cookies::SESSION, secret.reveal(), Lifetime::Browser))
 }
@@ -133,12 +120,11 @@ fn ask_for_cookies(request: &ConsoleRequest<'_>, query: &Fields) -> Reply {
 /// Records a refused attempt, and shows the form again.
 fn refuse(request: &ConsoleRequest<'_>, fields: &Fields, fault: LoginFault) -> Reply {
     request.app.refused_logins.lock().add(None, fault, &request.origin());
-    let (status, notice) = match fault {
-        LoginFault::ConsoleLimited => (StatusCode::TOO_MANY_REQUESTS, Notice::TooManyRefused),
-        LoginFault::ConsoleLink => (StatusCode::FORBIDDEN, Notice::LinkSpent),
-        _ => (StatusCode::FORBIDDEN, Notice::KeyRefused),
+    let notice = match fault {
+        LoginFault::ConsoleLink => Notice::LinkSpent,
+        _ => Notice::KeyRefused,
     };
-    form(request, fields, Form::Key, Some(notice)).with_status(status)
+    form(request, fields, Form::Key, Some(notice)).with_status(StatusCode::FORBIDDEN)
 }
 
 fn form(
