@@ -8,7 +8,9 @@ const busy = (part) =>
 
 async function refresh() {
   if (document.hidden) return;
-  const answer = await fetch(location.href, { redirect: "manual" });
+  // The header says that no person asks: the session ends all the same when it is not used.
+  const headers = { "kiosque-renewal": "1" };
+  const answer = await fetch(location.href, { redirect: "manual", headers });
   // The session has ended: the page asks to sign in.
   if (answer.type === "opaqueredirect") return location.reload();
   if (!answer.ok) return;

@@ -9,6 +9,9 @@ pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self
     img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
+/// The header with which the script marks the requests that no person caused.
+pub const RENEWAL_HEADER: &str = "kiosque-renewal";
+
 /// The style sheet.
 pub const STYLE: Asset = Asset {
     stem: "console",

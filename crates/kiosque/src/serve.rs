@@ -214,7 +214,8 @@ pub(crate) async fn serve(
     }
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
-    observe_time(&store, &clock).await;
+    let token_validity = settings.token_validity;
+    observe_time(&store, &clock, token_validity).await;
     let stop = Stop::new();
     let stopper = stop.clone();
     tokio::spawn(async move {
@@ -240,7 +241,7 @@ pub(crate) async fn serve(
         };
         serving.spawn_on(Arc::clone(&app).serve(audience, listener, stop.clone()), &threads);
     }
-    report_regularly(&app, &store, &clock, serving.join_all()).await;
+    report_regularly(&app, (&store, &clock), token_validity, serving.join_all()).await;
     writing.abort();
     maintenance::write_activity(&store).await;
     if let Err(error) = store.store_time().await {
@@ -277,12 +278,14 @@ async fn watch_clock(store: Store, own: Clock) {
     }
 }
 
-/// Ends sessions that had expired before the clock was set back.
-async fn observe_time(store: &Store, clock: &Clock) {
-    match store.observe_time(clock.now()).await {
+/// Ends sessions that had expired before the clock was set back, or were opened while it was ahead.
+async fn observe_time(store: &Store, clock: &Clock, token_validity: Duration) {
+    match store.observe_time(clock.now(), token_validity).await {
         Ok(0) => {}
         Ok(sessions) => {
-            tracing::warn!(sessions, "the clock was set back; sessions that had expired are ended");
+            let message = "the clock was set back; sessions that had expired, or were opened while \
+                           it was ahead, are ended";
+            tracing::warn!(sessions, "{message}");
         }
         Err(error) => {
             tracing::error!(cause = %error, "the time of the clock could not be stored");
@@ -300,7 +303,12 @@ async fn watch_readiness(app: Arc<App>) {
 
 /// Writes refused logins to the audit trail and refused requests for their look-up, and logs
 /// overload, at intervals until `done`, and then all that is left.
-async fn report_regularly(app: &App, store: &Store, clock: &Clock, done: impl Future) {
+async fn report_regularly(
+    app: &App,
+    (store, clock): (&Store, &Clock),
+    token_validity: Duration,
+    done: impl Future,
+) {
     let refused_logins = app.refused_logins();
     let mut done = pin!(done);
     loop {
@@ -308,7 +316,7 @@ async fn report_regularly(app: &App, store: &Store, clock: &Clock, done: impl Fu
             _ = &mut done => break,
             () = tokio::time::sleep(REPORT_INTERVAL) => {
                 app.log_overload();
-                observe_time(store, clock).await;
+                observe_time(store, clock, token_validity).await;
                 refused_logins.flush(store, clock.now()).await;
                 maintenance::write_refused(store, clock.now()).await;
             }

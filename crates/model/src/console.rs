@@ -9,8 +9,10 @@ use sha2::{Digest, Sha256};
 
 /// Random bytes of a secret.
 pub const SECRET_RANDOM_BYTES: usize = 32;
-/// The time without use after which a session ends, in milliseconds.
+/// The time without an act of a person after which a session ends, in milliseconds.
 pub const IDLE_MAX_MS: i64 = 8 * 3_600_000;
+/// The time after the sign-in at which a session ends in any case, in milliseconds.
+pub const SESSION_MAX_MS: i64 = 7 * 86_400_000;
 /// The time in which a link can be used, in milliseconds.
 pub const LINK_VALIDITY_MS: i64 = 60_000;
 

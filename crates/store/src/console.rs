@@ -1,9 +1,9 @@
-//! Sessions of the console and links that sign in once. A session is valid while its key is live
-//! and until it has been idle for [`IDLE_MAX_MS`]: every request reads both rows, and nothing is
-//! cached.
+//! Sessions of the console and links that sign in once. A session is valid while its key is live,
+//! until [`IDLE_MAX_MS`] after the last act of a person and at most [`SESSION_MAX_MS`] after the
+//! sign-in: every request reads both rows, and nothing is cached.
 
 use kiosque_model::audit::{Act, SignedInBy};
-use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS};
+use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS, SESSION_MAX_MS};
 use kiosque_model::{ActedBy, ConsoleDigest, KeyDigest, KeyName, Origin, Right, UnixMs};
 
 use crate::db::{Deadline, Write};
@@ -22,12 +22,18 @@ const CLOCKS_DIFFER_MS: i64 = 10_000;
 const USE_STORED_MS: i64 = 60_000;
 
 row! {
-    struct SessionRow { key_digest: String, used_at_ms: UnixMs, expires_at_ms: UnixMs }
+    struct SessionRow {
+        key_digest: String,
+        opened_at_ms: UnixMs,
+        used_at_ms: UnixMs,
+        expires_at_ms: UnixMs,
+    }
     struct LinkRow { key_digest: String, expires_at_ms: UnixMs }
 }
 
 statements! {
-    SESSION(session_digest) -> SessionRow = "select key_digest, used_at_ms, expires_at_ms
+    SESSION(session_digest) -> SessionRow = "select key_digest, opened_at_ms, used_at_ms,
+            expires_at_ms
         from console_sessions where session_digest = $session_digest";
     OPEN(session_digest, key_digest, now_ms, expires_at_ms) = "insert into console_sessions
             (session_digest, key_digest, opened_at_ms, used_at_ms, expires_at_ms)
@@ -45,7 +51,8 @@ statements! {
     PURGE_SESSIONS(now_ms, most) = "delete from console_sessions where session_digest in (
         select s.session_digest from console_sessions s where s.expires_at_ms <= $now_ms
         order by s.expires_at_ms limit $most)";
-    SESSIONS_PASSED(latest_ms) = "delete from console_sessions where expires_at_ms <= $latest_ms";
+    SESSIONS_PASSED(latest_ms, end_max_ms) = "delete from console_sessions
+        where expires_at_ms <= $latest_ms or expires_at_ms > $end_max_ms";
     LINK(link_digest) -> LinkRow = "select key_digest, expires_at_ms from console_links
         where link_digest = $link_digest";
     ADD_LINK(link_digest, key_digest, expires_at_ms) = "insert into console_links
@@ -102,6 +109,15 @@ impl Oversight<'_> {
     }
 }
 
+/// The cause of a request with a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionUse {
+    /// An act of a person, which prolongs the session.
+    Act,
+    /// The script of an open page, which renews its figures.
+    Renewal,
+}
+
 /// The proof of a key with which a person signs in.
 #[derive(Clone, Debug)]
 pub enum SignInProof {
@@ -112,20 +128,20 @@ pub enum SignInProof {
 }
 
 impl Store {
-    /// Returns the session of a presented cookie, if it is live. Its use is stored once a minute.
+    /// Returns the session of a presented cookie, if it is live. Acts are stored once a minute.
     ///
     /// # Errors
     /// The store failed, or this node may not answer for sessions.
     pub async fn console_session(
         &self,
         presented: ConsoleDigest,
+        session_use: SessionUse,
         now: UnixMs,
     ) -> Result<Option<ConsoleSession>, Error> {
         self.db.check_session_lease()?;
         let row = self.db.one(&SESSION, &[presented.as_str().into()], |row| row.read()).await?;
-        let Some(SessionRow { key_digest, used_at_ms, expires_at_ms }) = row else {
-            return Ok(None);
-        };
+        let Some(row) = row else { return Ok(None) };
+        let SessionRow { key_digest, opened_at_ms, used_at_ms, expires_at_ms } = row;
         let holder = self.holder_of_live_key(&key_digest).await?;
         self.db.check_session_lease()?;
         if expires_at_ms <= now {
@@ -133,9 +149,10 @@ impl Store {
             let _ = self.end_expired(presented, now).await;
             return Ok(None);
         }
-        if now.0.saturating_sub(used_at_ms.0).saturating_abs() >= USE_STORED_MS {
+        let age_ms = now.0.saturating_sub(used_at_ms.0).saturating_abs();
+        if session_use == SessionUse::Act && age_ms >= USE_STORED_MS {
             // A page is shown even while nothing can be written; the next use tries again.
-            let _ = self.store_use(presented.clone(), now).await;
+            let _ = self.store_use(presented.clone(), opened_at_ms, now).await;
         }
         Ok(holder.map(|holder| ConsoleSession { digest: presented, key_digest, holder }))
     }
@@ -275,20 +292,29 @@ impl Store {
     }
 
     /// Stores that a session is used.
-    async fn store_use(&self, session: ConsoleDigest, now: UnixMs) -> Result<u64, Error> {
+    async fn store_use(
+        &self,
+        session: ConsoleDigest,
+        opened_at: UnixMs,
+        now: UnixMs,
+    ) -> Result<u64, Error> {
         let store = async move |write: &Write<'_>| {
-            let expires_at = now.plus_ms(IDLE_MAX_MS);
+            let expires_at = now.plus_ms(IDLE_MAX_MS).min(opened_at.plus_ms(SESSION_MAX_MS));
             write.execute(&USE, &[session.as_str().into(), now.into(), expires_at.into()]).await
         };
         self.db.write(Deadline::OfRequest, store).await
     }
 }
 
-/// Ends the sessions and links that had expired at the `latest` time before the clock was set back.
-/// Returns the number of sessions.
-pub(crate) async fn end_passed(write: &Write<'_>, latest: UnixMs) -> Result<u64, Error> {
+/// Ends the sessions and links that had expired at the `latest` time before the clock was set back
+/// to `now`, and the sessions that would live too long since then. Returns the number of sessions.
+pub(crate) async fn end_passed(
+    write: &Write<'_>,
+    latest: UnixMs,
+    now: UnixMs,
+) -> Result<u64, Error> {
     write.execute(&LINKS_PASSED, &[latest.into()]).await?;
-    write.execute(&SESSIONS_PASSED, &[latest.into()]).await
+    write.execute(&SESSIONS_PASSED, &[latest.into(), now.plus_ms(IDLE_MAX_MS).into()]).await
 }
 
 /// Spends a link. Returns the digest of its key; `None` if it is unknown, spent or too old. Only

@@ -63,7 +63,7 @@ pub use arrivals::{Arrival, ArrivalNo, OrderSource};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
-pub use console::{ConsoleSession, Oversight, SignInProof};
+pub use console::{ConsoleSession, Oversight, SessionUse, SignInProof};
 pub use cooperative::yield_if_due;
 pub use dashboard::{
     AislesJson, DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, FleetSales,

@@ -1,7 +1,8 @@
-//! Ends sessions that a clock has passed before it was set back (AUTH-25), those of the console
-//! too. The latest time of the clock is stored now and then, so that a restart does not forget it.
+//! Ends sessions that a clock has passed before it was set back, and those that were opened while
+//! it was ahead (AUTH-25), those of the console too. The latest time of the clock is stored now and then, so that a restart does not forget it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use kiosque_model::UnixMs;
 
@@ -15,7 +16,8 @@ const STEP_MIN_MS: i64 = 100;
 const STORE_INTERVAL_MS: i64 = 60_000;
 
 statements! {
-    END_PASSED(latest_ms) = "delete from sessions where expires_at_ms <= $latest_ms";
+    END_PASSED(latest_ms, end_max_ms) = "delete from sessions
+        where expires_at_ms <= $latest_ms or expires_at_ms > $end_max_ms";
 }
 
 /// The latest time that this node's clock has shown, and the latest that is stored.
@@ -33,19 +35,22 @@ impl SessionClock {
 
 impl Store {
     /// Observes the time of this node's clock. The program does so about once a second. If the
-    /// clock has been set back, all sessions that had expired before are ended, and their number is
-    /// returned. Times of a clock that differs too much from the database's do not count.
+    /// clock has been set back, all sessions that had expired before are ended, and those that were
+    /// opened while it was ahead, which end later than one that is opened now, for `validity`.
+    /// Their number is returned. Times of a clock that differs too much from the database's do not
+    /// count.
     ///
     /// # Errors
     /// The store failed; the next call tries again.
-    pub async fn observe_time(&self, now: UnixMs) -> Result<u64, Error> {
+    pub async fn observe_time(&self, now: UnixMs, validity: Duration) -> Result<u64, Error> {
         if self.check_clock(now).is_some_and(|clock| clock.is_off) {
             return Ok(0);
         }
         let clock = &self.session_clock;
         let latest = clock.latest_ms.load(Ordering::Relaxed);
         let ended = if now.0 + STEP_MIN_MS < latest {
-            self.write_time(now, Some(UnixMs(latest))).await?
+            let validity_ms = i64::try_from(validity.as_millis()).unwrap_or(i64::MAX);
+            self.write_time(now, Some((UnixMs(latest), now.plus_ms(validity_ms)))).await?
         } else if now.0 >= clock.stored_ms.load(Ordering::Relaxed) + STORE_INTERVAL_MS {
             self.write_time(now, None).await?
         } else {
@@ -66,14 +71,20 @@ impl Store {
         self.write_time(latest, None).await.map(|_| ())
     }
 
-    /// Stores the time of the clock, and ends the sessions that it had passed. Returns how many.
-    async fn write_time(&self, now: UnixMs, passed: Option<UnixMs>) -> Result<u64, Error> {
+    /// Stores the time of the clock. If it was set back, ends the sessions that end until the latest
+    /// time or after the latest end of a new session. Returns how many.
+    async fn write_time(
+        &self,
+        now: UnixMs,
+        set_back: Option<(UnixMs, UnixMs)>,
+    ) -> Result<u64, Error> {
         let change = async move |write: &Write<'_>| {
             metadata::set_clock(write, now).await?;
-            match passed {
-                Some(latest) => {
-                    let ended = write.execute(&END_PASSED, &[latest.into()]).await?;
-                    Ok(ended + console::end_passed(write, latest).await?)
+            match set_back {
+                Some((latest, end_max)) => {
+                    let params = [latest.into(), end_max.into()];
+                    let ended = write.execute(&END_PASSED, &params).await?;
+                    Ok(ended + console::end_passed(write, latest, now).await?)
                 }
                 None => Ok(0),
             }

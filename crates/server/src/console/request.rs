@@ -4,10 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::request::Parts;
+use kiosque_console::assets::RENEWAL_HEADER;
 use kiosque_console::message::{self, Message};
 use kiosque_console::{Frame, Language, Theme};
 use kiosque_model::{ActedBy, ConsoleDigest, Origin, Right, Source, UnixMs};
-use kiosque_store::{ConsoleSession, Oversight};
+use kiosque_store::{ConsoleSession, Oversight, SessionUse};
 use tokio::sync::SemaphorePermit;
 
 use super::fields::Fields;
@@ -68,10 +69,12 @@ impl<'a> ConsoleRequest<'a> {
 
     /// Returns the session of the cookie, if it is live.
     pub(super) async fn session(&self) -> Result<Option<ConsoleSession>, Refused> {
-        match self.cookie() {
-            Some(presented) => Ok(self.app.store.console_session(presented, self.now).await?),
-            None => Ok(None),
-        }
+        let Some(presented) = self.cookie() else { return Ok(None) };
+        let session_use = match self.head.headers.contains_key(RENEWAL_HEADER) {
+            true => SessionUse::Renewal,
+            false => SessionUse::Act,
+        };
+        Ok(self.app.store.console_session(presented, session_use, self.now).await?)
     }
 
     /// Waits for a permit to read the stored data.

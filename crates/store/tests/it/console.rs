@@ -1,13 +1,17 @@
 //! Sessions of the console and links that sign in once: bound to a live key, on any node.
 
-use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS};
+use std::time::Duration;
+
+use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS, SESSION_MAX_MS};
 use kiosque_model::{
     ActedBy, ConsoleDigest, ConsoleSecret, KeyDigest, KeyName, OperatorKey, Right, UnixMs,
 };
-use kiosque_store::{CreatedKey, KeyHolder, RevokedKey, SignInProof, Store};
+use kiosque_store::{CreatedKey, KeyHolder, RevokedKey, SessionUse, SignInProof, Store};
 use kiosque_testkit::{TestData, TestStore, open, origin};
 
 const NOW: i64 = 1_772_445_600_000;
+/// The validity of an integrator's token.
+const TOKEN_VALIDITY: Duration = Duration::from_secs(7_200);
 
 fn secret(number: u8) -> ConsoleDigest {
     ConsoleSecret::mint([number; 32]).digest()
@@ -47,7 +51,13 @@ impl Console {
 
     /// Returns the name of the key of a session, if it is live.
     async fn live(&self, number: u8, at: i64) -> Option<String> {
-        let session = self.fixture.store.console_session(secret(number), UnixMs(at)).await.unwrap();
+        self.live_after(SessionUse::Act, number, at).await
+    }
+
+    /// Returns the name of the key of a session, if it is live for a request.
+    async fn live_after(&self, cause: SessionUse, number: u8, at: i64) -> Option<String> {
+        let store = &self.fixture.store;
+        let session = store.console_session(secret(number), cause, UnixMs(at)).await.unwrap();
         session.map(|session| session.holder().name.to_string())
     }
 
@@ -75,6 +85,35 @@ async fn a_session_ends_when_it_has_been_idle_for_eight_hours() {
     // It stays ended when the clock is set back.
     assert_eq!(console.live(1, NOW + 1).await, None);
     assert_eq!(console.live(2, NOW).await, None, "never opened");
+}
+
+/// A page that renews itself all the time does not prolong its session.
+#[tokio::test]
+async fn a_session_without_an_act_ends_although_its_page_renews_itself() {
+    let console = Console::new().await;
+    console.sign_in(1, NOW).await.unwrap();
+    let act = NOW + 1_800_000;
+    assert_eq!(console.live(1, act).await.as_deref(), Some("office"));
+    let renewed = async |at| console.live_after(SessionUse::Renewal, 1, at).await;
+    for at in (act..act + IDLE_MAX_MS).step_by(600_000) {
+        assert_eq!(renewed(at).await.as_deref(), Some("office"));
+    }
+    assert_eq!(renewed(act + IDLE_MAX_MS - 1).await.as_deref(), Some("office"));
+    assert_eq!(renewed(act + IDLE_MAX_MS).await, None);
+    assert_eq!(console.live(1, act + 1).await, None);
+}
+
+/// However often it is used.
+#[tokio::test]
+async fn a_session_ends_seven_days_after_its_sign_in() {
+    let console = Console::new().await;
+    console.sign_in(1, NOW).await.unwrap();
+    let end = NOW + SESSION_MAX_MS;
+    for at in (NOW..end).step_by(5 * 3_600_000) {
+        assert_eq!(console.live(1, at).await.as_deref(), Some("office"));
+    }
+    assert_eq!(console.live(1, end - 1).await.as_deref(), Some("office"));
+    assert_eq!(console.live(1, end).await, None);
 }
 
 /// The uses within a minute are one write.
@@ -122,7 +161,10 @@ async fn a_link_signs_in_exactly_once() {
         );
         assert!(one.is_some() != two.is_some(), "round {round}: {one:?}, {two:?}");
         let (live, none) = if one.is_some() { (0, 1) } else { (1, 0) };
-        let session = other.console_session(secret(2 * round + live), UnixMs(NOW)).await.unwrap();
+        let session = other
+            .console_session(secret(2 * round + live), SessionUse::Act, UnixMs(NOW))
+            .await
+            .unwrap();
         assert!(session.is_some());
         assert_eq!(console.live(2 * round + none, NOW).await, None);
     }
@@ -153,14 +195,20 @@ async fn sessions_and_links_that_the_clock_has_passed_stay_ended() {
     // A database's clock is not set by a test.
     let console = Console::on(TestData::sqlite()).await;
     let store = &console.fixture.store;
-    store.observe_time(UnixMs(NOW)).await.unwrap();
+    store.observe_time(UnixMs(NOW), TOKEN_VALIDITY).await.unwrap();
     console.sign_in(1, NOW).await.unwrap();
     assert!(console.link(2, NOW).await);
-    store.observe_time(UnixMs(NOW + IDLE_MAX_MS)).await.unwrap();
+    store.observe_time(UnixMs(NOW + IDLE_MAX_MS), TOKEN_VALIDITY).await.unwrap();
     // The clock is set back before anything is used.
-    assert_eq!(store.observe_time(UnixMs(NOW + 1_000)).await.unwrap(), 1);
+    let observe = async |at| store.observe_time(UnixMs(at), TOKEN_VALIDITY).await.unwrap();
+    assert_eq!(observe(NOW + 1_000).await, 1);
     assert_eq!(console.live(1, NOW + 1_000).await, None);
     assert_eq!(sign_in(store, SignInProof::Link(secret(2)), 3, NOW + 1_000).await, None);
+    // A session that was opened while the clock was ahead ends when it is set right.
+    observe(NOW + 10 * SESSION_MAX_MS).await;
+    console.sign_in(4, NOW + 10 * SESSION_MAX_MS).await.unwrap();
+    assert_eq!(observe(NOW + 2_000).await, 1);
+    assert_eq!(console.live(4, NOW + 2_000).await, None);
 }
 
 #[tokio::test]
@@ -192,7 +240,8 @@ async fn a_key_grants_rights_that_it_has_itself() {
     let granter = OperatorKey::mint([9; 32]).digest();
     store.create_key(holder("lead", "read,audit,keys"), granter.clone(), by(NOW)).await.unwrap();
     sign_in(store, SignInProof::Key(granter), 1, NOW).await.unwrap();
-    let session = store.console_session(secret(1), UnixMs(NOW)).await.unwrap().unwrap();
+    let session =
+        store.console_session(secret(1), SessionUse::Act, UnixMs(NOW)).await.unwrap().unwrap();
     assert!(session.oversight(Right::Fleet).is_none());
     let oversight = session.oversight(Right::Keys).unwrap();
     let grant = async |name: &str, may: &str, number: u8| {
@@ -214,7 +263,8 @@ async fn the_trail_has_sign_ins_links_and_sign_outs_and_the_data_no_secret() {
     let store = &console.fixture.store;
     assert!(console.link(1, NOW).await);
     sign_in(store, SignInProof::Link(secret(1)), 2, NOW).await.unwrap();
-    let session = store.console_session(secret(2), UnixMs(NOW)).await.unwrap().unwrap();
+    let session =
+        store.console_session(secret(2), SessionUse::Act, UnixMs(NOW)).await.unwrap().unwrap();
     store.sign_out_of_console(&session, by(NOW)).await.unwrap();
     store.sign_out_of_console(&session, by(NOW)).await.unwrap();
     assert_eq!(console.live(2, NOW).await, None);

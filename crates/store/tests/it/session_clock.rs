@@ -1,9 +1,14 @@
 //! AUTH-25: sessions that have expired stay ended when the clock is set back, also those that no
-//! request has used since.
+//! request has used since, and a session that was opened while the clock was ahead ends.
+
+use std::time::Duration;
 
 use kiosque_model::{Claim, LoginName, PresentedToken, Refusal, UnixMs};
 use kiosque_store::{Refused, Store};
 use kiosque_testkit::{TestData, TestStore, open, origin};
+
+/// The validity of a token.
+const VALIDITY: Duration = Duration::from_secs(30);
 
 /// A session of `ops` that expires some seconds after a base.
 struct Clocked {
@@ -41,7 +46,7 @@ impl Clocked {
     }
 
     async fn observe(&self, seconds: i64) -> u64 {
-        self.store.observe_time(self.at(seconds)).await.unwrap()
+        self.store.observe_time(self.at(seconds), VALIDITY).await.unwrap()
     }
 
     /// Returns whether a token is valid.
@@ -92,6 +97,29 @@ async fn a_restart_does_not_forget_the_time() {
     clocked.restart().await;
     assert_eq!(clocked.observe(3).await, 1);
     assert!(!clocked.is_valid(&token, 3).await);
+}
+
+/// A session lasts for the validity of a token at most, by the clock that was set right.
+#[tokio::test]
+async fn a_session_of_a_clock_that_was_ahead_ends_when_it_is_set_back() {
+    let mut clocked = Clocked::on(TestData::new()).await;
+    let ahead = clocked.log_in(40, 70).await;
+    clocked.observe(40).await;
+    assert!(clocked.is_valid(&ahead, 40).await);
+    assert_eq!(clocked.observe(39).await, 1, "70 is later than 39 + 30");
+    assert!(!clocked.is_valid(&ahead, 39).await);
+    // The same after a restart.
+    let ahead = clocked.log_in(41, 71).await;
+    clocked.observe(41).await;
+    clocked.store.store_time().await.unwrap();
+    clocked.restart().await;
+    assert_eq!(clocked.observe(1).await, 1);
+    assert!(!clocked.is_valid(&ahead, 1).await);
+    // One that ends in time is not touched.
+    clocked.observe(50).await;
+    let shorter = clocked.log_in(50, 55).await;
+    assert_eq!(clocked.observe(25).await, 0);
+    assert!(clocked.is_valid(&shorter, 25).await);
 }
 
 /// Sessions are those of all nodes: a clock that differs too much from the database's ends none.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use kiosque_console::assets::{RENEWAL_HEADER, SCRIPT};
 use kiosque_model::TrustedProxies;
 use kiosque_testkit::TestServer;
 
@@ -209,4 +210,31 @@ async fn wrong_keys_keep_no_right_one_out() {
     assert_eq!(counts.sum::<usize>(), 50 + 700, "{trail:?}");
     let limited = trail.iter().filter(|entry| entry.contains("limited"));
     assert_eq!(limited.count(), 0, "{trail:?}");
+}
+
+/// The script of an open page renews its figures: that is no act of a person.
+#[tokio::test]
+async fn an_open_page_does_not_prolong_its_session() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    assert!(SCRIPT.text.contains(&format!("\"{RENEWAL_HEADER}\"")), "the script marks them");
+    let hour = Duration::from_secs(3_600);
+    server.advance(hour);
+    assert_eq!(browser.get(PAGE).await.status, 200);
+    browser.headers.push((RENEWAL_HEADER, "1".to_owned()));
+    for _ in 1..8 {
+        server.advance(hour);
+        assert_eq!(browser.get(PAGE).await.status, 200);
+    }
+    server.advance(hour);
+    assert_eq!(browser.get(PAGE).await.status, 303);
+    // With acts it lasts for seven days.
+    let mut browser = Browser::signed_in(&server, &key).await;
+    for _ in 0..7 * 24 - 1 {
+        server.advance(hour);
+        assert_eq!(browser.get(PAGE).await.status, 200);
+    }
+    server.advance(hour);
+    assert_eq!(browser.get(PAGE).await.status, 303);
 }
