@@ -7,11 +7,15 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, heade
 use crate::answer_body::Content;
 
 /// Returns whether a request of HTTP/1 is valid: RFC 9112 requires exactly one valid `Host`, which
-/// HTTP/1.0 may leave out, and this server knows one transfer coding, `chunked`.
+/// HTTP/1.0 may leave out, and this server knows one transfer coding, `chunked`. An empty host is
+/// for targets without an authority, which the targets of HTTP do not lack.
 pub(crate) fn is_valid<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
     let is_host_valid = match only(headers, header::HOST) {
-        Ok(Some(host)) => host.as_bytes().iter().all(|byte| is_in_host(*byte)),
+        Ok(Some(host)) => match host.as_bytes() {
+            [] | [b':', ..] => false,
+            host => host.iter().all(|byte| is_in_host(*byte)),
+        },
         Ok(None) => request.version() == Version::HTTP_10,
         Err(Repeated) => false,
     };
@@ -42,8 +46,7 @@ fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&HeaderV
     }
 }
 
-/// Returns whether a host with a port may contain a byte: RFC 3986 without user information. The
-/// empty host is valid.
+/// Returns whether a host with a port may contain a byte: RFC 3986 without user information.
 fn is_in_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:%[]".contains(&byte)
 }

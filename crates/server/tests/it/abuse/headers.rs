@@ -103,7 +103,6 @@ async fn hosts_and_codings_that_are_no_http_are_refused() {
     for (version, headers) in [
         ("HTTP/1.1", format!("Host: localhost\r\n{length}")),
         ("HTTP/1.1", format!("{length}host:   [::1]:8443  \r\n")),
-        ("HTTP/1.1", format!("Host:\r\n{length}")),
         ("HTTP/1.0", length.clone()),
         ("HTTP/1.1", format!("{chunked}Chunked\r\n")),
     ] {
@@ -113,6 +112,9 @@ async fn hosts_and_codings_that_are_no_http_are_refused() {
     }
     for (version, headers) in [
         ("HTTP/1.1", length.clone()),
+        ("HTTP/1.1", format!("Host:\r\n{length}")),
+        ("HTTP/1.1", format!("Host: :8443\r\n{length}")),
+        ("HTTP/1.0", format!("Host: \t \r\n{length}")),
         ("HTTP/1.1", format!("Host: a\r\nHost: a\r\n{length}")),
         ("HTTP/1.0", format!("Host: a\r\n{length}Host: b\r\n")),
         ("HTTP/1.1", format!("Host: a, b\r\n{length}")),
