@@ -89,10 +89,39 @@ impl Answer {
         met!(self.json["msg"] == text, || format!("code {code} with msg {text:?}"))
     }
 
+    /// Expects one of these codes with HTTP 200.
+    pub(crate) fn one_of(&self, codes: [i64; 2]) -> Expected {
+        let is_met = self.status == 200 && self.code().is_some_and(|code| codes.contains(&code));
+        met!(is_met, || format!("HTTP 200 with code {} or {}", codes[0], codes[1]))
+    }
+
     /// Expects any refusal.
     pub(crate) fn refusal(&self) -> Expected {
         let is_met = self.status == 200 && self.code().is_some_and(|code| code != 200);
         met!(is_met, || "HTTP 200 with a code other than 200".to_owned())
+    }
+
+    /// Expects a refusal or a system error, which the contract allows for a body that cannot be
+    /// read.
+    pub(crate) fn refusal_or_failure(&self) -> Expected {
+        let expected =
+            || "HTTP 200 with a code other than 200, or HTTP 500 with code 500".to_owned();
+        self.refusal().or_else(|_| self.outcome(500, 500)).map_err(|_| expected())
+    }
+
+    /// Expects a refusal whose `data` is an array of strings, with any `code`: the contract gives
+    /// none for validation errors.
+    pub(crate) fn violations(&self) -> Expected {
+        self.refusal()?;
+        let list = self.data().as_array();
+        let is_met = list.is_some_and(|list| !list.is_empty() && list.iter().all(Value::is_string));
+        met!(is_met, || "an array of strings in data".to_owned())
+    }
+
+    /// Expects HTTP 404; its body may be HTML, and has `code` 0 if it is an envelope.
+    pub(crate) fn not_found(&self) -> Expected {
+        let is_met = self.status == 404 && self.json.get("code").is_none_or(|code| *code == 0);
+        met!(is_met, || "HTTP 404, with code 0 unless the body is HTML".to_owned())
     }
 
     /// Expects the bytes of the answer before.

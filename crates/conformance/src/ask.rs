@@ -5,7 +5,7 @@ use http::{HeaderValue, Method, Request};
 use kiosque_contract::{GATEWAY_PREFIX, LOCALE_HEADER, TOKEN_HEADER};
 use serde_json::{Value, json};
 
-use crate::paths::LOGIN;
+use crate::paths::{DEVICES, LOGIN};
 use crate::secrets::Secrets;
 
 /// The account that a request belongs to.
@@ -38,6 +38,11 @@ impl Ask {
     /// Returns a login.
     pub(crate) fn log_in(username: &str, password: &str) -> Ask {
         Ask::post(LOGIN).json(&json!({"username": username, "password": password}))
+    }
+
+    /// Returns a call of List devices, whose path every server has, with any token.
+    pub(crate) fn list_devices(token: &str) -> Ask {
+        Ask::post(DEVICES).token(token).body("{}")
     }
 
     /// Makes this a request of another account.

@@ -14,7 +14,7 @@ use crate::ask::{Ask, excerpt};
 use crate::facts::Facts;
 use crate::recorded::{Recorded, Recorder};
 use crate::rule::{Effect, Mark, Rule};
-use crate::rules::ACCOUNTS;
+use crate::rules::{ACCOUNTS, DASHBOARD};
 use crate::second::Second;
 use crate::secrets::Secrets;
 
@@ -261,12 +261,13 @@ impl Checker {
 
     /// Returns what is missing to show a rule.
     fn missing(&self, rule: &Rule) -> &'static str {
-        match (rule.chapter() == ACCOUNTS, &self.facts.second) {
-            (true, None) => "needs --second-account",
-            (true, Some(_)) => {
+        match (rule.chapter(), &self.facts.second) {
+            (ACCOUNTS, None) => "needs --second-account",
+            (ACCOUNTS, Some(_)) => {
                 "needs a second account whose default group is its own, with devices and orders"
             }
-            (false, _) => "needs two groups with devices, and a device with orders",
+            (DASHBOARD, _) => "needs the path of Kiosque, which the contract does not give",
+            _ => "needs two groups with devices, and a device with orders",
         }
     }
 }

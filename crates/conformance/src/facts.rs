@@ -11,7 +11,10 @@ use crate::second::Second;
 /// A group, a device, a trade number, a password and a token that no platform has.
 pub(crate) const UNKNOWN: &str = "no-such-kiosque-check";
 
-const DAY_MS: i64 = 86_400_000;
+/// The query of a page of orders: the size that every server has by default.
+pub(crate) const ORDERS_QUERY: &str = "size=10";
+
+pub(crate) const DAY_MS: i64 = 86_400_000;
 
 /// What is known about a server and its data.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +30,9 @@ pub(crate) struct Facts {
     pub(crate) earlier_token: String,
     /// The devices of the group that a login selects.
     pub(crate) devices: Vec<Value>,
-    /// Their number, of which `devices` has the first thousand.
+    /// The query of the page that has them. The contract does not give the largest size.
+    pub(crate) devices_query: &'static str,
+    /// Their number, of which `devices` has those of a page.
     pub(crate) device_count: usize,
     /// A device with orders, and the first of these orders.
     pub(crate) device: Option<String>,
@@ -72,6 +77,11 @@ impl Facts {
         Ask::post(path).token(&self.token).body(body)
     }
 
+    /// Returns a call of List devices with the token.
+    pub(crate) fn list_devices(&self) -> Ask {
+        Ask::list_devices(&self.token)
+    }
+
     /// Returns a call with the token and a body of JSON.
     pub(crate) fn call_with(&self, path: &str, body: &Value) -> Ask {
         Ask::post(path).token(&self.token).json(body)
@@ -85,6 +95,11 @@ impl Facts {
     /// Returns a time so many days before the check began, in milliseconds.
     pub(crate) fn days_ago(&self, days: i64) -> i64 {
         self.now_ms - days * DAY_MS
+    }
+
+    /// Returns the day in UTC when the check began, as a `kiosque_model::Day` counts them.
+    pub(crate) fn today(&self) -> i64 {
+        self.now_ms.div_euclid(DAY_MS)
     }
 
     /// Returns a switch to a group.

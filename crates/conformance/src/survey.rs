@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::checker::{CannotRun, Checker};
-use crate::facts::groups_of;
+use crate::facts::{ORDERS_QUERY, groups_of};
 use crate::paths::{DEVICES, ORDERS};
 
 /// Devices whose orders are looked for.
@@ -33,20 +33,30 @@ impl Checker {
 
     /// Finds the devices of the selected group, and one with orders.
     async fn survey_devices(&mut self) -> Result<(), CannotRun> {
-        let page = self.send(&self.facts.call(DEVICES, "{}").query("size=1000")).await?;
+        let mut page = None;
+        for query in ["size=1000", "size=10"] {
+            let answer = self.send(&self.facts.list_devices().query(query)).await?;
+            self.facts.devices_query = query;
+            let is_page = answer.success().is_ok();
+            page = Some(answer);
+            if is_page {
+                break;
+            }
+        }
+        let Some(page) = page else { return Ok(()) };
         self.facts.devices = page.listed("records");
         let total = page.data()["total"].as_u64().and_then(|total| usize::try_from(total).ok());
         self.facts.device_count = total.unwrap_or(self.facts.devices.len());
         for device in self.facts.devices.clone().iter().take(DEVICES_TRIED) {
             let code = device["deviceCode"].as_str().unwrap_or_default();
             let body = json!({"deviceCode": code, "includeHistory": true});
-            let page = self.send(&self.facts.call_with(ORDERS, &body).query("size=20")).await?;
+            let page = self.send(&self.facts.call_with(ORDERS, &body).query(ORDERS_QUERY)).await?;
             let orders = page.listed("records");
             if orders.len() > self.facts.orders.len() {
                 self.facts.device = Some(code.to_owned());
                 self.facts.orders = orders;
             }
-            if self.facts.orders.len() >= 20 {
+            if self.facts.orders.len() >= 10 {
                 break;
             }
         }

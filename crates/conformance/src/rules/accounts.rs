@@ -4,9 +4,10 @@ use kiosque_locale::Message;
 use serde_json::json;
 
 use super::rule;
+use super::scope::refused_group;
 use crate::answer::met;
 use crate::facts::Facts;
-use crate::paths::{DETAIL, DEVICES, LOGOUT, ONLINE, ORDERS, SUMMARY};
+use crate::paths::{DETAIL, DEVICES, LOGOUT, ORDERS, SUMMARY};
 use crate::rule::Rule;
 
 pub(super) const RULES: &[Rule] = &[
@@ -18,11 +19,11 @@ pub(super) const RULES: &[Rule] = &[
         "A login of one account leaves the session of another.",
         |facts| Some(facts.second.as_ref()?.log_in()),
         |_, answer| answer.success().map(drop),
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
         |facts| Some(facts.log_in()),
         |_, answer| answer.success().map(drop),
-        |facts| Some(facts.second.as_ref()?.call(ONLINE, "")),
+        |facts| Some(facts.second.as_ref()?.call(DEVICES, "{}")),
         |_, answer| answer.success().map(drop),
     ),
     rule!(
@@ -33,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         "A log out of one account leaves the session of another.",
         |facts| Some(facts.second.as_ref()?.call(LOGOUT, "")),
         |_, answer| answer.success().map(drop),
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
     ),
     rule!(
@@ -44,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
         "A switch to a group of another account is answered with -1, and the session stays.",
         |facts| Some(facts.switch(foreign_group(facts)?)),
         |_, answer| answer.refused(Message::GroupClosed),
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
     ),
     rule!(
@@ -57,13 +58,13 @@ pub(super) const RULES: &[Rule] = &[
             let (second, group) = (facts.second.as_ref()?, foreign_group(facts)?);
             foreign_device(facts)?;
             let body = json!({"groupId": group}).to_string();
-            Some(second.call(DEVICES, &body).query("size=1000"))
+            Some(second.call(DEVICES, &body).query(facts.devices_query))
         },
         |facts, answer| {
             let is_met = answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
             met!(is_met, || "the device of the other account, whose token was sent".to_owned())
         },
-        |facts| Some(facts.call(DEVICES, "{}").query("size=1000")),
+        |facts| Some(facts.list_devices().query(facts.devices_query)),
         |facts, answer| {
             let is_met = !answer.records()?.iter().any(|it| is_foreign(facts, &it["deviceCode"]));
             met!(is_met, || format!("no device {:?}", foreign_device(facts).unwrap_or_default()))
@@ -76,8 +77,17 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "A groupId filter with a group of another account is answered with -1.",
         |facts| Some(facts.call_with(DEVICES, &json!({"groupId": foreign_group(facts)?}))),
-        |_, answer| answer.refused(Message::OutOfScope),
+        |_, answer| refused_group(answer),
+    ),
+    rule!(
+        "accounts.filters",
+        "SCOPE-3",
+        Kiosque,
+        Reads,
+        "Filters of a summary do not reach the data of another account.",
         |facts| Some(facts.call_with(SUMMARY, &json!({"groupId": foreign_group(facts)?}))),
+        |_, answer| answer.refused(Message::OutOfScope),
+        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [foreign_device(facts)?]}))),
         |_, answer| answer.refused(Message::OutOfScope),
     ),
     rule!(
@@ -87,8 +97,6 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "A device of another account is answered with -1.",
         |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": foreign_device(facts)?}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [foreign_device(facts)?]}))),
         |_, answer| answer.refused(Message::OutOfScope),
     ),
     rule!(

@@ -1,11 +1,16 @@
 //! Dashboard functions.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
+use kiosque_model::Day;
 use serde_json::{Value, json};
 
 use super::rule;
-use crate::answer::{Type, all_have_fields, has_fields, met};
+use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
+use crate::ask::Ask;
+use crate::facts::{DAY_MS, Facts};
 use crate::paths::{AISLES, BEST, BY_DEVICE, ONLINE, PROFILE, SUMMARY, TREND};
 use crate::rule::Rule;
 
@@ -13,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     rule!(
         "dashboard.start-after-end",
         "DASH-5",
-        Contract,
+        Kiosque,
         Reads,
         "A range whose start is after its end is refused.",
         |facts| Some(facts.call_in(SUMMARY, facts.now_ms, facts.now_ms - 1)),
@@ -148,8 +153,14 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "Best-selling product answers with null when nothing was sold.",
-        |facts| Some(facts.call_in(BEST, facts.now_ms, facts.now_ms)),
-        |_, answer| met!(answer.success()?.is_null(), || "data null".to_owned()),
+        |facts| Some(facts.call(BEST, "{}")),
+        |_, _| Ok(()),
+        |facts| is_answered(facts).then(|| facts.call_in(BEST, facts.now_ms, facts.now_ms)),
+        |_, answer| {
+            // A server that does not know these fields answers for another range.
+            let data = answer.data();
+            met!(*data != json!([]) && *data != json!({}), || "data null".to_owned())
+        },
     ),
     rule!(
         "dashboard.by-device",
@@ -171,6 +182,31 @@ pub(super) const RULES: &[Rule] = &[
             let amounts =
                 list.iter().map(|device| -device["salesAmount"].as_f64().unwrap_or_default());
             met!(amounts.is_sorted(), || "devices by salesAmount".to_owned())
+        },
+    ),
+    rule!(
+        "dashboard.trend-days",
+        "DASH-21",
+        Contract,
+        Reads,
+        "Sales trend has a label yyyy-MM-dd for each day, also for days without sales.",
+        |facts| Some(trend(facts, 1)),
+        |facts, answer| match answer.success() {
+            Ok(data) => days_of(facts, data).map(drop),
+            Err(_) => Ok(()),
+        },
+        |facts| is_answered(facts).then(|| trend(facts, 1 + TREND_DAYS)),
+        |facts, answer| {
+            let Ok(data) = answer.success() else { return Ok(()) };
+            let days = days_of(facts, data)?;
+            // A server that does not know the fields of the range answers for another one, which
+            // ends now.
+            if days.end > facts.today() - TREND_DAYS / 2 {
+                return Ok(());
+            }
+            let before = days_of(facts, facts.before.as_ref().map_or(&Value::Null, Answer::data))?;
+            let is_met = [before, days].iter().all(|days| days.end - days.start > TREND_DAYS);
+            met!(is_met, || format!("{} days, as the range has", TREND_DAYS + 1))
         },
     ),
     rule!(
@@ -261,3 +297,49 @@ pub(super) const RULES: &[Rule] = &[
         },
     ),
 ];
+
+/// The days from the first one of a range to its last.
+const TREND_DAYS: i64 = 30;
+
+/// Returns a request for the sales trend of days that ended so many days ago. The range begins and
+/// ends at 10:30 UTC, when no zone that changes its clocks has midnight.
+fn trend(facts: &Facts, days_ago: i64) -> Ask {
+    let at = |days_ago| (facts.today() - days_ago) * DAY_MS + 10 * 3_600_000 + 1_800_000;
+    facts.call_in(TREND, at(days_ago + TREND_DAYS), at(days_ago))
+}
+
+/// Returns the days of the labels of a sales trend, and expects none to be left out between them.
+/// The contract gives the form of a label, and no field: any text can be one.
+fn days_of(facts: &Facts, trend: &Value) -> Expected<Range<i64>> {
+    let mut texts = BTreeSet::new();
+    add_texts(trend, &mut texts);
+    let days = facts.today() - 100..facts.today() + 3;
+    let listed = days.filter(|day| texts.contains(Day(*day).to_string().as_str()));
+    let listed: Vec<i64> = listed.collect();
+    let (Some(first), Some(last)) = (listed.first(), listed.last()) else {
+        return Err("labels yyyy-MM-dd of the days of the range".to_owned());
+    };
+    let is_missing = |day: &i64| !listed.contains(day);
+    match (*first..*last).find(is_missing) {
+        Some(day) => Err(format!("a label for each day, {} as well", Day(day))),
+        None => Ok(*first..*last + 1),
+    }
+}
+
+/// Adds all texts of a value and the names of its fields.
+fn add_texts<'v>(value: &'v Value, texts: &mut BTreeSet<&'v str>) {
+    match value {
+        Value::String(text) => drop(texts.insert(text)),
+        Value::Array(list) => list.iter().for_each(|value| add_texts(value, texts)),
+        Value::Object(object) => object.iter().for_each(|(name, value)| {
+            texts.insert(name);
+            add_texts(value, texts);
+        }),
+        _ => {}
+    }
+}
+
+/// Whether the request before succeeded. The contract does not give the path of this function.
+fn is_answered(facts: &Facts) -> bool {
+    facts.before.as_ref().is_some_and(|before| before.success().is_ok())
+}

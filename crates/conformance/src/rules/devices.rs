@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "List devices answers with devices, each with its deviceCode.",
-        |facts| facts.devices.first().map(|_| facts.call(DEVICES, "{}")),
+        |facts| facts.devices.first().map(|_| facts.list_devices()),
         |_, answer| {
             let records = answer.records()?;
             met!(!records.is_empty(), || "the devices of the group".to_owned())?;
@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A device record has all of its fields.",
-        |facts| facts.devices.first().map(|_| facts.call(DEVICES, "{}")),
+        |facts| facts.devices.first().map(|_| facts.list_devices()),
         |_, answer| {
             let fields = [
                 ("deviceCode", Type::Text),
@@ -50,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "Devices are sorted by deviceCode.",
-        |facts| (facts.devices.len() > 1).then(|| facts.call(DEVICES, "{}").query("size=1000")),
+        |facts| (facts.devices.len() > 1).then(|| facts.list_devices().query(facts.devices_query)),
         |_, answer| {
             let codes = answer.records()?.iter().map(|device| device["deviceCode"].as_str());
             met!(codes.is_sorted(), || "records sorted by deviceCode".to_owned())

@@ -1,13 +1,13 @@
 //! The envelope: its fields, codes, messages, languages and headers.
 
 use kiosque_locale::{Locale, Message};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::rule;
-use crate::answer::{Answer, Expected, met};
+use crate::answer::{Answer, Expected, Type, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::UNKNOWN;
-use crate::paths::{DEVICES, ONLINE, ORDERS};
+use crate::paths::{ONLINE, ORDERS};
 use crate::rule::Rule;
 
 pub(super) const RULES: &[Rule] = &[
@@ -16,8 +16,21 @@ pub(super) const RULES: &[Rule] = &[
         "ENV-1",
         Contract,
         Reads,
+        "Every answer is an object with code, msg, enMsg and data.",
+        |facts| Some(facts.list_devices()),
+        |_, answer| fields(answer),
+        |_| Some(unknown_token()),
+        |_, answer| fields(answer),
+        |_| Some(Ask::post("unknown")),
+        |_, answer| if_envelope(answer, fields),
+    ),
+    rule!(
+        "envelope.no-other-fields",
+        "ENV-1",
+        Kiosque,
+        Reads,
         "Every answer is an object with exactly code, msg, enMsg and data.",
-        |facts| Some(facts.call(DEVICES, "{}")),
+        |facts| Some(facts.list_devices()),
         |_, answer| four_fields(answer),
         |_| Some(unknown_token()),
         |_, answer| four_fields(answer),
@@ -39,7 +52,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "The message of a success is success in English.",
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| says(answer, "msg", Message::Success.text(Locale::En)),
     ),
     rule!(
@@ -95,6 +108,17 @@ pub(super) const RULES: &[Rule] = &[
         "ENV-7",
         Contract,
         Reads,
+        "data of a business or authentication error is null or a string.",
+        |_| Some(unknown_token()),
+        |_, answer| null_or_text(answer, -4),
+        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
+        |_, answer| null_or_text(answer, -1),
+    ),
+    rule!(
+        "envelope.refusal-message",
+        "ENV-7",
+        Kiosque,
+        Reads,
         "data of a refusal is the text of msg again.",
         |_| Some(unknown_token()),
         |_, answer| {
@@ -108,12 +132,12 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "Every envelope has the content type application/json; charset=UTF-8.",
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| is_json(answer),
         |_| Some(unknown_token()),
         |_, answer| is_json(answer),
         |_| Some(Ask::post("unknown")),
-        |_, answer| is_json(answer),
+        |_, answer| if_envelope(answer, is_json),
     ),
     rule!(
         "envelope.no-store",
@@ -148,7 +172,27 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Returns a call that every server refuses with -4 (AUTH-16).
 fn unknown_token() -> Ask {
-    Ask::post(ONLINE).token(UNKNOWN)
+    Ask::list_devices(UNKNOWN)
+}
+
+/// Expects the fields of an envelope, with the types of the contract.
+fn fields(answer: &Answer) -> Expected {
+    let types = [("code", Type::Integer), ("msg", Type::Text), ("enMsg", Type::TextOrNull)];
+    has_fields(&answer.json, &types)?;
+    let is_met =
+        answer.json.get("data").is_some_and(|data| !data.is_number() && !data.is_boolean());
+    met!(is_met, || "data as an object, an array, a string or null".to_owned())
+}
+
+/// Expects something of an answer to an unknown path, unless it is HTML.
+fn if_envelope(answer: &Answer, expect: fn(&Answer) -> Expected) -> Expected {
+    if answer.json.is_object() { expect(answer) } else { Ok(()) }
+}
+
+fn null_or_text(answer: &Answer, code: i64) -> Expected {
+    answer.outcome(200, code)?;
+    let is_met = answer.json.get("data").is_some_and(|data| data.is_null() || data.is_string());
+    met!(is_met, || "data null or a string".to_owned())
 }
 
 fn four_fields(answer: &Answer) -> Expected {
@@ -157,9 +201,7 @@ fn four_fields(answer: &Answer) -> Expected {
     let is_met = object.is_some_and(|object| {
         object.len() == names.len() && names.iter().all(|name| object.contains_key(*name))
     });
-    met!(is_met, || format!("an object with exactly {}", names.join(", ")))?;
-    met!(answer.code().is_some(), || "an integer code".to_owned())?;
-    met!(answer.json["msg"].is_string(), || "a string msg".to_owned())
+    met!(is_met, || format!("an object with exactly {}", names.join(", ")))
 }
 
 fn says(answer: &Answer, field: &str, text: &str) -> Expected {
@@ -168,7 +210,9 @@ fn says(answer: &Answer, field: &str, text: &str) -> Expected {
 
 fn is_json(answer: &Answer) -> Expected {
     let expected = "application/json; charset=UTF-8";
+    // White space and quotation marks are not part of the value (RFC 9110).
     let given = answer.header("content-type").unwrap_or_default();
-    let is_met = given.eq_ignore_ascii_case(expected);
+    let given = given.replace([' ', '\t', '"'], "");
+    let is_met = given.eq_ignore_ascii_case(&expected.replace(' ', ""));
     met!(is_met, || format!("the header Content-Type: {expected}"))
 }

@@ -3,10 +3,11 @@
 use kiosque_locale::Message;
 use serde_json::{Value, json};
 
+use super::pages::{no_records, past_the_end};
 use super::rule;
 use crate::answer::{Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
-use crate::facts::{Facts, UNKNOWN};
+use crate::facts::{Facts, ORDERS_QUERY, UNKNOWN};
 use crate::paths::{DETAIL, ORDERS};
 use crate::rule::Rule;
 
@@ -32,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "List orders requires a deviceCode.",
         |facts| Some(facts.call(ORDERS, "{}")),
-        |_, answer| answer.outcome(200, -1),
+        |_, answer| answer.refusal(),
     ),
     rule!(
         "orders.page",
@@ -47,12 +48,23 @@ pub(super) const RULES: &[Rule] = &[
         },
     ),
     rule!(
+        "orders.end",
+        "PAGE-6",
+        Contract,
+        Reads,
+        "A page of orders past the end has no records.",
+        |facts| facts.orders_of_device(ORDERS_QUERY),
+        |_, answer| answer.records().map(drop),
+        |facts| facts.orders_of_device(&past_the_end(facts)),
+        |_, answer| no_records(answer),
+    ),
+    rule!(
         "orders.newest-first",
         "ORD-3",
         Kiosque,
         Reads,
         "Orders are listed by arrival: a repeated walk has the same order.",
-        |facts| facts.orders_of_device("size=20").filter(|_| facts.orders.len() > 2),
+        |facts| facts.orders_of_device(ORDERS_QUERY).filter(|_| facts.orders.len() > 2),
         |facts, answer| {
             let ids = |orders: &[Value]| {
                 orders.iter().map(|order| order["orderId"].clone()).collect::<Vec<_>>()
@@ -91,7 +103,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "The record of an order has its fields; amounts are integers in minor units.",
-        |facts| facts.orders_of_device("size=20"),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
             let records = answer.records()?;
             met!(!records.is_empty(), || "orders".to_owned())?;
@@ -104,7 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "The record of an order has the internal trade number, the device and its states.",
-        |facts| facts.orders_of_device("size=20"),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
             let fields = [
                 ("tradeNoIn", Type::Text),
@@ -123,7 +135,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A line item has all of its fields.",
-        |facts| facts.orders_of_device("size=20"),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
             let fields = [
                 ("goodsId", Type::Text),
@@ -147,7 +159,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "payEndDate equals payEndTime, or tradeStartTime while the order is unpaid.",
-        |facts| facts.orders_of_device("size=20"),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
             let is_met = |order: &Value| {
                 let paid = &order["payEndTime"];
@@ -165,7 +177,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "Date strings have the form yyyy-MM-dd HH:mm:ss.",
-        |facts| facts.orders_of_device("size=20"),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
             let times = ["tradeStartTime", "payEndTime", "shipmentTime", "payEndDate"];
             let is_met = |order: &Value| times.iter().all(|name| is_time(&order[name]));
@@ -178,7 +190,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "cardNumber and phone are masked but for their last four letters or digits.",
-        |facts| facts.orders_of_device("size=20"),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
             let is_met =
                 |order: &Value| ["cardNumber", "phone"].iter().all(|name| is_masked(&order[name]));
@@ -218,11 +230,13 @@ pub(super) const RULES: &[Rule] = &[
             Some(facts.call_with(DETAIL, &json!({"tradeNoOut": number})))
         },
         |facts, answer| {
-            let mut numbers = facts.orders.iter().map(|order| &order["tradeNo"]);
-            let number = &answer.success()?["tradeNo"];
-            met!(numbers.any(|other| other == number && number.is_string()), || {
-                "the order with this tradeNo".to_owned()
-            })
+            let detail = answer.success()?;
+            met!(detail.is_object(), || "an order".to_owned())?;
+            let is_listed =
+                |number: &Value| facts.orders.iter().any(|order| order["tradeNo"] == *number);
+            // A detail may have the number under either name, or not at all.
+            let mut numbers = ["tradeNo", "tradeNoOut"].iter().filter_map(|name| detail.get(name));
+            met!(numbers.all(is_listed), || "the order with this tradeNo".to_owned())
         },
     ),
     rule!(
@@ -232,7 +246,7 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "Order detail without a trade number is refused.",
         |facts| Some(facts.call(DETAIL, "{}")),
-        |_, answer| answer.outcome(200, -1),
+        |_, answer| answer.refusal(),
     ),
     rule!(
         "orders.order-id",

@@ -1,7 +1,10 @@
 //! Paging.
 
+use serde_json::Value;
+
 use super::rule;
-use crate::answer::{Answer, Expected, met};
+use crate::answer::{Answer, Expected, Type, has_fields, met};
+use crate::facts::Facts;
 use crate::paths::DEVICES;
 use crate::rule::Rule;
 
@@ -12,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "current is 1 and size is 10 by default.",
-        |facts| Some(facts.call(DEVICES, "{}")),
+        |facts| Some(facts.list_devices()),
         |_, answer| is_page(answer, 1, 10),
     ),
     rule!(
@@ -21,8 +24,11 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "current and size are keys of the query string; in a body they mean nothing.",
-        |facts| Some(facts.call(DEVICES, "{\"current\":7,\"size\":7}").query("current=2&size=1")),
+        |facts| Some(facts.list_devices().query("current=2&size=1")),
         |_, answer| is_page(answer, 2, 1),
+        |facts| Some(facts.call(DEVICES, "{\"current\":7,\"size\":7}").query("current=2&size=1")),
+        // A server may refuse fields that it does not know.
+        |_, answer| answer.refusal().or_else(|_| is_page(answer, 2, 1)),
     ),
     rule!(
         "pages.positive",
@@ -30,13 +36,13 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "current and size are positive integers; an empty value is a violation, too.",
-        |facts| Some(facts.call(DEVICES, "{}").query("current=0")),
+        |facts| Some(facts.list_devices().query("current=0")),
         |_, answer| answer.violates(&["current"]),
-        |facts| Some(facts.call(DEVICES, "{}").query("size=-1")),
+        |facts| Some(facts.list_devices().query("size=-1")),
         |_, answer| answer.violates(&["size"]),
-        |facts| Some(facts.call(DEVICES, "{}").query("size=")),
+        |facts| Some(facts.list_devices().query("size=")),
         |_, answer| answer.violates(&["size"]),
-        |facts| Some(facts.call(DEVICES, "{}").query("current=%31&size=007")),
+        |facts| Some(facts.list_devices().query("current=%31&size=007")),
         |_, answer| is_page(answer, 1, 7),
     ),
     rule!(
@@ -45,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A key that is given twice is a violation.",
-        |facts| Some(facts.call(DEVICES, "{}").query("size=1&size=1")),
+        |facts| Some(facts.list_devices().query("size=1&size=1")),
         |_, answer| answer.violates(&["size"]),
     ),
     rule!(
@@ -54,7 +60,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "No page is silently shortened: a size over the limit is a violation.",
-        |facts| Some(facts.call(DEVICES, "{}").query("size=9223372036854775807")),
+        |facts| Some(facts.list_devices().query("size=9223372036854775807")),
         |_, answer| answer.violates(&["size"]),
     ),
     rule!(
@@ -63,12 +69,25 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "A page has total, current, size and records; total counts all matches.",
-        |facts| Some(facts.call(DEVICES, "{}").query("current=1&size=1")),
-        |facts, answer| {
-            is_page(answer, 1, 1)?;
-            let total = facts.device_count;
-            met!(answer.data()["total"] == total, || format!("total {total}"))
+        |facts| (facts.devices.len() > 1).then(|| facts.list_devices().query("current=2&size=1")),
+        |_, answer| {
+            is_page(answer, 2, 1)?;
+            has_fields(answer.data(), &[("total", Type::Integer)])?;
+            // Devices may have come or gone since another answer.
+            let (total, listed) = (answer.data()["total"].as_u64(), answer.records()?.len());
+            met!(listed == 0 || total > Some(1), || "a total of more than this page".to_owned())
         },
+    ),
+    rule!(
+        "pages.end",
+        "PAGE-6",
+        Contract,
+        Reads,
+        "A page past the end has no records.",
+        |facts| Some(facts.list_devices()),
+        |_, answer| answer.records().map(drop),
+        |facts| Some(facts.list_devices().query(&past_the_end(facts))),
+        |_, answer| no_records(answer),
     ),
     rule!(
         "pages.past-the-end",
@@ -76,7 +95,7 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         Reads,
         "A page past the end has the true total and no records.",
-        |facts| Some(facts.call(DEVICES, "{}").query("current=1000000")),
+        |facts| Some(facts.list_devices().query("current=1000000")),
         |facts, answer| {
             met!(answer.records()?.is_empty(), || "records []".to_owned())?;
             let total = facts.device_count;
@@ -89,11 +108,18 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "Pages that follow each other have different records.",
-        |facts| (facts.devices.len() > 1)
-            .then(|| facts.call(DEVICES, "{}").query("size=1&current=1")),
-        |facts, answer| is_device(answer, facts.devices.first()),
-        |facts| Some(facts.call(DEVICES, "{}").query("size=1&current=2")),
-        |facts, answer| is_device(answer, facts.devices.get(1)),
+        |facts| (facts.devices.len() > 1).then(|| facts.list_devices().query("size=1&current=1")),
+        |_, answer| is_page(answer, 1, 1),
+        |facts| Some(facts.list_devices().query("size=1&current=2")),
+        |facts, answer| {
+            is_page(answer, 2, 1)?;
+            let before = facts.before.as_ref().map(|before| &before.data()["records"][0]);
+            let is_before =
+                |it: &Value| Some(&it["deviceCode"]) == before.map(|it| &it["deviceCode"]);
+            met!(!answer.records()?.iter().any(is_before), || {
+                "a device that is not on the page before".to_owned()
+            })
+        },
     ),
 ];
 
@@ -105,9 +131,14 @@ fn is_page(answer: &Answer, current: i64, size: i64) -> Expected {
     met!(answer.records()?.len() <= most, || format!("at most {size} records"))
 }
 
-fn is_device(answer: &Answer, device: Option<&serde_json::Value>) -> Expected {
-    let code = device.map(|device| &device["deviceCode"]);
-    let own = answer.records()?.first().map(|record| &record["deviceCode"]);
-    let is_met = own.is_some() && own == code && answer.records()?.len() == 1;
-    met!(is_met, || format!("one record, the device {}", code.unwrap_or(&serde_json::Value::Null)))
+/// Returns the query of a page behind all records that the page before counts.
+pub(super) fn past_the_end(facts: &Facts) -> String {
+    let total = facts.before.as_ref().and_then(|page| page.data()["total"].as_u64());
+    format!("current={}&size=10", total.unwrap_or_default().saturating_add(2))
+}
+
+/// Expects a page without records. The contract does not forbid to refuse it.
+pub(super) fn no_records(answer: &Answer) -> Expected {
+    let is_met = answer.refusal().is_ok() || answer.records()?.is_empty();
+    met!(is_met, || "records [] behind the last page".to_owned())
 }

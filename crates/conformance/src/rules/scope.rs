@@ -4,7 +4,7 @@ use kiosque_locale::Message;
 use serde_json::{Value, json};
 
 use super::rule;
-use crate::answer::met;
+use crate::answer::{Answer, Expected, met};
 use crate::facts::UNKNOWN;
 use crate::paths::{DEVICES, ONLINE, ORDERS, SUMMARY};
 use crate::rule::Rule;
@@ -15,7 +15,36 @@ pub(super) const RULES: &[Rule] = &[
         "SCOPE-1",
         Contract,
         Reads,
-        "Business calls answer for the selected group: a device of another one is not listed.",
+        "Business calls answer for the selected group: a device of another one has no orders.",
+        |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": facts.other_device()?}))),
+        |_, answer| answer.outcome(200, -1),
+    ),
+    rule!(
+        "scope.switched",
+        "SCOPE-1",
+        Contract,
+        ChangesSession,
+        "After a switch, List devices lists the devices of the new group.",
+        |facts| Some(
+            facts.switch(facts.other_group.as_ref().filter(|_| facts.other_device().is_some())?)
+        ),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(facts.list_devices()),
+        |facts, answer| {
+            let is_other = |device: &Value| {
+                facts.other_devices.iter().any(|other| other["deviceCode"] == device["deviceCode"])
+            };
+            met!(answer.records()?.iter().any(is_other), || {
+                "the devices that were listed for this group before".to_owned()
+            })
+        },
+    ),
+    rule!(
+        "scope.online-devices",
+        "SCOPE-1",
+        Kiosque,
+        Reads,
+        "Online devices lists no device of another group.",
         |facts| facts.other_device().map(|_| facts.call(ONLINE, "")),
         |facts, answer| {
             answer.success()?;
@@ -38,7 +67,9 @@ pub(super) const RULES: &[Rule] = &[
             let is_own = |device: &Value| {
                 device["deviceCode"].as_str().is_none_or(|code| facts.has_device(code))
             };
-            met!(!answer.records()?.iter().all(is_own), || {
+            // A group may have a part of the devices of another.
+            let is_same = answer.data()["total"] == facts.device_count;
+            met!(!(answer.records()?.iter().all(is_own) && is_same), || {
                 "devices that are not those of the selected group".to_owned()
             })
         },
@@ -50,8 +81,19 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "A groupId filter with an unknown group is answered with -1.",
         |facts| Some(facts.call_with(DEVICES, &json!({"groupId": UNKNOWN}))),
+        |_, answer| refused_group(answer),
+    ),
+    rule!(
+        "scope.filters",
+        "SCOPE-3",
+        Kiosque,
+        Reads,
+        "Filters of devices and summaries outside the scope have the message of the scope.",
+        |facts| Some(facts.call_with(DEVICES, &json!({"groupId": UNKNOWN}))),
         |_, answer| answer.refused(Message::OutOfScope),
         |facts| Some(facts.call_with(SUMMARY, &json!({"groupId": UNKNOWN}))),
+        |_, answer| answer.refused(Message::OutOfScope),
+        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [UNKNOWN]}))),
         |_, answer| answer.refused(Message::OutOfScope),
     ),
     rule!(
@@ -61,8 +103,6 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "A device that is not in the scope is answered with -1.",
         |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": UNKNOWN}))),
-        |_, answer| answer.refused(Message::OutOfScope),
-        |facts| Some(facts.call_with(SUMMARY, &json!({"deviceCodes": [UNKNOWN]}))),
         |_, answer| answer.refused(Message::OutOfScope),
     ),
     rule!(
@@ -77,3 +117,10 @@ pub(super) const RULES: &[Rule] = &[
         |facts, answer| answer.same_as(facts.before.as_ref()),
     ),
 ];
+
+/// Expects a group in a filter to be refused. The contract has two messages that apply to a group
+/// that does not exist.
+pub(super) fn refused_group(answer: &Answer) -> Expected {
+    let not_closed = |_| answer.refused(Message::OutOfScope);
+    answer.refused(Message::GroupClosed).or_else(not_closed)
+}

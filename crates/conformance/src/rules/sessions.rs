@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
         Reads,
         "Log in takes username and password, both required.",
         |_| Some(Ask::post(LOGIN).body("{}")),
-        |_, answer| answer.outcome(200, -1),
+        |_, answer| answer.refusal(),
     ),
     rule!(
         "sessions.data",
@@ -100,9 +100,9 @@ pub(super) const RULES: &[Rule] = &[
         "A login replaces the earlier session: its token is refused with -4.",
         |facts| Some(facts.log_in()),
         |_, answer| answer.success().map(drop),
-        |facts| Some(Ask::post(ONLINE).token(&facts.earlier_token)),
+        |facts| Some(Ask::list_devices(&facts.earlier_token)),
         |_, answer| answer.refused(Message::TokenInvalid),
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
     ),
     rule!(
@@ -120,6 +120,19 @@ pub(super) const RULES: &[Rule] = &[
         "sessions.no-token",
         "AUTH-15",
         Contract,
+        Reads,
+        "Calls without a token are answered with -3 or -4.",
+        |_| Some(Ask::post(SWITCH).body("{\"groupId\":\"x\"}")),
+        |_, answer| answer.one_of([-3, -4]),
+        |_| Some(Ask::post(LOGOUT)),
+        |_, answer| answer.one_of([-3, -4]),
+        |_| Some(Ask::post(DEVICES).body("{}")),
+        |_, answer| answer.one_of([-3, -4]),
+    ),
+    rule!(
+        "sessions.missing-token",
+        "AUTH-15",
+        Kiosque,
         Reads,
         "Switch group and Log out without a token are answered with -3.",
         |_| Some(Ask::post(SWITCH).body("{\"groupId\":\"x\"}")),
@@ -144,9 +157,9 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "An altered or unknown token is answered with -4.",
-        |facts| Some(Ask::post(ONLINE).token(&altered(&facts.token))),
+        |facts| Some(Ask::list_devices(&altered(&facts.token))),
         |_, answer| answer.refused(Message::TokenInvalid),
-        |_| Some(Ask::post(ONLINE).token(UNKNOWN)),
+        |_| Some(Ask::list_devices(UNKNOWN)),
         |_, answer| answer.refused(Message::TokenInvalid),
     ),
     rule!(
@@ -155,7 +168,7 @@ pub(super) const RULES: &[Rule] = &[
         Contract,
         Reads,
         "The header has the raw token: Bearer before it is answered with -4.",
-        |facts| Some(Ask::post(ONLINE).token(&format!("Bearer {}", facts.token))),
+        |facts| Some(Ask::list_devices(&format!("Bearer {}", facts.token))),
         |_, answer| answer.refused(Message::TokenInvalid),
     ),
     rule!(
@@ -192,10 +205,19 @@ pub(super) const RULES: &[Rule] = &[
             met!(answer.data()["accessToken"] != facts.token.as_str(), || "another token"
                 .to_owned())
         },
-        |facts| Some(Ask::post(ONLINE).token(&facts.earlier_token)),
+        |facts| Some(Ask::list_devices(&facts.earlier_token)),
         |_, answer| answer.refused(Message::TokenInvalid),
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
+    ),
+    rule!(
+        "sessions.switch-fields",
+        "AUTH-17",
+        Contract,
+        ChangesSession,
+        "Switch group requires a groupId.",
+        |facts| Some(facts.call(SWITCH, "{}")),
+        |_, answer| answer.refused(Message::GroupClosed).or_else(|_| answer.violations()),
     ),
     rule!(
         "sessions.switch-to-selected",
@@ -216,7 +238,7 @@ pub(super) const RULES: &[Rule] = &[
         "A switch to an unknown group is answered with -1, and the session stays as it was.",
         |facts| Some(facts.switch(UNKNOWN)),
         |_, answer| answer.refused(Message::GroupClosed),
-        |facts| Some(facts.call(ONLINE, "")),
+        |facts| Some(facts.list_devices()),
         |_, answer| answer.success().map(drop),
     ),
     rule!(
@@ -229,7 +251,7 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| { met!(answer.success()?.is_null(), || "data null".to_owned()) },
         |facts| Some(Ask::post(LOGOUT).token(ended(facts))),
         |_, answer| answer.refused(Message::TokenInvalid),
-        |facts| Some(Ask::post(ONLINE).token(ended(facts))),
+        |facts| Some(Ask::list_devices(ended(facts))),
         |_, answer| answer.refused(Message::TokenInvalid),
     ),
 ];
@@ -253,6 +275,7 @@ fn session_data(answer: &Answer) -> Expected {
 
 /// Returns the token with another first character.
 fn altered(token: &str) -> String {
-    let first = if token.starts_with('A') { 'B' } else { 'A' };
+    // Some tokens are compared without regard to case.
+    let first = if token.starts_with(['A', 'a']) { 'B' } else { 'A' };
     token.char_indices().map(|(at, c)| if at == 0 { first } else { c }).collect()
 }

@@ -1,6 +1,7 @@
 //! The library of rules that integrators check servers with: this server follows every one, on each
 //! engine, and none is met by answers that say nothing.
 
+mod other_servers;
 mod plant;
 mod plants;
 
@@ -17,6 +18,7 @@ use kiosque_conformance::{
 use kiosque_https_client::{HttpsClient, trust};
 use kiosque_testkit::{FleetToml, OrderLine, TestServer};
 
+const CONTRACT: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Contract };
 const EVERY_RULE: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Kiosque };
 
 /// A server with three groups, devices in all, and orders. There are so many pairs of accounts:
@@ -116,7 +118,6 @@ async fn each_rule_is_broken_by_answers_that_say_nothing() {
             let mut checker = checker.with_second(second);
             let checked = checker.run([rule].into_iter(), EVERY_RULE).await.unwrap();
             let [Checked { outcome, .. }] = &checked[..] else { panic!("{checked:?}") };
-            assert!(!matches!(outcome, Outcome::NotShown(_)), "{}", rule.id);
             if let Outcome::Broken(finding) = outcome {
                 assert!(!finding.expected.is_empty() && finding.came.contains(body), "{finding:?}");
                 broken.push(body);
@@ -141,7 +142,10 @@ async fn planted_bugs_are_reported_by_exactly_the_rules_that_they_break() {
         // Checks with different times try different unknown names, whose failures are limited.
         let later = i64::try_from(number).unwrap();
         let (client, now) = (Arc::clone(&client), start.plus_ms(later));
-        async move { (plant, plant::broken(client, plant, accounts(number), now).await) }
+        async move {
+            let checked = plant::checked(client, &[plant], accounts(number), now, EVERY_RULE).await;
+            (plant, plant::broken(&checked))
+        }
     });
     let found: Vec<_> = found.buffer_unordered(4).collect().await;
     let is_other = |(plant, broken): &&(&plant::Plant, BTreeSet<&str>)| {
@@ -153,4 +157,37 @@ async fn planted_bugs_are_reported_by_exactly_the_rules_that_they_break() {
         .map(|(plant, broken)| format!("{}: {broken:?}, not {:?}", plant.bug, plant.breaks))
         .collect();
     assert!(other.is_empty(), "{}", other.join("\n"));
+}
+
+/// Servers that follow the contract in another way, where it leaves a choice, break none of its
+/// rules: each choice by itself, all of them at once, and with each bug the rules of that bug.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_contract_leaves_open_breaks_no_rule_of_it() {
+    let others = other_servers::all();
+    let server = server(others.len() + 1).await;
+    let client = Arc::new(client(&server));
+    let each = others.iter().map(|other| vec![other]);
+    let checks = stream::iter(each.chain([others.iter().collect()]).enumerate());
+    let start = server.now();
+    let wrong: Vec<String> = checks
+        .map(|(number, plants)| {
+            let later = i64::try_from(number).unwrap();
+            let (client, now) = (Arc::clone(&client), start.plus_ms(later));
+            async move {
+                let checked =
+                    plant::checked(client, &plants, accounts(number), now, CONTRACT).await;
+                let broken = plant::broken(&checked);
+                assert!(checked.iter().any(|it| it.outcome == Outcome::Met));
+                let findings: Vec<_> = not_met(&checked)
+                    .into_iter()
+                    .filter(|it| broken.contains(it.rule.id))
+                    .collect();
+                (!broken.is_empty()).then(|| format!("{:?}: {findings:#?}", plant::bugs(&plants)))
+            }
+        })
+        .buffer_unordered(4)
+        .filter_map(std::future::ready)
+        .collect()
+        .await;
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -1,14 +1,18 @@
-"""A server of the interface of another make, with five mistakes.
+"""A server of the interface of another make, with eight mistakes.
 
 1. A login does not end the earlier session (AUTH-11).
 2. `expiresIn` is a duration (AUTH-6).
 3. An unknown path is answered with HTTP 200 (ADDR-3).
 4. The content type has no charset (ENV-8).
 5. `X-Locale` is ignored (ENV-4).
+6. A violation is a text (ENV-7).
+7. A page past the end is the last page (PAGE-6).
+8. The sales trend leaves days without sales out (DASH-21).
 """
 import json
 import ssl
 import sys
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
@@ -47,8 +51,17 @@ def page(records, query):
     current, size = (int(query.get(key, [default])[0]) for key, default in (("current", 1), ("size", 10)))
     if current < 1 or size < 1:
         raise Refused("field")
-    part = records[(current - 1) * size:current * size]
+    last = max(1, -(-len(records) // size))
+    start = (min(current, last) - 1) * size
+    part = records[start:start + size]
     return {"total": len(records), "current": current, "size": size, "records": part}
+
+
+def trend(body):
+    day_ms = 86_400_000
+    days = range(body["startTimestamp"] // day_ms, body["endTimestamp"] // day_ms + 1)
+    date = lambda day: time.strftime("%Y-%m-%d", time.gmtime(day * 86_400))
+    return [{"day": date(day), "amount": 2.5} for day in days if day % 3]
 
 
 def begin(group):
@@ -127,6 +140,8 @@ class Handler(BaseHTTPRequestHandler):
         self.devices_of(body, group)
         if body.get("startTimestamp", 0) > body.get("endTimestamp", 1 << 62):
             raise Refused("field")
+        if path.endswith("salesTrend"):
+            return trend(body)
         return None if path.endswith("bestSellingProduct") else {}
 
     def answer(self):

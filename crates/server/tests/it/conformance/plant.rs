@@ -6,13 +6,11 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request};
 use http_body_util::{BodyExt, Full};
-use kiosque_conformance::{Answer, Checked, Checker, Credentials, Outcome, Transport, all};
+use kiosque_conformance::{Answer, Checked, Checker, Credentials, Outcome, Scope, Transport, all};
 use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
 use kiosque_testkit::{LOGOUT_PATH, SWITCH_PATH, TOKEN_PATH};
 use serde_json::{Value, json};
-
-use super::EVERY_RULE;
 
 const TOKEN: &str = "third-api-token";
 
@@ -127,6 +125,14 @@ impl Call {
         })));
     }
 
+    /// Refuses a wrong field in place of the server.
+    pub(super) fn violate(&mut self, violation: &str) {
+        self.refuse(-1, "The request is not valid");
+        if let Some(given) = &mut self.instead {
+            *given.data() = json!([violation]);
+        }
+    }
+
     /// Refuses in place of the server.
     pub(super) fn refuse(&mut self, code: i64, text: &str) {
         self.instead = Some(Given::new(json!({
@@ -139,6 +145,7 @@ impl Call {
 pub(super) struct Given {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
+    /// The body; a text is a body that is no JSON.
     pub(super) json: Value,
 }
 
@@ -150,8 +157,13 @@ impl Given {
         Given { status: 200, headers, json }
     }
 
+    /// Returns the code; that of no answer if the body has none.
     pub(super) fn code(&self) -> i64 {
-        self.json["code"].as_i64().unwrap()
+        self.json["code"].as_i64().unwrap_or(i64::MIN)
+    }
+
+    fn body(&self) -> String {
+        self.json.as_str().map_or_else(|| self.json.to_string(), str::to_owned)
     }
 
     /// Returns `data`.
@@ -258,23 +270,28 @@ impl Memory {
     }
 }
 
-/// Returns a transport that passes calls on to the server through a bug.
-fn transport(client: Arc<HttpsClient>, plant: &Plant) -> Transport {
-    let (call_hook, answer_hook) = (plant.call, plant.answer);
+/// Returns a transport that passes calls on to the server through plants, one after the other.
+fn transport(client: Arc<HttpsClient>, plants: &[&Plant]) -> Transport {
+    let hooks: Arc<[_]> = plants.iter().map(|plant| (plant.call, plant.answer)).collect();
     let memory = Arc::new(Mutex::new(Memory::default()));
     Box::new(move |request| {
         let (client, memory) = (Arc::clone(&client), Arc::clone(&memory));
+        let hooks = Arc::clone(&hooks);
         Box::pin(async move {
             let mut call = Call::of(request);
-            call_hook(&mut call, &memory.lock().unwrap());
+            for (change, _) in hooks.iter() {
+                change(&mut call, &memory.lock().unwrap());
+            }
             let mut given = match call.instead.take() {
                 Some(given) => given,
                 None => passed_on(&client, &call).await,
             };
             let mut memory = memory.lock().unwrap();
             memory.learn(&call, &given);
-            answer_hook(&call, &mut given, &memory);
-            let body = given.json.to_string();
+            for (_, change) in hooks.iter() {
+                change(&call, &mut given, &memory);
+            }
+            let body = given.body();
             Ok(Answer::new(given.status, given.headers, body.as_bytes()))
         })
     })
@@ -288,18 +305,28 @@ async fn passed_on(client: &HttpsClient, call: &Call) -> Given {
     Given { status: head.status.as_u16(), headers: head.headers, json }
 }
 
-/// Checks every rule of a server with a bug, and returns the broken ones.
-pub(super) async fn broken(
+/// Checks a server through plants, and returns the rules that were checked.
+pub(super) async fn checked(
     client: Arc<HttpsClient>,
-    plant: &Plant,
+    plants: &[&Plant],
     accounts: [Credentials; 2],
     now: UnixMs,
-) -> BTreeSet<&'static str> {
-    let transport = transport(client, plant);
+    scope: Scope,
+) -> Vec<Checked> {
+    let transport = transport(client, plants);
     let [first, second] = &accounts;
     let mut checker = Checker::over(transport, String::new(), first, now).with_second(second);
-    let checked = checker.run(all(), EVERY_RULE).await;
-    let checked = checked.unwrap_or_else(|error| panic!("{}: {error}", plant.bug));
+    let checked = checker.run(all(), scope).await;
+    checked.unwrap_or_else(|error| panic!("{:?}: {error}", bugs(plants)))
+}
+
+/// Returns what the plants do.
+pub(super) fn bugs(plants: &[&Plant]) -> Vec<&'static str> {
+    plants.iter().map(|plant| plant.bug).collect()
+}
+
+/// Returns the ids of the broken rules.
+pub(super) fn broken(checked: &[Checked]) -> BTreeSet<&'static str> {
     let is_broken = |it: &&Checked| matches!(it.outcome, Outcome::Broken(_));
     checked.iter().filter(is_broken).map(|it| it.rule.id).collect()
 }

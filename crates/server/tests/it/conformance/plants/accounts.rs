@@ -61,12 +61,21 @@ fn data() -> Vec<Plant> {
                 given.data()["records"].as_array_mut().unwrap().push(foreign);
             }
         }),
-        plant("a summary of a group of another account is answered", &["accounts.group-filter"])
-            .call(|call, _| {
+        plant("a summary of a group of another account is answered", &["accounts.filters"]).call(
+            |call, _| {
                 if call.path == SUMMARY_PATH && call.has("groupId", "north") {
                     call.body = "{}".to_owned();
                 }
-            }),
+            },
+        ),
+        plant("devices of a group of another account are listed", &["accounts.group-filter"]).call(
+            |call, memory| {
+                let is_foreign = call.path == DEVICES_PATH && call.has("groupId", "north");
+                if is_foreign && is_first(call, memory) {
+                    call.body = "{}".to_owned();
+                }
+            },
+        ),
         plant("orders of a device of another account are listed", &["accounts.device-filter"])
             .call(|call, memory| {
                 if call.path == ORDERS_PATH && is_first(call, memory) {

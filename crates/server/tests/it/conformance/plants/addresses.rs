@@ -9,7 +9,7 @@ pub(super) fn plants() -> Vec<Plant> {
         plant("the method is ignored", &["http.post-only"]).call(|call, _| {
             call.method = Method::POST;
         }),
-        plant("an unknown path has its name in data", &["http.unknown-path"]).answer(
+        plant("an unknown path has its name in data", &["http.not-found-envelope"]).answer(
             |call, given, _| {
                 if given.code() == 0 {
                     *given.data() = json!(call.path);
@@ -18,7 +18,13 @@ pub(super) fn plants() -> Vec<Plant> {
         ),
         plant(
             "an unknown path is answered with HTTP 200",
-            &["http.exact-path", "http.no-other-path", "http.post-only", "http.unknown-path"],
+            &[
+                "http.exact-path",
+                "http.no-other-path",
+                "http.not-found-envelope",
+                "http.post-only",
+                "http.unknown-path",
+            ],
         )
         .answer(|_, given, _| given.status = 200),
         plant("a trailing slash makes no difference", &["http.exact-path"]).call(|call, _| {

@@ -78,13 +78,29 @@ fn sales() -> Vec<Plant> {
                 array(given).reverse();
             }
         }),
-        plant("the trend leaves days without sales out", &["dashboard.trend"]).answer(
+        plant("the trend lacks its first day", &["dashboard.trend-days"]).answer(
             |call, given, _| {
-                if call.path == TREND_PATH {
-                    array(given).retain(|day| day["orderCount"] != 0);
+                if call.path == TREND_PATH && array(given).len() > 5 {
+                    array(given).remove(0);
                 }
             },
         ),
+        plant("the trend lacks a day between others", &["dashboard.trend-days"]).answer(
+            |call, given, _| {
+                if call.path == TREND_PATH && array(given).len() > 5 {
+                    array(given).remove(7);
+                }
+            },
+        ),
+        plant(
+            "the trend leaves days without sales out",
+            &["dashboard.trend", "dashboard.trend-days"],
+        )
+        .answer(|call, given, _| {
+            if call.path == TREND_PATH {
+                array(given).retain(|day| day["orderCount"] != 0);
+            }
+        }),
         plant("the last day of the trend is first", &["dashboard.trend"]).answer(
             |call, given, _| {
                 if call.path == TREND_PATH {

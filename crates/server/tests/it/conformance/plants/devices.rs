@@ -5,12 +5,14 @@ use super::{Plant, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     vec![
-        plant("the first page of devices is empty", &["devices.code"]).answer(|call, given, _| {
-            let is_first = call.query.is_empty() && call.body == "{}";
-            if call.path == DEVICES_PATH && is_first && given.code() == 200 {
-                given.data()["records"] = json!([]);
-            }
-        }),
+        plant("the first page of devices is empty", &["devices.code", "scope.switched"]).answer(
+            |call, given, _| {
+                let is_first = call.query.is_empty() && call.body == "{}";
+                if call.path == DEVICES_PATH && is_first && given.code() == 200 {
+                    given.data()["records"] = json!([]);
+                }
+            },
+        ),
         plant("a device has no address", &["devices.fields"]).answer(|call, given, _| {
             if call.path == DEVICES_PATH {
                 for device in given.list("records") {

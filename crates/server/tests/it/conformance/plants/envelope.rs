@@ -6,23 +6,15 @@ use super::{Plant, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     let mut plants = messages();
+    plants.extend(refusals());
     plants.extend(headers());
     plants
 }
 
 fn messages() -> Vec<Plant> {
     vec![
-        plant("an envelope has a field version", &["envelope.fields"])
+        plant("an envelope has a field version", &["envelope.no-other-fields"])
             .answer(|_, given, _| given.json["version"] = json!(1)),
-        plant(
-            "List orders without a device is refused with HTTP 400",
-            &["envelope.refused-with-200", "orders.device-required"],
-        )
-        .answer(|call, given, _| {
-            if call.path == ORDERS_PATH && call.body == "{}" {
-                given.status = 400;
-            }
-        }),
         plant("a success says OK", &["envelope.success-message"]).answer(|_, given, _| {
             if given.json["msg"] == "success" {
                 given.json["msg"] = json!("OK");
@@ -52,7 +44,37 @@ fn messages() -> Vec<Plant> {
             .answer(|_, given, _| given.json["enMsg"] = given.json["msg"].clone()),
         plant("enMsg is null in a refusal", &["envelope.english-message"])
             .answer(|_, given, _| given.json["enMsg"] = json!(null)),
-        plant("data of a refused token is null", &["envelope.refusal-data"]).answer(
+    ]
+}
+
+fn refusals() -> Vec<Plant> {
+    vec![
+        plant(
+            "a refusal has no enMsg",
+            &["envelope.english-message", "envelope.fields", "envelope.no-other-fields"],
+        )
+        .answer(|_, given, _| {
+            if given.code() == -4 {
+                given.json.as_object_mut().unwrap().remove("enMsg");
+            }
+        }),
+        plant("data of a refusal is an object", &["envelope.refusal-data"]).answer(
+            |_, given, _| {
+                if given.code() == -1 && given.data().is_string() {
+                    *given.data() = json!({"reason": "scope"});
+                }
+            },
+        ),
+        plant(
+            "List orders without a device is refused with HTTP 400",
+            &["envelope.refused-with-200", "orders.device-required", "requests.violations"],
+        )
+        .answer(|call, given, _| {
+            if call.path == ORDERS_PATH && call.body == "{}" {
+                given.status = 400;
+            }
+        }),
+        plant("data of a refused token is null", &["envelope.refusal-message"]).answer(
             |_, given, _| {
                 if given.code() == -4 {
                     *given.data() = json!(null);

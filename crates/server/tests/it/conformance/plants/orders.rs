@@ -12,9 +12,25 @@ pub(super) fn plants() -> Vec<Plant> {
 
 fn lists() -> Vec<Plant> {
     vec![
-        plant("orders of no device are none", &["orders.device-required"]).call(|call, _| {
+        plant(
+            "orders of no device are none",
+            &["envelope.refused-with-200", "orders.device-required", "requests.violations"],
+        )
+        .call(|call, _| {
             if call.path == ORDERS_PATH && call.body == "{}" {
-                call.refuse(-2, "Which device?");
+                call.succeed(json!({"total": 0, "current": 1, "size": 10, "records": []}));
+            }
+        }),
+        plant("orders of no device are refused by a text", &["requests.violations"]).call(
+            |call, _| {
+                if call.path == ORDERS_PATH && call.body == "{}" {
+                    call.refuse(-2, "Which device?");
+                }
+            },
+        ),
+        plant("a page of orders past the end is the last one", &["orders.end"]).call(|call, _| {
+            if call.path == ORDERS_PATH && call.query.starts_with("current=") {
+                call.query = "size=10".to_owned();
             }
         }),
         plant("a page has an order too many", &["orders.page"]).call(|call, _| {

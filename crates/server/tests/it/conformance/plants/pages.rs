@@ -4,6 +4,12 @@ use serde_json::json;
 use super::{Call, Plant, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
+    let mut plants = numbers();
+    plants.extend(ends());
+    plants
+}
+
+fn numbers() -> Vec<Plant> {
     vec![
         plant("size is 20 by default", &["pages.defaults"]).call(|call, _| {
             if is_devices(call) && call.query.is_empty() {
@@ -33,11 +39,31 @@ pub(super) fn plants() -> Vec<Plant> {
         }),
         plant("a large page is shortened", &["pages.largest"])
             .call(|call, _| call.query = call.query.replace("9223372036854775807", "1000")),
+    ]
+}
+
+fn ends() -> Vec<Plant> {
+    vec![
         plant("total is a text", &["pages.fields", "pages.past-the-end"]).answer(
             |call, given, _| {
                 if is_devices(call) && given.code() == 200 {
                     let data = given.data();
                     data["total"] = json!(data["total"].to_string());
+                }
+            },
+        ),
+        plant("total counts the page", &["pages.fields", "pages.past-the-end"]).answer(
+            |call, given, _| {
+                if is_devices(call) && given.code() == 200 {
+                    let count = given.list("records").len();
+                    given.data()["total"] = json!(count);
+                }
+            },
+        ),
+        plant("a page past the end is the last one", &["pages.end", "pages.past-the-end"]).call(
+            |call, _| {
+                if is_devices(call) && is_past_the_end(call) {
+                    call.query = "size=10".to_owned();
                 }
             },
         ),
@@ -54,6 +80,11 @@ pub(super) fn plants() -> Vec<Plant> {
             }
         }),
     ]
+}
+
+/// Whether a page is behind the few records of these servers.
+fn is_past_the_end(call: &Call) -> bool {
+    call.query.contains("current=1000000") || call.query.ends_with("&size=10")
 }
 
 fn is_devices(call: &Call) -> bool {

@@ -5,6 +5,8 @@ use super::{Plant, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
     let mut plants = bodies();
+    plants.extend(readings());
+    plants.extend(violations());
     plants.extend(fields());
     plants
 }
@@ -21,17 +23,24 @@ fn bodies() -> Vec<Plant> {
         ),
         plant("escapes are not read", &["requests.escapes"])
             .call(|call, _| call.body = call.body.replace("\\u", "\\\\u")),
-        plant("an empty body is {}", &["requests.empty-body"]).call(|call, _| {
-            if call.path == DEVICES_PATH && call.body.is_empty() {
-                call.body = "{}".to_owned();
-            }
-        }),
-        plant("null is {}", &["requests.empty-body"]).call(|call, _| {
+        plant("an empty body is {}", &["requests.diagnostic", "requests.empty-body"]).call(
+            |call, _| {
+                if call.path == DEVICES_PATH && call.body.is_empty() {
+                    call.body = "{}".to_owned();
+                }
+            },
+        ),
+        plant("null is {}", &["requests.diagnostic", "requests.empty-body"]).call(|call, _| {
             if call.body == "null" {
                 call.body = "{}".to_owned();
             }
         }),
-        plant("an array is {}", &["requests.unreadable"]).call(|call, _| {
+        plant("an empty body has code -1", &["requests.diagnostic"]).answer(|call, given, _| {
+            if call.path == DEVICES_PATH && call.body.is_empty() && given.code() == 500 {
+                given.json["code"] = json!(-1);
+            }
+        }),
+        plant("an array is {}", &["requests.diagnostic", "requests.unreadable"]).call(|call, _| {
             if call.body == "[]" {
                 call.body = "{}".to_owned();
             }
@@ -40,6 +49,7 @@ fn bodies() -> Vec<Plant> {
             "a body that cannot be read is answered with HTTP 400",
             &[
                 "requests.deep-json",
+                "requests.diagnostic",
                 "requests.empty-body",
                 "requests.repeated-field",
                 "requests.unreadable",
@@ -50,6 +60,11 @@ fn bodies() -> Vec<Plant> {
                 given.status = 400;
             }
         }),
+    ]
+}
+
+fn readings() -> Vec<Plant> {
+    vec![
         plant("the last of two equal fields counts", &["requests.repeated-field"]).call(
             |call, _| {
                 if call.body.matches("groupId").count() == 2 {
@@ -67,22 +82,6 @@ fn bodies() -> Vec<Plant> {
 
 fn fields() -> Vec<Plant> {
     vec![
-        plant("only the first violation is listed", &["requests.all-violations"]).answer(
-            |_, given, _| {
-                if let Some(list) = given.data().as_array_mut().filter(|list| list.len() == 3) {
-                    list.truncate(1);
-                }
-            },
-        ),
-        plant("a missing field is not blank but required", &["requests.violation-texts"]).answer(
-            |_, given, _| {
-                let violations = given.data().as_array_mut().into_iter().flatten();
-                for text in violations.filter(|text| text.is_string()) {
-                    let other = text.as_str().unwrap().replace("must not be blank", "is required");
-                    *text = json!(other);
-                }
-            },
-        ),
         plant("an empty list selects nothing", &["requests.null-is-absent"]).call(|call, _| {
             if call.has("deviceCodes", json!([])) {
                 call.refuse(-1, "The request is not valid");
@@ -118,7 +117,60 @@ fn fields() -> Vec<Plant> {
                 call.succeed(json!({}));
             }
         }),
-        plant("a missing name is a wrong one", &["sessions.required-fields"]).call(|call, _| {
+    ]
+}
+
+fn violations() -> Vec<Plant> {
+    vec![
+        plant("only the first violation is listed", &["requests.all-violations"]).answer(
+            |_, given, _| {
+                if let Some(list) = given.data().as_array_mut().filter(|list| list.len() == 3) {
+                    list.truncate(1);
+                }
+            },
+        ),
+        plant("a missing field is not blank but required", &["requests.violation-texts"]).answer(
+            |_, given, _| {
+                let violations = given.data().as_array_mut().into_iter().flatten();
+                for text in violations.filter(|text| text.is_string()) {
+                    let other = text.as_str().unwrap().replace("must not be blank", "is required");
+                    *text = json!(other);
+                }
+            },
+        ),
+        plant(
+            "the first violation is a text",
+            &[
+                "dashboard.longest-range",
+                "orders.span",
+                "pages.given-once",
+                "pages.largest",
+                "pages.positive",
+                "requests.all-violations",
+                "requests.integers",
+                "requests.seconds",
+                "requests.violation-texts",
+                "requests.violations",
+                "sessions.switch-fields",
+            ],
+        )
+        .answer(|_, given, _| {
+            if given.code() == -1
+                && let Some(list) = given.data().as_array()
+            {
+                *given.data() = list[0].clone();
+            }
+        }),
+        plant(
+            "a login without a name is refused with HTTP 400",
+            &["requests.violations", "sessions.required-fields"],
+        )
+        .answer(|call, given, _| {
+            if call.path == TOKEN_PATH && call.body == "{}" {
+                given.status = 400;
+            }
+        }),
+        plant("a missing name is a wrong one", &["requests.violations"]).call(|call, _| {
             if call.path == TOKEN_PATH && call.json().get("username").is_none() {
                 call.refuse(-2, "User name or password is wrong.");
             }

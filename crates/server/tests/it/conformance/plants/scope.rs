@@ -4,8 +4,20 @@ use serde_json::json;
 use super::{Plant, plant};
 
 pub(super) fn plants() -> Vec<Plant> {
+    let mut plants = groups();
+    plants.extend(devices());
+    plants
+}
+
+fn groups() -> Vec<Plant> {
     vec![
-        plant("Online devices lists other groups", &["scope.selected-group"]).answer(
+        plant("List devices does not follow a switch", &["scope.switched"]).call(|call, memory| {
+            let group = memory.of(call.token()).map(|issued| issued.group.as_str());
+            if call.path == DEVICES_PATH && group == Some("west") && call.body == "{}" {
+                call.body = json!({"groupId": "east"}).to_string();
+            }
+        }),
+        plant("Online devices lists other groups", &["scope.online-devices"]).answer(
             |call, given, _| {
                 if call.path == ONLINE_PATH && given.code() == 200 {
                     let data = given.data();
@@ -22,15 +34,48 @@ pub(super) fn plants() -> Vec<Plant> {
                 call.body = "{}".to_owned();
             }
         }),
-        plant("List devices of an unknown group is empty", &["scope.foreign-group"]).call(
-            |call, _| {
-                let group = call.json()["groupId"].as_str().map(|id| id.starts_with("no-such"));
-                if call.path == DEVICES_PATH && group == Some(true) {
-                    call.succeed(json!({"total": 0, "current": 1, "size": 10, "records": []}));
+        plant(
+            "List devices of an unknown group is empty",
+            &["scope.filters", "scope.foreign-group"],
+        )
+        .call(|call, _| {
+            let group = call.json()["groupId"].as_str().map(|id| id.starts_with("no-such"));
+            if call.path == DEVICES_PATH && group == Some(true) {
+                call.succeed(json!({"total": 0, "current": 1, "size": 10, "records": []}));
+            }
+        }),
+        plant("an unknown group of a filter does not exist", &["scope.filters"]).answer(
+            |call, given, _| {
+                if call.path == DEVICES_PATH && call.body.contains("no-such") && given.code() == -1
+                {
+                    given.json["msg"] = json!("Group does not exist or has been deactivated");
                 }
             },
         ),
-        plant("a summary ignores unknown devices", &["scope.unknown-device"]).call(|call, _| {
+    ]
+}
+
+fn devices() -> Vec<Plant> {
+    vec![
+        plant(
+            "orders of a device of another group are listed",
+            &["scope.foreign-device", "scope.selected-group"],
+        )
+        .call(|call, _| {
+            if call.path == ORDERS_PATH && call.has("deviceCode", "W1") {
+                call.body = call.body.replace("W1", "E1");
+            }
+        }),
+        plant(
+            "an unknown device has no orders",
+            &["envelope.refusal-data", "scope.foreign-device", "scope.unknown-device"],
+        )
+        .call(|call, _| {
+            if call.path == ORDERS_PATH && call.body.contains("no-such") {
+                call.succeed(json!({"total": 0, "current": 1, "size": 10, "records": []}));
+            }
+        }),
+        plant("a summary ignores unknown devices", &["scope.filters"]).call(|call, _| {
             if call.path == SUMMARY_PATH && call.body.contains("no-such") {
                 call.change_body(|body| body["deviceCodes"] = json!(["E1"]));
             }

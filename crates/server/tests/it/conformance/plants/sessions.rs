@@ -62,7 +62,16 @@ fn logins() -> Vec<Plant> {
 
 fn tokens() -> Vec<Plant> {
     vec![
-        plant("a missing token is a wrong one", &["sessions.no-token"]).call(|call, _| {
+        plant(
+            "a log out without a token is a success",
+            &["sessions.missing-token", "sessions.no-token"],
+        )
+        .call(|call, _| {
+            if call.path == LOGOUT_PATH && call.token().is_empty() {
+                call.succeed(json!(null));
+            }
+        }),
+        plant("a missing token is a wrong one", &["sessions.missing-token"]).call(|call, _| {
             if [SWITCH_PATH, LOGOUT_PATH].contains(&call.path.as_str()) && call.token().is_empty() {
                 call.set_token("missing");
             }
@@ -104,6 +113,13 @@ fn switches() -> Vec<Plant> {
             |call, given: &mut Given, _| {
                 if call.path == SWITCH_PATH && given.code() == 200 {
                     given.data().as_object_mut().unwrap().remove("expiresIn");
+                }
+            },
+        ),
+        plant("a switch without a group is refused by a text", &["sessions.switch-fields"]).call(
+            |call, _| {
+                if call.path == SWITCH_PATH && call.body == "{}" {
+                    call.refuse(-1, "Which group?");
                 }
             },
         ),
