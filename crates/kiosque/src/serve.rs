@@ -302,7 +302,7 @@ async fn watch_readiness(app: Arc<App>) {
 }
 
 /// Writes refused logins to the audit trail and refused requests for their look-up, and logs
-/// overload, at intervals until `done`, and then all that is left.
+/// repeated failures, at intervals until `done`, and then all that is left.
 async fn report_regularly(
     app: &App,
     (store, clock): (&Store, &Clock),
@@ -315,14 +315,14 @@ async fn report_regularly(
         tokio::select! {
             _ = &mut done => break,
             () = tokio::time::sleep(REPORT_INTERVAL) => {
-                app.log_overload();
+                app.log_failures();
                 observe_time(store, clock, token_validity).await;
                 refused_logins.flush(store, clock.now()).await;
                 maintenance::write_refused(store, clock.now()).await;
             }
         }
     }
-    app.log_overload();
+    app.log_failures();
     refused_logins.flush_all(store).await;
     maintenance::write_refused(store, clock.now()).await;
 }

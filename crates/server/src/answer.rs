@@ -155,18 +155,9 @@ pub(crate) enum FaultKind {
 
 impl FaultKind {
     /// The kinds that callers cause by load. They are logged once a second, with their number, so
-    /// that callers cannot fill the log; see [`crate::App::log_overload`].
+    /// that callers cannot fill the log; see [`crate::App::log_failures`].
     pub(crate) const OVERLOAD: [FaultKind; 3] =
         [FaultKind::StoreBusy, FaultKind::TooMuchWork, FaultKind::Overloaded];
-}
-
-/// Logs a failure of the server; one by overload only at the level `debug`.
-pub(crate) fn log_fault(kind: FaultKind, message: &str, cause: &str, request_id: &str) {
-    if FaultKind::OVERLOAD.contains(&kind) {
-        tracing::debug!(request.id = request_id, cause, "{message}");
-    } else {
-        tracing::error!(request.id = request_id, cause, "{message}");
-    }
 }
 
 impl Failure {
@@ -289,7 +280,7 @@ pub(crate) fn code(outcome: &Result<DataJson, Failure>) -> Code {
     }
 }
 
-/// Renders the outcome of a request, and logs a failure of the server.
+/// Renders the outcome of a request.
 pub(crate) fn render(
     outcome: Result<DataJson, Failure>,
     locale: Locale,
@@ -298,9 +289,6 @@ pub(crate) fn render(
     let (status, content, retry_after_s) = match outcome {
         Ok(data) => (StatusCode::OK, success(data, locale), None),
         Err(failure) => {
-            if let Failure::System(SystemFault { kind, message, cause, .. }) = &failure {
-                log_fault(*kind, message, cause, request_id);
-            }
             let (status, body) = failed(&failure, locale, request_id);
             (status, body.into(), failure.retry_after_s())
         }

@@ -14,6 +14,7 @@ use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs, settings
 use kiosque_store::{OnlineSince, Store};
 
 use crate::answer::FaultKind;
+use crate::failure_log::FailureLog;
 use crate::large_answers::LargeAnswers;
 use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
@@ -78,6 +79,7 @@ pub struct App {
     /// The address of the integrators' listener, once it serves.
     pub(crate) gateway_address: OnceLock<SocketAddr>,
     pub(crate) hint_log: HintLog,
+    pub(crate) failure_log: FailureLog,
     /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
     /// When the use of a key was last stored.
@@ -113,6 +115,7 @@ impl App {
             certificate: OnceLock::new(),
             gateway_address: OnceLock::new(),
             hint_log: HintLog::new(),
+            failure_log: FailureLog::default(),
             overload_logged: Default::default(),
             key_use_stored_ms: AtomicI64::new(0),
             stopping: watch::Sender::new(false),
@@ -147,9 +150,11 @@ impl App {
         &self.refused_logins
     }
 
-    /// Logs how many requests failed by overload since the last call, one line for each kind. The
-    /// program calls it once a second.
-    pub fn log_overload(&self) {
+    /// Logs how many requests failed since the last call, by overload, one line for each kind, and
+    /// by failures of the store that were logged before, one line for each cause. The program
+    /// calls it once a second.
+    pub fn log_failures(&self) {
+        self.failure_log.log_repeated();
         let counts = self.metrics.overload().into_iter().zip(&self.overload_logged);
         for ((kind, count), logged) in counts {
             let requests = count.saturating_sub(logged.swap(count, Ordering::Relaxed));

@@ -86,7 +86,7 @@ pub(crate) async fn answer(
     let path = head.uri.path();
     let outcome = catch_panic(async { Ok(route(&request, form).await) }).await;
     let reply = outcome.unwrap_or_else(|failure| Err(failure.into()));
-    let reply = reply.unwrap_or_else(|refused| Reply::bare(&refused, request_id));
+    let reply = reply.unwrap_or_else(|refused| Reply::bare(&refused, app, request_id));
     tracing::debug!(request.id = request_id, path, %peer, status = %reply.status(), "answered");
     app.metrics.called(path, reply.status().as_u16(), reply.fault(), begun.elapsed());
     reply.finish(request_id)

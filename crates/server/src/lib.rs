@@ -15,6 +15,7 @@ mod console;
 mod dashboard;
 mod devices;
 mod failure_buckets;
+mod failure_log;
 mod json;
 mod large_answers;
 mod load;

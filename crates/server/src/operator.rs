@@ -61,6 +61,9 @@ pub(crate) async fn answer(
     let peer = call.peer;
     tracing::debug!(request.id = call.request_id, path, %peer, ?refused, "answered");
     let fault = refused.and_then(Problem::fault);
+    if let Some(problem) = refused {
+        problem.log(&app.failure_log, call.request_id);
+    }
     let response = problem::render(outcome, call.request_id);
     app.metrics.called(&path, response.status().as_u16(), fault, begun.elapsed());
     response

@@ -46,6 +46,9 @@ pub(crate) async fn answer(
     };
     let answered = (path, i64::from(code.number()));
     app.store.count_request(account, answered, begun.elapsed(), app.clock.now());
+    if let Err(Failure::System(fault)) = &outcome {
+        app.failure_log.log(fault.kind, fault.message, &fault.cause, &request_id);
+    }
     let mut response = answer::render(outcome, locale, &request_id);
     remarks.add_to(response.headers_mut(), code);
     match path {

@@ -1,6 +1,6 @@
 //! The log of `kiosque serve`.
 
-use kiosque_testkit::{Served, wait_until};
+use kiosque_testkit::{DEVICES_PATH, Served, TOKEN_PATH, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
@@ -38,6 +38,34 @@ fn overload_is_logged_by_its_number() {
     };
     wait_until("all are in the log", || count(&served.stderr()) == 50);
     assert!(!served.stderr().contains("too many order streams"), "{}", served.stderr());
+}
+
+/// Returns how many requests failed for a cause of the store by the log, and in how many lines.
+pub(crate) fn store_failures(log: &str) -> (usize, usize) {
+    let lines = log.lines().filter(|line| line.contains("the store is not available"));
+    let requests = lines.clone().map(|line| {
+        assert!(line.contains("request.id=") && line.contains("cause="), "{line}");
+        let repeated = line.rsplit_once("requests=");
+        repeated.map_or(1, |(_, requests)| requests.parse::<usize>().unwrap())
+    });
+    (requests.sum(), lines.count())
+}
+
+/// The first request that fails because the data has gone is in the log; those that follow are
+/// counted, with their cause.
+#[test]
+fn a_store_that_fails_does_not_fill_the_log() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let served = sandbox.serve();
+    let mut caller = served.connect();
+    let session = caller.call(TOKEN_PATH, None, r#"{"username":"walker","password":"secret"}"#);
+    let token = session.success()["accessToken"].as_str().unwrap().to_owned();
+    let mut code = || caller.call(DEVICES_PATH, Some(&token), "{}").code();
+    std::fs::rename(sandbox.data(), sandbox.path("away")).unwrap();
+    wait_until("requests fail", || code() == 500);
+    assert!((1..300).all(|_| code() == 500));
+    wait_until("all are in the log", || store_failures(&served.stderr()).0 == 300);
+    assert!(store_failures(&served.stderr()).1 < 300, "{}", served.stderr());
 }
 
 /// Every line of the log is an object, from the start of the server to its end.

@@ -7,7 +7,8 @@ use kiosque_listener::Content;
 use kiosque_model::Right;
 
 use super::cookies::{self, Lifetime};
-use crate::answer::{Disclosure, Failure, FaultKind, SystemFault, log_fault};
+use crate::answer::{Disclosure, Failure, FaultKind, SystemFault};
+use crate::app::App;
 
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -107,18 +108,18 @@ impl Reply {
     }
 
     /// Returns an answer in plain text, for callers without a session.
-    pub(super) fn bare(refused: &Refused, request_id: &str) -> Reply {
+    pub(super) fn bare(refused: &Refused, app: &App, request_id: &str) -> Reply {
         let reply = Reply::new(refused.status(), TEXT, format!("{}\n", refused.message()));
-        reply.of_refused(refused, request_id)
+        reply.of_refused(refused, app, request_id)
     }
 
     /// Adds to an answer about a refused request its status and its headers.
-    pub(super) fn of_refused(mut self, refused: &Refused, request_id: &str) -> Reply {
+    pub(super) fn of_refused(mut self, refused: &Refused, app: &App, request_id: &str) -> Reply {
         *self.response.status_mut() = refused.status();
         match refused {
             Refused::Method(allowed) => self.with(header::ALLOW, HeaderValue::from_static(allowed)),
             Refused::System(fault) => {
-                log_fault(fault.kind, fault.message, &fault.cause, request_id);
+                app.failure_log.log(fault.kind, fault.message, &fault.cause, request_id);
                 self.fault = Some(fault.kind);
                 match fault.retry_after_s {
                     Some(seconds) => self.with(header::RETRY_AFTER, seconds.into()),

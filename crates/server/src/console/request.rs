@@ -132,7 +132,7 @@ impl<'a> SignedIn<'a> {
 
     /// Returns a page with the reason of a refusal.
     pub(super) fn refused(&self, refused: &Refused) -> Reply {
-        let id = self.request.request_id;
+        let (app, id) = (self.request.app, self.request.request_id);
         let message = match refused {
             Refused::NotFound => Message::NotFound,
             Refused::Right(right) => Message::Forbidden(right.name()),
@@ -140,9 +140,9 @@ impl<'a> SignedIn<'a> {
             Refused::UnknownParameter(name) => Message::UnknownParameter(name),
             Refused::System(_) => Message::Failed(id),
             Refused::Method(_) | Refused::OtherSite | Refused::BadForm(_) => {
-                return Reply::bare(refused, id);
+                return Reply::bare(refused, app, id);
             }
         };
-        Reply::page(message::page(&self.frame(), &message)).of_refused(refused, id)
+        Reply::page(message::page(&self.frame(), &message)).of_refused(refused, app, id)
     }
 }

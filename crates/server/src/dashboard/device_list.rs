@@ -12,7 +12,7 @@ use kiosque_model::Claim;
 use kiosque_store::{DevicePart, Error};
 use serde::Serialize;
 
-use crate::answer::{Data, Failure, log_fault};
+use crate::answer::{Data, Failure};
 use crate::app::App;
 use crate::call::Caller;
 use crate::large_answers::{LargeAnswerPermit, PART_BYTES, PARTS_BYTES};
@@ -243,7 +243,8 @@ impl Rest {
         match failure {
             Failure::System(fault) => {
                 self.app.metrics.broken_off(fault.kind);
-                log_fault(fault.kind, "an answer broke off", &fault.cause, &self.request_id);
+                let (log, cause) = (&self.app.failure_log, &fault.cause);
+                log.log(fault.kind, "an answer broke off", cause, &self.request_id);
             }
             Failure::Refusal(refusal) => {
                 tracing::debug!(request.id = self.request_id, ?refusal, "an answer broke off");

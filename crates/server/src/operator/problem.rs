@@ -6,8 +6,9 @@ use kiosque_contract::PROBLEM_CONTENT_TYPE;
 use kiosque_listener::Content;
 use kiosque_model::Refusal;
 
-use crate::answer::{Disclosure, Failure, FaultKind, SystemFault, log_fault};
+use crate::answer::{Disclosure, Failure, FaultKind, SystemFault};
 use crate::call::BodyFault;
+use crate::failure_log::FailureLog;
 use kiosque_locale::{Locale, Message};
 
 /// A failed call.
@@ -35,6 +36,13 @@ impl std::fmt::Debug for Problem {
 }
 
 impl Problem {
+    /// Logs a failure of the server.
+    pub(crate) fn log(&self, log: &FailureLog, request_id: &str) {
+        if let (Some(kind), Some(cause)) = (self.fault, &self.cause) {
+            log.log(kind, &self.detail, cause, request_id);
+        }
+    }
+
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
         let detail = detail.into();
         Problem {
@@ -175,9 +183,6 @@ pub(crate) fn render(
 }
 
 fn failure(problem: Problem, request_id: &str) -> Response<Content> {
-    if let (Some(kind), Some(cause)) = (problem.fault, &problem.cause) {
-        log_fault(kind, &problem.detail, cause, request_id);
-    }
     let detail = match (problem.disclosure, problem.cause) {
         (Disclosure::Operator, Some(cause)) => format!("{} ({cause})", problem.detail),
         _ => problem.detail,

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{Reply, Served, TOKEN_PATH, wait_until};
+use kiosque_testkit::{Reply, Served, TOKEN_PATH, sql, wait_until};
 
-use super::{Node, is_soak, log_in, order, until_good, use_of};
+use super::{Node, UNHURRIED, is_soak, log_in, order, until_good, use_of};
+use crate::log::store_failures;
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
 
@@ -231,4 +232,20 @@ fn a_server_that_starts_before_its_database_waits_for_it() {
     server.start_again().unwrap();
     served.wait_for_address();
     log_in(&mut served.connect(), "guest");
+}
+
+/// The first request that fails because the database has lost its tables is in the log; those that
+/// follow are counted, with their cause.
+#[test]
+fn a_database_that_fails_does_not_fill_the_log() {
+    let server = Server::start(Durability::Full).unwrap();
+    let node = Node::on(&[&server]);
+    node.create_data();
+    let served = node.serve(&UNHURRIED);
+    let mut caller = served.connect();
+    let token = log_in(&mut caller, "guest");
+    server.sql(sql::TEAR_DOWN).unwrap();
+    assert!((0..300).all(|_| use_of(&mut caller, &token) == 500));
+    wait_until("all are in the log", || store_failures(&served.stderr()).0 == 300);
+    assert!(store_failures(&served.stderr()).1 < 300, "{}", served.stderr());
 }
