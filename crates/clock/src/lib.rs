@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kiosque_model::UnixMs;
 
+pub use kiosque_model::time::millis;
 pub use virtual_clock::VirtualClock;
 
 /// A source of the current time.
@@ -46,12 +47,6 @@ impl Clock {
 #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
 fn system_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
-}
-
-/// Returns a duration in milliseconds, saturating far above any duration in use.
-#[must_use]
-pub fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }
 
 /// Mixes the bits of a number (splitmix64): for sequences that a seed decides, never for secrets.

@@ -14,12 +14,13 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use kiosque_model::{Limits, TrustedProxies};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::answer_body::Content;
+use crate::answer_body::{AnswerBody, Content};
 use crate::compression::{self, Coding, Compressor};
 use crate::connection_activity::{ConnectionActivity, Protocol};
 use crate::metrics::ConnectionMetrics;
@@ -72,45 +73,76 @@ pub(crate) async fn serve<A, F>(
         // There is no request yet.
         () = stopping.wait() => return,
     };
-    let protocol = match stream.get_ref().1.alpn_protocol() {
-        Some(b"h2") => Protocol::Http2,
-        _ => Protocol::Http1,
-    };
-    let durations = shared.options.metrics.answers.clone();
-    let activity = ConnectionActivity::new(protocol, limits, durations);
+    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+        let activity = activity(&shared, Protocol::Http2);
+        let io = TokioIo::new(MonitoredStream::new(stream, &activity));
+        let of_service = (Arc::clone(&shared), Arc::clone(&activity));
+        let service = service_fn(move |request| {
+            let (shared, activity) = of_service.clone();
+            respond(shared, activity, peer, request)
+        });
+        let connection = http2_builder(limits).serve_connection(io, service);
+        let shutdown = http2::Connection::graceful_shutdown;
+        drive(pin!(connection), shutdown, limits, &activity, stopping).await;
+    } else {
+        serve_http1(shared, peer, stream, stopping).await;
+    }
+}
+
+/// Serves a connection of HTTP/1 to its end.
+pub(crate) async fn serve_http1<A, F, S>(
+    shared: Arc<Shared<A>>,
+    peer: IpAddr,
+    stream: S,
+    stopping: Stopping,
+) where
+    A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
+    F: Future<Output = Response<Content>> + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let limits = &shared.options.limits;
+    let activity = activity(&shared, Protocol::Http1);
     let io = TokioIo::new(MonitoredStream::new(stream, &activity));
     let of_service = (Arc::clone(&shared), Arc::clone(&activity));
-    let service = service_fn(move |request: Request<Incoming>| {
+    let service = service_fn(move |request| {
         let (shared, activity) = of_service.clone();
-        async move {
-            let active = activity.request_to(request.uri().path());
-            active.room().await;
-            let coding = Coding::preferred(request.headers());
-            let mut response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request)
-            {
-                http1_request::bad_request()
-            } else {
-                (shared.answer)(request, peer).await
-            };
-            if let Some(coding) = compression::coding_of(&mut response, coding) {
-                // Boxed, so that the futures of other requests remain small.
-                response = Box::pin(shared.compressor.compress(response, coding)).await;
-            }
-            Ok::<_, Infallible>(response.map(|content| content.sent(active)))
-        }
+        respond(shared, activity, peer, request)
     });
-    match protocol {
-        Protocol::Http1 => {
-            let connection = http1_builder(limits).serve_connection(io, service);
-            let shutdown = http1::Connection::graceful_shutdown;
-            drive(pin!(connection), shutdown, limits, &activity, stopping).await;
-        }
-        Protocol::Http2 => {
-            let connection = http2_builder(limits).serve_connection(io, service);
-            let shutdown = http2::Connection::graceful_shutdown;
-            drive(pin!(connection), shutdown, limits, &activity, stopping).await;
-        }
+    let connection = http1_builder(limits).serve_connection(io, service);
+    let shutdown = http1::Connection::graceful_shutdown;
+    drive(pin!(connection), shutdown, limits, &activity, stopping).await;
+}
+
+fn activity<A>(shared: &Shared<A>, protocol: Protocol) -> Arc<ConnectionActivity> {
+    let ConnectionOptions { limits, metrics, .. } = &shared.options;
+    ConnectionActivity::new(protocol, limits, metrics.answers.clone())
+}
+
+/// Answers a request of a connection.
+async fn respond<A, F>(
+    shared: Arc<Shared<A>>,
+    activity: Arc<ConnectionActivity>,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> Result<Response<AnswerBody>, Infallible>
+where
+    A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
+    F: Future<Output = Response<Content>> + Send + 'static,
+{
+    let protocol = activity.protocol();
+    let active = activity.request_to(request.uri().path());
+    active.room().await;
+    let coding = Coding::preferred(request.headers());
+    let mut response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request) {
+        http1_request::bad_request()
+    } else {
+        (shared.answer)(request, peer).await
+    };
+    if let Some(coding) = compression::coding_of(&mut response, coding) {
+        // Boxed, so that the futures of other requests remain small.
+        response = Box::pin(shared.compressor.compress(response, coding)).await;
     }
+    Ok(response.map(|content| content.sent(active)))
 }
 
 /// Returns a connection after its TLS handshake; `None` if that failed or was late, or if the

@@ -1,7 +1,10 @@
 //! Checks of HTTP/1 requests that hyper leaves to its callers (ADDR-8). Servers that read such a
 //! request in different ways could take one request of a gateway for another.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 
 use crate::answer_body::Content;
@@ -35,6 +38,24 @@ pub(crate) fn bad_request() -> Response<Content> {
     response
 }
 
+/// Returns whether a request is for a domain name of more than one label. A site whose name
+/// resolves to a loopback address (DNS rebinding) is named so; an address, `localhost` and the names
+/// of a hosts file are not.
+pub(crate) fn is_for_domain<B>(request: &Request<B>) -> bool {
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let Some(host) = host.and_then(|host| host.parse::<Authority>().ok()) else { return false };
+    let host = host.host().trim_matches(['[', ']']);
+    host.contains('.') && host.parse::<IpAddr>().is_err()
+}
+
+/// Returns the answer to a request that its sender was not allowed to make. It closes the
+/// connection.
+pub(crate) fn forbidden() -> Response<Content> {
+    let mut response = bad_request();
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    response
+}
+
 /// The header is there more than once.
 struct Repeated;
 
@@ -49,4 +70,29 @@ fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&HeaderV
 /// Returns whether a host with a port may contain a byte: RFC 3986 without user information.
 fn is_in_host(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:%[]".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_domain_is_no_name_of_this_machine() {
+        for (host, expected) in [
+            ("kiosque.example.com", true),
+            ("kiosque.example.com:8451", true),
+            ("example.", true),
+            ("127.0.0.1.example.com", true),
+            ("127.0.0.1:8451", false),
+            ("127.0.0.1", false),
+            ("[::1]:8451", false),
+            ("localhost:8451", false),
+            ("till", false),
+            ("", false),
+        ] {
+            let request = Request::builder().header(header::HOST, host).body(()).unwrap();
+            assert_eq!(is_for_domain(&request), expected, "{host}");
+        }
+        assert!(!is_for_domain(&Request::new(())), "HTTP/1.0 needs no Host");
+    }
 }

@@ -1,5 +1,5 @@
-//! HTTPS listeners: TLS, connections of HTTP/1 and HTTP/2 with their deadlines, limits by source,
-//! and the memory of answers that their callers have not read.
+//! Listeners: TLS, connections of HTTP/1 and HTTP/2 with their deadlines, limits by source, bodies
+//! of requests, and the memory of answers that their callers have not read.
 //!
 //! A connection passes `listener` → `connection` → the function that answers its requests; an
 //! answer returns as [`Content`]. Nothing here knows a path or a caller.
@@ -11,10 +11,13 @@ mod connection;
 mod connection_activity;
 mod control_frames;
 mod http1_request;
+pub mod json;
 mod listener;
 mod metrics;
 mod monitored_stream;
 mod plain_http;
+mod plain_listener;
+mod request_body;
 mod source_limits;
 mod stop;
 mod stream_deadline;
@@ -26,5 +29,7 @@ pub use answer_durations::AnswerDurations;
 pub use connection::ConnectionOptions;
 pub use listener::{AnswerFuture, BoxedAnswer, Listener, OpenConnections};
 pub use metrics::ConnectionMetrics;
-pub use stop::Stop;
+pub use plain_listener::PlainListener;
+pub use request_body::{BodyFault, read_body};
+pub use stop::{Stop, Stopping};
 pub use unread_answers::{AnswerMemory, UnreadAnswers};

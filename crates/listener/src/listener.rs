@@ -31,6 +31,14 @@ pub struct Listener {
     certificate: Arc<Certificate>,
     /// The address of a proxy before it.
     public: Option<SocketAddr>,
+    versions: Versions,
+}
+
+/// The versions of HTTP that a listener speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Versions {
+    All,
+    Http1,
 }
 
 /// A function that answers requests, for listeners that are not in a hurry: their connections are
@@ -57,7 +65,14 @@ impl Listener {
         address: impl ToSocketAddrs,
         certificate: Arc<Certificate>,
     ) -> io::Result<Listener> {
-        Ok(Listener { socket: TcpListener::bind(address).await?, certificate, public: None })
+        let socket = TcpListener::bind(address).await?;
+        Ok(Listener { socket, certificate, public: None, versions: Versions::All })
+    }
+
+    /// Returns this listener as one that does not speak HTTP/2.
+    #[must_use]
+    pub fn http1_only(self) -> Listener {
+        Listener { versions: Versions::Http1, ..self }
     }
 
     /// Returns this listener as one behind a proxy, whose address callers use.
@@ -103,40 +118,20 @@ impl Listener {
         A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
         F: Future<Output = Response<Content>> + Send + 'static,
     {
-        let limits = &options.limits;
-        let permits = Arc::new(Semaphore::new(limits.connections_max));
-        let sources = SourceLimits::new(limits.connections_per_source_max);
-        let open = OpenConnections {
-            permits: Arc::clone(&permits),
-            max: u32::try_from(limits.connections_max).unwrap_or(u32::MAX),
-            deadline: limits.shutdown_deadline,
-        };
         let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
-        let options = &shared.options;
-        let mut stopping = stop.stopping();
-        let mut failures = 0;
-        loop {
-            let accepted = tokio::select! {
-                accepted = accept(&self.socket, &permits, &mut failures) => accepted,
-                () = stopping.wait() => return open,
-            };
-            let Some((permit, stream, peer)) = accepted else { continue };
-            let peer = peer.ip().to_canonical();
-            let Some(of_source) = sources.connect(peer, &options.trusted_proxies) else {
-                options.metrics.refused();
-                continue;
-            };
-            // Responses are written whole; Nagle's algorithm would only delay them.
-            let _ = stream.set_nodelay(true);
-            let connected = options.metrics.connected();
-            let acceptor = TlsAcceptor::from(self.certificate.config());
-            let serving =
-                connection::serve(Arc::clone(&shared), peer, acceptor, stream, stop.stopping());
-            tokio::spawn(async move {
-                serving.await;
-                drop((permit, of_source, connected));
-            });
+        let connection = |stream, peer| {
+            let shared = Arc::clone(&shared);
+            connection::serve(shared, peer, self.acceptor(), stream, stop.stopping())
+        };
+        serve_each(&self.socket, &shared.options, stop, connection).await
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        let mut config = self.certificate.config();
+        if self.versions == Versions::Http1 {
+            Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
         }
+        TlsAcceptor::from(config)
     }
 }
 
@@ -147,6 +142,49 @@ impl OpenConnections {
         if tokio::time::timeout(self.deadline, all_closed).await.is_err() {
             tracing::warn!("stopped with connections still open");
         }
+    }
+}
+
+/// Accepts connections within the limits, and serves each with `connection`, until `stop` is set.
+/// Returns the connections that are still open.
+pub(crate) async fn serve_each<F>(
+    socket: &TcpListener,
+    options: &ConnectionOptions,
+    stop: &Stop,
+    connection: impl Fn(TcpStream, IpAddr) -> F,
+) -> OpenConnections
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let limits = &options.limits;
+    let permits = Arc::new(Semaphore::new(limits.connections_max));
+    let sources = SourceLimits::new(limits.connections_per_source_max);
+    let open = OpenConnections {
+        permits: Arc::clone(&permits),
+        max: u32::try_from(limits.connections_max).unwrap_or(u32::MAX),
+        deadline: limits.shutdown_deadline,
+    };
+    let mut stopping = stop.stopping();
+    let mut failures = 0;
+    loop {
+        let accepted = tokio::select! {
+            accepted = accept(socket, &permits, &mut failures) => accepted,
+            () = stopping.wait() => return open,
+        };
+        let Some((permit, stream, peer)) = accepted else { continue };
+        let peer = peer.ip().to_canonical();
+        let Some(of_source) = sources.connect(peer, &options.trusted_proxies) else {
+            options.metrics.refused();
+            continue;
+        };
+        // Responses are written whole; Nagle's algorithm would only delay them.
+        let _ = stream.set_nodelay(true);
+        let connected = options.metrics.connected();
+        let serving = connection(stream, peer);
+        tokio::spawn(async move {
+            serving.await;
+            drop((permit, of_source, connected));
+        });
     }
 }
 

@@ -24,18 +24,20 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    pub(crate) fn stopping(&self) -> Stopping {
+    /// Returns a receiver of the signal.
+    #[must_use]
+    pub fn stopping(&self) -> Stopping {
         Stopping(self.0.subscribe())
     }
 }
 
 /// Waits for a [`Stop`].
 #[derive(Clone, Debug)]
-pub(crate) struct Stopping(watch::Receiver<bool>);
+pub struct Stopping(watch::Receiver<bool>);
 
 impl Stopping {
     /// Returns when the signal is set; never if every [`Stop`] was dropped without it.
-    pub(crate) async fn wait(&mut self) {
+    pub async fn wait(&mut self) {
         if self.0.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -23,6 +23,7 @@ pub mod audit;
 pub mod change;
 pub mod console;
 pub mod day;
+pub mod failure_buckets;
 pub mod fleet;
 pub mod ids;
 pub mod limits;

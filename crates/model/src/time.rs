@@ -2,6 +2,7 @@
 //! the platform's time zone.
 
 use std::fmt;
+use std::time::Duration;
 
 use jiff::civil::{Date, DateTime, Time};
 use jiff::fmt::temporal::Pieces;
@@ -256,6 +257,12 @@ impl Zone {
         let is_in_range = (0..=last).contains(&ms);
         is_in_range.then_some(UnixMs(ms)).ok_or_else(|| TimeFault::OutOfRange(text.to_owned()))
     }
+}
+
+/// Returns a duration in milliseconds, saturating far above any duration in use.
+#[must_use]
+pub fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 4)
 }
 
 /// Returns the milliseconds from the epoch to a date and time, both without an offset. Rounding

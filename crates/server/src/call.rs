@@ -3,23 +3,23 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method};
-use http_body_util::{BodyExt, Either, Full};
-use hyper::body::{Body, Incoming};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
 use kiosque_contract::{
     Endpoint, LOCALE_HEADER, Request as RequestType, RequestBody, TOKEN_HEADER, TokenRule,
 };
-use kiosque_model::{Claim, Limits, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
+use kiosque_model::{Claim, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
 
 use crate::answer::{Data, DataJson, Failure};
 use crate::app::App;
-use crate::json::{self, Fields};
 use crate::remarks::{IgnoredKeys, Remarks, TokenHint};
 use crate::request::{self, Violations};
+use kiosque_listener::json::{self, Fields};
+use kiosque_listener::{BodyFault, read_body};
 use kiosque_locale::Locale;
 
 /// The header to which each proxy appends the address of its peer.
@@ -246,68 +246,4 @@ pub(crate) fn source_of(app: &App, headers: &HeaderMap, peer: IpAddr) -> Source 
 pub(crate) fn locale_of(headers: &HeaderMap, default: Locale) -> Locale {
     let asked = headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
     asked.and_then(Locale::best_match).unwrap_or(default)
-}
-
-/// How many times the limit is read, and discarded, of a body that is too large. A caller that is
-/// cut off while it sends may never read the answer (REQ-13, LIM-1).
-const DRAIN_LIMITS: usize = 8;
-
-/// The reason why a body could not be read, as a diagnostic for the caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum BodyFault {
-    /// It has more bytes than the limit.
-    #[error("the body is larger than {0} bytes")]
-    TooLarge(usize),
-    /// It did not arrive within the deadline.
-    #[error("the body did not arrive within {0:?}")]
-    Late(Duration),
-    /// The connection ended before the body did.
-    #[error("the body broke off")]
-    Broken,
-}
-
-/// Reads a whole body of at most `max_bytes`, within the body deadline.
-pub(crate) async fn read_body(
-    body: &mut (impl Body<Data = Bytes> + Unpin),
-    max_bytes: usize,
-    limits: &Limits,
-) -> Result<Bytes, BodyFault> {
-    let reading = tokio::time::timeout(limits.body_deadline, collect(body, max_bytes));
-    reading.await.unwrap_or(Err(BodyFault::Late(limits.body_deadline)))
-}
-
-async fn collect(
-    body: &mut (impl Body<Data = Bytes> + Unpin),
-    max: usize,
-) -> Result<Bytes, BodyFault> {
-    let mut first = Bytes::new();
-    let mut rest: Vec<u8> = Vec::new();
-    let mut seen = 0_usize;
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| BodyFault::Broken)?;
-        let Ok(data) = frame.into_data() else { continue };
-        let is_first = seen == 0;
-        seen = seen.saturating_add(data.len());
-        if seen > max.saturating_mul(DRAIN_LIMITS) {
-            break;
-        }
-        if seen > max {
-            rest = Vec::new();
-        } else if is_first {
-            first = data;
-        } else {
-            // Nearly every body is one frame, which is not copied.
-            if rest.is_empty() {
-                rest.extend_from_slice(&first);
-            }
-            rest.extend_from_slice(&data);
-        }
-        if body.is_end_stream() {
-            break;
-        }
-    }
-    if seen > max {
-        return Err(BodyFault::TooLarge(max));
-    }
-    Ok(if rest.is_empty() { first } else { Bytes::from(rest) })
 }

@@ -40,10 +40,11 @@ use kiosque_listener::Content;
 use kiosque_model::{ConsoleSecret, Right};
 
 use crate::app::App;
-use crate::call::{read_body, source_of};
+use crate::call::source_of;
 use crate::panics::catch_panic;
 use crate::request::decoded;
 use fields::Fields;
+use kiosque_listener::read_body;
 use reply::{Refused, Reply};
 use request::{ConsoleRequest, SignedIn};
 use return_path::ReturnPath;
@@ -95,7 +96,7 @@ pub(crate) async fn answer(
 /// Answers requests that need no session, and finds the session of all others.
 async fn route(
     request: &ConsoleRequest<'_>,
-    form: Result<Bytes, crate::call::BodyFault>,
+    form: Result<Bytes, kiosque_listener::BodyFault>,
 ) -> Result<Reply, Refused> {
     let path = request.path();
     let is_post = match request.head.method {

@@ -14,9 +14,7 @@ mod changes;
 mod console;
 mod dashboard;
 mod devices;
-mod failure_buckets;
 mod failure_log;
-mod json;
 mod large_answers;
 mod load;
 mod login_limiter;
@@ -45,7 +43,7 @@ pub use self_signed::{SelfSignedError, SelfSignedPem, self_signed, self_signed_i
 
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {
-    pub use crate::json::{Fields, Json, parse_object};
     pub use crate::remarks::IgnoredKeys;
     pub use crate::request::{Violations, page_of, read};
+    pub use kiosque_listener::json::{Fields, Json, parse_object};
 }

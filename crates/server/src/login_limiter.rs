@@ -1,15 +1,15 @@
 //! Limits failed logins: a login from an unknown source takes a token of its failure buckets before
-//! its password is verified (LIM-7). [`crate::failure_buckets`] has the buckets.
+//! its password is verified (LIM-7). [`kiosque_model::failure_buckets`] has the buckets.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::failure_buckets::{Ended, FailureBuckets, KEY_BYTES, TakenTokens};
 use kiosque_model::{Limits, Refusal, SourcePrefix};
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::failure_buckets::{Ended, FailureBuckets, KEY_BYTES, Limited, TakenTokens};
 use kiosque_clock::Clock;
 
 /// A rate limiter for failed logins.
@@ -77,22 +77,17 @@ impl LoginLimiter {
                 Err(limited) => limited,
             };
             if !limited.may_be_returned {
-                return Err(refusal(limited));
+                return Err(limited.into());
             }
             if waiting.is_none() {
-                waiting = Some(self.waiting.try_acquire().map_err(|_| refusal(limited))?);
+                waiting = Some(self.waiting.try_acquire().map_err(|_| limited)?);
             }
             let in_time = timeout_at(deadline, settled).await;
-            in_time.map_err(|_| refusal(limited))?;
+            in_time.map_err(|_| limited)?;
         }
     }
 
     fn attempts(&self) -> MutexGuard<'_, FailureBuckets> {
         lock_ignoring_poison(&self.attempts)
     }
-}
-
-fn refusal(limited: Limited) -> Refusal {
-    let seconds = limited.wait_ms.div_euclid(1_000) + i64::from(limited.wait_ms % 1_000 > 0);
-    Refusal::TooManyFailures { retry_after_s: u32::try_from(seconds.max(1)).unwrap_or(u32::MAX) }
 }

@@ -15,9 +15,9 @@ use serde_json::{Map, Value};
 use crate::answer::{self, Failure};
 use crate::app::App;
 use crate::call::source_of;
-use crate::json::{self, Json};
 use crate::remarks::Remarks;
 use crate::request::{PAGE_KEYS, values};
+use kiosque_listener::json::{self, Json};
 
 /// The most characters of a path, or of one value.
 const TEXT_MAX: usize = 200;

@@ -11,8 +11,8 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use crate::json::{Fields, Json};
 use crate::remarks::IgnoredKeys;
+use kiosque_listener::json::{Fields, Json};
 
 /// The violations that were found in a request so far.
 #[derive(Debug, Default)]
@@ -329,8 +329,8 @@ pub(crate) fn decoded(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::parse_object;
     use kiosque_contract::{DashboardFilter, DeviceFilter, LoginRequest, OrderFilter, ZeroOrOne};
+    use kiosque_listener::json::parse_object;
 
     fn read_all<T: DeserializeOwned>(body: &str) -> Result<T, Vec<(&'static str, Fault)>> {
         let mut violations = Violations::default();

@@ -11,8 +11,8 @@ use super::call::Call;
 use super::problem::Problem;
 use crate::answer::Failure;
 use crate::app::App;
-use crate::call::read_body;
 use kiosque_ingest::fleet::{self, Format};
+use kiosque_listener::read_body;
 
 /// Applies the whole fleet, or nothing of it and reports every fault.
 pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<FleetApplied, Problem> {

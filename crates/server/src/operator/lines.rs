@@ -8,8 +8,9 @@ use http_body_util::BodyExt;
 use kiosque_store::yield_if_due;
 
 use super::problem::Problem;
-use crate::call::{BodyFault, SentBody};
+use crate::call::SentBody;
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
+use kiosque_listener::BodyFault;
 
 /// Lines of a chunk at most. A chunk is shorter if the caller pauses.
 const CHUNK_LINES: usize = 1_000;

@@ -7,8 +7,8 @@ use kiosque_listener::Content;
 use kiosque_model::Refusal;
 
 use crate::answer::{Disclosure, Failure, FaultKind, SystemFault};
-use crate::call::BodyFault;
 use crate::failure_log::FailureLog;
+use kiosque_listener::BodyFault;
 use kiosque_locale::{Locale, Message};
 
 /// A failed call.

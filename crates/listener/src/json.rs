@@ -44,7 +44,8 @@ pub struct Fields(pub Vec<(String, Json)>);
 
 impl Fields {
     /// Removes a field and returns its value; [`Json::Null`] without one.
-    pub(crate) fn take(&mut self, field: &str) -> Json {
+    #[must_use]
+    pub fn take(&mut self, field: &str) -> Json {
         let found = self.0.iter_mut().find(|(name, _)| name == field);
         found.map_or(Json::Null, |(_, value)| std::mem::replace(value, Json::Null))
     }

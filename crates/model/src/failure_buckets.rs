@@ -12,17 +12,18 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 
-use kiosque_model::{Limits, SourcePrefix, UnixMs};
 use sha2::{Digest, Sha256};
 
-use kiosque_clock::millis;
+use crate::time::millis;
+use crate::{Limits, Refusal, SourcePrefix, UnixMs};
 
 /// The longest time by which an attempt may be older than the latest one. A larger difference means
 /// that the clock was set back.
 const REORDER_MAX_MS: i64 = 60_000;
 /// The length of the key of the hashes.
-pub(crate) const KEY_BYTES: usize = 32;
+pub const KEY_BYTES: usize = 32;
 
 /// The keyed hash of a login name, alone or with a source.
 type BucketId = u128;
@@ -34,20 +35,20 @@ const HOUR_MS: i64 = 3_600_000;
 
 /// The buckets of all login names.
 #[derive(Debug)]
-pub(crate) struct FailureBuckets {
+pub struct FailureBuckets {
     key: [u8; KEY_BYTES],
     latest: UnixMs,
-    by_source: Buckets,
-    by_name: Buckets,
+    by_source: Buckets<BucketId>,
+    by_name: Buckets<BucketId>,
     /// By source: one token, which the first attempt takes.
-    first_by_source: Buckets,
+    first_by_source: Buckets<BucketId>,
     /// By name: for first attempts, once the bucket of the name is empty.
-    first_by_name: Buckets,
+    first_by_name: Buckets<BucketId>,
 }
 
 /// The buckets that an attempt has taken a token from, until it ends.
 #[derive(Debug)]
-pub(crate) struct TakenTokens {
+pub struct TakenTokens {
     by_source: BucketId,
     by_name: BucketId,
     is_first: bool,
@@ -56,17 +57,26 @@ pub(crate) struct TakenTokens {
 
 /// The refusal of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limited {
+pub struct Limited {
     /// The time until the next token.
-    pub(crate) wait_ms: i64,
+    pub wait_ms: i64,
     /// Whether attempts under way may return a token before.
-    pub(crate) may_be_returned: bool,
+    pub may_be_returned: bool,
 }
 
 impl TakenTokens {
     /// Returns whether this is the first attempt of its source.
-    pub(crate) fn is_first(&self) -> bool {
+    #[must_use]
+    pub fn is_first(&self) -> bool {
         self.is_first
+    }
+}
+
+impl From<Limited> for Refusal {
+    fn from(limited: Limited) -> Refusal {
+        let seconds = limited.wait_ms.div_euclid(1_000) + i64::from(limited.wait_ms % 1_000 > 0);
+        let retry_after_s = u32::try_from(seconds.max(1)).unwrap_or(u32::MAX);
+        Refusal::TooManyFailures { retry_after_s }
     }
 }
 
@@ -81,7 +91,9 @@ impl Limited {
 }
 
 impl FailureBuckets {
-    pub(crate) fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> FailureBuckets {
+    /// Returns full buckets, of the sizes that the limits say. The key is a random one.
+    #[must_use]
+    pub fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> FailureBuckets {
         let count_max = limits.login_failures_kept;
         let refill_ms = millis(limits.login_failure_refill);
         // Half of the attempts of an hour are reserved, of these half at once.
@@ -101,7 +113,10 @@ impl FailureBuckets {
     }
 
     /// Takes a token from the bucket of the source and one from a bucket of the name, or none.
-    pub(crate) fn take(
+    ///
+    /// # Errors
+    /// One of them is empty.
+    pub fn take(
         &mut self,
         typed_name: &str,
         prefix: SourcePrefix,
@@ -110,18 +125,18 @@ impl FailureBuckets {
         let now = self.monotonic(now);
         let by_source = self.id(typed_name, &prefix.to_string());
         let by_name = self.id(typed_name, "");
-        self.by_source.take(by_source, now)?;
-        let first = self.first_by_source.take(by_source, now);
+        self.by_source.take(&by_source, now)?;
+        let first = self.first_by_source.take(&by_source, now);
         let is_first = first.is_ok();
-        let shared = self.by_name.take(by_name, now);
+        let shared = self.by_name.take(&by_name, now);
         let reserved = match &shared {
-            Err(_) => first.and_then(|()| self.first_by_name.take(by_name, now)),
+            Err(_) => first.and_then(|()| self.first_by_name.take(&by_name, now)),
             Ok(()) => first,
         };
         if let (Err(shared), Err(reserved)) = (shared, reserved) {
-            self.by_source.settle(by_source, Ended::Otherwise);
+            self.by_source.settle(&by_source, Ended::Otherwise);
             if is_first {
-                self.first_by_source.settle(by_source, Ended::Otherwise);
+                self.first_by_source.settle(&by_source, Ended::Otherwise);
             }
             return Err(shared.or(reserved));
         }
@@ -129,13 +144,13 @@ impl FailureBuckets {
     }
 
     /// Ends an attempt, and returns its tokens unless it failed.
-    pub(crate) fn settle(&mut self, taken: &TakenTokens, ended: Ended) {
-        self.by_source.settle(taken.by_source, ended);
+    pub fn settle(&mut self, taken: &TakenTokens, ended: Ended) {
+        self.by_source.settle(&taken.by_source, ended);
         if taken.is_first {
-            self.first_by_source.settle(taken.by_source, ended);
+            self.first_by_source.settle(&taken.by_source, ended);
         }
         let of_name = if taken.is_reserved { &mut self.first_by_name } else { &mut self.by_name };
-        of_name.settle(taken.by_name, ended);
+        of_name.settle(&taken.by_name, ended);
     }
 
     /// Returns a time that does not go back unless the clock was set back: at an earlier time, a
@@ -162,30 +177,33 @@ impl FailureBuckets {
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// The password was wrong, or the caller went away before the result.
     Failed,
     /// The password was right, or was not verified.
     Otherwise,
 }
 
-/// Buckets of one size. A bucket is represented by the time at which it will be full again; full
-/// buckets are not stored.
+/// Buckets of one size, by key. A bucket is represented by the time at which it will be full
+/// again; full buckets are not stored.
 #[derive(Debug)]
-struct Buckets {
+pub struct Buckets<K> {
     refill_ms: i64,
     /// The time in which an empty bucket fills up.
     capacity_ms: i64,
     count_max: usize,
-    full_at: HashMap<BucketId, i64>,
+    full_at: HashMap<K, i64>,
     /// The same entries, the fullest bucket first.
-    by_time: BTreeSet<(i64, BucketId)>,
+    by_time: BTreeSet<(i64, K)>,
     /// The attempts under way of each bucket.
-    under_way: HashMap<BucketId, usize>,
+    under_way: HashMap<K, usize>,
 }
 
-impl Buckets {
-    fn new(free: u32, refill_ms: i64, count_max: usize) -> Buckets {
+impl<K: Clone + Hash + Ord> Buckets<K> {
+    /// Returns full buckets of `free` tokens that regain one each `refill_ms`; at most `count_max`
+    /// that are not full are kept.
+    #[must_use]
+    pub fn new(free: u32, refill_ms: i64, count_max: usize) -> Buckets<K> {
         Buckets {
             refill_ms,
             capacity_ms: refill_ms.saturating_mul(free.into()),
@@ -196,52 +214,58 @@ impl Buckets {
         }
     }
 
-    fn take(&mut self, id: BucketId, now: UnixMs) -> Result<(), Limited> {
+    /// Takes a token for an attempt, until it is settled.
+    ///
+    /// # Errors
+    /// The bucket is empty.
+    pub fn take(&mut self, id: &K, now: UnixMs) -> Result<(), Limited> {
         // After the clock was set back, the wait is that of an empty bucket at most.
         let (least, most) = (now.0, now.0.saturating_add(self.capacity_ms));
-        let full_at = self.full_at.get(&id).copied().unwrap_or(least).clamp(least, most);
+        let full_at = self.full_at.get(id).copied().unwrap_or(least).clamp(least, most);
         let would_be = full_at.saturating_add(self.refill_ms);
         if would_be > most {
             self.set(id, full_at);
-            let may_be_returned = self.under_way.contains_key(&id);
+            let may_be_returned = self.under_way.contains_key(id);
             return Err(Limited { wait_ms: would_be - most, may_be_returned });
         }
         self.set(id, would_be);
-        *self.under_way.entry(id).or_default() += 1;
+        *self.under_way.entry(id.clone()).or_default() += 1;
         self.evict(now);
         Ok(())
     }
 
-    fn settle(&mut self, id: BucketId, ended: Ended) {
-        if let Entry::Occupied(mut count) = self.under_way.entry(id) {
+    /// Ends an attempt, and returns its token unless it failed.
+    pub fn settle(&mut self, id: &K, ended: Ended) {
+        if let Entry::Occupied(mut count) = self.under_way.entry(id.clone()) {
             *count.get_mut() -= 1;
             if *count.get() == 0 {
                 count.remove();
             }
         }
         if ended == Ended::Otherwise
-            && let Some(full_at) = self.full_at.get(&id).copied()
+            && let Some(full_at) = self.full_at.get(id).copied()
         {
             self.set(id, full_at - self.refill_ms);
         }
     }
 
-    fn set(&mut self, id: BucketId, full_at: i64) {
-        if let Some(was) = self.full_at.insert(id, full_at) {
-            self.by_time.remove(&(was, id));
+    fn set(&mut self, id: &K, full_at: i64) {
+        if let Some(was) = self.full_at.insert(id.clone(), full_at) {
+            self.by_time.remove(&(was, id.clone()));
         }
-        self.by_time.insert((full_at, id));
+        self.by_time.insert((full_at, id.clone()));
     }
 
     /// Evicts full buckets, and beyond the maximum the fullest ones. An attacker must empty as many
     /// other buckets to have an empty one evicted.
     fn evict(&mut self, now: UnixMs) {
-        while let Some((full_at, id)) = self.by_time.first().copied() {
-            if full_at > now.0 && self.full_at.len() <= self.count_max {
+        while let Some((full_at, _)) = self.by_time.first() {
+            if *full_at > now.0 && self.full_at.len() <= self.count_max {
                 break;
             }
-            self.by_time.pop_first();
-            self.full_at.remove(&id);
+            if let Some((_, id)) = self.by_time.pop_first() {
+                self.full_at.remove(&id);
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
 use std::time::Duration;
 
-use kiosque_model::Source;
 use proptest::prelude::*;
 
 use super::*;
+use crate::Source;
 
 const START: i64 = 1_772_445_600_000;
 

@@ -1,0 +1,69 @@
+//! A socket that serves plain HTTP/1 to the programs of this machine.
+
+use std::future::ready;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::Request;
+use hyper::body::Incoming;
+use tokio::net::TcpListener;
+
+use crate::compression::Compressor;
+use crate::connection::{self, ConnectionOptions, Shared};
+use crate::http1_request;
+use crate::listener::{BoxedAnswer, OpenConnections, serve_each};
+use crate::stop::Stop;
+
+/// A socket that serves plain HTTP/1 to the programs of this machine.
+#[derive(Debug)]
+pub struct PlainListener(TcpListener);
+
+impl PlainListener {
+    /// Binds a loopback address.
+    ///
+    /// # Errors
+    /// The address is in use, or is no loopback address: passwords and tokens would be sent in
+    /// clear over a network.
+    pub async fn bind(address: SocketAddr) -> io::Result<PlainListener> {
+        if !address.ip().is_loopback() {
+            let message = format!(
+                "{address} is no loopback address, and plain HTTP is served on those alone"
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        Ok(PlainListener(TcpListener::bind(address).await?))
+    }
+
+    /// Returns the bound address.
+    ///
+    /// # Errors
+    /// The operating system does not know it.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    /// Does the same as [`Listener::serve`](crate::Listener::serve), without TLS. Requests that a
+    /// page of a browser may have sent with DNS rebinding are refused (HTTP 403).
+    pub fn serve_boxed(
+        self,
+        options: ConnectionOptions,
+        answer: BoxedAnswer,
+        stop: Stop,
+    ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
+        let answer: BoxedAnswer = Box::new(move |request: Request<Incoming>, peer: IpAddr| {
+            if http1_request::is_for_domain(&request) {
+                return Box::pin(ready(http1_request::forbidden()));
+            }
+            answer(request, peer)
+        });
+        let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
+        Box::pin(async move {
+            let connection = |stream, peer| {
+                connection::serve_http1(Arc::clone(&shared), peer, stream, stop.stopping())
+            };
+            serve_each(&self.0, &shared.options, &stop, connection).await
+        })
+    }
+}
