@@ -3,19 +3,18 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use http_body_util::Full;
 use kiosque_client::session::Called;
 use kiosque_client::{Error, Refusal as UpstreamRefusal};
 use kiosque_contract::Envelope;
+use kiosque_listener::Content;
 use kiosque_locale::{Locale, Message};
 use kiosque_model::Refusal;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An answer.
-pub(crate) type Answered = Response<Full<Bytes>>;
+/// An answer. None is compressed: those of logins have tokens, and the others go a short way.
+pub(crate) type Answered = Response<Content>;
 
 /// The header of every answer: how the call was sent, or that the answer is the broker's own.
 const BROKER: HeaderName = HeaderName::from_static("kiosque-broker");
@@ -35,7 +34,7 @@ const OF_CONNECTION: [HeaderName; 7] = [
 /// Passes an answer of the server on.
 pub(crate) fn passed_on(called: Called) -> Answered {
     let Called { answer, grant, epoch, waited, tries } = called;
-    let mut response = Response::new(Full::from(answer.body));
+    let mut response = Response::new(Content::from(answer.body).secret());
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::BAD_GATEWAY);
     *response.headers_mut() = answer.headers;
     for name in OF_CONNECTION {
@@ -101,6 +100,15 @@ pub(crate) fn unavailable(locale: Locale) -> Answered {
     answered
 }
 
+/// Renders the refusal of a request that a page of a browser has sent.
+pub(crate) fn forbidden() -> Answered {
+    let mut response = Response::new(Content::from(""));
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    response.headers_mut().insert(BROKER, HeaderValue::from_static("own"));
+    note(&mut response, "the request has the header Origin; pages may not call the broker");
+    response
+}
+
 /// Renders the refusal of a login or of a switch by the server.
 fn refused_by_server(refusal: &UpstreamRefusal, locale: Locale) -> Answered {
     if refusal.code == Message::Credentials.code().number() {
@@ -129,7 +137,7 @@ fn failure(status: StatusCode, message: Message, locale: Locale, data: Value) ->
 fn own(status: StatusCode, envelope: &Envelope<impl Serialize>) -> Answered {
     // Texts, numbers and lists of them always render.
     let body = serde_json::to_vec(envelope).unwrap_or_default();
-    let mut response = Response::new(Full::from(body));
+    let mut response = Response::new(Content::from(body).secret());
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kiosque_contract::CONTENT_TYPE));

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, header};
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use kiosque_client::session::{
     Called, Credentials, Grant, Lane, Session, SessionCounts, SessionParts,
@@ -18,9 +17,9 @@ use kiosque_contract::endpoint::{DevicePage, LogIn, LogOut, SwitchGroup};
 use kiosque_contract::{
     ENDPOINTS, Endpoint, GATEWAY_PREFIX, LOCALE_HEADER, SessionData, SwitchableGroup, TOKEN_HEADER,
 };
+use kiosque_listener::{BodyFault, Stop, read_body};
 use kiosque_locale::Locale;
-use kiosque_model::{GroupId, Refusal, UnixMs};
-use tokio::sync::watch;
+use kiosque_model::{GroupId, Limits, Refusal, UnixMs};
 
 use crate::answer::{self, Answered};
 use crate::fields;
@@ -30,8 +29,8 @@ use crate::metrics::Metrics;
 use crate::upstream::Upstream;
 use crate::worker::{WorkerLogin, WorkerSession, WorkerSessions};
 
-/// The largest body of a request.
-const BODY_MAX_BYTES: usize = 1 << 20;
+/// `code` of a success.
+const SUCCESS: i32 = 200;
 /// Replaced sessions from which on answers have a note.
 const REPLACED_NOTED: u64 = 3;
 
@@ -55,6 +54,8 @@ pub struct BrokerOptions {
     pub workers: Vec<WorkerLogin>,
     /// How lists of devices are asked for.
     pub device_lists: DeviceLists,
+    /// The limits of connections, of requests and of wrong passwords.
+    pub limits: Limits,
 }
 
 /// Shares a session among workers.
@@ -68,9 +69,9 @@ pub struct Broker {
     pub(crate) workers: WorkerSessions,
     pub(crate) open_calls: Arc<OpenCalls>,
     pub(crate) clock: Clock,
-    /// Whether the broker is to end.
-    pub(crate) stopping: watch::Sender<bool>,
-    logins: Vec<WorkerLogin>,
+    /// Ends the broker.
+    pub(crate) stop: Stop,
+    pub(crate) limits: Limits,
     guesses: Guesses,
     device_lists: DeviceLists,
     wait_max: Duration,
@@ -79,16 +80,23 @@ pub struct Broker {
 /// A request of a worker, read to its end.
 struct Asked {
     head: Parts,
-    body: Bytes,
+    body: Result<Bytes, BodyFault>,
     locale: Locale,
     now: UnixMs,
 }
 
 impl Asked {
     fn token(&self) -> Option<&str> {
-        let token = self.head.headers.get(TOKEN_HEADER)?;
-        // An empty one is missing (AUTH-15), and one that is no text is unknown.
-        (!token.is_empty()).then(|| token.to_str().unwrap_or_default())
+        let mut tokens = self.head.headers.get_all(TOKEN_HEADER).iter();
+        let token = tokens.next()?;
+        // An empty one is missing (AUTH-15); one that is no text, or not the only one, is unknown.
+        let is_only = tokens.next().is_none();
+        let text = if is_only { token.to_str().unwrap_or_default() } else { "" };
+        (!is_only || !token.is_empty()).then_some(text)
+    }
+
+    fn body(&self) -> Result<&Bytes, Refusal> {
+        self.body.as_ref().map_err(|fault| Refusal::Unreadable(fault.to_string()))
     }
 }
 
@@ -112,20 +120,23 @@ impl Broker {
     /// Outside a tokio runtime.
     #[must_use]
     pub fn new(options: BrokerOptions) -> Arc<Broker> {
-        let BrokerOptions { session: mut parts, upstream: server, workers, device_lists } = options;
+        let BrokerOptions { session: mut parts, upstream: server, workers, .. } = options;
+        let BrokerOptions { device_lists, limits, .. } = options;
         let metrics = Metrics::new();
         let upstream = Arc::new(metrics.upstream(parts.clock.clone()));
         parts.transport = upstream.observe(parts.transport);
         let Credentials { username, .. } = parts.credentials.clone();
+        // Without entropy no worker can log in.
+        let key = parts.entropy.bytes().unwrap_or_default();
         Arc::new(Broker {
-            workers: WorkerSessions::new(parts.entropy.clone()),
+            workers: WorkerSessions::new(workers.len(), parts.entropy.clone()),
+            guesses: Guesses::new(workers, &limits, key),
             clock: parts.clock.clone(),
             wait_max: parts.pace.wait_max,
             session: Session::start(parts),
             open_calls: Arc::default(),
-            stopping: watch::Sender::new(false),
-            guesses: Guesses::default(),
-            logins: workers,
+            stop: Stop::new(),
+            limits,
             server,
             username,
             upstream,
@@ -136,16 +147,10 @@ impl Broker {
 
     /// Answers one request of a worker.
     pub(crate) async fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> Answered {
-        let (head, body) = request.into_parts();
+        let (head, mut body) = request.into_parts();
         let locale = head.headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
         let locale = locale.and_then(Locale::best_match).unwrap_or(Locale::En);
-        let body = match Limited::new(body, BODY_MAX_BYTES).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) => {
-                let diagnostic = format!("the body cannot be read: {error}");
-                return answer::refused(&Refusal::Unreadable(diagnostic), locale);
-            }
-        };
+        let body = read_body(&mut body, self.limits.body_max_bytes, &self.limits).await;
         let asked = Asked { head, body, locale, now: self.clock.now() };
         match self.route(&asked, peer).await {
             Ok(answered) => answered,
@@ -159,8 +164,15 @@ impl Broker {
     }
 
     async fn route(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
+        // Workers are programs: a browser alone sends this header, for a page of some site.
+        if asked.head.headers.contains_key(header::ORIGIN) {
+            return Ok(answer::forbidden());
+        }
+        // Nothing but the calls of the interface is sent to the server (ADDR-4): it might read
+        // another spelling of a path as that of a switch or of a log out.
         let path = asked.head.uri.path();
-        if asked.head.method != Method::POST {
+        let is_call = ENDPOINTS.iter().any(|known| known.route == path);
+        if asked.head.method != Method::POST || !is_call {
             return Err(Refusal::NotFound.into());
         }
         match path {
@@ -169,22 +181,18 @@ impl Broker {
             LogOut::ROUTE => self.log_out(asked),
             _ => {
                 let token = asked.token().unwrap_or_default();
-                match self.workers.find(asked.now, token) {
-                    Some(worker) => self.forward(asked, token, worker).await,
-                    None if ENDPOINTS.iter().any(|known| known.route == path) => {
-                        Err(Refusal::TokenInvalid.into())
-                    }
-                    None => Err(Refusal::NotFound.into()),
-                }
+                let worker = self.workers.find(asked.now, token);
+                self.forward(asked, token, worker.ok_or(Refusal::TokenInvalid)?).await
             }
         }
     }
 
     /// Logs a worker in (AUTH-1): the groups are those of the account.
     async fn log_in(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
-        let [username, password] = fields::texts(&asked.body, ["username", "password"])?;
-        let login = self.logins.iter().find(|login| login.admits(&username, &password));
-        let name = self.guesses.check(peer, asked.now, login)?.name();
+        let max_depth = self.limits.json_max_depth;
+        let names = ["username", "password"];
+        let [username, password] = fields::texts(asked.body()?, max_depth, names)?;
+        let name = self.guesses.log_in(peer, asked.now, &username, &password)?;
         let grant = self.grant().await?;
         let seen = self.upstream.seen().ok_or(Failure::Unavailable)?;
         self.open(asked, name, seen.default_group, &grant)
@@ -195,7 +203,7 @@ impl Broker {
     async fn switch_group(&self, asked: &Asked) -> Result<Answered, Failure> {
         let token = asked.token().ok_or(Refusal::TokenMissing)?;
         let worker = self.workers.find(asked.now, token).ok_or(Refusal::TokenInvalid)?;
-        let [group] = fields::texts(&asked.body, ["groupId"])?;
+        let [group] = fields::texts(asked.body()?, self.limits.json_max_depth, ["groupId"])?;
         let group = GroupId::parse(group).map_err(|_| Refusal::GroupClosed)?;
         let mut grant = self.grant().await?;
         if !grant.groups.iter().any(|known| known.id == group.to_string()) {
@@ -257,10 +265,15 @@ impl Broker {
         let path = target.strip_prefix(GATEWAY_PREFIX).and_then(|path| path.strip_prefix('/'));
         let path = path.ok_or(Refusal::NotFound)?.to_owned();
         let _open = self.open_calls.begin(worker.group.clone());
-        let (lane, body) = self.lane(asked, &worker);
-        let headers = passed_headers(&asked.head.headers);
-        let call = Call { path, body, headers };
-        let called = self.call_or_wait(token, lane, call).await?;
+        let call = Call {
+            path,
+            body: asked.body()?.clone(),
+            headers: passed_headers(&asked.head.headers),
+        };
+        let called = match self.filtered(&call, &worker).await? {
+            Some(called) => called,
+            None => self.call_or_wait(token, Lane::Group(worker.group), call).await?,
+        };
         self.metrics.lane_wait.observe(called.waited.as_secs_f64());
         let tries = called.tries;
         let mut answered = answer::passed_on(called);
@@ -274,15 +287,25 @@ impl Broker {
         Ok(answered)
     }
 
-    /// Returns the lane of a call and its body.
-    fn lane(&self, asked: &Asked, worker: &WorkerSession) -> (Lane, Bytes) {
-        if self.device_lists == DeviceLists::Filtered
-            && asked.head.uri.path() == DevicePage::ROUTE
-            && let Some(body) = fields::with_group(&asked.body, &worker.group.to_string())
-        {
-            return (Lane::Any, body.into());
+    /// Sends a call for a list of devices in whichever group is selected, if the options say so.
+    /// Returns `None` without a success, which the group that is selected may have prevented: when
+    /// it is closed, the server refuses every call (SCOPE-5).
+    async fn filtered(
+        &self,
+        call: &Call,
+        worker: &WorkerSession,
+    ) -> Result<Option<Called>, Failure> {
+        let is_list = call.path.split('?').next() == Some(DevicePage::PATH);
+        if self.device_lists == DeviceLists::InTheirGroup || !is_list {
+            return Ok(None);
         }
-        (Lane::Group(worker.group.clone()), asked.body.clone())
+        let (group, max_depth) = (worker.group.to_string(), self.limits.json_max_depth);
+        let Some(filter) = fields::with_group(&call.body, max_depth, &group) else {
+            return Ok(None);
+        };
+        let call = Call { body: filter.into(), ..call.clone() };
+        let called = self.call(Lane::Any, call).await?;
+        Ok((called.answer.code() == Some(SUCCESS)).then_some(called))
     }
 
     pub(crate) async fn call(&self, lane: Lane, call: Call) -> Result<Called, Failure> {

@@ -14,6 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::broker::{Broker, Failure};
+use crate::fields;
 
 /// The field with the wait, in seconds.
 const FIELD: &str = "waitSeconds";
@@ -38,8 +39,8 @@ struct Wait {
 
 impl Wait {
     /// Returns the wait that a call asks for; `None` if it asks for none that the server allows.
-    fn of(call: &Call) -> Option<Wait> {
-        let fields: Map<String, Value> = serde_json::from_slice(&call.body).ok()?;
+    fn of(call: &Call, max_depth: usize) -> Option<Wait> {
+        let fields = fields::to_change(&call.body, max_depth)?;
         let seconds = fields.get(FIELD)?.as_u64()?;
         let length = (1..=WAIT_MAX_S).contains(&seconds).then(|| Duration::from_secs(seconds))?;
         Some(Wait { call: call.clone(), fields, ends: Instant::now() + length })
@@ -70,7 +71,7 @@ impl Broker {
         call: Call,
     ) -> Result<Called, Failure> {
         let is_of_changes = call.path.split('?').next() == Some(OrderChanges::PATH);
-        let wait = if is_of_changes { Wait::of(&call) } else { None };
+        let wait = if is_of_changes { Wait::of(&call, self.limits.json_max_depth) } else { None };
         match wait {
             Some(wait) => self.wait_for_changes(token, &lane, wait).await,
             None => self.call(lane, call).await,
@@ -85,7 +86,7 @@ impl Broker {
         lane: &Lane,
         wait: Wait,
     ) -> Result<Called, Failure> {
-        let mut stopping = self.stopping.subscribe();
+        let mut stopping = self.stop.stopping();
         let mut is_stopping = false;
         loop {
             let seconds = if is_stopping { 0 } else { wait.part_s() };
@@ -98,7 +99,7 @@ impl Broker {
             let called = tokio::select! {
                 called = self.wait_once(lane, part) => called?,
                 () = self.session_ends(token) => None,
-                _ = stopping.wait_for(|is_stopping| *is_stopping) => {
+                () = stopping.wait() => {
                     is_stopping = true;
                     None
                 }
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     fn wait(body: &'static str) -> Option<Wait> {
-        Wait::of(&Call::new("changes".to_owned(), Bytes::from_static(body.as_bytes())))
+        Wait::of(&Call::new("changes".to_owned(), Bytes::from_static(body.as_bytes())), 32)
     }
 
     /// ORD-25: only the wait of a part differs from the call; a call without a wait that the server
@@ -177,6 +178,7 @@ mod tests {
             r#"{"waitSeconds":61}"#,
             r#"{"waitSeconds":-1}"#,
             r#"{"waitSeconds":"7"}"#,
+            r#"{"waitSeconds":7,"after":"c","after":"d"}"#,
         ] {
             assert!(wait(body).is_none(), "{body}");
         }

@@ -1,5 +1,6 @@
-//! The bodies of the calls that the broker answers itself.
+//! The bodies of calls that the broker answers itself, or sends with other fields.
 
+use kiosque_listener::json::{self, Json};
 use kiosque_model::refusal::Fault;
 use kiosque_model::{Refusal, Violation};
 use serde_json::{Map, Value};
@@ -7,22 +8,18 @@ use serde_json::{Map, Value};
 /// Reads the required texts of a body, in this order.
 ///
 /// # Errors
-/// The body is no JSON object, or fields are missing, blank or no text; all of them (REQ-7).
+/// The body cannot be read (REQ-4), or fields are missing, blank or no text; all of them (REQ-7).
 pub(crate) fn texts<const N: usize>(
     body: &[u8],
+    max_depth: usize,
     names: [&'static str; N],
 ) -> Result<[String; N], Refusal> {
-    let mut fields = match serde_json::from_slice(body) {
-        _ if body.trim_ascii().is_empty() => Map::new(),
-        Ok(Value::Object(fields)) => fields,
-        Ok(_) => return Err(Refusal::Unreadable("the body is not a JSON object".to_owned())),
-        Err(error) => return Err(Refusal::Unreadable(error.to_string())),
-    };
+    let mut fields = json::parse_object(body, max_depth).map_err(Refusal::Unreadable)?;
     let mut violations = Vec::new();
-    let texts = names.map(|field| match fields.remove(field) {
-        Some(Value::String(text)) if !text.trim().is_empty() => text,
+    let texts = names.map(|field| match fields.take(field) {
+        Json::Text(text) if !text.trim().is_empty() => text,
         other => {
-            let is_blank = matches!(other, None | Some(Value::Null | Value::String(_)));
+            let is_blank = matches!(other, Json::Null | Json::Text(_));
             let fault = if is_blank { Fault::Blank } else { Fault::NotText };
             violations.push(Violation { field, fault });
             String::new()
@@ -31,13 +28,17 @@ pub(crate) fn texts<const N: usize>(
     if violations.is_empty() { Ok(texts) } else { Err(Refusal::Invalid(violations)) }
 }
 
+/// Returns the fields of a body that is sent on with other ones; `None` if the server would not
+/// read it, and has to refuse it as it is.
+pub(crate) fn to_change(body: &[u8], max_depth: usize) -> Option<Map<String, Value>> {
+    json::parse_object(body, max_depth).ok()?;
+    serde_json::from_slice(body).ok()
+}
+
 /// Returns a filter of devices that names this group, unless it names one already; `None` if the
 /// body is none.
-pub(crate) fn with_group(body: &[u8], group: &str) -> Option<Vec<u8>> {
-    let mut filter: Map<String, Value> = match body.trim_ascii() {
-        b"" => Map::new(),
-        text => serde_json::from_slice(text).ok()?,
-    };
+pub(crate) fn with_group(body: &[u8], max_depth: usize, group: &str) -> Option<Vec<u8>> {
+    let mut filter = to_change(body, max_depth)?;
     let named = filter.get("groupId");
     if matches!(named, None | Some(Value::Null)) || named.is_some_and(|text| text == "") {
         filter.insert("groupId".to_owned(), Value::from(group));
@@ -49,16 +50,17 @@ pub(crate) fn with_group(body: &[u8], group: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// REQ-4, REQ-7: one answer names all violations.
+    /// REQ-3, REQ-4, REQ-7: one answer names all violations; a body that the server does not read
+    /// is not read here.
     #[test]
     fn all_faults_of_a_body_are_found() {
-        let read = |body: &str| texts(body.as_bytes(), ["username", "password"]);
+        let read = |body: &str| texts(body.as_bytes(), 32, ["username", "password"]);
         let invalid = |faults: [(&'static str, Fault); 2]| {
             let violations = faults.map(|(field, fault)| Violation { field, fault });
             Err(Refusal::Invalid(violations.into()))
         };
         let both = invalid([("username", Fault::Blank), ("password", Fault::Blank)]);
-        assert_eq!(read(""), both);
+        assert_eq!(read("{}"), both);
         assert_eq!(read(r#"{"username":null,"password":" "}"#), both);
         let other = invalid([("username", Fault::NotText), ("password", Fault::Blank)]);
         assert_eq!(read(r#"{"username":7}"#), other);
@@ -66,22 +68,26 @@ mod tests {
             read(r#"{"password":"b","username":"a","more":1}"#),
             Ok(["a", "b"].map(str::to_owned))
         );
-        for unreadable in ["[]", "{", "x"] {
+        let twice = r#"{"username":"a","password":"b","username":"a"}"#;
+        for unreadable in ["", "null", "[]", "{", "x", twice] {
             assert!(matches!(read(unreadable), Err(Refusal::Unreadable(_))), "{unreadable}");
         }
     }
 
-    /// DEV-4: a filter that names a group is not changed.
+    /// DEV-4, REQ-4: a filter that names a group is not changed, and one that the server refuses is
+    /// sent as it is.
     #[test]
     fn a_filter_gets_the_group_of_its_worker() {
         let filter = |body: &str| {
-            let filter = with_group(body.as_bytes(), "north")?;
+            let filter = with_group(body.as_bytes(), 32, "north")?;
             Some(String::from_utf8(filter).expect("JSON"))
         };
-        assert_eq!(filter("").as_deref(), Some(r#"{"groupId":"north"}"#));
+        assert_eq!(filter("{}").as_deref(), Some(r#"{"groupId":"north"}"#));
         let named = r#"{"deviceName":"a","groupId":"south"}"#;
         assert_eq!(filter(named).as_deref(), Some(named));
         assert_eq!(filter(r#"{"groupId":""}"#).as_deref(), Some(r#"{"groupId":"north"}"#));
-        assert_eq!(filter("[]"), None);
+        for refused in ["", "[]", r#"{"deviceName":"a","deviceName":"b"}"#] {
+            assert_eq!(filter(refused), None, "{refused}");
+        }
     }
 }

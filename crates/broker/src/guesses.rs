@@ -1,51 +1,114 @@
-//! A limit on wrong passwords by source, so that a process on this machine cannot guess the
-//! account's password here without limit (LIM-7).
+//! The limits on wrong passwords of workers (LIM-7 to LIM-9). A worker that sends wrong ones is
+//! limited under its name alone, and nothing at this machine or in a network can guess without
+//! limit.
 
-use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex};
 
+use kiosque_clock::millis;
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{Refusal, UnixMs};
+use kiosque_model::failure_buckets::{Buckets, Ended, FailureBuckets, KEY_BYTES};
+use kiosque_model::source::KNOWN_SOURCES_MAX;
+use kiosque_model::{Limits, Refusal, Source, SourcePrefix, UnixMs};
 
-/// Wrong passwords that a source may send in a row.
-const FAILURES_MAX: i64 = 10;
-/// The time after which a source may send one more.
-const FAILURE_EVERY_MS: i64 = 60_000;
-/// The largest number of sources that are counted; when there are more, all counts begin anew.
-const SOURCES_MAX: usize = 1_024;
+use crate::worker::{Digest, WorkerLogin, digest};
 
-/// The wrong passwords of each source, as the time at which they are all forgotten.
-#[derive(Debug, Default)]
-pub(crate) struct Guesses(Mutex<HashMap<IpAddr, UnixMs>>);
+/// The workers that may log in, and the wrong passwords that were sent with their names.
+#[derive(Debug)]
+pub(crate) struct Guesses {
+    logins: Vec<WorkerLogin>,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Debug)]
+struct Counts {
+    /// Of sources that have not logged in with the name.
+    of_unknown: FailureBuckets,
+    /// Of a source that has: each has as many failures as LIM-8 allows all unknown ones together.
+    /// On one machine a worker and a program that guesses its password may have one source, so that
+    /// no source is without a limit.
+    of_known: Buckets<(Arc<str>, SourcePrefix)>,
+    /// The sources from which a login with a name succeeded, the latest last (LIM-9).
+    known: BTreeMap<Arc<str>, VecDeque<Known>>,
+}
+
+/// A source from which a login with a name succeeded.
+#[derive(Debug)]
+struct Known {
+    source: SourcePrefix,
+    /// Sent again, it is no other guess: a worker with an old password sends it again and again,
+    /// and the workers of its name at its source must not be refused for that.
+    last_wrong: Option<Digest>,
+}
 
 impl Guesses {
-    /// Records a login, and returns the worker that was `found` with its name and password.
+    /// Returns no failures of these workers. The key is a random one.
+    pub(crate) fn new(logins: Vec<WorkerLogin>, limits: &Limits, key: [u8; KEY_BYTES]) -> Guesses {
+        let failures = limits.login_failures_unknown_free;
+        let refill_ms = millis(limits.login_failure_unknown_refill).saturating_mul(2);
+        let counts = Counts {
+            of_unknown: FailureBuckets::new(limits, key),
+            of_known: Buckets::new(failures, refill_ms, limits.login_failures_kept),
+            known: BTreeMap::new(),
+        };
+        Guesses { logins, counts: Mutex::new(counts) }
+    }
+
+    /// Returns the name of the worker that logs in.
     ///
     /// # Errors
-    /// The password is wrong, or the source has sent too many wrong ones.
-    pub(crate) fn check<T>(
+    /// No worker has this name and password, or too many wrong passwords were sent.
+    pub(crate) fn log_in(
         &self,
-        source: IpAddr,
+        peer: IpAddr,
         now: UnixMs,
-        found: Option<T>,
-    ) -> Result<T, Refusal> {
-        let mut sources = lock_ignoring_poison(&self.0);
-        let forgotten_at = sources.get(&source).copied().unwrap_or(now).max(now);
-        let next = forgotten_at.plus_ms(FAILURE_EVERY_MS);
-        let too_long = next.0 - now.0 - FAILURES_MAX * FAILURE_EVERY_MS;
-        if too_long > 0 {
-            let retry_after_s = u32::try_from((too_long + 999) / 1_000).unwrap_or(u32::MAX);
-            return Err(Refusal::TooManyFailures { retry_after_s });
+        typed_name: &str,
+        password: &str,
+    ) -> Result<Arc<str>, Refusal> {
+        let source = Source::of(peer).prefix();
+        let password = digest(password);
+        let login = self.logins.iter().find(|login| **login.name() == *typed_name);
+        let right = login.filter(|login| login.has_password(&password));
+        let ended = if right.is_some() { Ended::Otherwise } else { Ended::Failed };
+        let mut counts = lock_ignoring_poison(&self.counts);
+        let Counts { of_unknown, of_known, known } = &mut *counts;
+        let sources = login.and_then(|login| known.get_mut(login.name()));
+        let found = sources.and_then(|all| all.iter_mut().find(|known| known.source == source));
+        if let (Some(login), Some(found)) = (login, found) {
+            if found.last_wrong == Some(password) {
+                return Err(Refusal::Credentials);
+            }
+            let bucket = (Arc::clone(login.name()), source);
+            of_known.take(&bucket, now)?;
+            of_known.settle(&bucket, ended);
+            if right.is_none() {
+                found.last_wrong = Some(password);
+            }
+        } else {
+            let taken = of_unknown.take(typed_name, one_loopback(peer), now)?;
+            of_unknown.settle(&taken, ended);
         }
-        if let Some(found) = found {
-            return Ok(found);
-        }
-        if sources.len() >= SOURCES_MAX {
-            sources.clear();
-        }
-        sources.insert(source, next);
-        Err(Refusal::Credentials)
+        let name = right.ok_or(Refusal::Credentials)?.name();
+        remember(known.entry(Arc::clone(name)).or_default(), source);
+        Ok(Arc::clone(name))
+    }
+}
+
+/// Returns the source under which wrong passwords of unknown sources count. All loopback addresses
+/// are one: each program of this machine may use any of them.
+fn one_loopback(peer: IpAddr) -> SourcePrefix {
+    let is_loopback = peer.to_canonical().is_loopback();
+    Source::of(if is_loopback { Ipv4Addr::LOCALHOST.into() } else { peer }).prefix()
+}
+
+/// Makes a source the latest of those that are known.
+fn remember(known: &mut VecDeque<Known>, source: SourcePrefix) {
+    let at = known.iter().position(|known| known.source == source);
+    let found = at.and_then(|at| known.remove(at));
+    known.push_back(found.unwrap_or(Known { source, last_wrong: None }));
+    if i64::try_from(known.len()).unwrap_or(i64::MAX) > KNOWN_SOURCES_MAX {
+        known.pop_front();
     }
 }
 
@@ -53,24 +116,103 @@ impl Guesses {
 mod tests {
     use super::*;
 
-    /// LIM-7: after ten wrong passwords no further one is compared for a while, and the right one
-    /// is refused as well.
+    const NOW: UnixMs = UnixMs(1_772_445_600_000);
+
+    fn guesses() -> Guesses {
+        let logins = ["good", "bad"].map(|name| WorkerLogin::new(name, "right")).into();
+        Guesses::new(logins, &Limits::for_cores(1), [7; KEY_BYTES])
+    }
+
+    fn wait_s(result: &Result<Arc<str>, Refusal>) -> Option<u32> {
+        match result {
+            Err(Refusal::TooManyFailures { retry_after_s }) => Some(*retry_after_s),
+            _ => None,
+        }
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    /// LIM-7: wrong passwords count by name, and all loopback addresses, like those of a /64, are
+    /// one source.
     #[test]
-    fn wrong_passwords_are_limited_by_source() {
-        let (guesses, source, now) = (Guesses::default(), [127, 0, 0, 1].into(), UnixMs(1_000));
-        let (right, wrong) = (Some(()), None::<()>);
-        for _ in 0..FAILURES_MAX {
-            assert_eq!(guesses.check(source, now, right), Ok(()));
-            assert_eq!(guesses.check(source, now, wrong), Err(Refusal::Credentials));
+    fn wrong_passwords_are_limited_by_name_and_source() {
+        for [first, same, other] in [
+            ["127.0.0.1", "127.8.9.1", "192.0.2.1"],
+            ["127.3.0.1", "::1", "::2"],
+            ["2001:db8::1", "2001:db8::ffff:1", "2001:db8:0:1::1"],
+        ] {
+            let guesses = guesses();
+            let log_in = |source: &str, now, name: &str, password: &str| {
+                guesses.log_in(address(source), now, name, password)
+            };
+            for number in 0..10 {
+                let source = [first, same][number % 2];
+                let guess = log_in(source, NOW, "bad", &format!("guess {number}"));
+                assert_eq!(guess, Err(Refusal::Credentials), "{source}");
+            }
+            for source in [first, same] {
+                for password in ["another", "right"] {
+                    assert_eq!(wait_s(&log_in(source, NOW, "bad", password)), Some(60));
+                }
+            }
+            assert_eq!(log_in(first, NOW, "good", "right").as_deref(), Ok("good"));
+            assert_eq!(log_in(other, NOW, "bad", "right").as_deref(), Ok("bad"));
+            let later = NOW.plus_ms(60_000);
+            assert_eq!(log_in(same, later, "bad", "right").as_deref(), Ok("bad"));
         }
-        let limited = |retry_after_s| Err(Refusal::TooManyFailures { retry_after_s });
-        for login in [right, wrong] {
-            assert_eq!(guesses.check(source, now, login), limited(60));
+    }
+
+    /// LIM-9: a source that has logged in with a name is exempt from the failures of all others,
+    /// and has a limit of its own.
+    #[test]
+    fn a_worker_that_has_logged_in_is_exempt_from_failures_of_others() {
+        let guesses = guesses();
+        let log_in =
+            |source: &str, password: &str| guesses.log_in(address(source), NOW, "good", password);
+        assert!(log_in("127.0.0.1", "right").is_ok());
+        for number in 0..5_000 {
+            let source = format!("127.1.{}.{}", number / 200, 1 + number % 200);
+            let limited = wait_s(&log_in(&source, &format!("guess {number}"))).is_some();
+            assert_eq!(limited, number >= 10, "{number}");
+            assert!(log_in("127.0.0.1", "right").is_ok(), "{number}");
         }
-        assert_eq!(guesses.check([127, 0, 0, 2].into(), now, right), Ok(()));
-        assert_eq!(guesses.check(source, now.plus_ms(59_999), right), limited(1));
-        let later = now.plus_ms(60_000);
-        assert_eq!(guesses.check(source, later, wrong), Err(Refusal::Credentials));
-        assert_eq!(guesses.check(source, later, right), limited(60));
+        for _ in 0..1_000 {
+            assert_eq!(log_in("127.0.0.1", "an old password"), Err(Refusal::Credentials));
+        }
+        // The old password was one guess of the hundred.
+        for number in 1..100 {
+            let guess = log_in("127.0.0.1", &format!("guess {number}"));
+            assert_eq!(guess, Err(Refusal::Credentials), "{number}");
+        }
+        assert_eq!(wait_s(&log_in("127.0.0.1", "right")), Some(4));
+    }
+
+    /// LIM-9: what is counted is bounded, and no count is lost for that while it matters.
+    #[test]
+    fn the_counts_are_bounded() {
+        let limits = Limits { login_failures_kept: 50, ..Limits::for_cores(1) };
+        let logins = vec![WorkerLogin::new("good", "right")];
+        let guesses = Guesses::new(logins, &limits, [7; KEY_BYTES]);
+        let log_in = |source: &str, name: &str, password: &str| {
+            guesses.log_in(address(source), NOW, name, password)
+        };
+        for number in 0..10 {
+            let guess = log_in("192.0.2.1", "good", &format!("guess {number}"));
+            assert_eq!(guess, Err(Refusal::Credentials));
+        }
+        for number in 0..2_000 {
+            let guess = log_in("192.0.2.1", &format!("name {number}"), "guess");
+            assert_eq!(guess, Err(Refusal::Credentials), "{number}");
+        }
+        assert_eq!(wait_s(&log_in("192.0.2.1", "good", "right")), Some(60));
+        for number in 0..40 {
+            assert!(log_in(&format!("198.51.100.{number}"), "good", "right").is_ok());
+        }
+        let counts = lock_ignoring_poison(&guesses.counts);
+        let known: Vec<SourcePrefix> = counts.known["good"].iter().map(|it| it.source).collect();
+        let latest = (8..40).map(|number| address(&format!("198.51.100.{number}")));
+        assert_eq!(known, latest.map(|it| Source::of(it).prefix()).collect::<Vec<_>>());
     }
 }

@@ -23,5 +23,5 @@ mod upstream;
 mod worker;
 
 pub use broker::{Broker, BrokerOptions, DeviceLists};
-pub use serve::{Listeners, TlsFault, serve, tls_config};
+pub use serve::{Listeners, broker_limits, serve};
 pub use worker::WorkerLogin;

@@ -11,14 +11,15 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{GroupId, UnixMs};
 use sha2::{Digest as _, Sha256};
 
-/// The largest number of sessions of workers. The one that ends first makes room for a new one.
+/// The largest number of sessions of workers. Each login name has an equal share, in which the
+/// session that ends first makes room for a new one.
 const SESSIONS_MAX: usize = 10_000;
 
 /// A SHA-256 digest. Secrets are kept and compared as digests: the time of a comparison says
 /// nothing about the secret.
-type Digest = [u8; 32];
+pub(crate) type Digest = [u8; 32];
 
-fn digest(secret: &str) -> Digest {
+pub(crate) fn digest(secret: &str) -> Digest {
     Sha256::digest(secret).into()
 }
 
@@ -42,13 +43,13 @@ impl WorkerLogin {
         WorkerLogin { name: name.into(), password: digest(password) }
     }
 
-    pub(crate) fn name(&self) -> Arc<str> {
-        Arc::clone(&self.name)
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
-    /// Returns whether a worker that gives these may log in.
-    pub(crate) fn admits(&self, name: &str, password: &str) -> bool {
-        *self.name == *name && self.password == digest(password)
+    /// Returns whether the password with this digest is that of the worker.
+    pub(crate) fn has_password(&self, password: &Digest) -> bool {
+        self.password == *password
     }
 }
 
@@ -64,23 +65,32 @@ pub(crate) struct WorkerSession {
 #[derive(Debug)]
 pub(crate) struct WorkerSessions {
     by_token: Mutex<BTreeMap<Digest, WorkerSession>>,
+    /// The largest number of sessions of a login name.
+    share: usize,
     entropy: Entropy,
 }
 
 impl WorkerSessions {
-    pub(crate) fn new(entropy: Entropy) -> WorkerSessions {
-        WorkerSessions { by_token: Mutex::default(), entropy }
+    /// Returns no sessions, of so many login names.
+    pub(crate) fn new(names: usize, entropy: Entropy) -> WorkerSessions {
+        let share = SESSIONS_MAX.checked_div(names).unwrap_or(SESSIONS_MAX).max(1);
+        WorkerSessions { by_token: Mutex::default(), share, entropy }
     }
 
     /// Opens a session, and returns its token.
     pub(crate) fn open(&self, now: UnixMs, session: WorkerSession) -> Result<String, NoEntropy> {
         let token = URL_SAFE_NO_PAD.encode(self.entropy.bytes::<32>()?);
         let mut sessions = self.lock();
-        if sessions.len() >= SESSIONS_MAX {
+        if sessions.len() >= self.share {
             sessions.retain(|_, session| session.expires_at > now);
-            let first = sessions.iter().min_by_key(|(_, session)| session.expires_at);
-            let first = first.map(|(token, _)| *token).filter(|_| sessions.len() >= SESSIONS_MAX);
-            first.map(|token| sessions.remove(&token));
+            let of_name = sessions.iter().filter(|(_, other)| other.name == session.name);
+            let (count, first) = of_name.fold((0, None), |(count, first), (token, other)| {
+                let end = (other.expires_at, *token);
+                (count + 1, Some(first.map_or(end, |first: (UnixMs, Digest)| first.min(end))))
+            });
+            if let Some((_, token)) = first.filter(|_| count >= self.share) {
+                sessions.remove(&token);
+            }
         }
         sessions.insert(digest(&token), session);
         Ok(token)
@@ -123,7 +133,7 @@ mod tests {
     /// AUTH-6, AUTH-21: a session ends at its time or by a log out, and no other one with it.
     #[test]
     fn a_session_ends_alone() {
-        let sessions = WorkerSessions::new(Entropy::system());
+        let sessions = WorkerSessions::new(1, Entropy::system());
         let [first, second] =
             [100, 200].map(|end| sessions.open(UnixMs(0), session(end)).expect("entropy"));
         assert_ne!(first, second);
@@ -136,16 +146,25 @@ mod tests {
         assert_eq!(sessions.find(UnixMs(100), &second), None);
     }
 
+    /// AUTH-6: a name that logs in again and again ends sessions of its own, and no others.
     #[test]
-    fn the_number_of_sessions_is_bounded() {
-        let sessions = WorkerSessions::new(Entropy::system());
-        let open = |end| sessions.open(UnixMs(0), session(end)).expect("entropy");
-        let [first, second] = [10, 20].map(open);
-        for _ in 2..=SESSIONS_MAX {
-            open(30);
+    fn the_number_of_sessions_is_bounded_by_name() {
+        let sessions = WorkerSessions::new(2, Entropy::system());
+        let open = |name: &str, end| {
+            let session = WorkerSession { name: name.into(), ..session(end) };
+            sessions.open(UnixMs(0), session).expect("entropy")
+        };
+        let other = open("other", 5);
+        let [first, second] = [10, 20].map(|end| open("acme", end));
+        for _ in 2..=SESSIONS_MAX / 2 {
+            open("acme", 30);
         }
-        assert_eq!(sessions.lock().len(), SESSIONS_MAX);
+        let expected = [("acme", SESSIONS_MAX / 2), ("other", 1)];
+        let expected = expected.map(|(name, count)| (name.to_owned(), count));
+        assert_eq!(sessions.counts(UnixMs(1)), BTreeMap::from(expected));
         assert_eq!(sessions.find(UnixMs(1), &first), None);
-        assert_eq!(sessions.find(UnixMs(1), &second), Some(session(20)));
+        for token in [second, other] {
+            assert!(sessions.find(UnixMs(1), &token).is_some());
+        }
     }
 }

@@ -7,25 +7,25 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use kiosque_broker::{
-    Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, serve, tls_config,
+    Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, broker_limits, serve,
 };
 use kiosque_client::session::Pace;
 use kiosque_client::{BaseUrl, Profile};
 use kiosque_clock::Clock;
-use kiosque_listener::tls::Identity;
+use kiosque_listener::tls::{Certificate, Identity};
+use kiosque_listener::{Listener, PlainListener};
 use kiosque_remote::Resolved;
 use kiosque_server::self_signed;
 use kiosque_store::mode_for_others;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{
     BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
 };
+use crate::serve::raise_open_files;
 use crate::{CommandOutcome, remote, service_manager};
 
 pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
@@ -47,7 +47,9 @@ pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
         upstream: account.upstream,
         workers: account.workers,
         device_lists,
+        limits: broker_limits(),
     };
+    raise_open_files();
     let listeners = listen(&network, &directory).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -169,34 +171,31 @@ async fn listen(network: &BrokerNetwork, directory: &Path) -> anyhow::Result<Lis
         (Some(cert), Some(key)) => Identity { cert: cert.clone(), key: key.clone() },
         _ => self_signed(directory, Clock::System.now())?,
     };
-    let read =
-        |file: &Path| fs::read(file).with_context(|| format!("cannot read {}", file.display()));
-    let config = tls_config(&read(&identity.cert)?, &read(&identity.key)?)
-        .with_context(|| format!("cannot use {}", identity.cert.display()))?;
-    let socket = bind(network.listen, "--listen").await?;
-    let plain = match network.plain_listen {
-        Some(address) => Some(bind_loopback(address, "--plain-listen").await?),
-        None => None,
-    };
-    let status = bind_loopback(network.status_listen, "--status-listen").await?;
-    tracing::info!("the broker serves https://{}/v8", socket.local_addr()?);
+    let certificate = Certificate::open(identity.clone())?;
+    let bound = Listener::bind(network.listen, certificate).await;
+    let tls = bound.with_context(|| cannot_listen(network.listen, "--listen"))?;
+    let plain = bind_plain(network.plain_listen, "--plain-listen").await?;
+    let status = bind_plain(network.status_listen, "--status-listen").await?;
+    tracing::info!("the broker serves https://{}/v8", tls.address()?);
     if let Some(plain) = &plain {
-        tracing::info!("and without TLS http://{}/v8", plain.local_addr()?);
+        tracing::info!("and without TLS http://{}/v8", plain.address()?);
     }
     tracing::info!("its certificate is {}", identity.cert.display());
-    tracing::info!("its status is at http://{}/", status.local_addr()?);
-    Ok(Listeners { tls: (socket, Arc::clone(&config)), plain, status: Some(status) })
-}
-
-/// Binds an address for plain HTTP, over which passwords and tokens are sent in clear.
-async fn bind_loopback(address: SocketAddr, flag: &str) -> anyhow::Result<TcpListener> {
-    if !address.ip().is_loopback() {
-        bail!("{flag}: {address} is no loopback address, and plain HTTP is served on those alone");
+    if let Some(status) = &status {
+        tracing::info!("its status is at http://{}/", status.address()?);
     }
-    bind(address, flag).await
+    Ok(Listeners { tls, plain, status })
 }
 
-async fn bind(address: SocketAddr, flag: &str) -> anyhow::Result<TcpListener> {
-    let bound = TcpListener::bind(address).await;
-    bound.with_context(|| format!("cannot listen on {address} (see {flag})"))
+async fn bind_plain(
+    address: Option<SocketAddr>,
+    flag: &str,
+) -> anyhow::Result<Option<PlainListener>> {
+    let Some(address) = address else { return Ok(None) };
+    let bound = PlainListener::bind(address).await;
+    Ok(Some(bound.with_context(|| cannot_listen(address, flag))?))
+}
+
+fn cannot_listen(address: SocketAddr, flag: &str) -> String {
+    format!("cannot listen on {address} (see {flag})")
 }

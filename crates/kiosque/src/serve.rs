@@ -200,6 +200,14 @@ pub(crate) async fn end(mut signals: EndingSignals) {
     tracing::info!("stopping: finishing open requests");
 }
 
+/// Raises the limit of open files. Each connection takes a file descriptor; the usual soft limit is
+/// far below the connections that a listener may have.
+pub(crate) fn raise_open_files() {
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(cause = %error, "the limit of open files cannot be raised");
+    }
+}
+
 /// Serves until `end`, and then until open requests are finished.
 pub(crate) async fn serve(
     listeners: Vec<(Audience, Listener)>,
@@ -208,10 +216,7 @@ pub(crate) async fn serve(
     clock: Clock,
     end: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
-    // Each connection takes a file descriptor; the usual soft limit is far below `connections_max`.
-    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
-        tracing::warn!(cause = %error, "the limit of open files cannot be raised");
-    }
+    raise_open_files();
     let (archive_after, activity_flush) = (settings.archive_after, settings.activity_flush);
     let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
     let token_validity = settings.token_validity;

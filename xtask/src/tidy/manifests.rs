@@ -58,6 +58,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
         "crates/broker",
         &[
             "kiosque-client",
+            "kiosque-listener",
             "kiosque-locale",
             "kiosque-model",
             "kiosque-contract",

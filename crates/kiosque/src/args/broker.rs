@@ -83,9 +83,10 @@ pub(crate) struct BrokerNetwork {
     /// Address for workers on this machine, over plain HTTP; a loopback address.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) plain_listen: Option<SocketAddr>,
-    /// Address of the status and of /metrics, over plain HTTP; a loopback address.
-    #[arg(long, value_name = "ADDRESS", default_value = STATUS_LISTEN)]
-    pub(crate) status_listen: SocketAddr,
+    /// Address of the status and of /metrics, over plain HTTP; a loopback address. Without it there
+    /// is no status: every user of the machine could read the names of groups and workers there.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) status_listen: Option<SocketAddr>,
     /// Certificate with its chain, in PEM; without it, a self-signed one is created.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,

@@ -62,7 +62,7 @@ Examples:
   kiosque broker --upstream https://kiosque.example.com/v8 --username acme --password-file acme.pw
   kiosque broker --upstream https://127.0.0.1:8443/v8 --ca-file cert.pem \\
     --username demo --password-file demo.pw --plain-listen 127.0.0.1:8451
-  kiosque broker --profile west
+  kiosque broker --profile west --status-listen 127.0.0.1:8452
   kiosque broker status
 
 Workers use the broker's base URL, https://127.0.0.1:8450/v8, and log in as they would at the \

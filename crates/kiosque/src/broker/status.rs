@@ -41,7 +41,9 @@ async fn fetch(address: SocketAddr) -> anyhow::Result<String> {
     };
     let answer = tokio::time::timeout(ANSWER_MAX, exchange).await;
     let answer = answer.context("the broker does not answer")?;
-    let answer = answer.with_context(|| format!("no broker at {address} (see --status-listen)"))?;
+    let answer = answer.with_context(|| {
+        format!("no broker at {address}: is it started with --status-listen {address}?")
+    })?;
     match answer.split_once("\r\n\r\n") {
         Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
         _ => bail!("what listens on {address} is no broker; see --status-listen"),

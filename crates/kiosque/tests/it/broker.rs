@@ -2,6 +2,7 @@
 
 mod flags;
 mod full_size;
+mod isolation;
 mod passing_on;
 mod program;
 mod sharing;
@@ -13,12 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiosque_broker::{
-    Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, serve, tls_config,
+    Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, broker_limits, serve,
 };
 use kiosque_client::session::SessionParts;
 use kiosque_clock::{Clock, Entropy};
+use kiosque_listener::tls::{Certificate, Identity};
+use kiosque_listener::{Listener, PlainListener};
 use kiosque_testkit::{Client, DEVICES_PATH, LoggedIn, Reply, SWITCH_PATH, TOKEN_PATH, TestServer};
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -29,6 +31,8 @@ const LOG_IN: &str = r#"{"username":"ops","password":"secret"}"#;
 /// A broker in the process of the test, before the account `ops` of a server.
 struct LocalBroker {
     address: SocketAddr,
+    plain_address: SocketAddr,
+    status_address: SocketAddr,
     certificate: PathBuf,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<()>,
@@ -45,29 +49,45 @@ async fn broker_with(
     device_lists: DeviceLists,
     change: impl FnOnce(&mut SessionParts),
 ) -> LocalBroker {
+    let workers = vec![WorkerLogin::new("ops", "secret")];
+    let mut options = options(server, password, workers);
+    options.device_lists = device_lists;
+    change(&mut options.session);
+    LocalBroker::serve(options, &server.certificate_file()).await
+}
+
+/// Returns the options of a broker for these workers, with the usual limits.
+fn options(server: &TestServer, password: &str, workers: Vec<WorkerLogin>) -> BrokerOptions {
     let clock = Clock::Manual(Arc::new(server.now().0.into()));
     let profile = profile(server, password).time_and_chance(clock, Entropy::system());
-    let mut session = profile.into_session_parts().unwrap();
-    change(&mut session);
-    let options = BrokerOptions {
-        session,
+    BrokerOptions {
+        session: profile.into_session_parts().unwrap(),
         upstream: format!("https://{}/v8", server.address),
-        workers: vec![WorkerLogin::new("ops", "secret")],
-        device_lists,
-    };
-    let certificate = server.certificate_file();
-    let key = std::fs::read(certificate.with_file_name("key.pem")).unwrap();
-    let config = tls_config(&std::fs::read(&certificate).unwrap(), &key).unwrap();
-    let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = socket.local_addr().unwrap();
-    let (stop, stopped) = oneshot::channel();
-    let listeners = Listeners { tls: (socket, config), plain: None, status: None };
-    let stopped = async move { drop(stopped.await) };
-    let serving = tokio::spawn(serve(Broker::new(options), listeners, stopped));
-    LocalBroker { address, certificate, stop, serving }
+        workers,
+        device_lists: DeviceLists::InTheirGroup,
+        limits: broker_limits(),
+    }
 }
 
 impl LocalBroker {
+    /// Starts a broker with the certificate of its server.
+    async fn serve(options: BrokerOptions, certificate: &Path) -> LocalBroker {
+        let key = certificate.with_file_name("key.pem");
+        let identity = Identity { cert: certificate.to_owned(), key };
+        let tls = Listener::bind("127.0.0.1:0", Certificate::open(identity).unwrap()).await;
+        let plain = || PlainListener::bind(([127, 0, 0, 1], 0).into());
+        let (tls, plain, status) = (tls.unwrap(), plain().await.unwrap(), plain().await.unwrap());
+        let address = tls.address().unwrap();
+        let [plain_address, status_address] =
+            [&plain, &status].map(|listener| listener.address().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let listeners = Listeners { tls, plain: Some(plain), status: Some(status) };
+        let stopped = async move { drop(stopped.await) };
+        let serving = tokio::spawn(serve(Broker::new(options), listeners, stopped));
+        let certificate = certificate.to_owned();
+        LocalBroker { address, plain_address, status_address, certificate, stop, serving }
+    }
+
     async fn connect(&self) -> Client {
         Client::connect(self.address, &self.certificate).await
     }

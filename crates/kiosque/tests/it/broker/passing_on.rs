@@ -9,15 +9,14 @@ use kiosque_testkit::{
 use super::{LOG_IN, broker};
 use crate::client::{server, trail};
 
-/// Calls of every kind: pages, violations, refusals, faults of the body, an unknown path.
-const CALLS: [(&str, &str); 7] = [
+/// Calls of every kind: pages, violations, refusals, faults of the body.
+const CALLS: [(&str, &str); 6] = [
     (DEVICES_PATH, "{}"),
     (SUMMARY_PATH, r#"{"unknownKey":1}"#),
     ("third-center-web/openapi/v1/kioskDevice/devicePage?current=0&size=x", "{}"),
     (ORDERS_PATH, r#"{"deviceCode":"nowhere"}"#),
     (ORDERS_PATH, "{"),
     (ORDERS_PATH, ""),
-    ("third-center-web/openapi/v1/nothing", "{}"),
 ];
 
 async fn replies(client: &mut Client, token: &str) -> Vec<(u16, String, String, Option<String>)> {
