@@ -12,7 +12,7 @@ use kiosque_contract::ENDPOINTS;
 use kiosque_model::Limits;
 use kiosque_testkit::{
     CHANGES_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ORDERS_PATH, Reply, SWITCH_PATH,
-    TOKEN_PATH, TestServer, post,
+    TOKEN_PATH, TestServer, WAIT_MAX, post,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -44,8 +44,9 @@ async fn exchange(source: Ipv4Addr, address: SocketAddr, request: &str) -> Strin
 /// Returns what comes until the connection is closed.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
+    let ended = tokio::time::timeout(WAIT_MAX, stream.read_to_end(&mut answer)).await;
     // A connection that is reset has ended, too.
-    let _ = stream.read_to_end(&mut answer).await;
+    let _ = ended.expect("the connection ends");
     String::from_utf8(answer).unwrap()
 }
 
@@ -97,7 +98,14 @@ async fn wrong_passwords_of_one_worker_refuse_no_other_one() {
 async fn connections_of_one_source_keep_no_other_one_out() {
     let server = server().await;
     let limits = broker_limits();
-    let limits = Limits { connections_max: 24, connections_per_source_max: 8, ..limits };
+    let forever = Duration::from_secs(86_400);
+    let limits = Limits {
+        connections_max: 24,
+        connections_per_source_max: 8,
+        first_byte_deadline: forever,
+        body_deadline: forever,
+        ..limits
+    };
     let local = broker_of(&server, limits).await;
     let flooding = Ipv4Addr::new(127, 0, 0, 7);
     let mut held = Vec::new();

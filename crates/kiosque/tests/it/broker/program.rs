@@ -46,12 +46,17 @@ impl Place {
         listen: &str,
         more: &[&str],
     ) -> Command {
+        let mut command = self.without_status(upstream, trusted, listen);
+        command.args(["--status-listen", "127.0.0.1:0"]).args(more);
+        command
+    }
+
+    fn without_status(&self, upstream: &str, trusted: &Path, listen: &str) -> Command {
         let mut command = KIOSQUE.command();
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.args(["broker", "--upstream", upstream, "--username", "ops"]);
         command.args(["--password-file", &self.password_file, "--listen", listen]);
         command.arg("--ca-file").arg(trusted);
-        command.args(["--status-listen", "127.0.0.1:0"]).args(more);
         command
     }
 
@@ -154,6 +159,32 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     place.start();
 }
 
+/// Returns the number of TCP sockets on which a process listens.
+fn listening_sockets(process: u32) -> usize {
+    let links = std::fs::read_dir(format!("/proc/{process}/fd")).unwrap();
+    let links = links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok());
+    let links: Vec<String> = links.map(|link| link.display().to_string()).collect();
+    let table = std::fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap();
+    let listening = table.lines().filter_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        (columns[3] == "0A").then(|| format!("socket:[{}]", columns[9]))
+    });
+    listening.filter(|socket| links.contains(socket)).count()
+}
+
+/// ADDR-4: the status has the names of groups and workers, and is there only if it is asked for.
+#[test]
+fn there_is_no_status_by_default() {
+    let place = Place::new();
+    for (flags, sockets) in [(&["--status-listen", "127.0.0.1:0"][..], 2), (&[], 1)] {
+        let certificate = place.server_certificate();
+        let mut command = place.without_status(&place.server.base, &certificate, "127.0.0.1:0");
+        let broker = Served::start(command.args(flags), &place.certificate());
+        broker.connect().log_in("ops", "secret");
+        assert_eq!(listening_sockets(broker.process()), sockets, "{flags:?}");
+    }
+}
+
 /// Arguments that cannot work are refused before anything is sent.
 #[test]
 fn wrong_arguments_are_refused() {
@@ -161,6 +192,7 @@ fn wrong_arguments_are_refused() {
     let empty = place.sandbox.file("empty", "\n");
     for (more, message) in [
         (&["--plain-listen", "0.0.0.0:0"][..], "is no loopback address"),
+        (&["--plain-listen", "[::]:0"], "is no loopback address"),
         (&["--workers", &empty], "has no worker"),
         (&["--workers", "nowhere"], "cannot read nowhere"),
     ] {
