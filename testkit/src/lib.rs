@@ -87,6 +87,6 @@ pub use store::{TestStore, no_owners, open, open_options, origin};
 pub use tls::client_config;
 #[cfg(feature = "server")]
 pub use tls::tls_over;
-#[cfg(feature = "server")]
+#[cfg(feature = "store")]
 pub use wait::eventually;
 pub use wait::{WAIT_MAX, wait_until};

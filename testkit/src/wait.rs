@@ -25,7 +25,7 @@ pub fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
 /// # Panics
 ///
 /// After [`WAIT_MAX`].
-#[cfg(feature = "server")]
+#[cfg(feature = "store")]
 pub async fn eventually(condition: &str, mut holds: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !holds().await {

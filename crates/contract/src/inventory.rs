@@ -211,11 +211,12 @@ pub struct DeviceOwner {
     pub until_timestamp: Option<i64>,
 }
 
-/// The orders that a device has with one of its owners.
+/// The orders that a device has with one of its owners, or with the group of a planned move that
+/// was replaced after the group had received orders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceLedger {
-    /// The owner.
+    /// The group.
     pub group_id: String,
     /// Orders, archived ones included.
     pub order_count: i64,

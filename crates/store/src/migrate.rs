@@ -83,6 +83,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "arrivals",
         text: include_str!("../migrations/0020_arrivals.sql"),
     },
+    Migration {
+        number: 21,
+        name: "ledgers_of_devices",
+        text: include_str!("../migrations/0021_ledgers_of_devices.sql"),
+    },
 ];
 
 row! {

@@ -20,12 +20,15 @@ row! {
         since_ms: UnixMs,
         device_no: DeviceNo,
     }
+    struct LedgerRow<'r> { device_code: &'r str, group_no: GroupNo }
 }
 
 statements! {
     PERIODS() -> PeriodRow<'_> = "select d.device_code, o.group_no, o.since_ms, o.device_no
         from {rows r: code text} cross join devices d
         cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
+    LEDGERS() -> LedgerRow<'_> = "select l.device_code, l.group_no
+        from {rows r: code text} cross join ledger l where l.device_code = r.code";
     LOCK_GROUP(group_no) = "update group_changes set last_change_no = last_change_no
         where group_no = $group_no";
     GROUP_LOCK(group_no) -> GroupNo = "select group_no from group_changes
@@ -37,6 +40,7 @@ statements! {
 pub(crate) struct Ownership {
     pub(crate) device: DeviceNo,
     periods: Vec<(GroupNo, UnixMs)>,
+    groups: Vec<GroupNo>,
 }
 
 impl Ownership {
@@ -46,9 +50,15 @@ impl Ownership {
         latest.or(self.periods.first()).map(|(group, _)| *group)
     }
 
-    /// Returns the groups that own the device or ever owned it; one that owned it twice, twice.
-    pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
-        self.periods.iter().map(|(group, _)| *group)
+    /// Returns the last owner, which may be that of a planned move.
+    pub(crate) fn last_owner(&self) -> Option<GroupNo> {
+        self.periods.last().map(|(group, _)| *group)
+    }
+
+    /// Returns every group that may have orders of the device, in the order of their numbers: its
+    /// owners at any time, and those that keep orders of a period that was replaced.
+    pub(crate) fn groups(&self) -> &[GroupNo] {
+        &self.groups
     }
 }
 
@@ -142,13 +152,25 @@ impl Owners {
         read.each_of(&PERIODS, &rows, &[], |row| {
             let PeriodRow { device_code, group_no, since_ms, device_no } = row.read()?;
             let Some(entry) = found.get_mut(device_code) else { return Ok(()) };
-            let new = || Ownership { device: device_no, periods: Vec::new() };
-            entry.get_or_insert_with(new).periods.push((group_no, since_ms));
+            let new = || Ownership { device: device_no, periods: Vec::new(), groups: Vec::new() };
+            let ownership = entry.get_or_insert_with(new);
+            ownership.periods.push((group_no, since_ms));
+            ownership.groups.push(group_no);
+            Ok(())
+        })
+        .await?;
+        read.each_of(&LEDGERS, &rows, &[], |row| {
+            let LedgerRow { device_code, group_no } = row.read()?;
+            if let Some(Some(ownership)) = found.get_mut(device_code) {
+                ownership.groups.push(group_no);
+            }
             Ok(())
         })
         .await?;
         for ownership in found.values_mut().flatten() {
             ownership.periods.sort_unstable_by_key(|(_, since)| *since);
+            ownership.groups.sort_unstable();
+            ownership.groups.dedup();
         }
         self.by_code.extend(found.into_iter().map(|(code, found)| (code.to_owned(), found)));
         Ok(())

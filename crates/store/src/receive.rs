@@ -147,9 +147,9 @@ enum Position {
 }
 
 impl OwnedOrder<'_> {
-    /// Returns the other groups that own the device or owned it.
+    /// Returns the other groups that may have orders of the device.
     fn other_groups(&self) -> impl Iterator<Item = GroupNo> {
-        self.ownership.groups().filter(|other| *other != self.group)
+        self.ownership.groups().iter().copied().filter(|other| *other != self.group)
     }
 }
 
@@ -272,7 +272,7 @@ impl BatchWriter<'_> {
         let parts = if self.options.parts.is_empty() { &whole[..] } else { &self.options.parts };
         let is_locked = |one: &OwnedOrder<'_>| {
             !locked_elsewhere.is_empty()
-                && one.ownership.groups().any(|group| locked_elsewhere.contains(&group))
+                && one.ownership.groups().iter().any(|group| locked_elsewhere.contains(group))
         };
         let mut chosen = Vec::with_capacity(owned.len());
         let mut owned = owned.into_iter().peekable();

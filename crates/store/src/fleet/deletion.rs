@@ -2,7 +2,7 @@
 //! part of the rows that its groups have about their devices.
 
 use kiosque_model::audit::Act;
-use kiosque_model::{ActedBy, DeviceCode, GroupNo};
+use kiosque_model::{ActedBy, DeviceCode};
 
 use crate::db::{Deadline, Write};
 use crate::group_devices::GroupDevices;
@@ -61,16 +61,13 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     let mut owners = Owners::default();
     owners.load(write, std::iter::once(code.as_str())).await?;
     let device = owners.get(code.as_str()).ok_or_else(|| DeleteError::Unknown(code.clone()))?;
-    let mut groups: Vec<GroupNo> = device.groups().collect();
-    let last_owner = groups.last().copied();
-    groups.sort_unstable();
-    groups.dedup();
+    let groups = device.groups();
     // From here on, no order of the device is stored.
-    for group in &groups {
+    for group in groups {
         activity::devices_change(write, *group).await?;
     }
     let mut orders = 0;
-    for group in &groups {
+    for group in groups {
         let key = [(*group).into(), code.as_str().into()];
         orders += write.one(&ORDERS_OF, &key, |row| row.read::<i64>()).await?.unwrap_or(0);
     }
@@ -82,7 +79,7 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     write.execute(&DELETE_AISLES_OF, &[device.device.into()]).await?;
     write.execute(&DELETE_AISLE_TEXT, &[device.device.into()]).await?;
     write.execute(&DELETE_DEVICE, &[device.device.into()]).await?;
-    for group in &groups {
+    for group in groups {
         let key = [(*group).into(), code.as_str().into()];
         write.execute(&DELETE_OWNERS, &key).await?;
         write.execute(&DELETE_LEDGER, &key).await?;
@@ -90,8 +87,8 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     before.write_changes(write, &codes, by.at).await?;
     metadata::device_deleted(write, device.device).await?;
     metadata::fleet_changes(write).await?;
-    list_versions::increment(write, &groups.into_iter().collect()).await?;
-    let group_id = match last_owner {
+    list_versions::increment(write, &groups.iter().copied().collect()).await?;
+    let group_id = match device.last_owner() {
         Some(group) => write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?,
         None => None,
     };

@@ -19,6 +19,10 @@ statements! {
     DEVICE_CODES() -> String = "select device_code from devices";
     GROUPS_BY_DEVICE() -> DeviceGroup = "select device_code, group_no
         from device_owners order by since_ms";
+    /// The groups that keep orders of a device and never owned it: its move was replaced.
+    GROUPS_OF_REPLACED_MOVES() -> DeviceGroup = "select l.device_code, l.group_no from ledger l
+        where not exists (select 1 from device_owners o
+            where o.group_no = l.group_no and o.device_code = l.device_code)";
 }
 
 /// The part of the fleet that incoming orders need, from one snapshot.
@@ -93,5 +97,8 @@ async fn groups_by_device(read: &Read<'_>) -> Result<DeviceGroups, Error> {
         let DeviceGroup { device_code, group_no } = row.read()?;
         Ok((device_code, group_no))
     };
-    Ok(read.all(&GROUPS_BY_DEVICE, &[], group).await?.into_iter().collect())
+    let mut groups: DeviceGroups =
+        read.all(&GROUPS_OF_REPLACED_MOVES, &[], group).await?.into_iter().collect();
+    groups.extend(read.all(&GROUPS_BY_DEVICE, &[], group).await?);
+    Ok(groups)
 }

@@ -30,13 +30,15 @@ row! {
 statements! {
     DEVICE(device_code) -> DeviceNo = "select device_no from devices
         where device_code = $device_code";
-    /// The ledgers of a device by its owners over time, the last one first.
-    LEDGERS() -> LedgerRow = "select l.group_no, g.group_id, l.archived_seq, l.last_seq
-        from {rows r: device bigint} cross join device_owners o cross join ledger l
-        join groups g on g.group_no = o.group_no
-        where o.device_no = r.device and l.group_no = o.group_no
-            and l.device_code = o.device_code
-        order by o.since_ms desc";
+    /// The ledgers of a device: of its owners over time, the last one first, and then of groups
+    /// that keep orders of a period that was replaced.
+    LEDGERS(device_code) -> LedgerRow = "select l.group_no, g.group_id, l.archived_seq, l.last_seq
+        from ledger l join groups g on g.group_no = l.group_no
+        left join device_owners o
+            on o.group_no = l.group_no and o.device_code = l.device_code
+        where l.device_code = $device_code
+        group by l.group_no, g.group_id, l.archived_seq, l.last_seq
+        order by coalesce(max(o.since_ms), -1) desc, l.group_no";
     LATEST(group_no, device_no, before_seq, start_ms, end_ms, count) -> OrderRow<'_> = "select
             seq, shape, head, lines, errors, trade_no, trade_no_in, order_id
         from orders
@@ -192,16 +194,7 @@ async fn ledgers(
     let Some(number) = read.one(&DEVICE, &code, |row| row.read::<DeviceNo>()).await? else {
         return Ok(None);
     };
-    let mut ledgers: Vec<LedgerRow> = Vec::new();
-    read.each_of(&LEDGERS, &[[Value::from(number)]], &[], |row| {
-        let ledger: LedgerRow = row.read()?;
-        // A group that owned the device twice has one ledger.
-        if ledgers.iter().all(|known| known.group_no != ledger.group_no) {
-            ledgers.push(ledger);
-        }
-        Ok(())
-    })
-    .await?;
+    let ledgers = read.all(&LEDGERS, &code, |row| row.read()).await?;
     Ok(Some((number, ledgers)))
 }
 

@@ -105,11 +105,11 @@ impl Store {
                 until_timestamp: Some(period.until.0).filter(|until| *until != i64::MAX),
             });
             let owners = owners.collect();
-            let ledgers = periods.ledgers().map(|period| DeviceLedger {
-                group_id: period.group_id.clone(),
-                order_count: period.orders,
-                archived_count: period.archived,
-                last_active_timestamp: period.last_active.map(|at| at.0),
+            let ledgers = periods.ledgers.iter().map(|ledger| DeviceLedger {
+                group_id: ledger.group_id.clone(),
+                order_count: ledger.orders,
+                archived_count: ledger.archived,
+                last_active_timestamp: ledger.last_active.map(|at| at.0),
             });
             let ledgers = ledgers.collect();
             Ok(Some(DeviceDetail { device: item(row, &periods, now), owners, ledgers, aisles }))
@@ -192,12 +192,13 @@ fn item(row: DeviceRow, periods: &DevicePeriods, now: UnixMs) -> DeviceItem {
             since_timestamp: period.since.0,
         }),
         last_active_timestamp: periods
-            .ledgers()
-            .filter_map(|period| period.last_active)
+            .ledgers
+            .iter()
+            .filter_map(|ledger| ledger.last_active)
             .max()
             .map(|at| at.0),
-        order_count: periods.ledgers().map(|period| period.orders).sum(),
-        archived_count: periods.ledgers().map(|period| period.archived).sum(),
+        order_count: periods.ledgers.iter().map(|ledger| ledger.orders).sum(),
+        archived_count: periods.ledgers.iter().map(|ledger| ledger.archived).sum(),
         device_code: row.device_code,
         device_name: row.device_name,
         device_model: row.device_model,

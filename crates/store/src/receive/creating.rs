@@ -10,7 +10,8 @@ use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Written};
 use crate::db::{Deadline, Write};
 use crate::fleet::NewEntries;
 use crate::orders::record::Incoming;
-use crate::{ApplyError, Error, Store, owners};
+use crate::owners::{self, Ownership};
+use crate::{ApplyError, Error, Store};
 
 /// Products and devices that the orders of a batch may need.
 #[derive(Clone, Debug)]
@@ -156,7 +157,7 @@ impl CreatingBatch {
         owners.refresh(write).await?;
         owners.load(write, codes()).await?;
         let mut groups: Vec<GroupNo> = new.groups().collect();
-        groups.extend(codes().filter_map(|code| owners.get(code)).flat_map(|one| one.groups()));
+        groups.extend(codes().filter_map(|code| owners.get(code)).flat_map(Ownership::groups));
         groups.sort_unstable();
         groups.dedup();
         owners::lock_groups(write, &groups).await

@@ -36,6 +36,7 @@ mod receive;
 mod receive_faults;
 mod refused_requests;
 mod relay;
+mod replaced_moves;
 mod requests;
 mod retries;
 mod round_trips;

@@ -1,4 +1,4 @@
-//! The owners of devices over time, each with the counts of its ledger.
+//! The owners of devices over time, and the counts of their ledgers.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,14 @@ use crate::sql::{Value, row, statements};
 row! {
     struct PeriodRow {
         device_no: DeviceNo,
-        group_no: GroupNo,
         group_id: String,
         since_ms: UnixMs,
         until_ms: UnixMs,
+    }
+    struct LedgerRow {
+        device_no: DeviceNo,
+        group_no: GroupNo,
+        group_id: String,
         orders: i64,
         archived: i64,
         last_active_ms: Option<UnixMs>,
@@ -23,32 +27,42 @@ row! {
 }
 
 statements! {
-    PERIODS() -> PeriodRow = "select o.device_no, o.group_no, g.group_id, o.since_ms, o.until_ms,
+    PERIODS() -> PeriodRow = "select o.device_no, g.group_id, o.since_ms, o.until_ms
+        from {rows r: device bigint} cross join device_owners o
+        join groups g on g.group_no = o.group_no
+        where o.device_no = r.device
+        order by o.device_no, o.since_ms";
+    LEDGERS() -> LedgerRow = "select d.device_no, l.group_no, g.group_id,
             l.last_seq - l.first_seq + 1 as orders, l.archived_seq - l.first_seq + 1 as archived,
             l.last_active_ms
-        from {rows r: device bigint} cross join device_owners o cross join ledger l
-        join groups g on g.group_no = o.group_no
-        where o.device_no = r.device and l.group_no = o.group_no
-            and l.device_code = o.device_code
-        order by o.device_no, o.since_ms";
+        from {rows r: device bigint} cross join devices d cross join ledger l
+        join groups g on g.group_no = l.group_no
+        where d.device_no = r.device and l.device_code = d.device_code
+        order by d.device_no, l.since_ms";
 }
 
-/// A period in which a group owns a device, and the counts of the group's ledger. A group that
-/// owned the device twice has one ledger.
+/// A period in which a group owns a device.
 pub(super) struct Period {
-    pub(super) group: GroupNo,
     pub(super) group_id: String,
     pub(super) since: UnixMs,
     pub(super) until: UnixMs,
+}
+
+/// The counts of a ledger: that of an owner, which has one also if it owned the device twice, or of
+/// a group that keeps orders of a period that was replaced.
+pub(super) struct Ledger {
+    pub(super) group: GroupNo,
+    pub(super) group_id: String,
     pub(super) orders: i64,
     pub(super) archived: i64,
     pub(super) last_active: Option<UnixMs>,
 }
 
-/// The periods of a device, the first one first.
+/// The periods and the ledgers of a device, by their starts.
 #[derive(Default)]
 pub(super) struct DevicePeriods {
     pub(super) all: Vec<Period>,
+    pub(super) ledgers: Vec<Ledger>,
 }
 
 /// The periods of some devices.
@@ -63,12 +77,20 @@ impl Periods {
         let mut periods: HashMap<DeviceNo, DevicePeriods> = HashMap::new();
         read.each_of(&PERIODS, devices, &[], |row| {
             let row: PeriodRow = row.read()?;
-            let key = (row.group_no, row.device_no);
             periods.entry(row.device_no).or_default().all.push(Period {
-                group: row.group_no,
                 group_id: row.group_id,
                 since: row.since_ms,
                 until: row.until_ms,
+            });
+            Ok(())
+        })
+        .await?;
+        read.each_of(&LEDGERS, devices, &[], |row| {
+            let row: LedgerRow = row.read()?;
+            let key = (row.group_no, row.device_no);
+            periods.entry(row.device_no).or_default().ledgers.push(Ledger {
+                group: row.group_no,
+                group_id: row.group_id,
                 orders: row.orders,
                 archived: row.archived,
                 last_active: activity.merged(key, row.last_active_ms),
@@ -89,14 +111,5 @@ impl DevicePeriods {
     pub(super) fn owner_at(&self, at: UnixMs) -> Option<&str> {
         let latest = self.all.iter().rev().find(|period| period.since <= at);
         latest.or(self.all.first()).map(|period| period.group_id.as_str())
-    }
-
-    /// Returns a period of each owner, with the counts of its ledger.
-    pub(super) fn ledgers(&self) -> impl Iterator<Item = &Period> {
-        self.all.iter().enumerate().filter_map(|(at, period)| {
-            let earlier = self.all.get(..at).unwrap_or_default();
-            let is_first = earlier.iter().all(|other| other.group_id != period.group_id);
-            is_first.then_some(period)
-        })
     }
 }

@@ -195,7 +195,7 @@ async fn count_orders(
     let days = search.first_day.0..=search.last_day.0;
     let mut keys: Vec<[Value<'_>; 3]> = Vec::new();
     for (_, (device, periods)) in &found.devices {
-        for ledger in periods.ledgers() {
+        for ledger in &periods.ledgers {
             let key = |day: i64| [ledger.group.into(), (*device).into(), day.into()];
             keys.extend(days.clone().map(key));
         }
