@@ -25,7 +25,7 @@ pub mod blocking;
 mod chromium;
 #[cfg(feature = "server")]
 mod client;
-#[cfg(feature = "server")]
+#[cfg(feature = "store")]
 mod clock;
 #[cfg(feature = "store")]
 mod data;
@@ -69,7 +69,7 @@ pub use soak::{is_soak, size};
 pub use chromium::{Chromium, Key, Scripts, Window};
 #[cfg(feature = "server")]
 pub use client::{Client, Http2Client, LoggedIn, post};
-#[cfg(feature = "server")]
+#[cfg(feature = "store")]
 pub use clock::ManualClock;
 #[cfg(feature = "store")]
 pub use data::{Fingerprint, NOW, TestData, WriteLock, is_citus};
@@ -82,7 +82,7 @@ pub use request::{Connection, TestRequest};
 #[cfg(feature = "server")]
 pub use server::{START_MS, ServerOptions, TestServer, cheap_hash};
 #[cfg(feature = "store")]
-pub use store::{TestStore, no_owners, open, open_options, origin};
+pub use store::{TestStore, clock_at, no_owners, open, open_options, origin};
 #[cfg(feature = "client")]
 pub use tls::client_config;
 #[cfg(feature = "server")]

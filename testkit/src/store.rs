@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiosque_clock::Clock;
 use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{
@@ -15,6 +16,7 @@ use kiosque_store::{
 };
 use tokio::sync::Mutex;
 
+use crate::clock::ManualClock;
 use crate::data::{NOW, TestData};
 use crate::entries::{account, device, group, product, title};
 
@@ -83,7 +85,7 @@ impl TestStore {
                 hashes.insert(name.to_string(), NewHash { compared_with: None, new });
             }
         }
-        self.store.apply(fleet, hashes, ActedBy::command(now)).await
+        self.store.apply(fleet, hashes, ActedBy::command(now), &clock_at(now)).await
     }
 
     /// Applies a fleet that must be refused, and returns its faults. Nothing may have changed.
@@ -191,6 +193,12 @@ impl TestStore {
 #[must_use]
 pub fn no_owners() -> Arc<Mutex<Owners>> {
     Arc::default()
+}
+
+/// Returns a clock that always shows `now`.
+#[must_use]
+pub fn clock_at(now: UnixMs) -> Clock {
+    ManualClock::new(now).clock()
 }
 
 /// Returns the origin of a request from an address.

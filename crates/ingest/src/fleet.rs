@@ -20,7 +20,7 @@ use kiosque_model::{
 };
 use kiosque_store::{Applied, ApplyError, Credentials, NewHash, NewHashes, Store};
 
-use kiosque_clock::{Entropy, NoEntropy};
+use kiosque_clock::{Clock, Entropy, NoEntropy};
 
 use crate::json_line::with_plain_types;
 pub use faults::FleetFaults;
@@ -142,7 +142,7 @@ pub fn warnings(fleet: &Fleet) -> Vec<String> {
 pub async fn apply(
     store: &Store,
     fleet: impl Into<Arc<Fleet>>,
-    entropy: &Entropy,
+    (clock, entropy): (&Clock, &Entropy),
     by: ActedBy,
 ) -> Result<Applied, ApplyError> {
     let fleet = fleet.into();
@@ -155,7 +155,7 @@ pub async fn apply(
             let new = new.map_err(|error| ApplyError::Faults(vec![error.to_string().into()]))?;
             new_hashes.insert(account.login_name.as_str().to_owned(), new);
         }
-        match store.apply(Arc::clone(&fleet), new_hashes, by.clone()).await {
+        match store.apply(Arc::clone(&fleet), new_hashes, by.clone(), clock).await {
             Err(ApplyError::PasswordChanged) => {}
             done => return done,
         }

@@ -216,7 +216,8 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let before = day.saturating_sub(i64::from(orders::DAYS).days());
     let set_up = store.zone().resolve(before.at(12, 0, 0, 0))?;
     let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
-    kiosque_ingest::fleet::apply(store, fleet, &Entropy::system(), by).await?;
+    let at_set_up = Clock::Manual(Arc::new(AtomicI64::new(set_up.0)));
+    kiosque_ingest::fleet::apply(store, fleet, (&at_set_up, &Entropy::system()), by).await?;
     store.set_rates(rates::rates(day)).await?;
     let orders = orders::orders(store.zone(), day, until);
     let bar = Bar::new("making orders");

@@ -68,8 +68,8 @@ statements! {
             and ($only_source = '' or source = $only_source)
             and account = $account
         order by entry_no desc limit $count";
-    FLEETS_AFTER(after_no) -> i64 = "select count(*) from audit
-        where entry_no > $after_no and event = 'fleetApplied'";
+    FLEET_CHANGES_AFTER(after_no) -> i64 = "select count(*) from audit
+        where entry_no > $after_no and event in ('fleetApplied', 'deviceDeleted')";
     LAST_BEFORE(time_ms) -> i64 = "select entry_no from audit where at_ms < $time_ms
         order by entry_no desc limit 1";
     LOGIN_NAME(account_no) -> String = "select login_name from accounts
@@ -178,9 +178,9 @@ pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<()
     insert(write, &happened, details::of_act(act, by)).await
 }
 
-/// Returns whether a fleet was applied after an entry of the trail.
-pub(crate) async fn is_fleet_applied_since(read: &Read<'_>, entry: i64) -> Result<bool, Error> {
-    let count = read.one(&FLEETS_AFTER, &[entry.into()], |row| row.read::<i64>()).await?;
+/// Returns whether a fleet was applied, or a device deleted, after an entry of the trail.
+pub(crate) async fn is_fleet_changed_since(read: &Read<'_>, entry: i64) -> Result<bool, Error> {
+    let count = read.one(&FLEET_CHANGES_AFTER, &[entry.into()], |row| row.read::<i64>()).await?;
     Ok(count != Some(0))
 }
 

@@ -28,6 +28,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
+use kiosque_clock::Clock;
 use kiosque_contract::AuditDetails;
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::fleet::Fleet;
@@ -192,6 +193,10 @@ impl Store {
     /// Applies a fleet, all or nothing, and records it in the audit trail. Each list of the fleet
     /// names an entry once. `new_hashes` has the hashes of the passwords that it gives.
     ///
+    /// It takes effect at the time that `clock` shows once no other apply can change the fleet: a
+    /// fleet that waited, or whose passwords were hashed, must not take a move that has begun
+    /// meanwhile for a planned one.
+    ///
     /// # Errors
     /// Every fault of the fleet, a password that was changed at the same time, or the store failed.
     pub async fn apply(
@@ -199,8 +204,9 @@ impl Store {
         fleet: impl Into<Arc<Fleet>>,
         new_hashes: NewHashes,
         by: ActedBy,
+        clock: &Clock,
     ) -> Result<Applied, ApplyError> {
-        let fleet = fleet.into();
+        let (fleet, clock) = (fleet.into(), clock.clone());
         // SQLite has one writer, which others wait for: it need not read as well.
         let read_ahead = match self.db.is_file() {
             true => Some(self.read_ahead(Arc::clone(&fleet)).await?),
@@ -210,6 +216,8 @@ impl Store {
         self.db
             .write(Deadline::None, async move |write: &Write<'_>| {
                 let read_ahead = lock_ignoring_poison(&read_ahead).take();
+                metadata::lock_fleet(write).await?;
+                let by = ActedBy { at: clock.now(), ..by.clone() };
                 let apply = Apply { write, new_hashes: &new_hashes, by: &by, is_dry_run };
                 apply.run(&fleet, read_ahead).await
             })
@@ -226,9 +234,9 @@ impl Store {
     }
 }
 
-/// The stored state of a fleet, which is current until another one is applied.
+/// The stored state of a fleet, which is current until another one is applied or a device deleted.
 struct ReadAhead {
-    /// The last entry of the audit trail, which has an entry for each applied fleet.
+    /// The last entry of the audit trail, which has an entry for each of these changes.
     last_entry: i64,
     stored: StoredFleet,
 }
@@ -261,7 +269,7 @@ struct Changed {
     ended: Vec<EndedSession>,
 }
 
-/// The transaction of an apply.
+/// The transaction of an apply, which has locked the fleet.
 struct Apply<'a> {
     write: &'a Write<'a>,
     new_hashes: &'a NewHashes,
@@ -275,10 +283,9 @@ impl Apply<'_> {
         fleet: &Fleet,
         read_ahead: Option<ReadAhead>,
     ) -> Result<Applied, ApplyError> {
-        metadata::lock_fleet(self.write).await?;
         let stored = match read_ahead {
             Some(ReadAhead { last_entry, stored })
-                if !audit::is_fleet_applied_since(self.write, last_entry).await? =>
+                if !audit::is_fleet_changed_since(self.write, last_entry).await? =>
             {
                 stored
             }

@@ -35,7 +35,7 @@ pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<Flee
     let (fleet, by) = (Arc::new(fleet), call.acted_by(holder));
     loop {
         let new_hashes = new_hashes(app, &fleet).await?;
-        match app.store.apply(Arc::clone(&fleet), new_hashes, by.clone()).await {
+        match app.store.apply(Arc::clone(&fleet), new_hashes, by.clone(), &app.clock).await {
             Ok(applied) => return Ok(wire_answer(applied, warnings)),
             Err(ApplyError::Faults(faults)) => {
                 return Err(faulty(faults.iter().map(ToString::to_string).collect()));

@@ -26,8 +26,8 @@ pub(super) struct Move<'a> {
 }
 
 impl Move<'_> {
-    /// Returns when the move takes effect.
-    pub(super) fn at(&self, now: UnixMs) -> UnixMs {
+    /// Returns when the move is to take effect.
+    fn at(&self, now: UnixMs) -> UnixMs {
         self.since.unwrap_or(now)
     }
 
@@ -60,9 +60,9 @@ impl Move<'_> {
         now: UnixMs,
     ) -> Result<Vec<Period>, String> {
         let mut kept = self.kept(periods, now).to_vec();
-        let since = match kept.last() {
-            None => UnixMs(0),
-            Some(last) if last.group == self.group => {
+        let since = match (kept.last(), self.since) {
+            (None, _) => UnixMs(0),
+            (Some(last), _) if last.group == self.group => {
                 let is_another = |since| last.since.0 != 0 && since != last.since;
                 if self.since.is_some_and(is_another) {
                     return Err(format!(
@@ -72,10 +72,12 @@ impl Move<'_> {
                 }
                 return Ok(kept);
             }
-            Some(last) if self.at(now) <= last.since => {
+            (Some(last), Some(since)) if since <= last.since => {
                 return Err(format!("since: is not after the move to group {}", last.group_id));
             }
-            Some(_) => self.at(now),
+            (Some(_), Some(since)) => since,
+            // The last one may have begun in this millisecond.
+            (Some(last), None) => now.max(last.since.plus_ms(1)),
         };
         kept.push(Period { group: self.group, group_id: self.group_id.to_owned(), since });
         Ok(kept)
@@ -165,6 +167,7 @@ mod tests {
             ("a@0", "b", Some(500), "a@0 b@500"),
             ("a@0", "a", Some(500), "a@0"),
             ("a@0 b@7", "b", None, "a@0 b@7"),
+            ("a@0 b@100", "c", None, "a@0 b@100 c@101"),
             ("a@0 b@7", "b", Some(7), "a@0 b@7"),
             ("a@0 b@7", "a", None, "a@0 b@7 a@100"),
         ] {
@@ -199,7 +202,7 @@ mod tests {
             ("a@0 b@7", "b", Some(8), another),
             ("a@0 b@7", "b", Some(500), another),
             ("a@0 b@7", "c", Some(7), not_after),
-            ("a@0 b@100", "c", None, not_after),
+            ("a@0 b@100", "c", Some(100), not_after),
         ] {
             assert_eq!(moved(old, to, since), Err(fault.to_owned()), "{old}: {to} {since:?}");
         }

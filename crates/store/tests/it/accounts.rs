@@ -5,7 +5,7 @@ use kiosque_model::fleet::{AccountEntry, Fleet, GroupEntry};
 use kiosque_model::{ActedBy, Refusal};
 use kiosque_store::{ApplyError, NewHash, NewHashes, Refused};
 use kiosque_testkit::entries::{account, bare_account, group, group_id};
-use kiosque_testkit::{NOW, TestStore, origin};
+use kiosque_testkit::{NOW, TestStore, clock_at, origin};
 
 fn accounts(accounts: Vec<AccountEntry>) -> Fleet {
     Fleet { accounts, ..Fleet::default() }
@@ -45,7 +45,7 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
         let other = fixture.log_in("other").await.unwrap();
         let applied = fixture
             .store
-            .apply(accounts(vec![entry]), hashes, ActedBy::command(NOW))
+            .apply(accounts(vec![entry]), hashes, ActedBy::command(NOW), &clock_at(NOW))
             .await
             .unwrap();
         assert_eq!(applied.sessions_ended, ended, "{what}");
@@ -95,7 +95,11 @@ async fn what_is_taken_away_during_a_login_counts() {
         let fixture = TestStore::with_fleet().await;
         let name = kiosque_model::LoginName::parse("ops").unwrap();
         let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
-        fixture.store.apply(accounts(vec![entry]), hashes, ActedBy::command(NOW)).await.unwrap();
+        fixture
+            .store
+            .apply(accounts(vec![entry]), hashes, ActedBy::command(NOW), &clock_at(NOW))
+            .await
+            .unwrap();
         let end = NOW.plus_ms(1);
         match fixture.store.log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW)).await {
             Err(Refused::Refusal(actual)) => assert_eq!(actual, refusal),
@@ -139,7 +143,8 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
 async fn a_new_account_needs_a_password() {
     let fixture = TestStore::with_fleet().await;
     let fleet = accounts(vec![bare_account("new")]);
-    match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await {
+    match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW)).await
+    {
         Err(ApplyError::Faults(faults)) => {
             let fault = "account new: password or password_hash: required for a new account";
             assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [fault]);
@@ -155,7 +160,7 @@ async fn a_password_that_changed_since_it_was_compared_is_compared_again() {
     let apply = async |given: NewHash, name: &str| {
         let hashes = NewHashes::from([(name.to_owned(), given)]);
         let fleet = accounts(vec![bare_account(name)]);
-        fixture.store.apply(fleet, hashes, ActedBy::command(NOW)).await
+        fixture.store.apply(fleet, hashes, ActedBy::command(NOW), &clock_at(NOW)).await
     };
     let compared = |stored: Option<&str>, new: Option<&str>| NewHash {
         compared_with: stored.map(str::to_owned),

@@ -11,7 +11,7 @@ use kiosque_store::{Applied, ChangeCounts, LockedGroups, NewHashes, OrderOutcome
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
-use kiosque_testkit::{NOW, TestData, TestStore, is_citus, no_owners};
+use kiosque_testkit::{NOW, TestData, TestStore, clock_at, is_citus, no_owners};
 
 /// A kind of entry, a change of one, and the table where it shows, with a part of its rows.
 type Case = (&'static str, fn(&mut Fleet), &'static str, &'static str);
@@ -195,7 +195,8 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
     devices.push(DeviceEntry { enabled: Some(false), ..bare_device("e1") });
     let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
     let fleet = Fleet { devices, ..Fleet::default() };
-    let applying = tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await });
+    let applying =
+        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await });
     // On a cluster, a worker has the lock.
     let is_waiting = match is_citus() {
         true => {
@@ -230,7 +231,7 @@ async fn applies_at_the_same_time_are_made_one_after_the_other() {
         let devices = vec![device("new", "a"), DeviceEntry { name: None, ..device("d2", "b") }];
         let fleet = Fleet { devices, ..Fleet::default() };
         let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await })
+        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await })
     };
     let both = [apply(), apply()];
     // Usually longer than it takes to read the fleet.

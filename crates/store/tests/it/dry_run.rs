@@ -14,7 +14,7 @@ use kiosque_store::{
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
-use kiosque_testkit::{NOW, TestData, TestStore, no_owners, open, open_options, sql};
+use kiosque_testkit::{NOW, TestData, TestStore, clock_at, no_owners, open, open_options, sql};
 
 fn options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions { changes: Changes::RolledBack, ..open_options(data) }
@@ -62,7 +62,7 @@ struct Results {
 
 async fn results(store: &Store) -> Results {
     let by = || ActedBy::command(NOW);
-    let applied = store.apply(fleet(), NewHashes::new(), by()).await.unwrap();
+    let applied = store.apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
     let mut received = Vec::new();
     for orders in [
         vec![order("o1", "d1", 10), order("o2", "d1", 20)],
@@ -103,17 +103,17 @@ async fn an_operation_that_fails_changes_nothing() {
     let fixture = TestStore::with_fleet().await;
     let store = dry_run(&fixture.data).await;
     let by = || ActedBy::command(NOW);
-    store.apply(fleet(), NewHashes::new(), by()).await.unwrap();
+    store.apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
     let faulty = Fleet {
         groups: vec![group("z")],
         devices: vec![device("z1", "unknown")],
         ..Fleet::default()
     };
-    let refused = store.apply(faulty, NewHashes::new(), by()).await;
+    let refused = store.apply(faulty, NewHashes::new(), by(), &clock_at(NOW)).await;
     assert!(matches!(refused, Err(ApplyError::Faults(_))), "{refused:?}");
     let ids: Vec<String> = store.group_ids().await.unwrap().into_values().collect();
     assert!(ids.contains(&"c".to_owned()) && !ids.contains(&"z".to_owned()), "{ids:?}");
-    let again = store.apply(fleet(), NewHashes::new(), by()).await.unwrap();
+    let again = store.apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
     assert_eq!((again.groups.unchanged, again.differences), (1, Vec::new()));
 }
 
@@ -129,7 +129,7 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
     let hash =
         |text: &str| kiosque_store::NewHash { compared_with: None, new: Some(text.to_owned()) };
     let hashes = NewHashes::from([("new".to_owned(), hash("hash of new"))]);
-    let applied = store.apply(fleet, hashes, ActedBy::command(NOW)).await.unwrap();
+    let applied = store.apply(fleet, hashes, ActedBy::command(NOW), &clock_at(NOW)).await.unwrap();
     let lines: Vec<String> = applied
         .differences
         .iter()
@@ -163,7 +163,8 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
     ];
     let entry = DeviceEntry { aisles: Some(aisles), ..bare_device("d1") };
     let fleet = Fleet { devices: vec![entry], ..Fleet::default() };
-    let applied = store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await.unwrap();
+    let applied =
+        store.apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW)).await.unwrap();
     let fields = applied.differences[0].fields.iter().map(ToString::to_string);
     assert_eq!(
         fields.collect::<Vec<_>>(),
@@ -184,7 +185,10 @@ async fn absent_data_is_created_in_the_dry_run_alone() {
             ..Fleet::default()
         };
         let by = ActedBy::command(NOW);
-        assert_eq!(store.apply(fleet, NewHashes::new(), by).await.unwrap().devices.created, 1);
+        assert_eq!(
+            store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap().devices.created,
+            1
+        );
         let orders = Arc::new(vec![order("o1", "d1", 10)]);
         let received = store.receive(orders, no_owners(), ReceiveOptions::at(NOW)).await;
         assert_eq!(received.unwrap(), [OrderOutcome::Accepted]);

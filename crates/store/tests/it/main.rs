@@ -19,6 +19,7 @@ mod device_lists;
 mod dry_run;
 mod engines;
 mod fleet_caches;
+mod fleet_turns;
 mod followers;
 mod imports;
 mod inventory;

@@ -7,7 +7,7 @@ use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, UnixMs};
 use kiosque_store::{ApplyError, Error, NewHashes, Refused};
 use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order};
-use kiosque_testkit::{NOW, TestData, TestStore, is_citus, sql};
+use kiosque_testkit::{NOW, TestData, TestStore, clock_at, is_citus, sql};
 
 /// A serialization failure, a deadlock, and a key that was free a moment ago.
 const IN_THE_WAY: [&str; 3] = ["40001", "40P01", "23505"];
@@ -127,7 +127,8 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
     ];
     let fleet = Fleet { devices, ..Fleet::default() };
     let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-    let applying = tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await });
+    let applying =
+        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await });
     let is_waiting = "select 1 from pg_locks where not granted
         and relation = 'aisles'::regclass";
     while fixture.query(is_waiting).is_empty() {
@@ -154,7 +155,8 @@ async fn a_late_move_is_checked_again_under_the_locks() {
     };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
     let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-    let applying = tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by).await });
+    let applying =
+        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await });
     let is_waiting = "select 1 from pg_locks where not granted
         and relation = 'aisles'::regclass";
     while fixture.query(is_waiting).is_empty() {

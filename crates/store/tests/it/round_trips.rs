@@ -7,7 +7,7 @@ use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, GroupId, UnixMs};
 use kiosque_store::{NewHashes, OrderOutcome, ReceiveOptions};
 use kiosque_testkit::entries::{aisle, bare_device, device, order};
-use kiosque_testkit::{NOW, no_owners};
+use kiosque_testkit::{NOW, clock_at, no_owners};
 
 use super::relay::Relay;
 use super::requests::{Requests, all_requests};
@@ -51,7 +51,7 @@ async fn applied(counted: &Requests, prefix: &str, count: usize) -> Vec<usize> {
     {
         let (before, now) = (counted.relay.turns(), NOW.plus_ms(i64::try_from(number).unwrap()));
         let by = ActedBy::command(now);
-        counted.store.apply(fleet, NewHashes::new(), by).await.unwrap();
+        counted.store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
         turns.push(counted.relay.turns() - before);
     }
     turns
@@ -79,7 +79,11 @@ async fn orders_of_a_moved_device_take_no_round_trip_each() {
     let (group, since) = (GroupId::parse("b").ok(), Some(UnixMs(500)));
     let devices = vec![DeviceEntry { group, since, ..bare_device("d1") }];
     let fleet = Fleet { devices, ..Fleet::default() };
-    counted.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW)).await.unwrap();
+    counted
+        .store
+        .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
+        .await
+        .unwrap();
     let owners = no_owners();
     let mut round = 0;
     let mut turns = async |device: &str, count: i64| {

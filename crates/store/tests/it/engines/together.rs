@@ -7,7 +7,7 @@ use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, LoginName, UnixMs};
 use kiosque_store::{ApplyError, NewHashes, OrderOutcome, ReceiveOptions, Refused, Store};
 use kiosque_testkit::entries::{bare_account, bare_device, group_id};
-use kiosque_testkit::{TestData, TestStore, no_owners, open, origin, size};
+use kiosque_testkit::{TestData, TestStore, clock_at, no_owners, open, origin, size};
 
 use super::player::Player;
 use super::steps::{ACCOUNTS, DEVICES, GROUPS, StepGenerator};
@@ -103,7 +103,7 @@ async fn change_the_fleet(store: &Store, generator: &mut StepGenerator, at: Unix
     let accounts =
         accounts.map(|name| AccountEntry { enabled: Some(!rng.one_in(2)), ..bare_account(name) });
     let fleet = Fleet { devices, accounts: accounts.collect(), ..Fleet::default() };
-    match store.apply(fleet, NewHashes::new(), ActedBy::command(at)).await {
+    match store.apply(fleet, NewHashes::new(), ActedBy::command(at), &clock_at(at)).await {
         Err(error @ (ApplyError::Store(_) | ApplyError::PasswordChanged)) => panic!("{error}"),
         // Two moves at the same time are refused.
         Err(ApplyError::Faults(_)) | Ok(_) => {}

@@ -1,0 +1,132 @@
+//! Fleets and deletions that run at the same time take effect one after the other (SCOPE-6).
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use kiosque_model::audit::AuditEvent;
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::{ActedBy, DeviceCode};
+use kiosque_store::{AuditQuery, DatedMove, History, NewHashes, OrderOutcome};
+use kiosque_testkit::entries::{account, bare_device, device, group, group_id, order};
+use kiosque_testkit::{ManualClock, NOW, TestData, TestStore, open};
+
+fn moved(group: &str) -> Fleet {
+    let entry = DeviceEntry { group: Some(group_id(group)), ..bare_device("d1") };
+    Fleet { devices: vec![entry], ..Fleet::default() }
+}
+
+/// Polls a future once.
+async fn polled<F: Future>(future: &mut Pin<Box<F>>) -> Poll<F::Output> {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
+}
+
+fn periods(fixture: &TestStore) -> Vec<String> {
+    fixture.query(
+        "select g.group_id, o.since_ms from device_owners o
+            join groups g on g.group_no = o.group_no
+            where o.device_code = 'd1' order by o.since_ms",
+    )
+}
+
+/// A fleet that arrived before a move and is applied after it moves the device back: it does not
+/// take the move, which has begun, for a planned one.
+#[tokio::test]
+async fn a_fleet_that_waited_takes_effect_when_it_has_the_lock() {
+    let fixture = TestStore::with_fleet().await;
+    let (arrived, clock) = (NOW.plus_ms(100), ManualClock::new(NOW.plus_ms(100)));
+    let clock_of_fleet = clock.clock();
+    let by = ActedBy::command(arrived);
+    let waiting = fixture.store.apply(moved("a"), NewHashes::new(), by, &clock_of_fleet);
+    let mut waiting = Box::pin(waiting);
+    assert!(matches!(polled(&mut waiting).await, Poll::Pending));
+    // It is not polled while the other one is applied.
+    let (begins, ends) = (NOW.plus_ms(300), NOW.plus_ms(800));
+    let other = open(&fixture.data, None).await.unwrap();
+    let other = TestStore { data: fixture.data.clone(), store: other };
+    other.apply_at(moved("b"), begins).await.unwrap();
+    other.receive_new(vec![order("x", "d1", begins.0 + 1)]).await;
+    clock.set(ends);
+    let applied = waiting.await.unwrap();
+    assert_eq!((applied.devices.changed, applied.dated_moves), (1, vec![]));
+    assert_eq!(
+        periods(&fixture),
+        ["a|0".to_owned(), format!("b|{}", begins.0), format!("a|{}", ends.0)]
+    );
+    let again = fixture.receive(vec![order("x", "d1", begins.0 + 1)]).await;
+    assert_eq!(again, [OrderOutcome::Unchanged]);
+    let seen = fixture.list("b", "d1", History::Included, ends).await;
+    assert_eq!(seen.unwrap(), ["x"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// Moves without a `since` never fail for their time: one of the same millisecond follows.
+#[tokio::test]
+async fn a_second_move_of_the_same_millisecond_follows_the_first() {
+    let fixture = TestStore::with_fleet().await;
+    let (groups, accounts) = (vec![group("c")], vec![account("ops", &["a", "b", "c"])]);
+    fixture.apply(Fleet { groups, accounts, ..Fleet::default() }).await.unwrap();
+    fixture.apply(moved("b")).await.unwrap();
+    let applied = fixture.apply(moved("c")).await.unwrap();
+    let (device_code, group_id, since) = ("d1".to_owned(), "c".to_owned(), NOW.plus_ms(1));
+    assert_eq!(applied.dated_moves, [DatedMove { device_code, group_id, since }]);
+    assert_eq!(
+        periods(&fixture),
+        ["a|0".to_owned(), format!("b|{}", NOW.0), format!("c|{}", since.0)]
+    );
+    fixture.receive_new(vec![order("x", "d1", NOW.0), order("y", "d1", since.0)]).await;
+    assert_eq!(fixture.list("b", "d1", History::Included, since).await.unwrap(), ["x"]);
+    assert_eq!(fixture.list("c", "d1", History::Included, since).await.unwrap(), ["y"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// On SQLite a fleet reads ahead of its transaction. A device that is deleted in between is created
+/// again, whole, or the fleet that only renames it is refused.
+#[tokio::test]
+async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    let other = open(&fixture.data, None).await.unwrap();
+    let (mut attempt, mut after_a_deletion) = (0, 0);
+    while after_a_deletion < 2 {
+        attempt += 1;
+        let entry = DeviceEntry { name: Some(format!("name {attempt}")), ..device("d9", "a") };
+        let added = Fleet { devices: vec![entry.clone()], ..Fleet::default() };
+        fixture.apply(added).await.unwrap();
+        let name = Some(format!("new name {attempt}"));
+        let fleet = Fleet { devices: vec![DeviceEntry { name, ..entry }], ..Fleet::default() };
+        let fleet = Arc::new(fleet);
+        let lock = fixture.data.block_writes().await;
+        let clock = ManualClock::new(NOW).clock();
+        let by = ActedBy::command(NOW);
+        let fleet_of_apply = Arc::clone(&fleet);
+        let apply = fixture.store.apply(fleet_of_apply, NewHashes::new(), by.clone(), &clock);
+        let mut apply = Box::pin(apply);
+        // The read ahead has a reference of its own.
+        loop {
+            assert!(matches!(polled(&mut apply).await, Poll::Pending));
+            if Arc::strong_count(&fleet) == 2 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let delete = other.delete_device(DeviceCode::parse("d9").unwrap(), by);
+        let (applied, (), deleted) = tokio::join!(apply, lock.release(), delete);
+        (applied.unwrap(), deleted.unwrap());
+        let trail = fixture.store.audit(AuditQuery::latest(1)).await.unwrap().entries;
+        let kept = match trail[0].happened.event {
+            AuditEvent::FleetApplied => {
+                after_a_deletion += 1;
+                vec![format!("new name {attempt}|a|1")]
+            }
+            _ => Vec::new(),
+        };
+        let rows = "select d.device_name, g.group_id, l.first_seq from devices d
+            left join device_owners o on o.device_no = d.device_no
+            left join ledger l on l.group_no = o.group_no and l.device_no = d.device_no
+            left join groups g on g.group_no = l.group_no where d.device_code = 'd9'";
+        assert_eq!(fixture.query(rows), kept, "attempt {attempt}");
+        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    }
+}
