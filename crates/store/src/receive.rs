@@ -45,7 +45,9 @@ pub enum OrderOutcome {
     Unchanged,
     /// It is not stored, for this reason.
     Rejected(String),
-    /// It is not decided: another transaction has locked its group.
+    /// It is not stored: the rows of its device contradict each other, in this way.
+    Inconsistent(String),
+    /// It is not decided: another transaction has locked one of the groups of its device.
     GroupLocked,
     /// It is not decided: its part of the batch has as many decided orders as it may have.
     NotReached,
@@ -173,15 +175,15 @@ impl BatchWriter<'_> {
         let (owned, locked_elsewhere) = loop {
             owners.refresh(self.write).await?;
             owners.load(self.write, batch.iter().map(|order| order.device_code.as_str())).await?;
-            let mut owned = self.assign_owners(batch, owners, &mut outcomes);
-            stored_groups::restore(self.write, &mut owned).await?;
+            let owned = self.assign_owners(batch, owners, &mut outcomes);
             let locked_elsewhere = self.lock_groups(&owned).await?;
             // A device may have moved before the groups were locked, but not any more.
             if owners.are_current(self.write).await? {
                 break (owned, locked_elsewhere);
             }
         };
-        let owned = self.choose(owned, &locked_elsewhere, &mut outcomes);
+        let mut owned = self.choose(owned, &locked_elsewhere, &mut outcomes);
+        stored_groups::restore(self.write, &mut owned).await?;
         let mut by_group: BTreeMap<GroupNo, Vec<OwnedOrder<'_>>> = BTreeMap::new();
         for one in &owned {
             by_group.entry(one.group).or_default().push(*one);
@@ -245,9 +247,12 @@ impl BatchWriter<'_> {
         owned
     }
 
-    /// Locks the groups of the orders. Returns those that another transaction has locked.
+    /// Locks all groups of the devices of the orders: while an order is stored in one of them, no
+    /// other transaction stores it in another one. Returns those that another transaction has
+    /// locked.
     async fn lock_groups(&self, owned: &[OwnedOrder<'_>]) -> Result<Vec<GroupNo>, Error> {
-        let mut groups: Vec<GroupNo> = owned.iter().map(|one| one.group).collect();
+        let of_devices = owned.iter().flat_map(|one| one.ownership.groups());
+        let mut groups: Vec<GroupNo> = of_devices.copied().collect();
         groups.sort_unstable();
         groups.dedup();
         match self.options.locked_groups {

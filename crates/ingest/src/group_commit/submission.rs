@@ -129,7 +129,7 @@ impl Submission {
                 OrderOutcome::Accepted => &mut counts.accepted,
                 OrderOutcome::Updated => &mut counts.updated,
                 OrderOutcome::Unchanged => &mut counts.unchanged,
-                OrderOutcome::Rejected(reason) => {
+                OrderOutcome::Rejected(reason) | OrderOutcome::Inconsistent(reason) => {
                     let order_id = Some(incoming.order_id.as_str().to_owned());
                     rejected.push(RejectedOrder { line, order_id, reason });
                     counts.rejected += 1;

@@ -10,6 +10,7 @@ use kiosque_store::{BatchPart, Incoming, OrderOutcome, OrderSource, Owners, Rece
 
 use super::{Import, ImportError, Progress, notify};
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
+use crate::inconsistent_devices::log_inconsistent_devices;
 use crate::rejected::Rejected;
 use crate::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 
@@ -93,6 +94,7 @@ impl Writer<'_, '_> {
             let begun = Instant::now();
             let batch = Arc::new(batch);
             let outcomes = self.receive(&lines, &batch, sorting).await?;
+            log_inconsistent_devices(&outcomes);
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
             self.count_by_group(&lines, &batch, &outcomes).await?;
@@ -166,7 +168,7 @@ impl Writer<'_, '_> {
             OrderOutcome::Accepted => done.accepted += 1,
             OrderOutcome::Updated => done.updated += 1,
             OrderOutcome::Unchanged => done.unchanged += 1,
-            OrderOutcome::Rejected(reason) => {
+            OrderOutcome::Rejected(reason) | OrderOutcome::Inconsistent(reason) => {
                 self.rejected.push(self.import.rejected(line, incoming, &reason));
             }
             // An import waits for locks, and decides whole batches.

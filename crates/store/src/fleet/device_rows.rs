@@ -55,11 +55,15 @@ statements! {
     SET_LISTED(group_no) = "update device_owners set listed = r.listed
         from {rows r: code text, listed boolean}
         where device_owners.group_no = $group_no and device_owners.device_code = r.code";
+    /// A ledger without orders gets the number of the device. One with orders keeps it: these are
+    /// stored under it.
     OPEN_LEDGERS() = "insert into ledger
             (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
         select r.group_no, r.code, r.device, r.since_ms, 1, 0, 0
         from {rows r: group_no bigint, code text, device bigint, since_ms bigint} where true
-        on conflict (group_no, device_code) do update set since_ms = excluded.since_ms";
+        on conflict (group_no, device_code) do update set since_ms = excluded.since_ms,
+            device_no = case when ledger.last_seq < ledger.first_seq
+                then excluded.device_no else ledger.device_no end";
     /// Of a group that did not own the device in the end. Orders that it has stay with it.
     DELETE_EMPTY_LEDGERS(group_no) = "delete from ledger using {rows r: code text}
         where ledger.group_no = $group_no and ledger.device_code = r.code

@@ -38,6 +38,7 @@ impl OrderOutcome {
         match self {
             OrderOutcome::Accepted | OrderOutcome::Updated | OrderOutcome::Unchanged => true,
             OrderOutcome::Rejected(_)
+            | OrderOutcome::Inconsistent(_)
             | OrderOutcome::GroupLocked
             | OrderOutcome::NotReached
             | OrderOutcome::Deferred => false,

@@ -4,32 +4,27 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use futures_util::future::try_join_all;
 use kiosque_model::sales::Sale;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
 use super::order_row;
 use super::order_state::{OrderPlace, OrderState, WriteKind};
-use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject};
+use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject, stored_groups};
 use crate::Error;
 use crate::months::MonthMarks;
 use crate::orders::blocks::{BlockChanges, blocked_seq};
 use crate::orders::record::{Incoming, order_id_of, sale};
-use crate::sql::{Row, Sql, Value, row, statements};
+use crate::sql::{Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
 row! {
     struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
     struct LastSeq { device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
-    struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
     struct GroupState { last_change_no: i64, marks: MonthMarks }
 }
 
 statements! {
-    DEVICES_OF_ORDERS(group_no) -> DeviceOfOrder<'_> = "select o.order_id, o.device_no
-        from {each r: id text}
-        cross join orders o where o.group_no = $group_no and o.order_id = r.id";
     HOLDERS(group_no) -> TradeNoInHolder<'_> = "select o.trade_no_in, o.order_id
         from {each r: number text}
         cross join orders o where o.group_no = $group_no and o.trade_no_in = r.number";
@@ -118,7 +113,7 @@ impl<'a> GroupWriter<'a> {
                 Ok(())
             }),
             write.one(&GROUP_STATE, &of_group, |row| row.read()),
-            orders_in_other_groups(batch, orders),
+            stored_groups::orders_in_other_groups(write, orders),
         )?;
         let GroupState { last_change_no: last_change, marks } =
             state.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
@@ -159,6 +154,9 @@ impl<'a> GroupWriter<'a> {
         stored_in: Option<GroupNo>,
     ) -> Result<OrderOutcome, Error> {
         let order = one.order;
+        if !self.last_seqs.contains_key(&one.ownership.device) {
+            return self.inconsistent(one).await;
+        }
         if let Some(stored) = self.orders.remove(order.order_id.as_str()) {
             let (state, outcome) = self.update(one, stored).await?;
             self.orders.insert(Cow::Borrowed(order.order_id.as_str()), state);
@@ -180,6 +178,15 @@ impl<'a> GroupWriter<'a> {
         }
         self.insert(one)?;
         Ok(OrderOutcome::Accepted)
+    }
+
+    /// Returns the outcome of an order of a device whose ledger is missing or that of another device.
+    async fn inconsistent(&self, one: &OwnedOrder<'_>) -> Result<OrderOutcome, Error> {
+        Ok(OrderOutcome::Inconsistent(format!(
+            "deviceCode: device {} has no ledger in its group {}; run `kiosque verify`",
+            one.order.device_code,
+            self.name_of(&GROUP_ID, self.group).await?,
+        )))
     }
 
     /// Rejects an order whose internal trade number another order has, or defers it: a line before
@@ -367,34 +374,4 @@ impl<'a> GroupWriter<'a> {
     ) -> Result<String, Error> {
         Ok(self.batch.write.one(sql, &[number.into()], |row| row.read()).await?.unwrap_or_default())
     }
-}
-
-/// Reads which orders of devices that moved are stored in other groups of their device, with one
-/// statement for each of these groups.
-async fn orders_in_other_groups(
-    batch: &BatchWriter<'_>,
-    orders: &[OwnedOrder<'_>],
-) -> Result<HashMap<String, Vec<(GroupNo, DeviceNo)>>, Error> {
-    let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
-    for one in orders {
-        for other in one.other_groups() {
-            ids.entry(other).or_default().push(one.order.order_id.as_str());
-        }
-    }
-    let reads = ids.into_iter().map(async |(other, ids)| {
-        let mut found = Vec::new();
-        let rows = distinct(ids.into_iter());
-        let visit = |row: &Row<'_>| {
-            let DeviceOfOrder { order_id, device_no } = row.read()?;
-            found.push((order_id.to_owned(), (other, device_no)));
-            Ok(())
-        };
-        batch.write.each_of(&DEVICES_OF_ORDERS, &rows, &[other.into()], visit).await?;
-        Ok::<_, Error>(found)
-    });
-    let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo)>> = HashMap::new();
-    for (id, found) in try_join_all(reads).await?.into_iter().flatten() {
-        by_id.entry(id).or_default().push(found);
-    }
-    Ok(by_id)
 }

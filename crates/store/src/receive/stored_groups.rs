@@ -12,10 +12,14 @@ use crate::db::Write;
 use crate::sql::{Row, row, statements};
 
 row! {
+    struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
     struct StoredStart<'r> { order_id: &'r str, device_no: DeviceNo, trade_start_ms: UnixMs }
 }
 
 statements! {
+    DEVICES_OF_ORDERS(group_no) -> DeviceOfOrder<'_> = "select o.order_id, o.device_no
+        from {each r: id text}
+        cross join orders o where o.group_no = $group_no and o.order_id = r.id";
     STARTS_OF_ORDERS(group_no) -> StoredStart<'_> = "select o.order_id, o.device_no,
             o.trade_start_ms
         from {each r: id text}
@@ -60,4 +64,34 @@ pub(super) async fn restore(write: &Write<'_>, owned: &mut [OwnedOrder<'_>]) -> 
         }
     }
     Ok(())
+}
+
+/// Reads which orders of devices that moved are stored in other groups of their device, with one
+/// statement for each of these groups.
+pub(super) async fn orders_in_other_groups(
+    write: &Write<'_>,
+    orders: &[OwnedOrder<'_>],
+) -> Result<HashMap<String, Vec<(GroupNo, DeviceNo)>>, Error> {
+    let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
+    for one in orders {
+        for other in one.other_groups() {
+            ids.entry(other).or_default().push(one.order.order_id.as_str());
+        }
+    }
+    let reads = ids.into_iter().map(async |(other, ids)| {
+        let mut found = Vec::new();
+        let rows = super::distinct(ids.into_iter());
+        let visit = |row: &Row<'_>| {
+            let DeviceOfOrder { order_id, device_no } = row.read()?;
+            found.push((order_id.to_owned(), (other, device_no)));
+            Ok(())
+        };
+        write.each_of(&DEVICES_OF_ORDERS, &rows, &[other.into()], visit).await?;
+        Ok::<_, Error>(found)
+    });
+    let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo)>> = HashMap::new();
+    for (id, found) in try_join_all(reads).await?.into_iter().flatten() {
+        by_id.entry(id).or_default().push(found);
+    }
+    Ok(by_id)
 }

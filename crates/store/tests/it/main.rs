@@ -22,6 +22,7 @@ mod fleet_caches;
 mod fleet_turns;
 mod followers;
 mod imports;
+mod inconsistent_devices;
 mod inventory;
 mod keys;
 mod known_sources;
