@@ -110,9 +110,12 @@ impl Followers {
         }
     }
 
-    /// Returns the known values, to look them up; `None` without followers, which ends that.
+    /// Returns the known values, to look them up; `None` without followers, which ends that. Values
+    /// that have no followers any more are forgotten.
     fn known(&self) -> Option<Followed> {
         let mut state = self.state();
+        state.groups.retain(|_, known| known.receiver_count() > 0);
+        state.tokens.retain(|_, known| known.receiver_count() > 0);
         state.is_looking_up = !state.groups.is_empty();
         self.look_ups.fetch_add(u64::from(state.is_looking_up), Ordering::Relaxed);
         let groups = state.groups.iter().map(|(group, known)| (*group, *known.borrow()));
@@ -208,8 +211,20 @@ impl Store {
     }
 }
 
+/// The task that looks up. If it panics, the next follower starts another one.
+struct LookUps(Arc<Followers>);
+
+impl Drop for LookUps {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.state().is_looking_up = false;
+        }
+    }
+}
+
 /// Looks up the groups and sessions with followers, once a second, as long as there are any.
 async fn look_up(store: Store) {
+    let _task = LookUps(Arc::clone(&store.followers));
     let mut ticks = interval_at(Instant::now() + LOOK_UP_INTERVAL, LOOK_UP_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -278,25 +293,10 @@ impl Follower {
 
 /// Returns when a value is replaced by one that fits.
 async fn changed<T>(value: &mut watch::Receiver<T>, fits: impl Fn(&T) -> bool) {
-    // The sender is removed only after its receivers.
+    // A sender is removed only if it has no receivers.
     while value.changed().await.is_ok() {
         if fits(&value.borrow_and_update()) {
             return;
-        }
-    }
-}
-
-impl Drop for Follower {
-    fn drop(&mut self) {
-        let mut state = self.store.followers.state();
-        // This receiver is one of them.
-        let is_last = |receivers: usize| receivers <= 1;
-        if state.groups.get(&self.group).is_some_and(|known| is_last(known.receiver_count())) {
-            state.groups.remove(&self.group);
-        }
-        let Some(FollowedSession { account, .. }) = &self.session else { return };
-        if state.tokens.get(account).is_some_and(|known| is_last(known.receiver_count())) {
-            state.tokens.remove(account);
         }
     }
 }
@@ -319,6 +319,43 @@ mod tests {
 
     const GROUP: GroupNo = GroupNo(1);
     const ACCOUNT: AccountNo = AccountNo(2);
+
+    /// Whichever of them is dropped last, and whenever the others are.
+    #[test]
+    fn values_without_followers_are_forgotten() {
+        let followers = Followers::default();
+        let changes = followers.state().groups.entry(GROUP).or_default().subscribe();
+        let token = followers.state().tokens.entry(ACCOUNT).or_default().subscribe();
+        let others = (changes.clone(), token.clone());
+        std::thread::scope(|scope| {
+            scope.spawn(move || drop(others));
+            assert!(followers.known().is_some());
+        });
+        drop(token);
+        let known = followers.known().expect("a follower of the group");
+        assert_eq!((known.groups.len(), known.tokens.len()), (1, 0));
+        drop(changes);
+        assert!(followers.known().is_none());
+        let state = followers.state();
+        assert!(state.groups.is_empty() && !state.is_looking_up);
+    }
+
+    #[test]
+    fn a_panic_ends_the_look_ups() {
+        let followers = Arc::new(Followers::default());
+        let is_looking_up = || followers.state().is_looking_up;
+        followers.state().is_looking_up = true;
+        // A task whose runtime is dropped has not panicked: another one may run by then.
+        drop(LookUps(Arc::clone(&followers)));
+        assert!(is_looking_up());
+        let task = LookUps(Arc::clone(&followers));
+        let panicked = std::thread::spawn(move || {
+            let _task = task;
+            panic!("a defect in a look-up");
+        });
+        assert!(panicked.join().is_err());
+        assert!(!is_looking_up());
+    }
 
     /// A slow look-up finds the values before a commit of this process and a login: it does not
     /// hide them.
