@@ -143,6 +143,15 @@ impl Server {
         Ok(standby)
     }
 
+    /// Ends the replication to a standby, which gets no later commit; they do not wait for it.
+    pub fn detach(&self, standby: &Server) -> Result<()> {
+        psql(&self.url(), ["alter system reset synchronous_standby_names", RELOAD])?;
+        psql(&standby.url(), ["alter system set primary_conninfo = ''", RELOAD])?;
+        wait_until("the standby receives nothing", START_AT_MOST, || {
+            Ok(standby.sql("select count(*) from pg_stat_wal_receiver")? == "0")
+        })
+    }
+
     /// Promotes a standby to a server of its own, which waits for no standby; returns when it takes
     /// writes. The server that it followed is not notified.
     pub fn promote(&self) -> Result<()> {

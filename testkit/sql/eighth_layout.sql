@@ -7,6 +7,7 @@ drop table archive_runs;
 drop table arrivals;
 drop table console_links;
 drop table console_sessions;
+drop table group_histories;
 drop table imports;
 drop table list_versions;
 drop table monthly_device_products;

@@ -19,8 +19,7 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
 use kiosque_server::{App, Audience, Settings, self_signed};
 use kiosque_store::{
-    Applied, ApplyError, Changes, CreatedKey, DatedRate, KeyHolder, OpenOptions, SessionLease,
-    Store, WhenAbsent,
+    Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, SessionLease, Store,
 };
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
@@ -30,6 +29,7 @@ use crate::clock::ManualClock;
 use crate::data::{Fingerprint, TestData, WriteLock};
 use crate::paths::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::reply::Reply;
+use crate::store::open_options;
 use crate::wait::WAIT_MAX;
 
 /// The time that a server's clock shows at first: 2026-03-02 10:00:00 UTC.
@@ -352,13 +352,11 @@ struct Serving {
 
 async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock) -> Serving {
     let opening = OpenOptions {
-        place: options.data.location(),
-        when_absent: WhenAbsent::Create,
-        changes: Changes::Stored,
         zone: Some(&options.zone),
         wait: options.settings.limits.store_wait,
         lease: SessionLease { length: WAIT_MAX, ..SessionLease::default() },
         now: clock.now(),
+        ..open_options(&options.data)
     };
     let store = Store::open(&opening).await.unwrap();
     let identity = self_signed(directory.path(), UnixMs(START_MS)).unwrap();

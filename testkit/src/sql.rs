@@ -38,6 +38,8 @@ files! {
     FULL_DISK = "full_disk.sql",
     /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`].
     HELD = "held.sql",
+    /// The number of histories of all groups.
+    HISTORIES = "histories.sql",
     /// PostgreSQL: begins a transaction that locks the group `GROUP`.
     HOLD_GROUP = "hold_group.sql",
     /// PostgreSQL: makes a move sleep before it adds `FIRST_ORDER`, then before `SECOND_ORDER`.

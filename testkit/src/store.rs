@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiosque_clock::Clock;
+use kiosque_clock::{Clock, Entropy};
 use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{
@@ -226,5 +226,6 @@ pub fn open_options(data: &TestData) -> OpenOptions<'_> {
         wait: LONG,
         lease: SessionLease { length: LONG, clock_skew: LONG },
         now: NOW,
+        random: Entropy::system().bytes().unwrap(),
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use kiosque_clock::Clock;
+use kiosque_clock::{Clock, Entropy};
 use kiosque_model::Zone;
 use kiosque_store::{
     Changes, Error, OpenOptions, ServerLock, Store, StoreLocation, WhenAbsent, create_directory,
@@ -110,7 +110,8 @@ pub(crate) async fn end_of_move(
 ) -> anyhow::Result<Store> {
     let (now, lease) = (Clock::System.now(), settings.lease());
     let (wait, zone) = (COMMAND_WAIT, zone.as_ref());
-    let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now };
+    let random = Entropy::system().bytes()?;
+    let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now, random };
     Ok(Store::open_unsettled(&opening).await?)
 }
 
@@ -196,7 +197,8 @@ async fn open(
 ) -> anyhow::Result<Result<Store, Error>> {
     let zone = wanted_zone(settings)?;
     let (now, lease, zone) = (Clock::System.now(), settings.lease(), zone.as_ref());
-    let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now };
+    let random = Entropy::system().bytes()?;
+    let opening = OpenOptions { place, when_absent, changes, zone, wait, lease, now, random };
     Ok(Store::open(&opening).await)
 }
 

@@ -209,6 +209,11 @@ impl Message {
     }
 }
 
+const FOREIGN_CURSOR_EN: &str = "must be the value of next in an answer for the selected group; if \
+    it is, the data was restored to an earlier state: begin again with null";
+const FOREIGN_CURSOR_ZH_CN: &str =
+    "必须是当前集团某次应答中的 next；如果已经是，则数据已恢复到较早的状态：请以 null 重新开始";
+
 /// A violation in words, beginning with the field.
 #[must_use]
 pub fn violation(violation: &Violation, locale: Locale) -> String {
@@ -234,12 +239,8 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
             format!("{field} must be the value of next in an answer, or null")
         }
         (Fault::NotCursor, Locale::ZhCn) => format!("{field} 必须是某次应答中的 next，或为 null"),
-        (Fault::ForeignCursor, Locale::En) => {
-            format!("{field} must be the value of next in an answer for the selected group")
-        }
-        (Fault::ForeignCursor, Locale::ZhCn) => {
-            format!("{field} 必须是当前集团某次应答中的 next")
-        }
+        (Fault::ForeignCursor, Locale::En) => format!("{field} {FOREIGN_CURSOR_EN}"),
+        (Fault::ForeignCursor, Locale::ZhCn) => format!("{field} {FOREIGN_CURSOR_ZH_CN}"),
         (Fault::Repeated, Locale::En) => format!("{field} must be given once"),
         (Fault::Repeated, Locale::ZhCn) => format!("{field} 只能出现一次"),
         (Fault::AfterEnd, Locale::En) => format!("{field} must not be after endTimestamp"),

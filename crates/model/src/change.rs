@@ -5,6 +5,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::ids::GroupNo;
 
+/// A history: changes of a group that are parts of the same data. Data that was restored to an
+/// earlier state begins another one. 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HistoryId(pub i64);
+
 /// A position in the changes of a group: after the change with this number. Callers store it as an
 /// opaque text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,26 +18,42 @@ pub struct ChangeCursor {
     pub group: GroupNo,
     /// The number of the change; 0 before the first one.
     pub change_no: i64,
+    /// The last change number of the group in the snapshot that the position is from. Orders that
+    /// had changed up to this one are not before the position for that reason.
+    pub last_change_no: i64,
+    /// The history of the change with the last change number.
+    pub history: HistoryId,
 }
+
+/// The length of a position in bytes, before it is encoded as a text.
+const BYTES: usize = 32;
+/// The length of a position that names no history.
+const BYTES_WITHOUT_HISTORY: usize = 16;
 
 impl ChangeCursor {
     /// Returns the position as a text.
     #[must_use]
     pub fn write(self) -> String {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.group.0.to_be_bytes());
-        bytes[8..].copy_from_slice(&self.change_no.to_be_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+        let numbers = [self.group.0, self.change_no, self.last_change_no, self.history.0];
+        let bytes: [[u8; 8]; BYTES / 8] = numbers.map(i64::to_be_bytes);
+        URL_SAFE_NO_PAD.encode(bytes.as_flattened())
     }
 
-    /// Reads a position; `None` for a text that [`ChangeCursor::write`] does not return.
+    /// Reads a position; `None` for a text that [`ChangeCursor::write`] never returned. A position
+    /// from before there were histories is after all changes, so that it is in none that exist.
     #[must_use]
     pub fn read(text: &str) -> Option<ChangeCursor> {
-        let bytes: [u8; 16] = URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;
-        let (group, change_no) = bytes.split_first_chunk::<8>()?;
-        let change_no = i64::from_be_bytes(change_no.try_into().ok()?);
-        let group = GroupNo(i64::from_be_bytes(*group));
-        (change_no >= 0).then_some(ChangeCursor { group, change_no })
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        if ![BYTES, BYTES_WITHOUT_HISTORY].contains(&bytes.len()) {
+            return None;
+        }
+        let (numbers, _) = bytes.as_chunks::<8>();
+        let mut numbers = numbers.iter().copied().map(i64::from_be_bytes);
+        let (group, change_no) = (GroupNo(numbers.next()?), numbers.next()?);
+        let last_change_no = numbers.next().unwrap_or(i64::MAX);
+        let history = HistoryId(numbers.next().unwrap_or_default());
+        let is_position = (0..=last_change_no).contains(&change_no);
+        is_position.then_some(ChangeCursor { group, change_no, last_change_no, history })
     }
 }
 
@@ -44,21 +65,35 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cursors_are_read_back(group: i64, change_no in 0..=i64::MAX) {
-            let cursor = ChangeCursor { group: GroupNo(group), change_no };
+        fn cursors_are_read_back(group: i64, numbers: [u32; 2], history: i64) {
+            let change_no = i64::from(numbers[0]);
+            let last_change_no = change_no + i64::from(numbers[1]);
+            let history = HistoryId(history);
+            let cursor = ChangeCursor { group: GroupNo(group), change_no, last_change_no, history };
             prop_assert_eq!(ChangeCursor::read(&cursor.write()), Some(cursor));
         }
 
         #[test]
-        fn other_texts_are_no_cursors(text in "[A-Za-z0-9_-]{0,30}|.{0,30}") {
+        fn other_texts_are_no_cursors(text in "[A-Za-z0-9_-]{0,21}|[A-Za-z0-9_-]{23,60}|.{0,50}") {
             let read = ChangeCursor::read(&text);
             prop_assert!(read.is_none_or(|cursor| cursor.write() == text), "{:?}", read);
+        }
+
+        #[test]
+        fn a_cursor_without_a_history_is_after_all_changes(change_no in 0..=i64::MAX) {
+            let numbers = [7, change_no].map(i64::to_be_bytes);
+            let read = ChangeCursor::read(&URL_SAFE_NO_PAD.encode(numbers.as_flattened()));
+            let (group, last_change_no, history) = (GroupNo(7), i64::MAX, HistoryId(0));
+            prop_assert_eq!(read, Some(ChangeCursor { group, change_no, last_change_no, history }));
         }
     }
 
     #[test]
-    fn no_change_has_a_negative_number() {
-        let before_all = ChangeCursor { group: GroupNo(1), change_no: -1 };
-        assert_eq!(ChangeCursor::read(&before_all.write()), None);
+    fn a_change_number_is_neither_negative_nor_after_the_last() {
+        for (change_no, last_change_no) in [(-1, 0), (-1, -1), (1, 0)] {
+            let (group, history) = (GroupNo(1), HistoryId(1));
+            let cursor = ChangeCursor { group, change_no, last_change_no, history };
+            assert_eq!(ChangeCursor::read(&cursor.write()), None);
+        }
     }
 }

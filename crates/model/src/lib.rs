@@ -40,7 +40,7 @@ pub mod source;
 pub mod time;
 
 pub use audit::{ActedBy, Origin};
-pub use change::ChangeCursor;
+pub use change::{ChangeCursor, HistoryId};
 pub use console::{ConsoleDigest, ConsoleSecret};
 pub use day::Day;
 pub use ids::{

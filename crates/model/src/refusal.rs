@@ -121,7 +121,7 @@ pub enum Fault {
     OverMaximum(i64),
     /// Not a cursor.
     NotCursor,
-    /// A cursor of another group, or ahead of all changes of the data.
+    /// A cursor of another group, or one that knows of changes that the data has lost.
     ForeignCursor,
     /// Given more than once in the query string.
     Repeated,

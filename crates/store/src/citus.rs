@@ -18,12 +18,13 @@ static UNDISTRIBUTED: Sql = Sql::declared(
 );
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 17] = [
+const BY_GROUP: [&str; 18] = [
     "orders",
     "ledger",
     "archive_marks",
     "device_owners",
     "group_changes",
+    "group_histories",
     "list_versions",
     "device_list",
     "aisle_prices",

@@ -18,6 +18,7 @@ pub(crate) async fn with_tables() -> Schema {
         wait: Duration::from_secs(300),
         lease: SessionLease::default(),
         now: UnixMs(0),
+        random: [0; 16],
         changes: Changes::Stored,
     };
     Store::open(&options).await.expect("the layout");

@@ -272,12 +272,12 @@ impl Follower {
         Ok(ChangeWait { followers, account })
     }
 
-    /// Returns when, since the last read began, the group had a change after `last_change_no`, or
-    /// the session may have ended.
+    /// Returns when, since the last read began, the group got another last change than
+    /// `last_change_no`, or the session may have ended. The number is lower if changes were lost.
     pub async fn woken(&mut self, last_change_no: i64) {
         let session = self.session.as_mut();
         tokio::select! {
-            () = changed(&mut self.changes, |known| *known > last_change_no) => {}
+            () = changed(&mut self.changes, |known| *known != last_change_no) => {}
             () = async {
                 match session {
                     Some(FollowedSession { token, digest, .. }) => {

@@ -26,6 +26,7 @@ mod file_system;
 mod fleet;
 mod followers;
 mod group_devices;
+mod histories;
 mod imports;
 mod inventory;
 mod json_records;
@@ -116,6 +117,7 @@ use dashboard::{
 };
 use db::{ClosedData, Db, Deadline};
 use followers::Followers;
+use histories::Opening;
 use refused_requests::RefusedQueue;
 use scoped_query::ProvenBefore;
 use session_clock::SessionClock;
@@ -126,6 +128,7 @@ use usage::Usage;
 pub struct Store {
     db: Db,
     zone: Zone,
+    opening: Opening,
     activity: Arc<Activity>,
     dashboard_cache: Arc<DashboardCache>,
     group_sums: Arc<GroupSums>,
@@ -181,6 +184,7 @@ impl Store {
         Ok(Store {
             db,
             zone,
+            opening: Opening::new(options.random),
             activity: Arc::default(),
             dashboard_cache: Arc::default(),
             group_sums: Arc::new(GroupSums::new(SUMS_CACHE_BYTES)),
@@ -263,6 +267,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         arrivals::ALL,
         console::ALL,
         followers::ALL,
+        histories::ALL,
         imports::ALL,
         metadata::ALL,
         keys::ALL,

@@ -88,6 +88,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "ledgers_of_devices",
         text: include_str!("../migrations/0021_ledgers_of_devices.sql"),
     },
+    Migration {
+        number: 22,
+        name: "histories",
+        text: include_str!("../migrations/0022_histories.sql"),
+    },
 ];
 
 row! {

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
-use kiosque_model::{GroupNo, UnixMs, Zone};
+use kiosque_model::{GroupNo, HistoryId, UnixMs, Zone};
 
 use crate::cooperative::yield_if_due;
 use crate::db::{Deadline, Write};
@@ -113,10 +113,11 @@ impl Store {
         owners: Arc<tokio::sync::Mutex<Owners>>,
         options: ReceiveOptions,
     ) -> Result<Vec<OrderOutcome>, Error> {
-        let zone = self.zone.clone();
+        let (zone, opening) = (self.zone.clone(), self.opening);
         let stored = self.db.write(Deadline::OfRequest, async move |write| {
             let mut owners = owners.lock().await;
-            let writer = BatchWriter { write, options: &options, zone: &zone };
+            let history = opening.history(write);
+            let writer = BatchWriter { write, options: &options, zone: &zone, history };
             writer.write((*batch).as_ref(), &mut owners).await
         });
         let Written { outcomes, changes } = stored.await?;
@@ -167,6 +168,8 @@ struct BatchWriter<'a> {
     write: &'a Write<'a>,
     options: &'a ReceiveOptions,
     zone: &'a Zone,
+    /// The history that the changes begin, unless an earlier batch has.
+    history: HistoryId,
 }
 
 impl BatchWriter<'_> {

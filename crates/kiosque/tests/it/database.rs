@@ -4,6 +4,7 @@
 mod away_standby;
 mod encryption;
 mod failover;
+mod followers;
 mod moving;
 mod old_primary;
 mod outage;

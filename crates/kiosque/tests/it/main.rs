@@ -19,6 +19,7 @@ mod deploy;
 mod dry_runs;
 mod exports;
 mod faults;
+mod feed;
 mod fleet;
 mod help;
 mod import_orders;

@@ -23,6 +23,7 @@ fn trail(sandbox: &Sandbox) -> Vec<AuditRecord> {
         wait: WAIT_MAX,
         lease: SessionLease::default(),
         now: UnixMs(0),
+        random: [0; 16],
     };
     let ask = AuditQuery::latest(1_000);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -90,7 +90,8 @@ impl Rest {
         drop(permit);
         let changes = read.map_err(|refused| match refused {
             Refused::Refusal(_) => {
-                let fault = "after must be the value of next in a line of the group";
+                let fault = "after must be the value of next in a line of the group; if it is, the \
+                             data was restored to an earlier state: begin again without after";
                 Problem::bad_query(vec![fault.to_owned()])
             }
             Refused::Store(error) => Failure::from(error).into(),

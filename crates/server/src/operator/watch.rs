@@ -79,6 +79,7 @@ mod tests {
             wait: Duration::from_secs(5),
             lease: SessionLease::default(),
             now,
+            random: Entropy::system().bytes().expect("random bytes"),
         };
         let store = Store::open(&opening).await.expect("a store");
         let settings = Settings::for_cores(1);

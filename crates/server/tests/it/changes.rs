@@ -4,7 +4,7 @@ mod following;
 mod operator;
 pub(crate) mod waiting;
 
-use kiosque_model::{ChangeCursor, GroupNo};
+use kiosque_model::{ChangeCursor, GroupNo, HistoryId};
 use kiosque_store::RunBy;
 use kiosque_testkit::{CHANGES_PATH, FleetToml, ORDERS_PATH, OrderLine, Reply, TestServer};
 use serde_json::{Value, json};
@@ -152,7 +152,12 @@ async fn a_group_follows_its_own_orders_of_a_device_that_moved() {
     assert_eq!(walk(&server, &token, 10).await, of([(1, "b", 2)]));
 }
 
-/// ORD-28: a cursor of another group, or of data that has more changes, is a violation.
+/// The violation of a cursor of another group, or of changes that the data has lost (ORD-28).
+pub(crate) const FOREIGN: &str = "after must be the value of next in an answer for the selected \
+    group; if it is, the data was restored to an earlier state: begin again with null";
+
+/// ORD-28: a cursor of another group, or of data with other changes, is a violation. So is one of a
+/// version without histories.
 #[tokio::test]
 async fn a_cursor_belongs_to_its_group_and_its_data() {
     let server = TestServer::start(fleet()).await;
@@ -162,15 +167,17 @@ async fn a_cursor_belongs_to_its_group_and_its_data() {
     let token = server.switch(&token, "g2").await.token;
     let own = ask(&server, &token, &json!({})).await.success()["next"].clone();
     let cursor = ChangeCursor::read(own.as_str().unwrap()).unwrap();
-    let ahead = ChangeCursor { change_no: cursor.change_no + 1, ..cursor }.write();
-    let nowhere = ChangeCursor { group: GroupNo(0), change_no: 0 }.write();
-    for after in [first, json!(ahead), json!(nowhere)] {
+    let last_change_no = cursor.last_change_no + 1;
+    let ahead = ChangeCursor { last_change_no, ..cursor }.write();
+    let nowhere = ChangeCursor { group: GroupNo(0), ..cursor }.write();
+    let other = ChangeCursor { history: HistoryId(7), ..cursor }.write();
+    let old = "AAAAAAAAAAIAAAAAAAAAAA".to_owned();
+    for after in [first, json!(ahead), json!(nowhere), json!(other), json!(old)] {
         for seconds in [0, 60] {
             let body = json!({"after": after, "waitSeconds": seconds});
             let refused = ask(&server, &token, &body).await;
             assert_eq!((refused.status, refused.code()), (200, -1), "{refused:?}");
-            let says = "after must be the value of next in an answer for the selected group";
-            assert_eq!(*refused.data(), json!([says]));
+            assert_eq!(*refused.data(), json!([FOREIGN]));
         }
     }
     assert_eq!(server.store.waiting_followers(), 0);

@@ -1,7 +1,18 @@
-//! Where the data is, and its size.
+//! Where the data is, and its size; the server that has it.
 
-use super::Db;
+use super::{Db, Read, Write};
 use crate::Error;
+
+impl Write<'_> {
+    /// Returns what distinguishes the database server of this transaction from every other, and
+    /// from itself before a restart; empty for SQLite, which has none.
+    pub(crate) fn server(&self) -> &str {
+        match &self.0 {
+            Read::Sqlite(_) => "",
+            Read::Postgres(transaction) => transaction.server(),
+        }
+    }
+}
 
 impl Db {
     /// Returns how many milliseconds this node's clock was ahead of the database's at the last

@@ -58,6 +58,8 @@ pub struct OpenOptions<'a> {
     pub lease: SessionLease,
     /// The current time.
     pub now: UnixMs,
+    /// Random bytes, which distinguish this opening of the data from all others.
+    pub random: [u8; 16],
 }
 
 /// Whether a transaction runs on data that was closed.

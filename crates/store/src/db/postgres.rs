@@ -4,6 +4,7 @@
 pub(super) mod address;
 mod batch;
 mod boot_time;
+mod conflict;
 mod connection;
 mod dry_run;
 pub(super) mod lease;
@@ -191,7 +192,7 @@ impl Postgres {
                 self.give_back(connection);
                 Tried::Done(Ok(done))
             }
-            Err(error) if connection::is_conflict(&error) => Tried::Conflict(error.into()),
+            Err(error) if conflict::is_conflict(&error) => Tried::Conflict(error.into()),
             Err(error) => {
                 connection.abandon();
                 Tried::Done(Err(error.into()))

@@ -3,10 +3,11 @@
 //! Each change of an order has a number, and a snapshot that has a number has all lower ones of its
 //! group: a writer reads the last number of a group after it has locked the group, and holds the
 //! lock until its commit. So a caller that has read up to a number has missed nothing below it, in
-//! any later snapshot on any node.
+//! any later snapshot on any node, unless the data was restored to an earlier state: see
+//! [`crate::histories`].
 
 use kiosque_model::refusal::Fault;
-use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, Refusal, Scope, Violation};
+use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Scope, Violation};
 
 use super::record::render::StoredOrder;
 use crate::db::{Bound, Cost, Deadline, Read, Step};
@@ -19,16 +20,28 @@ use crate::{Refused, Store};
 row! {
     struct ChangeRow<'r> {
         last_change_no: i64,
+        history: HistoryId,
+        history_of_cursor: HistoryId,
         change_no: Option<i64>,
         order: Option<StoredOrder<'r>>,
     }
 }
 
 statements! {
-    /// The last change number of the group with each order that changed after another number;
-    /// without such an order, the last change number alone.
-    CHANGES(group_no, after, count) -> ChangeRow<'_> = "select c.last_change_no, o.change_no,
-            o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+    /// The last change number of the group, its history, and the history of the last change that a
+    /// cursor knows of, with each order that changed after the cursor; without such an order, these
+    /// three alone. A change without a history has 0.
+    CHANGES(group_no, after, known_change_no, count) -> ChangeRow<'_> = "select c.last_change_no,
+            coalesce((
+                select h.history from group_histories h where h.group_no = $group_no
+                order by h.first_change_no desc limit 1
+            ), 0) as history,
+            coalesce((
+                select h.history from group_histories h
+                where h.group_no = $group_no and h.first_change_no <= $known_change_no
+                order by h.first_change_no desc limit 1
+            ), 0) as history_of_cursor,
+            o.change_no, o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
         from group_changes c left join (
             select group_no, change_no, shape, head, lines, errors, trade_no, trade_no_in, order_id
             from orders where group_no = $group_no and change_no > $after
@@ -52,8 +65,9 @@ pub struct OrderChanges {
     change_nos: Vec<i64>,
     orders: JsonRecords,
     group: GroupNo,
-    /// The last change number of the group in the snapshot that was read.
+    /// The last change number of the group in the snapshot that was read, and its history.
     last_change_no: i64,
+    history: HistoryId,
     /// Whether there are further changes.
     pub more: bool,
 }
@@ -74,7 +88,8 @@ impl OrderChanges {
     /// Returns the position after a change of the group.
     #[must_use]
     pub fn cursor_after(&self, change_no: i64) -> ChangeCursor {
-        ChangeCursor { group: self.group, change_no }
+        let OrderChanges { group, last_change_no, history, .. } = *self;
+        ChangeCursor { group, change_no, last_change_no, history }
     }
 
     /// Returns the position after all these orders; without any, after all changes of the group.
@@ -88,8 +103,8 @@ impl Store {
     /// Returns orders of the selected group that changed after a position.
     ///
     /// # Errors
-    /// `TokenInvalid`, `GroupClosed`, `Invalid` for a position in another group or ahead of all
-    /// changes, or the store failed.
+    /// `TokenInvalid`, `GroupClosed`, `Invalid` for a position in another group or in changes that
+    /// were lost, or the store failed.
     pub async fn order_changes(
         &self,
         claim: Claim,
@@ -102,7 +117,8 @@ impl Store {
     /// is no such group.
     ///
     /// # Errors
-    /// `Invalid` for a position in another group or ahead of all changes, or the store failed.
+    /// `Invalid` for a position in another group or in changes that were lost, or the store
+    /// failed.
     pub async fn changes_of_group(
         &self,
         group: GroupId,
@@ -120,6 +136,8 @@ impl Store {
 #[derive(Default)]
 pub(crate) struct ChangeRows {
     last_change_no: i64,
+    history: HistoryId,
+    history_of_cursor: HistoryId,
     change_nos: Vec<i64>,
     orders: JsonRecords,
     more: bool,
@@ -135,15 +153,20 @@ impl ScopedQuery for ChangeQuery {
     }
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
-        let after = self.after.map_or(0, |after| after.change_no);
+        let (after, known) =
+            self.after.map_or((0, 0), |after| (after.change_no, after.last_change_no));
         // One more, to see whether there are further ones.
         let count = self.size.saturating_add(1);
-        vec![Bound::new(&CHANGES, [group.into(), after.into(), count.into()]).step(())]
+        let changes =
+            Bound::new(&CHANGES, [group.into(), after.into(), known.into(), count.into()]);
+        vec![changes.step(())]
     }
 
     fn on_row(&self, rows: &mut ChangeRows, (): &(), row: &Row<'_>) -> Result<(), crate::Error> {
-        let ChangeRow { last_change_no, change_no, order } = row.read()?;
+        let ChangeRow { last_change_no, history, history_of_cursor, change_no, order } =
+            row.read()?;
         rows.last_change_no = last_change_no;
+        (rows.history, rows.history_of_cursor) = (history, history_of_cursor);
         let (Some(change_no), Some(order)) = (change_no, order) else { return Ok(()) };
         rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= self.size);
         if !rows.more {
@@ -160,15 +183,19 @@ impl ScopedQuery for ChangeQuery {
 
 impl ChangeQuery {
     fn answer_for(self, rows: ChangeRows, group: GroupNo) -> Result<OrderChanges, Refused> {
-        let ChangeRows { last_change_no, change_nos, orders, more } = rows;
-        // Changes are ahead of all if the data was restored from an earlier backup: those between
-        // would be missed, once there are as many again.
-        let is_foreign =
-            |after: ChangeCursor| after.group != group || after.change_no > last_change_no;
+        let ChangeRows { last_change_no, history, history_of_cursor, change_nos, orders, more } =
+            rows;
+        // An order that changed after the one of the cursor, before the data went back, would be
+        // missed: so the last change that the cursor knows of must still be there.
+        let is_foreign = |after: ChangeCursor| {
+            after.group != group
+                || after.last_change_no > last_change_no
+                || after.history != history_of_cursor
+        };
         if self.after.is_some_and(is_foreign) {
             let violation = Violation { field: "after", fault: Fault::ForeignCursor };
             return Err(Refusal::Invalid(vec![violation]).into());
         }
-        Ok(OrderChanges { change_nos, orders, group, last_change_no, more })
+        Ok(OrderChanges { change_nos, orders, group, last_change_no, history, more })
     }
 }

@@ -9,6 +9,7 @@ use kiosque_model::{ActedBy, GroupNo, Zone};
 use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Written};
 use crate::db::{Deadline, Write};
 use crate::fleet::NewEntries;
+use crate::histories::Opening;
 use crate::orders::record::Incoming;
 use crate::owners::{self, Ownership};
 use crate::{ApplyError, Error, Store};
@@ -63,8 +64,9 @@ impl Store {
         let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
         let mut indexes: Vec<usize> = (0..batch.len()).collect();
         let NeededEntries { fleet, of_orders } = needed;
+        let (zone, opening) = (self.zone.clone(), self.opening);
         let mut attempt =
-            CreatingBatch { orders: batch, of_orders, fleet, options, by, zone: self.zone.clone() };
+            CreatingBatch { orders: batch, of_orders, fleet, options, by, zone, opening };
         loop {
             let transaction = attempt.clone();
             let run = async move |write: &Write<'_>| transaction.run(write).await;
@@ -121,6 +123,7 @@ struct CreatingBatch {
     options: ReceiveOptions,
     by: ActedBy,
     zone: Zone,
+    opening: Opening,
 }
 
 /// Positions of products and of devices in a fleet.
@@ -137,7 +140,8 @@ impl CreatingBatch {
         let mut owners = Owners::default();
         self.lock_groups(write, &mut owners, &new).await?;
         let created = new.create(write, &self.by).await?;
-        let writer = BatchWriter { write, options: &self.options, zone: &self.zone };
+        let history = self.opening.history(write);
+        let writer = BatchWriter { write, options: &self.options, zone: &self.zone, history };
         let written = writer.write(&self.orders, &mut owners).await?;
         let is_stored = |index| written.outcomes.get(index).is_some_and(OrderOutcome::is_stored);
         if !self.needs_all(&created.fleet, &self.positions(is_stored)) {

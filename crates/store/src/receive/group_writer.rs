@@ -12,7 +12,7 @@ use super::order_row;
 use super::order_state::{OrderPlace, OrderState, WriteKind};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject, stored_groups};
 use crate::Error;
-use crate::months::MonthMarks;
+use crate::histories::ChangeCounter;
 use crate::orders::blocks::{BlockChanges, blocked_seq};
 use crate::orders::record::{Incoming, order_id_of, sale};
 use crate::sql::{Sql, Value, row, statements};
@@ -21,7 +21,6 @@ use crate::sums::{SaleChange, Sums};
 row! {
     struct TradeNoInHolder<'r> { trade_no_in: &'r str, order_id: &'r str }
     struct LastSeq { device_no: DeviceNo, last_seq: i64, blocked_seq: i64 }
-    struct GroupState { last_change_no: i64, marks: MonthMarks }
 }
 
 statements! {
@@ -37,11 +36,6 @@ statements! {
                 then ledger.last_active_ms else r.active_ms end
         from {rows r: code text, last_seq bigint, blocked_seq bigint, active_ms bigint}
         where ledger.group_no = $group_no and ledger.device_code = r.code";
-    GROUP_STATE(group_no) -> GroupState = "select last_change_no, marked_to_day, months_change_no
-        from group_changes where group_no = $group_no";
-    SET_LAST_CHANGE_NO(group_no, last_change_no) = "update group_changes
-        set last_change_no = $last_change_no, months_change_no = $last_change_no
-        where group_no = $group_no";
     CLEAR_TRADE_NO_IN(group_no) = "update orders set trade_no_in = null
         from {rows r: device bigint, seq bigint}
         where orders.group_no = $group_no and orders.device_no = r.device and orders.seq = r.seq";
@@ -77,8 +71,8 @@ pub(super) struct GroupWriter<'a> {
     ledgers: BTreeMap<DeviceNo, LedgerUpdate>,
     blocks: BlockChanges,
     last_change: i64,
-    stored_change: i64,
-    marks: MonthMarks,
+    /// The change numbers before the batch.
+    counter: ChangeCounter,
     sums: Sums,
 }
 
@@ -97,7 +91,7 @@ impl<'a> GroupWriter<'a> {
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let mut stored = HashMap::with_capacity(orders.len());
         let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
-        let (.., state, in_other_groups) = try_join!(
+        let (.., counter, in_other_groups) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |row| {
                 stored.insert(Cow::Owned(row.order_id.to_owned()), OrderState::stored(&row));
@@ -112,11 +106,9 @@ impl<'a> GroupWriter<'a> {
                 last_seqs.insert(device_no, (last_seq, blocked_seq));
                 Ok(())
             }),
-            write.one(&GROUP_STATE, &of_group, |row| row.read()),
+            ChangeCounter::read(write, group, batch.history),
             stored_groups::orders_in_other_groups(write, orders),
         )?;
-        let GroupState { last_change_no: last_change, marks } =
-            state.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))?;
         Ok(GroupWriter {
             batch,
             group,
@@ -127,9 +119,8 @@ impl<'a> GroupWriter<'a> {
             last_seqs,
             ledgers: BTreeMap::new(),
             blocks: BlockChanges::default(),
-            last_change,
-            stored_change: last_change,
-            marks,
+            last_change: counter.last_change_no,
+            counter,
             sums: Sums::default(),
         })
     }
@@ -309,7 +300,7 @@ impl<'a> GroupWriter<'a> {
 
     /// Returns the last change number, if an order changed.
     pub(super) fn last_change(&self) -> Option<i64> {
-        (self.last_change > self.stored_change).then_some(self.last_change)
+        (self.last_change > self.counter.last_change_no).then_some(self.last_change)
     }
 
     fn next_change(&mut self) -> i64 {
@@ -355,15 +346,16 @@ impl<'a> GroupWriter<'a> {
 
     async fn write_change_counter(&self) -> Result<(), Error> {
         let Some(last_change) = self.last_change() else { return Ok(()) };
-        let params = [self.group.into(), last_change.into()];
-        self.batch.write.execute(&SET_LAST_CHANGE_NO, &params).await.map(|_| ())
+        let to = (self.batch.history, last_change);
+        self.counter.advance(self.batch.write, self.group, to).await
     }
 
     /// Deletes the marks of the months that the batch changes, mostly none.
     async fn reopen_months(&self) -> Result<(), Error> {
         let Some(_) = self.last_change() else { return Ok(()) };
         let (write, days) = (self.batch.write, self.sums.days());
-        self.marks.reopen(write, (self.group, self.stored_change), days).await
+        let before = (self.group, self.counter.last_change_no);
+        self.counter.marks.reopen(write, before, days).await
     }
 
     /// Returns the device code or group id that `sql` reads for a number.

@@ -2,7 +2,7 @@
 
 use std::convert::identity;
 
-use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, Minor, UnixMs};
+use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs};
 
 use crate::Error;
 
@@ -158,6 +158,7 @@ scalars! {
     Day: int or nullable_int as Day;
     DeviceNo: int or nullable_int as DeviceNo;
     GroupNo: int or nullable_int as GroupNo;
+    HistoryId: int or nullable_int as HistoryId;
     Minor: int or nullable_int as Minor;
     UnixMs: int or nullable_int as UnixMs;
 }

@@ -1,6 +1,6 @@
 //! Parameter values, and how each engine encodes them.
 
-use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, Minor, UnixMs};
+use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs};
 
 /// A parameter. The layout has text, 64-bit integers and booleans only.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ macro_rules! from_newtypes {
         }
     )*};
 }
-from_newtypes!(AccountNo, Day, DeviceNo, GroupNo, Minor, UnixMs);
+from_newtypes!(AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs);
 
 /// Returns whether a column can hold this text: PostgreSQL refuses texts with a NUL.
 pub(crate) fn has_no_nul(text: &str) -> bool {

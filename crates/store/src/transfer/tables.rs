@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 33] = [
+const LAYOUT: [Layout; 34] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -75,6 +75,7 @@ const LAYOUT: [Layout; 33] = [
         "last_change_no bigint, heard_no bigint, \
          listed bigint, listed_from_ms bigint, listed_until_ms bigint",
     ),
+    ("group_histories", &[("group_no", "bigint"), ("first_change_no", "bigint")], "history bigint"),
     ("list_versions", &[("group_no", "bigint")], "version bigint"),
     (
         "device_list",

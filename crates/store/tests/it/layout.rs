@@ -45,7 +45,8 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "17|active_imports",
             "18|list_versions",
             "19|refused",
-            "20|arrivals"
+            "20|arrivals",
+            "22|histories"
         ]
     );
 }
@@ -67,7 +68,7 @@ async fn data_of_an_older_layout_is_upgraded() {
     assert_eq!(upgraded.store.verify().await.unwrap().differences, [""; 0]);
     if is_citus() {
         let tables = upgraded.store.undistributed_tables().await.unwrap();
-        assert_eq!((tables.len(), tables[0].as_str()), (7, "aisle_texts"));
+        assert_eq!((tables.len(), tables[0].as_str()), (8, "aisle_texts"));
         upgraded.data.distribute();
         let tables = "select count(*) from pg_dist_partition where logicalrelid in (
             select oid from pg_class where relnamespace = current_schema()::regnamespace)";
@@ -88,8 +89,8 @@ async fn data_of_another_program_is_refused() {
             "migration 1 (first) of this data is not the one of this program",
         ),
         (
-            "insert into migrations values (21, 'next', 'x', 0)",
-            "this data was made by a newer program (migration 21 is unknown here)",
+            "insert into migrations values (1000, 'next', 'x', 0)",
+            "this data was made by a newer program (migration 1000 is unknown here)",
         ),
     ] {
         let fixture = TestStore::with_fleet().await;

@@ -21,6 +21,7 @@ mod engines;
 mod fleet_caches;
 mod fleet_turns;
 mod followers;
+mod histories;
 mod imports;
 mod inconsistent_devices;
 mod inventory;

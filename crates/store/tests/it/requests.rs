@@ -5,7 +5,7 @@ use std::time::Duration;
 use kiosque_model::order::{Order, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{
-    ChangeCursor, Claim, Currency, DeviceCode, GroupId, GroupNo, Minor, PageRequest,
+    ChangeCursor, Claim, Currency, DeviceCode, GroupId, GroupNo, HistoryId, Minor, PageRequest,
     PresentedToken, UnixMs,
 };
 use kiosque_store::{
@@ -179,8 +179,10 @@ fn changes(query: &str) -> ChangeQuery {
     match query {
         "" => first,
         "after a cursor" => {
-            let after = Some(ChangeCursor { group: GroupNo(1), change_no: 20 });
-            ChangeQuery { after, ..first }
+            // As if it came from before the first change.
+            let (group, history) = (GroupNo(1), HistoryId(0));
+            let after = ChangeCursor { group, change_no: 20, last_change_no: 0, history };
+            ChangeQuery { after: Some(after), ..first }
         }
         _ => panic!("no query of changes: {query}"),
     }

@@ -156,7 +156,8 @@ async fn faults_of_the_query_are_reported_together() {
             &read,
             &format!("group=g2&after={cursor}"),
             400,
-            json!(["after must be the value of next in a line of the group"]),
+            json!(["after must be the value of next in a line of the group; if it is, the data \
+                    was restored to an earlier state: begin again without after"]),
         ),
         (&read, "group=nowhere", 404, Value::Null),
         (&orders, "group=g1", 403, Value::Null),

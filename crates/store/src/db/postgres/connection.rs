@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use kiosque_locks::lock_ignoring_poison;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, RowStream, Statement};
 
@@ -18,6 +17,7 @@ use crate::Error;
 use crate::sql::Sql;
 
 use super::address::{Address, Encryption, Host};
+use super::conflict::is_conflict;
 
 /// The settings of every connection. The server ends a transaction that idles, which releases its
 /// locks.
@@ -57,11 +57,12 @@ const CITUS_SERVER: &str = "select groupid from pg_catalog.pg_dist_local_group";
 /// Said of a worker, where some tables are absent and locks hold for that worker alone.
 const IS_WORKER: &str = "this is a Citus worker: name the coordinator";
 
-/// Reads the server's timeline and whether it has Citus. A WAL file's name begins with the eight
-/// digits of its timeline.
+/// Reads the server's timeline, whether it has Citus, and when it was started. A WAL file's name
+/// begins with the eight digits of its timeline.
 const SERVER: &str = "select case when pg_is_in_recovery() then '' \
     else substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end, \
-    exists (select 1 from pg_extension where extname = 'citus')";
+    exists (select 1 from pg_extension where extname = 'citus'), \
+    (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint::text";
 
 /// How long to wait for other hosts, of a newer timeline, after the first answer.
 const NEWER_HOST_WAIT: Duration = Duration::from_millis(150);
@@ -97,6 +98,9 @@ pub(crate) struct Connection {
     pub(super) sending: Mutex<()>,
     /// The server's timeline ID. It changes with every promotion.
     pub(super) timeline: String,
+    /// The server's timeline and the time of its start: another server never has both, nor has this
+    /// one after its files were replaced.
+    pub(super) server: String,
     /// How long a request waits.
     pub(super) wait: Duration,
     opened_at: Instant,
@@ -167,7 +171,7 @@ impl Connection {
         );
         client.batch_execute(&settings).await?;
         let server = client.query_one(SERVER, &[]).await?;
-        let is_sharded = server.try_get(1)?;
+        let (timeline, is_sharded): (String, bool) = (server.try_get(0)?, server.try_get(1)?);
         if is_sharded {
             client.batch_execute(CITUS_SETTINGS).await?;
             if client.query_one(CITUS_SERVER, &[]).await?.try_get::<_, i32>(0)? != 0 {
@@ -187,7 +191,8 @@ impl Connection {
                 FIRST_REPLAN_AGE.as_millis().try_into().unwrap_or(0),
             ),
             cancelling: encryption.clone(),
-            timeline: server.try_get(0)?,
+            server: format!("{timeline} {}", server.try_get::<_, String>(2)?),
+            timeline,
             is_sharded,
         })
     }
@@ -355,21 +360,6 @@ impl Connection {
             self.conflict.store(true, Ordering::Release);
         }
     }
-}
-
-/// Returns whether an error is a conflict with another transaction: a serialization failure, a
-/// deadlock, or a key that was free a moment ago. Of several statements sent together, the failure
-/// of a later one may be reported before the conflict that caused it.
-pub(super) fn is_conflict(error: &Error) -> bool {
-    let Error::Postgres(error) = error else { return false };
-    let Some(code) = error.code() else { return false };
-    [
-        SqlState::T_R_SERIALIZATION_FAILURE,
-        SqlState::T_R_DEADLOCK_DETECTED,
-        SqlState::UNIQUE_VIOLATION,
-        SqlState::IN_FAILED_SQL_TRANSACTION,
-    ]
-    .contains(code)
 }
 
 /// Drives a connection until it ends, and counts the server's warnings: a commit with a warning may

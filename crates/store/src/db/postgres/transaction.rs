@@ -207,6 +207,11 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Returns what distinguishes the server from every other, and from itself before a restart.
+    pub(crate) fn server(&self) -> &str {
+        &self.connection.server
+    }
+
     /// Returns whether this is a change in a dry run.
     pub(crate) fn is_of_dry_run(&self) -> bool {
         self.access == Access::DryRun

@@ -19,6 +19,7 @@ fn options(directory: &TempDir, when_absent: WhenAbsent, wait: Duration) -> Open
         wait,
         lease: SessionLease::default(),
         now: UnixMs(0),
+        random: [0; 16],
     }
 }
 

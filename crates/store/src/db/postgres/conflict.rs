@@ -1,0 +1,20 @@
+//! Conflicts with other transactions.
+
+use tokio_postgres::error::SqlState;
+
+use crate::Error;
+
+/// Returns whether an error is a conflict with another transaction: a serialization failure, a
+/// deadlock, or a key that was free a moment ago. Of several statements sent together, the failure
+/// of a later one may be reported before the conflict that caused it.
+pub(super) fn is_conflict(error: &Error) -> bool {
+    let Error::Postgres(error) = error else { return false };
+    let Some(code) = error.code() else { return false };
+    [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::UNIQUE_VIOLATION,
+        SqlState::IN_FAILED_SQL_TRANSACTION,
+    ]
+    .contains(code)
+}

@@ -1,0 +1,89 @@
+//! The histories of a group: which of its changes are parts of the same data.
+//!
+//! Change numbers alone do not show that data went back: after a restore, or a failover that lost
+//! something, other changes get the numbers of those that were lost. So each change belongs to a
+//! history, and a cursor names that of the last change that it knows of.
+//!
+//! Data goes back only while nothing has it open, or together with the database server. So each
+//! opening of the data begins a history of its own in a group when it first changes an order of it,
+//! and does so again on a server with another timeline or another start. The history is then one of
+//! the group's, and stays so: further changes continue the latest history, whichever opening began
+//! it. A group gets at most one row for each opening that changes it.
+
+use kiosque_model::{GroupNo, HistoryId};
+use sha2::{Digest, Sha256};
+
+use crate::Error;
+use crate::db::Write;
+use crate::months::MonthMarks;
+use crate::sql::{row, statements};
+
+row! {
+    /// The change numbers of a group.
+    pub(crate) struct ChangeCounter {
+        pub(crate) last_change_no: i64,
+        /// Whether the history of this opening is one of the group's.
+        has_history: bool,
+        pub(crate) marks: MonthMarks,
+    }
+}
+
+statements! {
+    COUNTER(group_no, history) -> ChangeCounter = "select last_change_no,
+            exists (select 1 from group_histories h
+                where h.group_no = $group_no and h.history = $history) as has_history,
+            marked_to_day, months_change_no
+        from group_changes where group_no = $group_no";
+    SET_LAST_CHANGE_NO(group_no, last_change_no) = "update group_changes
+        set last_change_no = $last_change_no, months_change_no = $last_change_no
+        where group_no = $group_no";
+    BEGIN_HISTORY(group_no, first_change_no, history) = "insert into group_histories
+        (group_no, first_change_no, history) values ($group_no, $first_change_no, $history)";
+}
+
+/// An opening of the data by a process.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening([u8; 16]);
+
+impl Opening {
+    pub(crate) fn new(random: [u8; 16]) -> Opening {
+        Opening(random)
+    }
+
+    /// Returns the history that this opening begins on the server of a transaction.
+    pub(crate) fn history(self, write: &Write<'_>) -> HistoryId {
+        let digest = Sha256::new().chain_update(self.0).chain_update(write.server()).finalize();
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(digest).for_each(|(byte, of_digest)| *byte = of_digest);
+        HistoryId(i64::from_be_bytes(bytes))
+    }
+}
+
+impl ChangeCounter {
+    /// Reads the change numbers of a group that is locked.
+    pub(crate) async fn read(
+        write: &Write<'_>,
+        group: GroupNo,
+        history: HistoryId,
+    ) -> Result<ChangeCounter, Error> {
+        let params = [group.into(), history.into()];
+        let counter = write.one(&COUNTER, &params, |row| row.read()).await?;
+        counter.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))
+    }
+
+    /// Stores the number of a later change as the last one, and begins the history before the first
+    /// of the changes between.
+    pub(crate) async fn advance(
+        &self,
+        write: &Write<'_>,
+        group: GroupNo,
+        (history, last_change_no): (HistoryId, i64),
+    ) -> Result<(), Error> {
+        if !self.has_history {
+            let first = self.last_change_no.saturating_add(1);
+            write.execute(&BEGIN_HISTORY, &[group.into(), first.into(), history.into()]).await?;
+        }
+        let params = [group.into(), last_change_no.into()];
+        write.execute(&SET_LAST_CHANGE_NO, &params).await.map(|_| ())
+    }
+}

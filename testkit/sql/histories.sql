@@ -1,0 +1,1 @@
+select count(*) from group_histories
