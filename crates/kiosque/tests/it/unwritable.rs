@@ -33,11 +33,11 @@ fn a_server_that_cannot_write_says_so_until_it_can() {
     let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
     let mut command = shell::after(IGNORE_SIGNAL, &sandbox.command(&args));
     let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
-    let send = |id| {
+    let send = |id: &str| {
         let mut caller = served.connect_operator();
         caller.call_operator(ORDERS, key.trim(), &order(id)).unwrap()
     };
-    let store = |id| send(id).status;
+    let store = |id: &str| send(id).status;
     let has = |series: &str| shell::get(&served, "/metrics").1.contains(&format!("\n{series}\n"));
     let [all, orders] = ["/readyz", "/readyz/orders"];
     assert_eq!((store("o1"), shell::get(&served, orders).0), (200, 200));
