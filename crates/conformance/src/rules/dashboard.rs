@@ -199,12 +199,11 @@ pub(super) const RULES: &[Rule] = &[
         |facts, answer| {
             let Ok(data) = answer.success() else { return Ok(()) };
             let days = days_of(facts, data)?;
-            // A server that does not know the fields of the range answers for another one, which
-            // ends now.
-            if days.end > facts.today() - TREND_DAYS / 2 {
+            let before = days_of(facts, facts.before.as_ref().map_or(&Value::Null, Answer::data))?;
+            // A server that does not know the fields of the range answers twice for another one.
+            if days.end > before.start {
                 return Ok(());
             }
-            let before = days_of(facts, facts.before.as_ref().map_or(&Value::Null, Answer::data))?;
             let is_met = [before, days].iter().all(|days| days.end - days.start > TREND_DAYS);
             met!(is_met, || format!("{} days, as the range has", TREND_DAYS + 1))
         },
@@ -313,7 +312,8 @@ fn trend(facts: &Facts, days_ago: i64) -> Ask {
 fn days_of(facts: &Facts, trend: &Value) -> Expected<Range<i64>> {
     let mut texts = BTreeSet::new();
     add_texts(trend, &mut texts);
-    let days = facts.today() - 100..facts.today() + 3;
+    // The server's clock may be wrong, as that of a demo is.
+    let days = facts.today() - 3_700..facts.today() + 3_700;
     let listed = days.filter(|day| texts.contains(Day(*day).to_string().as_str()));
     let listed: Vec<i64> = listed.collect();
     let (Some(first), Some(last)) = (listed.first(), listed.last()) else {

@@ -16,7 +16,8 @@ const OTHER_PATHS: [&str; 6] =
 
 /// Returns the choices. They can be combined in this order.
 pub(super) fn all() -> Vec<Plant> {
-    let mut others = requests();
+    let mut others = dashboards();
+    others.extend(requests());
     others.extend(sessions());
     others.extend(pages());
     others.extend(refusals());
@@ -24,7 +25,7 @@ pub(super) fn all() -> Vec<Plant> {
     others
 }
 
-fn requests() -> Vec<Plant> {
+fn dashboards() -> Vec<Plant> {
     vec![
         plant("dashboard functions have other paths", &[]).call(|call, _| {
             if OTHER_PATHS.contains(&call.path.as_str()) {
@@ -40,6 +41,20 @@ fn requests() -> Vec<Plant> {
                 });
             }
         }),
+        plant("the sales trend has another range and another shape", &[]).answer(
+            |call, given, _| {
+                if call.path == TREND_PATH && given.code() == 200 {
+                    let labels = (1..10).map(|day| format!("2026-02-0{day}"));
+                    let labels: Vec<String> = labels.collect();
+                    *given.data() = json!({"labels": labels, "amounts": [0, 0, 2.5]});
+                }
+            },
+        ),
+    ]
+}
+
+fn requests() -> Vec<Plant> {
+    vec![
         plant("an absent body is a violation", &[]).answer(|call, given, _| {
             if call.method == Method::POST && call.body.is_empty() && given.code() == 500 {
                 given.json["code"] = json!(-1);
@@ -127,6 +142,11 @@ fn pages() -> Vec<Plant> {
         plant("the largest page has 50 records", &[]).call(|call, _| {
             if call.query.contains("size=1000") {
                 call.violate("size must be at most 50");
+            }
+        }),
+        plant("a large page is shortened", &[]).call(|call, _| {
+            if call.query.contains("size=1000") {
+                call.query = "size=1".to_owned();
             }
         }),
         plant("page 0 is page 1", &[]).call(|call, _| {
