@@ -17,7 +17,7 @@ use kiosque_contract::endpoint::{DevicePage, LogIn, LogOut, SwitchGroup};
 use kiosque_contract::{
     ENDPOINTS, Endpoint, GATEWAY_PREFIX, LOCALE_HEADER, SessionData, SwitchableGroup, TOKEN_HEADER,
 };
-use kiosque_listener::{BodyFault, Stop, read_body};
+use kiosque_listener::{BodyFault, KeptConnection, Stop, read_body};
 use kiosque_locale::Locale;
 use kiosque_model::{GroupId, Limits, Refusal, UnixMs};
 
@@ -93,6 +93,13 @@ impl Asked {
         let is_only = tokens.next().is_none();
         let text = if is_only { token.to_str().unwrap_or_default() } else { "" };
         (!is_only || !token.is_empty()).then_some(text)
+    }
+
+    /// Keeps the connection: its caller has proven to be a worker.
+    fn keep_connection(&self) {
+        if let Some(connection) = self.head.extensions.get::<KeptConnection>() {
+            connection.keep();
+        }
     }
 
     fn body(&self) -> Result<&Bytes, Refusal> {
@@ -193,6 +200,7 @@ impl Broker {
         let names = ["username", "password"];
         let [username, password] = fields::texts(asked.body()?, max_depth, names)?;
         let name = self.guesses.log_in(peer, asked.now, &username, &password)?;
+        asked.keep_connection();
         let grant = self.grant().await?;
         let seen = self.upstream.seen().ok_or(Failure::Unavailable)?;
         self.open(asked, name, seen.default_group, &grant)
@@ -264,6 +272,7 @@ impl Broker {
         let target = asked.head.uri.path_and_query().map_or("", |target| target.as_str());
         let path = target.strip_prefix(GATEWAY_PREFIX).and_then(|path| path.strip_prefix('/'));
         let path = path.ok_or(Refusal::NotFound)?.to_owned();
+        asked.keep_connection();
         let _open = self.open_calls.begin(worker.group.clone());
         let call = Call {
             path,

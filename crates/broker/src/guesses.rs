@@ -3,7 +3,7 @@
 //! limit.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use kiosque_clock::millis;
@@ -66,7 +66,8 @@ impl Guesses {
         typed_name: &str,
         password: &str,
     ) -> Result<Arc<str>, Refusal> {
-        let source = Source::of(peer).prefix();
+        let peer = Source::of(peer);
+        let source = peer.prefix();
         let password = digest(password);
         let login = self.logins.iter().find(|login| **login.name() == *typed_name);
         let right = login.filter(|login| login.has_password(&password));
@@ -86,20 +87,13 @@ impl Guesses {
                 found.last_wrong = Some(password);
             }
         } else {
-            let taken = of_unknown.take(typed_name, one_loopback(peer), now)?;
+            let taken = of_unknown.take(typed_name, peer.prefix_with_one_loopback(), now)?;
             of_unknown.settle(&taken, ended);
         }
         let name = right.ok_or(Refusal::Credentials)?.name();
         remember(known.entry(Arc::clone(name)).or_default(), source);
         Ok(Arc::clone(name))
     }
-}
-
-/// Returns the source under which wrong passwords of unknown sources count. All loopback addresses
-/// are one: each program of this machine may use any of them.
-fn one_loopback(peer: IpAddr) -> SourcePrefix {
-    let is_loopback = peer.to_canonical().is_loopback();
-    Source::of(if is_loopback { Ipv4Addr::LOCALHOST.into() } else { peer }).prefix()
 }
 
 /// Makes a source the latest of those that are known.

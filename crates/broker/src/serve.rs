@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kiosque_listener::{
-    BoxedAnswer, ConnectionMetrics, ConnectionOptions, Content, Listener, PlainListener,
+    BoxedAnswer, ConnectionMetrics, ConnectionOptions, Content, Listener, PlainListener, WhenFull,
 };
 use kiosque_model::{Limits, TrustedProxies};
 use tokio::task::JoinSet;
@@ -29,12 +29,18 @@ pub struct Listeners {
     pub status: Option<PlainListener>,
 }
 
-/// Returns the limits of a broker's listeners: those of a server, with fewer connections, and with
-/// time for the requests under way that wait for their group.
+/// Returns the limits of a broker's listeners: those of a server, with fewer connections, of which
+/// the workers of one machine may have half, and with time for the requests under way that wait for
+/// their group.
 #[must_use]
 pub fn broker_limits() -> Limits {
     let shutdown_deadline = Duration::from_secs(35);
-    Limits { connections_max: 4_096, shutdown_deadline, ..Limits::for_cores(1) }
+    Limits {
+        connections_max: 4_096,
+        connections_per_source_max: 2_048,
+        shutdown_deadline,
+        ..Limits::for_cores(1)
+    }
 }
 
 /// Serves until `stop`, then answers the requests under way, and logs the session of the account
@@ -60,6 +66,7 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
         limits: broker.limits.clone(),
         trusted_proxies: TrustedProxies::default(),
         metrics: ConnectionMetrics::unregistered(),
+        when_full: WhenFull::ReplacesOldest,
     };
     let set = || broker.stop.clone();
     let listening = [

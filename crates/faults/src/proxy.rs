@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use kiosque_clock::Clock;
 use kiosque_contract::TOKEN_HEADER;
 use kiosque_https_client::{ClientError, HttpsClient};
-use kiosque_listener::{ConnectionMetrics, ConnectionOptions, Content, Listener, Stop};
+use kiosque_listener::{ConnectionMetrics, ConnectionOptions, Content, Listener, Stop, WhenFull};
 use kiosque_model::{Limits, TrustedProxies, UnixMs};
 
 use crate::FAULT_HEADER;
@@ -47,6 +47,7 @@ impl FaultProxy {
             limits,
             trusted_proxies: TrustedProxies::default(),
             metrics: ConnectionMetrics::unregistered(),
+            when_full: WhenFull::Refused,
         };
         let stop = Stop::new();
         let proxy = Arc::new(self);

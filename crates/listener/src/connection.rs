@@ -25,6 +25,7 @@ use crate::compression::{self, Coding, Compressor};
 use crate::connection_activity::{ConnectionActivity, Protocol};
 use crate::metrics::ConnectionMetrics;
 use crate::monitored_stream::MonitoredStream;
+use crate::source_limits::{KeptConnection, WhenFull};
 use crate::stop::Stopping;
 use crate::stream_deadline::StreamExecutor;
 use crate::{http1_request, plain_http};
@@ -43,6 +44,15 @@ pub struct ConnectionOptions {
     pub trusted_proxies: TrustedProxies,
     /// Counters of connections.
     pub metrics: ConnectionMetrics,
+    /// What a further connection does of a source that has as many as it may have.
+    pub when_full: WhenFull,
+}
+
+/// The other end of a connection.
+pub(crate) struct Peer {
+    pub(crate) address: IpAddr,
+    /// Keeps the connection, if others may replace it.
+    pub(crate) kept: Option<KeptConnection>,
 }
 
 /// The state that all connections of a listener share.
@@ -56,7 +66,7 @@ pub(crate) struct Shared<A> {
 /// Serves a connection to its end. Its failures affect no other connection.
 pub(crate) async fn serve<A, F>(
     shared: Arc<Shared<A>>,
-    peer: IpAddr,
+    peer: Peer,
     acceptor: TlsAcceptor,
     stream: TcpStream,
     mut stopping: Stopping,
@@ -76,9 +86,9 @@ pub(crate) async fn serve<A, F>(
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
         let activity = activity(&shared, Protocol::Http2);
         let io = TokioIo::new(MonitoredStream::new(stream, &activity));
-        let of_service = (Arc::clone(&shared), Arc::clone(&activity));
+        let of_service = (Arc::clone(&shared), Arc::clone(&activity), Arc::new(peer));
         let service = service_fn(move |request| {
-            let (shared, activity) = of_service.clone();
+            let (shared, activity, peer) = of_service.clone();
             respond(shared, activity, peer, request)
         });
         let connection = http2_builder(limits).serve_connection(io, service);
@@ -92,7 +102,7 @@ pub(crate) async fn serve<A, F>(
 /// Serves a connection of HTTP/1 to its end.
 pub(crate) async fn serve_http1<A, F, S>(
     shared: Arc<Shared<A>>,
-    peer: IpAddr,
+    peer: Peer,
     stream: S,
     stopping: Stopping,
 ) where
@@ -103,9 +113,9 @@ pub(crate) async fn serve_http1<A, F, S>(
     let limits = &shared.options.limits;
     let activity = activity(&shared, Protocol::Http1);
     let io = TokioIo::new(MonitoredStream::new(stream, &activity));
-    let of_service = (Arc::clone(&shared), Arc::clone(&activity));
+    let of_service = (Arc::clone(&shared), Arc::clone(&activity), Arc::new(peer));
     let service = service_fn(move |request| {
-        let (shared, activity) = of_service.clone();
+        let (shared, activity, peer) = of_service.clone();
         respond(shared, activity, peer, request)
     });
     let connection = http1_builder(limits).serve_connection(io, service);
@@ -122,8 +132,8 @@ fn activity<A>(shared: &Shared<A>, protocol: Protocol) -> Arc<ConnectionActivity
 async fn respond<A, F>(
     shared: Arc<Shared<A>>,
     activity: Arc<ConnectionActivity>,
-    peer: IpAddr,
-    request: Request<Incoming>,
+    peer: Arc<Peer>,
+    mut request: Request<Incoming>,
 ) -> Result<Response<AnswerBody>, Infallible>
 where
     A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
@@ -132,11 +142,14 @@ where
     let protocol = activity.protocol();
     let active = activity.request_to(request.uri().path());
     active.room().await;
+    if let Some(kept) = &peer.kept {
+        request.extensions_mut().insert(kept.clone());
+    }
     let coding = Coding::preferred(request.headers());
     let mut response = if protocol == Protocol::Http1 && !http1_request::is_valid(&request) {
         http1_request::bad_request()
     } else {
-        (shared.answer)(request, peer).await
+        (shared.answer)(request, peer.address).await
     };
     if let Some(coding) = compression::coding_of(&mut response, coding) {
         // Boxed, so that the futures of other requests remain small.

@@ -31,5 +31,6 @@ pub use listener::{AnswerFuture, BoxedAnswer, Listener, OpenConnections};
 pub use metrics::ConnectionMetrics;
 pub use plain_listener::PlainListener;
 pub use request_body::{BodyFault, read_body};
+pub use source_limits::{KeptConnection, WhenFull};
 pub use stop::{Stop, Stopping};
 pub use unread_answers::{AnswerMemory, UnreadAnswers};

@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::answer_body::Content;
 use crate::compression::Compressor;
-use crate::connection::{self, ConnectionOptions, Shared};
+use crate::connection::{self, ConnectionOptions, Peer, Shared};
 use crate::source_limits::SourceLimits;
 use crate::stop::Stop;
 use crate::tls::Certificate;
@@ -151,14 +151,14 @@ pub(crate) async fn serve_each<F>(
     socket: &TcpListener,
     options: &ConnectionOptions,
     stop: &Stop,
-    connection: impl Fn(TcpStream, IpAddr) -> F,
+    connection: impl Fn(TcpStream, Peer) -> F,
 ) -> OpenConnections
 where
     F: Future<Output = ()> + Send + 'static,
 {
     let limits = &options.limits;
     let permits = Arc::new(Semaphore::new(limits.connections_max));
-    let sources = SourceLimits::new(limits.connections_per_source_max);
+    let sources = SourceLimits::new(limits.connections_per_source_max, options.when_full);
     let open = OpenConnections {
         permits: Arc::clone(&permits),
         max: u32::try_from(limits.connections_max).unwrap_or(u32::MAX),
@@ -172,17 +172,17 @@ where
             () = stopping.wait() => return open,
         };
         let Some((permit, stream, peer)) = accepted else { continue };
-        let peer = peer.ip().to_canonical();
-        let Some(of_source) = sources.connect(peer, &options.trusted_proxies) else {
+        let address = peer.ip().to_canonical();
+        let Some(of_source) = sources.connect(address, &options.trusted_proxies) else {
             options.metrics.refused();
             continue;
         };
         // Responses are written whole; Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let connected = options.metrics.connected();
-        let serving = connection(stream, peer);
+        let serving = connection(stream, Peer { address, kept: of_source.kept() });
         tokio::spawn(async move {
-            serving.await;
+            of_source.run(serving).await;
             drop((permit, of_source, connected));
         });
     }

@@ -2,7 +2,7 @@
 //! reports.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 use ipnet::{IpNet, Ipv4Net};
@@ -39,6 +39,13 @@ impl Source {
                 SourcePrefix(Ipv6Addr::from_bits(prefix).into())
             }
         }
+    }
+
+    /// Returns the same, with one prefix for all loopback addresses: each program of this machine
+    /// may use any of them.
+    #[must_use]
+    pub fn prefix_with_one_loopback(self) -> SourcePrefix {
+        if self.0.is_loopback() { SourcePrefix(Ipv4Addr::LOCALHOST.into()) } else { self.prefix() }
     }
 }
 

@@ -8,7 +8,7 @@ use futures_util::future;
 use http::{Request, Response};
 use http_body_util::Either;
 use hyper::body::Incoming;
-use kiosque_listener::{ConnectionOptions, Content, Listener, OpenConnections, Stop};
+use kiosque_listener::{ConnectionOptions, Content, Listener, OpenConnections, Stop, WhenFull};
 
 use crate::app::App;
 use crate::audience::Audience;
@@ -32,6 +32,7 @@ impl App {
             limits: self.settings.limits.clone(),
             trusted_proxies: self.settings.trusted_proxies.clone(),
             metrics: self.metrics.connections(audience),
+            when_full: WhenFull::Refused,
         };
         if let (Audience::Gateway, Ok(address)) = (audience, listener.address()) {
             self.gateway_address.get_or_init(|| address);
