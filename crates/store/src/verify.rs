@@ -8,6 +8,7 @@ mod archive;
 mod blocks;
 mod devices;
 mod months;
+mod owners;
 mod sums;
 
 use kiosque_model::{DeviceNo, GroupNo};
@@ -89,6 +90,7 @@ impl Store {
         };
         self.check_part("the database file", &mut verified, check).await?;
         self.check_part("the devices", &mut verified, stocks_and_owners).await?;
+        self.verify_orders_across_groups(&mut verified).await?;
         for group in self.groups_to_verify(&mut verified).await? {
             let name = format!("group {}", group.id);
             let ledgers = group.clone();
@@ -97,6 +99,7 @@ impl Store {
                 ledgers.check_changes(read, found).await?;
                 archive::check(read, &ledgers, found).await?;
                 blocks::check(read, &ledgers, found).await?;
+                owners::check(read, &ledgers, found).await?;
                 devices::check(read, &ledgers, found).await
             };
             self.check_part(&name, &mut verified, check).await?;
@@ -190,7 +193,7 @@ impl Verified {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, archive::ALL, blocks::ALL, devices::ALL, months::ALL, sums::ALL]
+    [ALL, archive::ALL, blocks::ALL, devices::ALL, months::ALL, owners::ALL, sums::ALL]
         .into_iter()
         .flatten()
         .copied()
@@ -217,7 +220,8 @@ async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), 
         found.differences.push(format!("device {device}: it has no owner"));
         Ok(())
     })
-    .await
+    .await?;
+    owners::check_periods(read, found).await
 }
 
 impl Group {

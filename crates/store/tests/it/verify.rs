@@ -4,7 +4,7 @@ mod sums;
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_testkit::entries::{aisle, bare_device, order};
+use kiosque_testkit::entries::{aisle, bare_device, group_id, order};
 use kiosque_testkit::{NOW, TestData, TestStore};
 
 /// A planted difference, and the report of it.
@@ -95,6 +95,43 @@ const PLANTED: &[(&str, &[&str])] = &[
             "group a: 5 orders are stored, 0 belong to a ledger",
             "group a, device d1: archive run 1 has the sequence after 0 up to 2, runs before it \
              end at 0, the archive mark is none",
+            "group a, device d1: the group owns the device and has no ledger of it",
+        ],
+    ),
+    (
+        "delete from ledger where device_code = 'd2'",
+        &["group a, device d2: the group owns the device and has no ledger of it"],
+    ),
+    (
+        "update ledger set device_no = 99 where device_code = 'd2'",
+        &["group a, device d2: the ledger has device number 99, the device has number 2"],
+    ),
+    (
+        "update device_owners set device_no = 99 where device_code = 'd2'",
+        &[
+            "device d2: it has no owner",
+            "group a, device d2: the owners have device number 99, the device has number 2",
+            "group a: its device list has 2 devices, it owns 2 that are enabled; they differ from \
+             place 2 on",
+        ],
+    ),
+    (
+        "insert into ledger
+            (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
+        select group_no, 'd9', 9, 0, 1, 0, 0 from groups where group_id = 'b'",
+        &[
+            "group b, device d9: the ledger has no orders, and the group never owns the device",
+            "group b, device d9: the ledger has device number 9, the device does not exist",
+        ],
+    ),
+    (
+        "update device_owners set since_ms = 5 where device_code = 'd2'",
+        &[
+            "device d2: the owners until 0 are known, the next one begins at 5",
+            "group a: its device list has 2 devices, it owns 1 that are enabled; they differ from \
+             place 2 on",
+            "group a: its device list holds from 0 until 9223372036854775807, and owners change in \
+             between",
         ],
     ),
     (
@@ -171,6 +208,22 @@ async fn each_planted_difference_is_named() {
         fixture.tamper(planted);
         assert_eq!(fixture.store.verify().await.unwrap().differences, *differences, "{planted}");
     }
+}
+
+/// Orders with the same id are a difference if they are of one device, which moved, and none if they
+/// are of devices of different groups.
+#[tokio::test]
+async fn an_order_of_a_device_that_two_groups_have_is_named() {
+    let fixture = fixture().await;
+    let entry = DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") };
+    fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
+    let at = NOW.0 + 1;
+    fixture.receive_new(vec![order("n1", "d1", at), order("n2", "d1", at)]).await;
+    fixture.receive_new(vec![order("o3", "e1", at)]).await;
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    fixture.tamper("update orders set order_id = 'o4' where order_id = 'n2'");
+    let difference = "device d1: order o4 is stored in group b and in group a";
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [difference]);
 }
 
 /// Every record that cannot be read is named, and the rest is checked.

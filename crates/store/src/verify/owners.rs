@@ -1,0 +1,176 @@
+//! Compares devices, their owners and their ledgers with each other, and looks for orders of a
+//! device that several groups have.
+
+use kiosque_model::{DeviceNo, GroupNo, UnixMs};
+
+use super::{Group, Verified};
+use crate::db::{Deadline, Read};
+use crate::sql::{Value, row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct PeriodRow {
+        device_no: DeviceNo,
+        device_code: String,
+        since_ms: UnixMs,
+        until_ms: UnixMs,
+    }
+    struct NumberRow<'r> { device_code: &'r str, stored: i64, device_no: Option<i64> }
+    struct LedgerRow {
+        group_no: GroupNo,
+        group_id: String,
+        device_no: DeviceNo,
+    }
+    struct OrderRow { seq: i64, order_id: String }
+}
+
+statements! {
+    PERIODS() -> PeriodRow = "select device_no, device_code, since_ms, until_ms
+        from device_owners order by device_no, since_ms";
+    OWNED_WITHOUT_LEDGER(group_no) -> String = "select distinct o.device_code
+        from device_owners o
+        left join ledger l on l.group_no = $group_no and l.device_code = o.device_code
+        where o.group_no = $group_no and l.device_code is null order by o.device_code";
+    EMPTY_WITHOUT_OWNER(group_no) -> String = "select l.device_code
+        from ledger l
+        left join device_owners o on o.group_no = $group_no and o.device_code = l.device_code
+        where l.group_no = $group_no and l.last_seq < l.first_seq and o.device_code is null
+        order by l.device_code";
+    NUMBERS_OF_OWNERS(group_no) -> NumberRow<'_> = "select distinct o.device_code,
+            o.device_no as stored, d.device_no
+        from device_owners o left join devices d on d.device_code = o.device_code
+        where o.group_no = $group_no and (d.device_no is null or d.device_no <> o.device_no)
+        order by o.device_code";
+    NUMBERS_OF_LEDGERS(group_no) -> NumberRow<'_> = "select l.device_code,
+            l.device_no as stored, d.device_no
+        from ledger l left join devices d on d.device_code = l.device_code
+        where l.group_no = $group_no and (d.device_no is null or d.device_no <> l.device_no)
+        order by l.device_code";
+    /// The devices with orders in several groups.
+    SHARED() -> String = "select device_code from ledger where last_seq >= first_seq
+        group by device_code having count(*) > 1 order by device_code";
+    /// The ledgers of a device with orders, the shortest one first.
+    LEDGERS(device_code) -> LedgerRow = "select l.group_no, g.group_id, l.device_no
+        from ledger l join groups g on g.group_no = l.group_no
+        where l.device_code = $device_code and l.last_seq >= l.first_seq
+        order by l.last_seq - l.first_seq, l.group_no";
+    ORDERS(group_no, device_no, after_seq, limit) -> OrderRow = "select seq, order_id from orders
+        where group_no = $group_no and device_no = $device_no and seq > $after_seq
+        order by seq limit $limit";
+    SAME_ORDERS(group_no, device_no) -> String = "select o.order_id
+        from {each r: id text} cross join orders o
+        where o.group_no = $group_no and o.order_id = r.id and o.device_no = $device_no";
+}
+
+/// Orders that are looked up in the other groups at a time.
+const CHUNK: usize = 1_000;
+
+/// Checks that the periods of each device cover all time, each once.
+pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
+    let mut last: Option<PeriodRow> = None;
+    read.each(&PERIODS, &[], |row| {
+        let period: PeriodRow = row.read()?;
+        let before = last.take().filter(|last| last.device_no == period.device_no);
+        let expected = before.map_or(UnixMs(0), |before| before.until_ms);
+        if period.since_ms != expected {
+            found.differences.push(format!(
+                "device {}: the owners until {} are known, the next one begins at {}",
+                period.device_code, expected.0, period.since_ms.0
+            ));
+        }
+        last = Some(period);
+        Ok(())
+    })
+    .await
+}
+
+/// Checks that a group has a ledger of each device that it owns at any time, that both are of the
+/// device with their code, and that it has no other ledgers without orders.
+pub(super) async fn check(
+    read: &Read<'_>,
+    group: &Group,
+    found: &mut Verified,
+) -> Result<(), Error> {
+    let number = [group.number.into()];
+    for (sql, difference) in [
+        (&OWNED_WITHOUT_LEDGER, "the group owns the device and has no ledger of it"),
+        (&EMPTY_WITHOUT_OWNER, "the ledger has no orders, and the group never owns the device"),
+    ] {
+        read.each(sql, &number, |row| {
+            let code: &str = row.read()?;
+            let name = format!("group {}, device {code}", group.id);
+            found.differences.push(format!("{name}: {difference}"));
+            Ok(())
+        })
+        .await?;
+    }
+    for (sql, rows) in [(&NUMBERS_OF_OWNERS, "owners have"), (&NUMBERS_OF_LEDGERS, "ledger has")] {
+        read.each(sql, &number, |row| {
+            let NumberRow { device_code, stored, device_no } = row.read()?;
+            let device = match device_no {
+                Some(number) => format!("the device has number {number}"),
+                None => "the device does not exist".to_owned(),
+            };
+            found.differences.push(format!(
+                "group {}, device {device_code}: the {rows} device number {stored}, {device}",
+                group.id
+            ));
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Checks that no order of a device is stored in several groups, each device in a snapshot of
+    /// its own. Orders of different devices may have the same id in different groups.
+    pub(super) async fn verify_orders_across_groups(
+        &self,
+        verified: &mut Verified,
+    ) -> Result<(), Error> {
+        let mut devices = Vec::new();
+        let shared = async |read: &Read<'_>| read.all(&SHARED, &[], |row| row.read()).await;
+        let ran = self.db.read(Deadline::None, shared).await;
+        let ran = ran.map(|codes: Vec<String>| devices = codes);
+        verified.note_damage("the ledgers", ran)?;
+        for code in devices {
+            let name = format!("device {code}");
+            let check = async move |read: &Read<'_>, found: &mut Verified| {
+                check_orders_of(read, &code, found).await
+            };
+            self.check_part(&name, verified, check).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Looks up the orders that each group has of a device in the groups that have more of them.
+async fn check_orders_of(read: &Read<'_>, code: &str, found: &mut Verified) -> Result<(), Error> {
+    let ledgers = read.all(&LEDGERS, &[code.into()], |row| row.read::<LedgerRow>()).await?;
+    for (at, ledger) in ledgers.iter().enumerate() {
+        let others = ledgers.get(at + 1..).unwrap_or_default();
+        let limit = i64::try_from(CHUNK).unwrap_or(i64::MAX);
+        let mut after = if others.is_empty() { None } else { Some(0) };
+        while let Some(seq) = after {
+            let key = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), limit.into()];
+            let orders = read.all(&ORDERS, &key, |row| row.read::<OrderRow>()).await?;
+            let ids: Vec<[Value<'_>; 1]> =
+                orders.iter().map(|order| [order.order_id.as_str().into()]).collect();
+            for other in others.iter().filter(|_| !ids.is_empty()) {
+                let key = [other.group_no.into(), other.device_no.into()];
+                read.each_of(&SAME_ORDERS, &ids, &key, |row| {
+                    let order: &str = row.read()?;
+                    found.differences.push(format!(
+                        "device {code}: order {order} is stored in group {} and in group {}",
+                        ledger.group_id, other.group_id
+                    ));
+                    Ok(())
+                })
+                .await?;
+            }
+            after = orders.last().filter(|_| orders.len() == CHUNK).map(|last| last.seq);
+        }
+    }
+    Ok(())
+}
