@@ -33,6 +33,7 @@ mod months;
 mod older_programs;
 mod order_spans;
 mod owners;
+mod ownership_histories;
 mod rates;
 mod receive;
 #[cfg(debug_assertions)]
