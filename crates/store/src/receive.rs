@@ -28,6 +28,7 @@ pub use crate::owners::Owners;
 use crate::owners::Ownership;
 pub use creating::{EntryIndexes, NeededEntries};
 use group_writer::GroupWriter;
+pub(crate) use stored_groups::each_stored_order;
 
 /// Every statement of this module's parts.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {

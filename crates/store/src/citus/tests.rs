@@ -11,6 +11,7 @@ mod plans;
 /// operations of the operator.
 const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("owners::PERIODS", "the owners of a device over time, cached by the caller"),
+    ("owners::LEDGERS", "the groups of devices that are not cached"),
     ("fleet::stored_devices::PERIODS_OF_DEVICES", "the devices that an apply names"),
     ("group_devices::PERIODS_OF", "the devices that an apply changes"),
     ("group_devices::PRICES_OF", "the devices that an apply changes"),
@@ -18,6 +19,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("followers::TOKENS", "once a second, for the accounts with waiting requests"),
     ("group_devices::DUE", "the groups whose devices have changed as time passed"),
     ("fleet::snapshot::GROUPS_BY_DEVICE", "once before an import"),
+    ("fleet::snapshot::GROUPS_OF_REPLACED_MOVES", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),
     ("archive::runs::SET_MARK", "an insert; its group is a value"),
     ("archive::runs::DELETE_MARKS", "the marks of a run that is too old to be undone"),
@@ -34,6 +36,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("inventory::device_orders::newest::RECORDS", "a list of all groups, for the operator"),
     ("inventory::devices::DEVICES_OF_GROUP", "a list for the operator"),
     ("inventory::devices::periods::PERIODS", "a list for the operator"),
+    ("inventory::devices::periods::LEDGERS", "a list for the operator"),
     ("inventory::devices::search::DAYS", "a list for the operator"),
     ("inventory::groups::DEVICES_OF_GROUPS", "a list for the operator"),
     ("inventory::groups::ORDERS_OF_GROUPS", "a list for the operator"),
@@ -45,6 +48,9 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("months::roll_up::SETTLED", "the months of all groups that are to be rolled up"),
     ("verify::NEXT_GROUP", "verify looks for orders of groups that do not exist"),
     ("verify::WITHOUT_OWNER", "verify reads every device"),
+    ("verify::owners::PERIODS", "verify reads the owners of every device"),
+    ("verify::owners::SHARED", "verify looks for devices with orders in several groups"),
+    ("verify::owners::LEDGERS", "the groups of a device, for verify"),
     ("upgrade::ORDERS_AFTER", "the upgrade from the first layout"),
     ("fleet::device_rows::ADD_PERIODS", "an insert; its group is a value"),
     ("fleet::device_rows::OPEN_LEDGERS", "an insert; its group is a value"),

@@ -171,7 +171,7 @@ impl<'a> GroupWriter<'a> {
         Ok(OrderOutcome::Accepted)
     }
 
-    /// Returns the outcome of an order of a device whose ledger is missing or that of another device.
+    /// Returns the outcome of an order of a device whose ledger is missing, or of another device.
     async fn inconsistent(&self, one: &OwnedOrder<'_>) -> Result<OrderOutcome, Error> {
         Ok(OrderOutcome::Inconsistent(format!(
             "deviceCode: device {} has no ledger in its group {}; run `kiosque verify`",

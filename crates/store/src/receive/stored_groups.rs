@@ -8,8 +8,8 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::OwnedOrder;
 use crate::Error;
-use crate::db::Write;
-use crate::sql::{Row, row, statements};
+use crate::db::{Read, Write};
+use crate::sql::{Row, Value, row, statements};
 
 row! {
     struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
@@ -81,12 +81,8 @@ pub(super) async fn orders_in_other_groups(
     let reads = ids.into_iter().map(async |(other, ids)| {
         let mut found = Vec::new();
         let rows = super::distinct(ids.into_iter());
-        let visit = |row: &Row<'_>| {
-            let DeviceOfOrder { order_id, device_no } = row.read()?;
-            found.push((order_id.to_owned(), (other, device_no)));
-            Ok(())
-        };
-        write.each_of(&DEVICES_OF_ORDERS, &rows, &[other.into()], visit).await?;
+        let visit = |id: &str, device| found.push((id.to_owned(), (other, device)));
+        each_stored_order(write, other, &rows, visit).await?;
         Ok::<_, Error>(found)
     });
     let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo)>> = HashMap::new();
@@ -94,4 +90,19 @@ pub(super) async fn orders_in_other_groups(
         by_id.entry(id).or_default().push(found);
     }
     Ok(by_id)
+}
+
+/// Visits those of the orders with these ids that a group has, each with its device.
+pub(crate) async fn each_stored_order(
+    read: &Read<'_>,
+    group: GroupNo,
+    ids: &[[Value<'_>; 1]],
+    mut visit: impl FnMut(&str, DeviceNo),
+) -> Result<(), Error> {
+    read.each_of(&DEVICES_OF_ORDERS, ids, &[group.into()], |row| {
+        let DeviceOfOrder { order_id, device_no } = row.read()?;
+        visit(order_id, device_no);
+        Ok(())
+    })
+    .await
 }

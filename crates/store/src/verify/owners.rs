@@ -5,6 +5,7 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::{Group, Verified};
 use crate::db::{Deadline, Read};
+use crate::receive::each_stored_order;
 use crate::sql::{Value, row, statements};
 use crate::{Error, Store};
 
@@ -57,9 +58,6 @@ statements! {
     ORDERS(group_no, device_no, after_seq, limit) -> OrderRow = "select seq, order_id from orders
         where group_no = $group_no and device_no = $device_no and seq > $after_seq
         order by seq limit $limit";
-    SAME_ORDERS(group_no, device_no) -> String = "select o.order_id
-        from {each r: id text} cross join orders o
-        where o.group_no = $group_no and o.order_id = r.id and o.device_no = $device_no";
 }
 
 /// Orders that are looked up in the other groups at a time.
@@ -158,14 +156,13 @@ async fn check_orders_of(read: &Read<'_>, code: &str, found: &mut Verified) -> R
             let ids: Vec<[Value<'_>; 1]> =
                 orders.iter().map(|order| [order.order_id.as_str().into()]).collect();
             for other in others.iter().filter(|_| !ids.is_empty()) {
-                let key = [other.group_no.into(), other.device_no.into()];
-                read.each_of(&SAME_ORDERS, &ids, &key, |row| {
-                    let order: &str = row.read()?;
-                    found.differences.push(format!(
-                        "device {code}: order {order} is stored in group {} and in group {}",
-                        ledger.group_id, other.group_id
-                    ));
-                    Ok(())
+                each_stored_order(read, other.group_no, &ids, |order, device| {
+                    if device == other.device_no {
+                        found.differences.push(format!(
+                            "device {code}: order {order} is stored in group {} and in group {}",
+                            ledger.group_id, other.group_id
+                        ));
+                    }
                 })
                 .await?;
             }

@@ -210,8 +210,8 @@ async fn each_planted_difference_is_named() {
     }
 }
 
-/// Orders with the same id are a difference if they are of one device, which moved, and none if they
-/// are of devices of different groups.
+/// Orders with the same id are a difference if they are of one device, which moved, and none if
+/// they are of devices of different groups.
 #[tokio::test]
 async fn an_order_of_a_device_that_two_groups_have_is_named() {
     let fixture = fixture().await;
