@@ -46,6 +46,23 @@ pub(crate) async fn answer(
     peer: IpAddr,
     proof: Proof,
 ) -> Response<Content> {
+    let is_stream = [ReceiveOrders::PATH, ReceiveActivity::PATH].contains(&request.uri().path());
+    let answering = answer_here(app, request, peer, proof);
+    if !is_stream {
+        return answering.await;
+    }
+    // The connection drops the future of a request that breaks off. The task goes on, and stores
+    // the lines that arrived before.
+    let answered = tokio::spawn(answering).await;
+    answered.unwrap_or_else(|ended| problem::render(Err(Failure::internal(&ended).into()), ""))
+}
+
+async fn answer_here(
+    app: Arc<App>,
+    request: Request<SentBody>,
+    peer: IpAddr,
+    proof: Proof,
+) -> Response<Content> {
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();

@@ -22,8 +22,7 @@ pub(super) async fn receive(
     let mut heartbeats = Heartbeats::default();
     let mut key = StreamKey::new(ReceiveActivity, app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, app.settings.limits.idle_deadline);
-    while let Some(chunk) = lines.next_chunk(CHUNK_BYTES).await? {
-        key.check().await.map_err(Problem::after_lines)?;
+    while let Some(chunk) = key.next_chunk(&mut lines, CHUNK_BYTES).await? {
         heartbeats.record(&app.store, chunk, app.clock.now()).await?;
     }
     let received = heartbeats.finish();

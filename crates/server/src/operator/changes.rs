@@ -22,7 +22,7 @@ use crate::app::App;
 /// Orders that are read at a time.
 const PART_ORDERS: i64 = 500;
 /// The longest pause of an answer that follows: then an empty line is sent, so that the end of the
-/// connection is noticed, and the key is looked up again.
+/// connection is noticed.
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 
 /// The changes that have not been sent yet.
@@ -135,7 +135,8 @@ impl Rest {
         let (Some(following), Some(after)) = (&mut self.following, self.after) else {
             return Ok(Waited::Ended);
         };
-        let Some((follower, _)) = &mut following.follower else {
+        let Following { head, key_looked_up_at, follower } = following;
+        let Some((follower, _)) = follower else {
             let new = self.app.store.follow(after.group, None);
             let most = self.app.settings.limits.change_waits_per_account_max;
             let waits = new.begin_wait(most).map_err(Failure::from)?;
@@ -143,11 +144,15 @@ impl Rest {
             // The orders that changed before are read first.
             return Ok(Waited::Changed);
         };
-        Ok(tokio::select! {
+        let mut key = StreamKey::new(ListChanges, &self.app, head, *key_looked_up_at);
+        let waited = tokio::select! {
             () = follower.woken(after.change_no) => Waited::Changed,
             () = tokio::time::sleep(PAUSE_MAX) => Waited::Paused,
             () = self.app.stopped() => Waited::Ended,
-        })
+            revoked = key.revoked() => return Err(revoked),
+        };
+        *key_looked_up_at = key.looked_up_at();
+        Ok(waited)
     }
 
     /// Fails if the key of an answer that follows was revoked.

@@ -1,13 +1,19 @@
 //! Authorization of the operator's calls. The key is looked up for each request, so that a revoked
 //! key is refused from the next request on. In a stream, which may last for hours, it is looked up
-//! again once a second.
+//! again once a second, also while nothing is sent.
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use hyper::body::Body;
 use kiosque_contract::operator_call::OperatorCall;
+use kiosque_ingest::ndjson::RawLine;
 use kiosque_model::{KeyDigest, Right, UnixMs};
 use kiosque_store::{KeyHolder, KeyUse};
 
+use super::lines::Lines;
 use super::problem::Problem;
 use crate::answer::Failure;
 use crate::app::App;
@@ -15,6 +21,8 @@ use crate::app::App;
 const SCHEME: &[u8] = b"bearer";
 /// The age in milliseconds at which the look-up of a stream's key is repeated.
 const LOOKUP_AGE_MAX_MS: i64 = 1_000;
+/// The interval at which a stream that waits checks that age.
+const AGE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The proof that a caller may run a call.
 pub(crate) enum Proof {
@@ -74,8 +82,40 @@ impl<'a> StreamKey<'a> {
         if (now.0.saturating_sub(self.looked_up_at.0)).saturating_abs() < LOOKUP_AGE_MAX_MS {
             return Ok(());
         }
+        holder(self.app, self.head, self.right).await?;
         self.looked_up_at = now;
-        holder(self.app, self.head, self.right).await.map(|_| ())
+        Ok(())
+    }
+
+    /// Returns the refusal of the key once it was revoked. A store that fails is no reason to end
+    /// a stream of which nothing is to be stored or read.
+    pub(super) async fn revoked(&mut self) -> Problem {
+        loop {
+            tokio::time::sleep(AGE_CHECK_INTERVAL).await;
+            match self.check().await {
+                Err(problem) if problem.fault().is_none() => return problem,
+                Ok(()) | Err(_) => {}
+            }
+        }
+    }
+
+    /// Returns the next lines of a body, as [`Lines::next_chunk`] does.
+    ///
+    /// # Errors
+    /// Those of the body, or the key was revoked before the lines arrived.
+    pub(super) async fn next_chunk<B: Body<Data = Bytes> + Unpin>(
+        &mut self,
+        lines: &mut Lines<'_, B>,
+        chunk_bytes: usize,
+    ) -> Result<Option<Vec<RawLine>>, Problem> {
+        let chunk = tokio::select! {
+            chunk = lines.next_chunk(chunk_bytes) => chunk?,
+            revoked = self.revoked() => return Err(revoked.after_lines()),
+        };
+        if chunk.is_some() {
+            self.check().await.map_err(Problem::after_lines)?;
+        }
+        Ok(chunk)
     }
 }
 

@@ -5,67 +5,84 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use http::StatusCode;
 use http_body_util::BodyExt;
+use hyper::body::Body;
 use kiosque_store::yield_if_due;
+use tokio::time::{Instant, timeout_at};
 
 use super::problem::Problem;
-use crate::call::SentBody;
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 use kiosque_listener::BodyFault;
 
-/// Lines of a chunk at most. A chunk is shorter if the caller pauses.
+/// Lines of a chunk at most. A chunk is shorter if its lines arrive slowly.
 const CHUNK_LINES: usize = 1_000;
-/// The time for which complete lines wait for further ones.
-const LINGER: Duration = Duration::from_millis(200);
+/// The time for which the first complete line of a chunk waits for further ones.
+const LINGER: Duration = Duration::from_millis(100);
 
 /// The lines of a body.
-pub(super) struct Lines<'a> {
-    body: &'a mut SentBody,
+pub(super) struct Lines<'a, B> {
+    body: &'a mut B,
     /// The longest pause between two frames. There is no limit for the whole body.
     idle_deadline: Duration,
     splitter: LineSplitter,
     buffer: Bytes,
+    /// Whether the body broke off: no frame follows, not even the end.
+    is_broken: bool,
 }
 
 /// The result of waiting for a part of a body.
 enum Received {
     Data(Bytes),
     End,
+    Broken,
     TimedOut,
 }
 
-impl Lines<'_> {
-    pub(super) fn of(body: &mut SentBody, idle_deadline: Duration) -> Lines<'_> {
-        Lines { body, idle_deadline, splitter: LineSplitter::default(), buffer: Bytes::new() }
+impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
+    pub(super) fn of(body: &mut B, idle_deadline: Duration) -> Lines<'_, B> {
+        let (splitter, buffer) = (LineSplitter::default(), Bytes::new());
+        Lines { body, idle_deadline, splitter, buffer, is_broken: false }
     }
 
     /// Returns the next lines that are not blank, about `chunk_bytes` of them; `None` at the end.
+    /// The first of them waits for the others for [`LINGER`] at most, however they arrive.
+    ///
+    /// # Errors
+    /// The body broke off, or nothing arrived for too long. The complete lines before that were
+    /// returned.
     pub(super) async fn next_chunk(
         &mut self,
         chunk_bytes: usize,
     ) -> Result<Option<Vec<RawLine>>, Problem> {
         let mut lines = Vec::new();
         let mut bytes = 0;
+        let mut ends = Instant::now() + self.idle_deadline;
         loop {
             while !self.buffer.is_empty() {
                 let (consumed, line) = self.splitter.push(&self.buffer);
                 self.buffer.advance(consumed);
                 let Some(line) = line else { continue };
                 yield_if_due();
+                if lines.is_empty() {
+                    ends = Instant::now() + LINGER;
+                }
                 bytes += line.text.len();
                 lines.push(line);
                 if lines.len() >= CHUNK_LINES || bytes >= chunk_bytes {
                     return Ok(Some(lines));
                 }
             }
-            let wait_max = if lines.is_empty() { self.idle_deadline } else { LINGER };
-            match self.receive(wait_max).await? {
+            match self.receive(ends).await {
                 Received::Data(data) => {
                     self.buffer = data;
+                    if lines.is_empty() {
+                        ends = Instant::now() + self.idle_deadline;
+                    }
                     // The buffer may be large: other tasks of this thread run first.
                     tokio::task::yield_now().await;
                 }
                 Received::TimedOut if lines.is_empty() => return Err(self.timed_out()),
-                Received::TimedOut => return Ok(Some(lines)),
+                Received::Broken if lines.is_empty() => return Err(BodyFault::Broken.into()),
+                Received::TimedOut | Received::Broken => return Ok(Some(lines)),
                 Received::End => {
                     lines.extend(self.splitter.finish());
                     return Ok((!lines.is_empty()).then_some(lines));
@@ -74,13 +91,19 @@ impl Lines<'_> {
         }
     }
 
-    async fn receive(&mut self, wait_max: Duration) -> Result<Received, Problem> {
-        match tokio::time::timeout(wait_max, self.body.frame()).await {
-            Err(_) => Ok(Received::TimedOut),
-            Ok(None) => Ok(Received::End),
-            Ok(Some(Err(_))) => Err(BodyFault::Broken.into()),
+    async fn receive(&mut self, ends: Instant) -> Received {
+        if self.is_broken {
+            return Received::Broken;
+        }
+        match timeout_at(ends, self.body.frame()).await {
+            Err(_) => Received::TimedOut,
+            Ok(None) => Received::End,
+            Ok(Some(Err(_))) => {
+                self.is_broken = true;
+                Received::Broken
+            }
             // Trailers are ignored.
-            Ok(Some(Ok(frame))) => Ok(Received::Data(frame.into_data().unwrap_or_default())),
+            Ok(Some(Ok(frame))) => Received::Data(frame.into_data().unwrap_or_default()),
         }
     }
 
@@ -91,5 +114,90 @@ impl Lines<'_> {
             self.idle_deadline
         );
         Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    const CHUNK_BYTES: usize = 1 << 20;
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Returns a body that has a frame after each pause, and then ends or breaks off.
+    fn body(
+        frames: impl Iterator<Item = (Duration, Result<String, BodyFault>)>,
+    ) -> impl Body<Data = Bytes, Error = BodyFault> + Unpin {
+        let frames = stream::unfold(frames, |mut frames| async {
+            let (pause, frame) = frames.next()?;
+            sleep(pause).await;
+            Some((frame.map(|text| Frame::data(Bytes::from(text))), frames))
+        });
+        StreamBody::new(Box::pin(frames))
+    }
+
+    fn texts(lines: &[RawLine]) -> Vec<&str> {
+        lines.iter().map(|line| std::str::from_utf8(&line.text).expect("text")).collect()
+    }
+
+    /// Each line arrives a gap after the one before, so that a chunk which takes no longer than it
+    /// may has few of them, on a slow machine fewer.
+    async fn lines_with_gaps(gap: Duration) {
+        let mut body = body((0..).map(|at| (gap, Ok(format!("{at}\n")))));
+        let mut lines = Lines::of(&mut body, 10 * gap);
+        let mut seen = 0;
+        for _ in 0..3 {
+            let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
+            for text in texts(&chunk) {
+                assert_eq!(text, seen.to_string());
+                seen += 1;
+            }
+            // The first line, those within its time, and one that arrives as it ends.
+            let most = 2 + LINGER.as_millis() / gap.as_millis();
+            assert!(chunk.len() as u128 <= most, "{gap:?}: {} lines", chunk.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_waits_for_others_for_a_limited_time_whatever_the_gaps() {
+        let gaps = [1, 7, 20, 50, 99, 100, 101, 150, 500].map(|gap| lines_with_gaps(gap * MS));
+        futures_util::future::join_all(gaps).await;
+    }
+
+    /// A line that is not complete keeps none before it, and is no line when the body breaks off.
+    #[tokio::test]
+    async fn complete_lines_are_returned_before_the_break() {
+        let drip = (0..300).map(|_| (5 * MS, Ok("x".to_owned())));
+        let first = (MS, Ok("one\ntwo\nth".to_owned()));
+        let last = (MS, Ok("\nfour\nfi".to_owned()));
+        let broken = (MS, Err(BodyFault::Broken));
+        let mut body = body([first].into_iter().chain(drip).chain([last, broken]));
+        let mut lines = Lines::of(&mut body, 100 * LINGER);
+        let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
+        assert_eq!(texts(&chunk), ["one", "two"]);
+        let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
+        assert_eq!(texts(&chunk), [&format!("th{}", "x".repeat(300)), "four"]);
+        for _ in 0..2 {
+            let broken = lines.next_chunk(CHUNK_BYTES).await.expect_err("the body broke off");
+            assert_eq!(format!("{broken:?}"), "400 Bad Request the body broke off");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_pause_ends_a_body_and_a_drip_does_not() {
+        let idle_deadline = 200 * MS;
+        let drip = (0..30).map(|_| (20 * MS, Ok("x".to_owned())));
+        let mut dripping =
+            body(drip.chain([(MS, Ok("\n".to_owned())), (1_000_000 * MS, Ok("y".to_owned()))]));
+        let mut lines = Lines::of(&mut dripping, idle_deadline);
+        let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
+        assert_eq!(texts(&chunk), ["x".repeat(30)]);
+        let late = lines.next_chunk(CHUNK_BYTES).await.expect_err("a pause");
+        assert!(late.is_timeout(), "{late:?}");
     }
 }

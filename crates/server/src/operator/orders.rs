@@ -18,13 +18,13 @@ pub(super) async fn receive(
     let mut stream = intake.admit(holder.name)?;
     let mut key = StreamKey::new(ReceiveOrders, call.app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
-    while let Some(chunk) = lines.next_chunk(intake.chunk_bytes()).await? {
-        if let Err(revoked) = key.check().await {
-            metrics.orders.add(stream.settle().await?);
-            return Err(revoked.after_lines());
+    let ended = loop {
+        match key.next_chunk(&mut lines, intake.chunk_bytes()).await {
+            Ok(Some(chunk)) => metrics.orders.add(stream.submit(chunk).await?),
+            Ok(None) => break Ok(()),
+            Err(problem) => break Err(problem),
         }
-        metrics.orders.add(stream.submit(chunk).await?);
-    }
+    };
     metrics.orders.add(stream.settle().await?);
-    Ok(stream.into_received())
+    ended.map(|()| stream.into_received())
 }

@@ -9,6 +9,7 @@ mod isolation;
 mod keys;
 pub(crate) mod orders;
 pub(crate) mod overload;
+mod slow_streams;
 pub(crate) mod streams;
 mod texts;
 mod watch;
@@ -100,9 +101,13 @@ pub(crate) struct Stream(pub(crate) Wire);
 
 impl Stream {
     pub(crate) async fn open(server: &TestServer, key: &str) -> Stream {
+        Stream::open_to(server, ORDERS, key).await
+    }
+
+    pub(crate) async fn open_to(server: &TestServer, path: &str, key: &str) -> Stream {
         let mut wire = Target::of_operator(server).open().await;
         let head = format!(
-            "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
              Transfer-Encoding: chunked\r\n\r\n"
         );
         wire.say(head).await;

@@ -49,6 +49,14 @@ impl Following {
         Following { body: response.into_body(), read: Vec::new(), is_whole: false }
     }
 
+    /// Returns when an empty line has arrived.
+    async fn paused(&mut self) {
+        while !self.read.starts_with(b"\n") {
+            let frame = self.body.frame().await.expect("a line").unwrap();
+            self.read.extend(frame.into_data().unwrap());
+        }
+    }
+
     /// Returns the next line that is not empty; `None` at the end.
     async fn next(&mut self) -> Option<Value> {
         loop {
@@ -117,20 +125,32 @@ async fn an_answer_that_follows_goes_on_until_the_server_stops() {
     assert!(following.is_whole);
 }
 
-/// A revoked key ends the answer, which breaks off.
+/// A revoked key ends the answer, which breaks off, whether or not anything changes. Answers with
+/// other keys go on.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_breaks_off_when_its_key_is_revoked() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read").await;
-    let mut following = Following::begin(&server, &key, "group=g1&follow=true").await;
-    eventually("it waits", async || server.store.waiting_followers() == 1).await;
-    let name = KeyName::parse("read").unwrap();
-    server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap();
-    server.advance(std::time::Duration::from_secs(2));
-    server.import_valid(line("a", 1)).await;
-    assert_eq!(following.next().await, None);
-    assert!(!following.is_whole, "it breaks off");
-    eventually("it ends", async || server.store.waiting_followers() == 0).await;
+    let other = server.create_key_named("other", "read").await;
+    let mut of_other = Following::begin(&server, &other, "group=g1&follow=true").await;
+    for (name, change) in [("idle", None), ("busy", Some(line("a", 1)))] {
+        let key = server.create_key_named(name, "read").await;
+        let mut following = Following::begin(&server, &key, "group=g1&follow=true").await;
+        eventually("both wait", async || server.store.waiting_followers() == 2).await;
+        let name = KeyName::parse(name).unwrap();
+        server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap();
+        server.advance(std::time::Duration::from_secs(1));
+        if let Some(change) = &change {
+            server.import_valid(change.clone()).await;
+        }
+        tokio::select! {
+            line = following.next() => assert_eq!(line, None),
+            // The other one began to wait before: at the end of its pause it is too late.
+            () = of_other.paused(), if change.is_none() => panic!("the key was not looked up"),
+        }
+        assert!(!following.is_whole, "it breaks off");
+        eventually("it ends", async || server.store.waiting_followers() == 1).await;
+    }
+    assert_eq!(ids(&[of_other.next().await.unwrap()]), [(1, "a")]);
 }
 
 #[tokio::test]

@@ -1,0 +1,253 @@
+//! Streams whose lines arrive slowly, break off, or outlive their key.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use kiosque_model::{ActedBy, KeyName};
+use kiosque_store::RevokedKey;
+use kiosque_testkit::{DEVICES_PATH, TestServer, WAIT_MAX, eventually};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use super::{ORDERS, Stream, fleet, kept, line, lines};
+use crate::abuse::wire::Target;
+
+const ACTIVITY: &str = "/operator/v1/activity";
+const FAR: Duration = Duration::from_secs(300);
+/// Fewer lines than a chunk may have.
+const LINES: usize = 900;
+
+/// A caller that sends a line, or a part of one, after each pause.
+struct Trickle {
+    is_over: Arc<AtomicBool>,
+    sending: JoinHandle<Stream>,
+}
+
+impl Trickle {
+    /// Sends these lines, then spaces: so the stream never pauses for longer than `gap`, and never
+    /// has as many lines as a chunk.
+    fn begin(mut stream: Stream, lines: Vec<String>, gap: Duration) -> Trickle {
+        let is_over = Arc::<AtomicBool>::default();
+        let over = Arc::clone(&is_over);
+        let sending = tokio::spawn(async move {
+            let mut lines = lines.into_iter();
+            while !over.load(Ordering::SeqCst) {
+                stream.say(lines.next().unwrap_or_else(|| " ".to_owned())).await;
+                sleep(gap).await;
+            }
+            stream
+        });
+        Trickle { is_over, sending }
+    }
+
+    async fn stop(self) -> Stream {
+        self.is_over.store(true, Ordering::SeqCst);
+        timeout(WAIT_MAX, self.sending).await.expect("it stops").unwrap()
+    }
+}
+
+const GAPS: [u64; 6] = [1, 20, 50, 90, 150, 500];
+
+/// A line is stored soon after its arrival, whatever the gaps between lines.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_stored_while_lines_follow_at_any_gap() {
+    let server = TestServer::start(fleet()).await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    for gap in GAPS {
+        let stream = Stream::open(&server, &key).await;
+        let name = format!("gap{gap}-");
+        let lines = (0..LINES).map(|at| line(&format!("{name}{at}"), 100)).collect();
+        let trickle = Trickle::begin(stream, lines, Duration::from_millis(gap));
+        eventually("the first line is stored", async || {
+            kept(&server, &token).await.iter().any(|id| id.starts_with(&name))
+        })
+        .await;
+        let reply = trickle.stop().await.end().await;
+        assert_eq!(reply.json["rejectedCount"], 0, "{reply:?}");
+    }
+}
+
+/// The same of heartbeats.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_heartbeat_counts_while_lines_follow_at_any_gap() {
+    let server = TestServer::start(fleet()).await;
+    let (key, token) = (server.create_key("activity").await, server.log_in("ops").await.token);
+    for gap in GAPS {
+        let stream = Stream::open_to(&server, ACTIVITY, &key).await;
+        server.advance(Duration::from_millis(1));
+        let now = server.now().0;
+        let lines = vec![format!("{{\"deviceCode\":\"D1\",\"timestamp\":{now}}}\n"); LINES];
+        let trickle = Trickle::begin(stream, lines, Duration::from_millis(gap));
+        eventually("the device is online", async || {
+            let reply = server.call(DEVICES_PATH, Some(&token), "{}").await;
+            reply.data()["records"][0]["lastActiveTimestamp"] == now
+        })
+        .await;
+        let reply = trickle.stop().await.end().await;
+        assert_eq!(reply.json["rejectedCount"], 0, "{reply:?}");
+    }
+}
+
+/// A stream that breaks, and how.
+enum Breaking {
+    /// Its connection ends without a word.
+    Cut(Stream),
+    /// Its connection is reset.
+    Reset(Stream),
+    /// A chunk of its body has no size.
+    BadFraming(Stream),
+    /// It is reset, and its HTTP/2 connection remains.
+    Http2(mpsc::Sender<Frames>, JoinHandle<()>),
+}
+
+type Frames = Result<Frame<Bytes>, std::io::Error>;
+
+const KINDS: [&str; 4] = ["cut", "reset", "framing", "http2"];
+
+impl Breaking {
+    async fn open(server: &TestServer, key: &str, kind: &str) -> Breaking {
+        if kind == "http2" {
+            return Breaking::open_http2(server, key).await;
+        }
+        let stream = Stream::open(server, key).await;
+        match kind {
+            "cut" => Breaking::Cut(stream),
+            "reset" => Breaking::Reset(stream),
+            _ => Breaking::BadFraming(stream),
+        }
+    }
+
+    async fn open_http2(server: &TestServer, key: &str) -> Breaking {
+        let target = Target::with(server, &[&rustls::version::TLS13], b"h2");
+        let target = Target { address: server.operator, ..target };
+        let stream = target.secure(target.tcp().await).await.unwrap();
+        let handshake = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+        let (mut sender, connection) = handshake.unwrap();
+        tokio::spawn(connection);
+        let (frames, body) = mpsc::channel::<Frames>(1);
+        let body = Box::pin(stream::unfold(body, |mut body| async {
+            body.recv().await.map(|frame| (frame, body))
+        }));
+        let request = http::Request::post(format!("https://localhost{ORDERS}"));
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let answer = sender.send_request(request.body(StreamBody::new(body)).unwrap());
+        // Its sender keeps the connection open.
+        let answering = tokio::spawn(async move {
+            assert!(answer.await.is_err(), "a stream that breaks has no answer");
+            drop(sender);
+        });
+        Breaking::Http2(frames, answering)
+    }
+
+    async fn say(&mut self, text: &str) {
+        match self {
+            Breaking::Cut(stream) | Breaking::Reset(stream) | Breaking::BadFraming(stream) => {
+                stream.say(text).await;
+            }
+            Breaking::Http2(frames, _) => {
+                let frame = Frame::data(Bytes::copy_from_slice(text.as_bytes()));
+                frames.send(Ok(frame)).await.unwrap();
+            }
+        }
+    }
+
+    async fn break_off(self) {
+        match self {
+            Breaking::Cut(stream) => drop(stream),
+            Breaking::Reset(stream) => stream.0.stream.get_ref().0.set_zero_linger().unwrap(),
+            Breaking::BadFraming(mut stream) => stream.0.say("no size\r\n").await,
+            Breaking::Http2(frames, answering) => {
+                frames.send(Err(std::io::ErrorKind::Other.into())).await.unwrap();
+                timeout(WAIT_MAX, answering).await.expect("an end").unwrap();
+            }
+        }
+    }
+}
+
+/// The complete lines of a stream that breaks are stored: those of a chunk that is being stored,
+/// those of the next one, and those that no other line has followed.
+#[tokio::test(flavor = "multi_thread")]
+async fn complete_lines_are_stored_when_a_stream_breaks() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.limits.store_wait = FAR;
+        settings.limits.ingest_threads = 4;
+    })
+    .await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    for kind in KINDS {
+        let mut stream = Breaking::open(&server, &key, kind).await;
+        let held = server.block_writes().await;
+        let mut bytes = 0;
+        for part in ["a", "b"] {
+            let text = lines(&format!("{kind}-{part}"), 3);
+            stream.say(&text).await;
+            bytes += text.len() - 3;
+            eventually("the lines are being stored", async || {
+                let load = server.app.load();
+                load.storing && load.queue_bytes == bytes
+            })
+            .await;
+        }
+        let half = r#"{"orderId":"half"#;
+        stream.say(&format!("{}{half}", lines(&format!("{kind}-c"), 1))).await;
+        stream.break_off().await;
+        drop(held);
+        eventually("the stream has ended", async || server.app.load().streams == 0).await;
+        let kept = kept(&server, &token).await;
+        let kept: Vec<&String> = kept.iter().filter(|id| id.starts_with(kind)).collect();
+        // A reset may lose what was sent last.
+        let sure = if ["cut", "framing"].contains(&kind) { 7 } else { 6 };
+        assert!(kept.len() >= sure, "{kept:?}");
+    }
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// A revoked key ends its open streams while nothing arrives, or no complete line.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_ends_silent_and_dripping_streams() {
+    let server = TestServer::start(fleet()).await;
+    for (path, right) in [(ORDERS, "orders"), (ACTIVITY, "activity")] {
+        let key = server.create_key(right).await;
+        let other = server.create_key_named(&format!("other-{right}"), right).await;
+        let mut streams = Vec::new();
+        for key in [&key, &key, &other] {
+            let mut stream = Stream::open_to(&server, path, key).await;
+            stream.say(" ").await;
+            streams.push(stream);
+        }
+        let [mut silent, mut dripping, other] = <[Stream; 3]>::try_from(streams).ok().unwrap();
+        // The streams are open: their key was good when they began.
+        for stream in [&mut silent, &mut dripping] {
+            let early = timeout(Duration::from_millis(200), stream.0.answer()).await;
+            assert!(early.is_err(), "{early:?}");
+        }
+        let by = ActedBy::command(server.now());
+        let revoked = server.store.revoke_key(KeyName::parse(right).unwrap(), by).await.unwrap();
+        assert_eq!(revoked, RevokedKey::Revoked);
+        server.advance(Duration::from_secs(1));
+        let dripped = async {
+            loop {
+                tokio::select! {
+                    reply = dripping.0.answer() => break reply,
+                    () = sleep(Duration::from_millis(20)) => {}
+                }
+                dripping.say(" ").await;
+            }
+        };
+        for reply in [timeout(WAIT_MAX, dripped).await.expect("an end"), silent.0.answer().await] {
+            let reply = reply.expect("an answer");
+            assert_eq!(reply.status, 401, "{reply:?}");
+            let detail = "the key is unknown or revoked; the lines that were stored before remain";
+            assert_eq!(reply.json["detail"], detail);
+        }
+        assert_eq!(other.end().await.status, 200);
+    }
+}
