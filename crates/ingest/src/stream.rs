@@ -9,9 +9,10 @@ use kiosque_clock::Clock;
 use kiosque_contract::{OrdersReceived, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::order::Order;
+use kiosque_model::shares::{NoShare, Share, Shares};
 use kiosque_model::{KeyName, Limits};
 use kiosque_store::{FleetSnapshot, Incoming, Store};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 
 use super::given_order::DateRules;
 use super::group_commit::{self, GroupCommit};
@@ -40,10 +41,10 @@ pub struct StreamIntake {
     /// Held while orders are checked or stored. There is one permit fewer than cores, so that
     /// requests keep a core.
     cpu_permits: Arc<Semaphore>,
-    streams: Semaphore,
+    /// The open streams, shared out by key.
+    streams: Shares<KeyName>,
     queue_bytes: Arc<Semaphore>,
     queue_bytes_max: u32,
-    streams_max: usize,
     clock: Clock,
     /// The longest time by which a date of an order may lie ahead.
     lead_max: Duration,
@@ -62,7 +63,7 @@ impl std::fmt::Debug for StreamIntake {
 pub struct OrderStream<'a> {
     intake: &'a StreamIntake,
     key: KeyName,
-    _permit: SemaphorePermit<'a>,
+    _share: Share<KeyName>,
     received: OrdersReceived,
     storing: Option<Storing>,
     started: bool,
@@ -99,10 +100,9 @@ impl StreamIntake {
             store: store.clone(),
             commits: Arc::new(commits),
             cpu_permits,
-            streams: Semaphore::new(limits.ingest_streams_max),
+            streams: Shares::new(limits.ingest_streams_max),
             queue_bytes: Arc::new(queue_bytes),
             queue_bytes_max,
-            streams_max: limits.ingest_streams_max,
             clock: clock.clone(),
             lead_max: limits.order_lead_max,
             fleet: Mutex::default(),
@@ -126,7 +126,7 @@ impl StreamIntake {
     /// Returns the number of open streams.
     #[must_use]
     pub fn streams_open(&self) -> usize {
-        self.streams_max.saturating_sub(self.streams.available_permits())
+        self.streams.taken()
     }
 
     /// Returns whether a transaction is under way, and the number of submissions that wait.
@@ -148,13 +148,23 @@ impl StreamIntake {
     /// Admits another stream, which comes with a key.
     ///
     /// # Errors
-    /// [`Error::Busy`] if there are too many.
+    /// [`Error::Busy`] if there are too many, in all or with the key.
     pub fn admit(&self, key: KeyName) -> Result<OrderStream<'_>, Error> {
-        let permit = self.streams.try_acquire();
-        let permit = permit.map_err(|_| Error::Busy("too many order streams at a time"))?;
+        let share = self.streams.take(key.clone()).map_err(|no_share| {
+            Error::Busy(match no_share {
+                NoShare::OfHolder => {
+                    "too many order streams at a time: the key has its share of ingest_streams_max; \
+                     end one of its streams, or send with another key"
+                }
+                NoShare::OfAll => {
+                    "too many order streams at a time: ingest_streams_max are open; try again when \
+                     one has ended"
+                }
+            })
+        })?;
         let received = OrdersReceived::default();
         let (storing, started) = (None, false);
-        Ok(OrderStream { intake: self, key, _permit: permit, received, storing, started })
+        Ok(OrderStream { intake: self, key, _share: share, received, storing, started })
     }
 
     /// Returns the bytes of a chunk, which depend on the number of open streams.

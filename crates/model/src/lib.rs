@@ -36,6 +36,7 @@ pub mod refusal;
 pub mod sales;
 pub mod session;
 pub mod setting;
+pub mod shares;
 pub mod source;
 pub mod time;
 

@@ -10,6 +10,7 @@ use kiosque_listener::UnreadAnswers;
 use kiosque_listener::tls::Certificate;
 use kiosque_model::order::Order;
 use kiosque_model::setting::positive;
+use kiosque_model::shares::Shares;
 use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs, settings};
 use kiosque_store::{OnlineSince, Store};
 
@@ -71,6 +72,8 @@ pub struct App {
     pub(crate) intake: StreamIntake,
     /// Permits for reads by the operator's calls.
     pub(crate) operator_reads: Semaphore,
+    /// Answers that follow changes, shared out by key.
+    pub(crate) follows: Shares<KeyName>,
     pub(crate) metrics: Metrics,
     pub(crate) large_answers: LargeAnswers,
     pub(crate) unread_answers: Arc<UnreadAnswers>,
@@ -109,6 +112,7 @@ impl App {
             refused_logins: RefusedLogins::default(),
             intake: StreamIntake::new(&store, &clock, &settings.limits),
             operator_reads: Semaphore::new(OPERATOR_READS_MAX),
+            follows: Shares::new(settings.limits.change_waits_per_account_max),
             metrics,
             large_answers: LargeAnswers::new(&settings.limits),
             unread_answers: UnreadAnswers::new(&settings.limits),

@@ -81,10 +81,10 @@ impl<'a> Call<'a> {
     pub(super) async fn answer_lines<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
     where
         C: OperatorCall,
-        H: AsyncFnOnce(&'c mut Call<'a>) -> Result<Content, Problem>,
+        H: AsyncFnOnce(&'c mut Call<'a>, KeyHolder) -> Result<Content, Problem>,
     {
-        self.authorize(call).await?;
-        Ok(success(C::CONTENT_TYPE, handler(self).await?))
+        let holder = self.authorize(call).await?;
+        Ok(success(C::CONTENT_TYPE, handler(self, holder).await?))
     }
 
     /// Returns the holder of the key, if the call takes the method and the keys of the query string,

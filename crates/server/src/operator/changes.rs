@@ -9,8 +9,9 @@ use futures_util::stream;
 use http::request::Parts;
 use kiosque_contract::operator_call::ListChanges;
 use kiosque_listener::{BrokenOff, Content, LaterParts};
-use kiosque_model::{ChangeCursor, GroupId, UnixMs};
-use kiosque_store::{ChangeQuery, ChangeWait, Follower, OrderChanges, Refused};
+use kiosque_model::shares::{NoShare, Share};
+use kiosque_model::{ChangeCursor, GroupId, KeyName, UnixMs};
+use kiosque_store::{ChangeQuery, ChangeWait, Follower, KeyHolder, OrderChanges, Refused};
 
 use super::call::{Call, read_permit};
 use super::key::{Proof, StreamKey};
@@ -42,9 +43,10 @@ struct Following {
     key_looked_up_at: UnixMs,
     /// None before the number of the group is known.
     follower: Option<(Follower, ChangeWait)>,
+    _share: Share<KeyName>,
 }
 
-pub(super) async fn list(call: &mut Call<'_>) -> Result<Content, Problem> {
+pub(super) async fn list(call: &mut Call<'_>, holder: KeyHolder) -> Result<Content, Problem> {
     let mut faults = QueryFaults::default();
     let filter = query::read::<ListChanges>(call.query(), &mut faults)?;
     let id = filter.group.unwrap_or_default();
@@ -60,11 +62,10 @@ pub(super) async fn list(call: &mut Call<'_>) -> Result<Content, Problem> {
     let unknown = || Problem::unknown_group(&id);
     // A form of the console shows an answer that ends.
     let is_key = matches!(call.proof, Proof::Key);
-    let following = (follow == Some(true) && is_key).then(|| Following {
-        head: call.head.clone(),
-        key_looked_up_at: call.now,
-        follower: None,
-    });
+    let following = match follow == Some(true) && is_key {
+        true => Some(Following::begin(call, holder.name)?),
+        false => None,
+    };
     let mut rest = Rest {
         app: Arc::clone(call.app),
         request_id: call.request_id.to_owned(),
@@ -75,6 +76,25 @@ pub(super) async fn list(call: &mut Call<'_>) -> Result<Content, Problem> {
     };
     let first = rest.read().await?.ok_or_else(unknown)?;
     Ok(Content::in_parts(lines(&first), rest.into_parts()))
+}
+
+impl Following {
+    fn begin(call: &Call<'_>, key: KeyName) -> Result<Following, Failure> {
+        let share = call.app.follows.take(key).map_err(|no_share| {
+            Failure::busy(match no_share {
+                NoShare::OfHolder => {
+                    "too many answers follow changes: the key has its share of \
+                     change_waits_per_account_max; end one of them, or use another key"
+                }
+                NoShare::OfAll => {
+                    "too many answers follow changes: change_waits_per_account_max are open; try \
+                     again when one has ended"
+                }
+            })
+        })?;
+        let (head, key_looked_up_at) = (call.head.clone(), call.now);
+        Ok(Following { head, key_looked_up_at, follower: None, _share: share })
+    }
 }
 
 impl Rest {
@@ -135,7 +155,7 @@ impl Rest {
         let (Some(following), Some(after)) = (&mut self.following, self.after) else {
             return Ok(Waited::Ended);
         };
-        let Following { head, key_looked_up_at, follower } = following;
+        let Following { head, key_looked_up_at, follower, _share: _ } = following;
         let Some((follower, _)) = follower else {
             let new = self.app.store.follow(after.group, None);
             let most = self.app.settings.limits.change_waits_per_account_max;

@@ -1,12 +1,13 @@
 //! Permits for long reads, shared out by account: one account cannot take them all, and waiting
 //! accounts are served in turn.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::AccountNo;
+use kiosque_model::shares::ShareCounts;
 use tokio::sync::oneshot;
 
 use crate::Error;
@@ -28,10 +29,7 @@ pub(super) struct ReadPermit {
 
 #[derive(Debug)]
 struct Pool {
-    free: usize,
-    account_max: usize,
-    /// The permits of each account that holds one.
-    held: HashMap<AccountNo, usize>,
+    permits: ShareCounts<AccountNo>,
     /// The accounts with waiting reads, the next one first.
     waiting: VecDeque<WaitingAccount>,
 }
@@ -47,9 +45,7 @@ impl ReadPermits {
     /// a read that waits for the disk uses no core.
     pub(super) fn for_cores(cores: usize) -> ReadPermits {
         let total = cores + 1;
-        let account_max = (total / 2).max(1);
-        let (held, waiting) = (HashMap::new(), VecDeque::new());
-        let pool = Pool { free: total, account_max, held, waiting };
+        let pool = Pool { permits: ShareCounts::new(total), waiting: VecDeque::new() };
         ReadPermits { pool: Arc::new(Mutex::new(pool)), total }
     }
 
@@ -69,7 +65,7 @@ impl ReadPermits {
     ) -> Result<ReadPermit, Error> {
         let granted = {
             let mut pool = lock_ignoring_poison(&self.pool);
-            if pool.take(account) {
+            if pool.permits.take(account).is_ok() {
                 return Ok(ReadPermit { account, pool: Some(Arc::clone(&self.pool)) });
             }
             pool.wait(account)
@@ -82,17 +78,6 @@ impl ReadPermits {
 }
 
 impl Pool {
-    /// Takes a permit for an account, if one is free and the account may have another.
-    fn take(&mut self, account: AccountNo) -> bool {
-        let held = self.held.get(&account).copied().unwrap_or_default();
-        if self.free == 0 || held >= self.account_max {
-            return false;
-        }
-        self.free -= 1;
-        self.held.insert(account, held + 1);
-        true
-    }
-
     fn wait(&mut self, account: AccountNo) -> oneshot::Receiver<ReadPermit> {
         let (grant, granted) = oneshot::channel();
         match self.waiting.iter_mut().find(|waiting| waiting.account == account) {
@@ -104,33 +89,23 @@ impl Pool {
         granted
     }
 
-    fn give_back(&mut self, account: AccountNo) {
-        self.free += 1;
-        if let Some(held) = self.held.get_mut(&account) {
-            *held -= 1;
-            if *held == 0 {
-                self.held.remove(&account);
-            }
-        }
-    }
-
     /// Grants free permits to waiting reads: one to each account in turn.
     fn grant(&mut self, permits: &Arc<Mutex<Pool>>) {
         // Each turn grants a permit, or finds that the account has no share left or no read that
         // still waits.
         let mut without_grant = 0;
-        while self.free > 0 && without_grant < self.waiting.len() {
+        while self.permits.free() > 0 && without_grant < self.waiting.len() {
             let Some(mut waiting) = self.waiting.pop_front() else { return };
             let account = waiting.account;
             let mut is_granted = false;
-            while !is_granted && !waiting.reads.is_empty() && self.take(account) {
+            while !is_granted && !waiting.reads.is_empty() && self.permits.take(account).is_ok() {
                 is_granted = waiting.reads.pop_front().is_some_and(|read| {
                     let permit = ReadPermit { account, pool: Some(Arc::clone(permits)) };
                     // The caller of a read that no longer waits has gone.
                     read.send(permit).map_err(ReadPermit::disarm).is_ok()
                 });
                 if !is_granted {
-                    self.give_back(account);
+                    self.permits.give_back(&account);
                 }
             }
             without_grant = if is_granted { 0 } else { without_grant + 1 };
@@ -152,7 +127,7 @@ impl Drop for ReadPermit {
     fn drop(&mut self) {
         let Some(permits) = self.pool.take() else { return };
         let mut pool = lock_ignoring_poison(&permits);
-        pool.give_back(self.account);
+        pool.permits.give_back(&self.account);
         pool.grant(&permits);
     }
 }
@@ -194,7 +169,7 @@ mod tests {
                 }
             }
             drop(held);
-            assert_eq!(lock_ignoring_poison(&permits.pool).free, cores + 1);
+            assert_eq!(lock_ignoring_poison(&permits.pool).permits.free(), cores + 1);
         }
     }
 
@@ -242,7 +217,7 @@ mod tests {
             drop(permit);
         }
         let pool = lock_ignoring_poison(&permits.pool);
-        assert_eq!((pool.free, pool.held.len(), pool.waiting.len()), (2, 0, 0));
+        assert_eq!((pool.permits.free(), pool.waiting.len()), (2, 0));
     }
 
     #[tokio::test]

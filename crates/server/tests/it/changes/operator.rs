@@ -153,6 +153,43 @@ async fn an_answer_breaks_off_when_its_key_is_revoked() {
     assert_eq!(ids(&[of_other.next().await.unwrap()]), [(1, "a")]);
 }
 
+/// LIM-20: one key takes half of the answers that follow at most. One that is refused has no head
+/// of an answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_that_follow_are_shared_out_by_key() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.limits.change_waits_per_account_max = 3;
+    })
+    .await;
+    let (greedy, other) = (
+        server.create_key_named("greedy", "read").await,
+        server.create_key_named("other", "read").await,
+    );
+    let third = server.create_key_named("third", "read").await;
+    let query = "group=g1&follow=true";
+    let first = Following::begin(&server, &greedy, query).await;
+    let refused = async |key: &str, detail: &str| {
+        let reply = ask(&server, key, query).await;
+        assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
+        assert_eq!(reply.json["detail"], format!("too many answers follow changes: {detail}"));
+    };
+    let share = "the key has its share of change_waits_per_account_max; end one of them, or use \
+                 another key";
+    refused(&greedy, share).await;
+    // An answer that ends takes no place.
+    assert_eq!(ask(&server, &greedy, "group=g1").await.status, 200);
+    let mut of_other = Following::begin(&server, &other, query).await;
+    let _of_third = Following::begin(&server, &third, query).await;
+    let fourth = server.create_key_named("fourth", "read").await;
+    refused(&fourth, "change_waits_per_account_max are open; try again when one has ended").await;
+    eventually("all wait", async || server.store.waiting_followers() == 3).await;
+    drop(first);
+    eventually("its place is free", async || server.store.waiting_followers() == 2).await;
+    let _again = Following::begin(&server, &greedy, query).await;
+    server.import_valid(line("a", 1)).await;
+    assert_eq!(ids(&[of_other.next().await.unwrap()]), [(1, "a")]);
+}
+
 #[tokio::test]
 async fn faults_of_the_query_are_reported_together() {
     let server = TestServer::start(fleet()).await;

@@ -19,22 +19,41 @@ fn assert_refused(reply: &Reply, said: &str) {
     assert_eq!(reply.json["detail"], said);
 }
 
+/// One key takes half of the streams at most. A stream is refused with the limit that it met.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn one_stream_too_many_is_refused_at_once() {
     let server =
-        TestServer::start_with(fleet(), |settings| settings.limits.ingest_streams_max = 2).await;
-    let key = server.create_key("orders").await;
-    let mut first = Stream::open(&server, &key).await;
-    let mut second = Stream::open(&server, &key).await;
-    for stream in [&mut first, &mut second] {
+        TestServer::start_with(fleet(), |settings| settings.limits.ingest_streams_max = 5).await;
+    let [greedy, other, third] = ["greedy", "other", "third"];
+    let create = |name| server.create_key_named(name, "orders");
+    let (greedy, other, third) = (create(greedy).await, create(other).await, create(third).await);
+    let mut streams = Vec::new();
+    for key in [&greedy, &greedy] {
+        let mut stream = Stream::open(&server, key).await;
         stream.say("\n").await;
+        streams.push(stream);
     }
     eventually("both are open", async || server.app.load().streams == 2).await;
-    let third = server.call_operator(ORDERS, Some(&key), line("o", 1)).await;
-    assert_refused(&third, "too many order streams at a time");
-    assert_eq!(counts(&first.end().await), [0, 0, 0, 0]);
-    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), line("o", 1)).await), [1, 0, 0, 0]);
-    assert_eq!(counts(&second.end().await), [0, 0, 0, 0]);
+    let ask =
+        async |key: &str, id: &str| server.call_operator(ORDERS, Some(key), line(id, 1)).await;
+    let share = "too many order streams at a time: the key has its share of ingest_streams_max; \
+                 end one of its streams, or send with another key";
+    assert_refused(&ask(&greedy, "a").await, share);
+    assert_eq!(counts(&ask(&other, "b").await), [1, 0, 0, 0]);
+    for key in [&other, &other, &third] {
+        let mut stream = Stream::open(&server, key).await;
+        stream.say("\n").await;
+        streams.push(stream);
+    }
+    eventually("all are open", async || server.app.load().streams == 5).await;
+    assert_refused(&ask(&greedy, "c").await, share);
+    let all = "too many order streams at a time: ingest_streams_max are open; try again when one \
+               has ended";
+    assert_refused(&ask(&third, "d").await, all);
+    for stream in streams {
+        assert_eq!(counts(&stream.end().await), [0, 0, 0, 0]);
+    }
+    assert_eq!(counts(&ask(&greedy, "e").await), [1, 0, 0, 0]);
 }
 
 /// While the database cannot write, the queue is bounded: a new request is refused at once, one
