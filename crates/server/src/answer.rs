@@ -178,10 +178,14 @@ impl Failure {
         }
     }
 
-    /// Returns the failure of a stream of orders. A till is given the reason that `/readyz/orders`
-    /// gives: reads may go on.
-    fn of_orders(self) -> Failure {
+    /// Returns the failure of a stream of orders or heartbeats. A till is given the reason that
+    /// `/readyz/orders` gives: reads may go on. It cannot ask for less.
+    fn of_stream(self) -> Failure {
         match self {
+            Failure::System(fault) if fault.kind == FaultKind::TooMuchWork => {
+                let message = "the store is busy; send the lines again";
+                Failure::System(SystemFault { kind: FaultKind::StoreBusy, message, ..fault })
+            }
             Failure::System(fault) if fault.disclosure == Disclosure::Operator => {
                 Failure::System(SystemFault { message: "orders cannot be stored", ..fault })
             }
@@ -259,7 +263,7 @@ impl From<kiosque_ingest::Error> for Failure {
     fn from(error: kiosque_ingest::Error) -> Self {
         match error {
             kiosque_ingest::Error::Busy(detail) => Failure::busy(detail),
-            kiosque_ingest::Error::Store(error) => Failure::from(&*error).of_orders(),
+            kiosque_ingest::Error::Store(error) => Failure::from(&*error).of_stream(),
             kiosque_ingest::Error::Internal(cause) => Failure::internal(&cause),
         }
     }
@@ -386,6 +390,20 @@ const EMERGENCY: &str = r#"{"code":500,"msg":"system error","enMsg":"system erro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A read of the fleet that ends at its limit is no fault of the lines: a till can only send
+    /// them again.
+    #[test]
+    fn a_stream_is_not_asked_for_a_shorter_range() {
+        let error = kiosque_ingest::Error::from(Error::TooMuchWork("at its limit"));
+        let Failure::System(fault) = Failure::from(error) else { panic!("no failure") };
+        assert_eq!((fault.kind, fault.retry_after_s), (FaultKind::StoreBusy, Some(1)));
+        assert_eq!(fault.message, "the store is busy; send the lines again");
+        let Failure::System(read) = Failure::from(Error::TooMuchWork("at its limit")) else {
+            panic!("no failure")
+        };
+        assert_eq!(read.kind, FaultKind::TooMuchWork);
+    }
 
     #[test]
     fn the_emergency_answer_is_an_envelope() {
