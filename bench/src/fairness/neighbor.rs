@@ -6,7 +6,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kiosque_contract::Endpoint;
-use kiosque_contract::endpoint::{BestSellingProduct, DeviceAisle, DevicePage, Summary};
+use kiosque_contract::endpoint::{
+    BestSellingProduct, DeviceAisle, DevicePage, OrderChanges, Summary,
+};
 use serde_json::json;
 use tokio::runtime;
 
@@ -20,6 +22,8 @@ use crate::orders::LAST_TRADE;
 
 /// Connections of tenant A.
 const CONNECTIONS: usize = 8;
+/// Records of a long page: the most that a page may have.
+const LONG_PAGE: usize = 1_000;
 /// The loop of calls is asked for its end this often.
 const TURN: Duration = Duration::from_millis(250);
 /// The same of the console, in which each person opens a page.
@@ -31,6 +35,8 @@ pub(super) enum Load {
     BestSellers,
     Summary,
     DevicePages,
+    LongDevicePages,
+    LongChanges,
     Aisles,
     LatestOrders,
     Apply,
@@ -39,10 +45,12 @@ pub(super) enum Load {
 }
 
 impl Load {
-    pub(super) const ALL: [Load; 8] = [
+    pub(super) const ALL: [Load; 10] = [
         Load::BestSellers,
         Load::Summary,
         Load::DevicePages,
+        Load::LongDevicePages,
+        Load::LongChanges,
         Load::Aisles,
         Load::LatestOrders,
         Load::Apply,
@@ -55,6 +63,8 @@ impl Load {
             Load::BestSellers => "best sellers of years",
             Load::Summary => "summaries of a large group",
             Load::DevicePages => "device pages of a large group",
+            Load::LongDevicePages => "pages of 1,000 devices",
+            Load::LongChanges => "1,000 order changes at a time",
             Load::Aisles => "aisles of a large group",
             Load::LatestOrders => "the latest of many orders",
             Load::Apply => "an apply of many devices",
@@ -80,6 +90,14 @@ impl Load {
                     Call::new(&path, token, "{}".to_owned())
                 };
                 (1..=16).map(page).collect::<anyhow::Result<_>>()?
+            }
+            Load::LongDevicePages => {
+                let path = format!("{}?size={LONG_PAGE}", DevicePage::PATH);
+                vec![Call::new(&path, token, "{}".to_owned())?]
+            }
+            Load::LongChanges => {
+                let size = json!({ "size": LONG_PAGE }).to_string();
+                vec![Call::new(OrderChanges::PATH, token, size)?]
             }
             Load::Aisles | Load::Unread => {
                 vec![Call::new(DeviceAisle::PATH, token, "{}".to_owned())?]

@@ -249,7 +249,7 @@ where
     }
 
     fn cost(&self) -> Cost {
-        Cost::Inline
+        Cost::of_records(self.request.page.size())
     }
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {

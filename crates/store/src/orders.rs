@@ -177,7 +177,7 @@ impl ScopedQuery for Page {
     type Answer = OrderPage;
 
     fn cost(&self) -> Cost {
-        Cost::Inline
+        Cost::of_records(self.request.page.size())
     }
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {

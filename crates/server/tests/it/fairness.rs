@@ -9,8 +9,8 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Claim, PresentedToken};
 use kiosque_store::{DashboardQuery, DevicePart, Refused};
 use kiosque_testkit::{
-    DASHBOARD_PATHS, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine, PROFILE_PATH,
-    Reply, TestServer,
+    CHANGES_PATH, DASHBOARD_PATHS, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine,
+    PROFILE_PATH, Reply, TestServer,
 };
 use tokio::task::JoinHandle;
 
@@ -152,5 +152,47 @@ async fn a_share_that_is_taken_for_too_long_is_too_much_work() {
     let metrics = operator.send(request.body(Default::default()).unwrap()).await;
     let counted = "kiosque_faults_total{kind=\"too_much_work\"} 1";
     assert!(metrics.text.contains(counted), "{}", metrics.text);
+    drop(held);
+}
+
+/// LIM-14: a page of more than 100 records takes a share of its account, and a shorter one does
+/// not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn a_page_of_many_records_is_a_long_read() {
+    let server = TestServer::start_with(fleet(), |settings| {
+        settings.limits.store_wait = Duration::from_secs(1);
+    })
+    .await;
+    let (a, b) = (server.log_in("a").await.token, server.log_in("b").await.token);
+    let of_size = |device: &str, size: i64| {
+        let order = format!(r#"{{"deviceCode":"{device}"}}"#);
+        [
+            (format!("{DEVICES_PATH}?size={size}"), "{}".to_owned()),
+            (format!("{ORDERS_PATH}?size={size}"), order),
+            (CHANGES_PATH.to_owned(), format!(r#"{{"size":{size}}}"#)),
+        ]
+    };
+    // The first request with a token that the server has not seen proves it.
+    for (token, device) in [(&a, "D1"), (&b, "D2")] {
+        for (path, body) in of_size(device, 1_000) {
+            assert_answered(&server.call(&path, Some(token), &body).await, &path);
+        }
+    }
+    let held = Held::of(&server, &a).await;
+    for (path, body) in of_size("D1", 100) {
+        assert_answered(&server.call(&path, Some(&a), &body).await, &path);
+    }
+    for (path, body) in of_size("D2", 1_000) {
+        assert_answered(&server.call(&path, Some(&b), &body).await, &path);
+    }
+    let long = of_size("D1", 101).into_iter().chain(of_size("D1", 1_000));
+    let long = long.map(|(path, body)| {
+        let (server, a) = (&server, &a);
+        async move { (server.call(&path, Some(a), &body).await, path) }
+    });
+    for (reply, path) in futures_util::future::join_all(long).await {
+        assert_eq!((reply.status, reply.code()), (500, 500), "{path}: {reply:?}");
+        assert!(reply.data().as_str().unwrap().starts_with("too much work"), "{path}: {reply:?}");
+    }
     drop(held);
 }

@@ -110,9 +110,20 @@ pub(crate) enum Cost {
     /// Known from the first rows; see [`Decision::RunBlocking`]. On PostgreSQL it is taken for
     /// `Blocking`.
     Unknown,
-    /// Statements that count, or scan. It takes a permit of its account. SQLite runs it on the
+    /// Statements that count, or scan, or return many records. It takes a permit of its account. SQLite runs it on the
     /// blocking pool, and PostgreSQL on a connection of its own.
     Blocking,
+}
+
+/// The largest page that costs no more than other short reads. A longer one takes milliseconds:
+/// several connections of one account would delay the reads of all others.
+const INLINE_RECORDS_MAX: i64 = 100;
+
+impl Cost {
+    /// Returns the cost of a key range with at most so many records.
+    pub(crate) fn of_records(most: i64) -> Cost {
+        if most <= INLINE_RECORDS_MAX { Cost::Inline } else { Cost::Blocking }
+    }
 }
 
 impl Read<'_> {

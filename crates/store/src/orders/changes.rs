@@ -149,7 +149,7 @@ impl ScopedQuery for ChangeQuery {
     type Answer = OrderChanges;
 
     fn cost(&self) -> Cost {
-        Cost::Inline
+        Cost::of_records(self.size)
     }
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {

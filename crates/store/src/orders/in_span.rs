@@ -101,7 +101,7 @@ impl ScopedQuery for PageInSpan {
 
     fn cost(&self) -> Cost {
         let is_recent = self.span.start >= self.now.plus_ms(-INLINE_AGE_MS);
-        if is_recent { Cost::Inline } else { Cost::Blocking }
+        if is_recent { Cost::of_records(self.request.page.size()) } else { Cost::Blocking }
     }
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
