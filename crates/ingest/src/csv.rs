@@ -38,7 +38,7 @@ use self::bound_mapping::{BoundMapping, CheckedRow};
 use self::head::WithHead;
 use self::header::{Header, names_of};
 pub use self::mapping::Mapping;
-pub use self::rates::{RatesError, read_rates};
+pub use self::rates::{RatesError, ReadRates, read_rates};
 use self::rejected_rows::Numbering;
 pub use self::rejected_rows::{RejectedFormat, RejectedRow};
 pub use self::row::ROW_MAX_BYTES;
@@ -150,6 +150,11 @@ impl<R> Report<'_, R> {
     #[must_use]
     pub fn rows(&self) -> u64 {
         self.rows.number()
+    }
+
+    /// Returns the line of the last row, once it was read, if it has no line end.
+    pub(crate) fn cut_line(&self) -> Option<u64> {
+        self.rows.cut_line()
     }
 
     /// Returns an empty collection of rows, and the format in which they are written; `None` if the

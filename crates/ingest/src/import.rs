@@ -42,7 +42,7 @@ pub(super) use write::PAUSE;
 pub struct ImportRules {
     /// The longest time by which a date of an order may lie ahead.
     pub lead_max: Duration,
-    /// How unknown keys and empty files are treated.
+    /// How doubtful lines and files are treated.
     pub strictness: Strictness,
 }
 
@@ -54,12 +54,13 @@ impl ImportRules {
     }
 }
 
-/// How an import treats unknown keys and empty files.
+/// How an import treats unknown keys, a last line without a line end, and empty files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
-    /// Unknown keys are ignored and listed, and an empty file is imported.
+    /// They are imported and noted.
     Lenient,
-    /// An order with an unknown key is rejected, and an empty file is an error.
+    /// An order with an unknown key is rejected, and so is the order of a last line without a line
+    /// end. An empty file is an error.
     Strict,
 }
 
@@ -115,6 +116,8 @@ pub struct Imported {
     pub rejected: u64,
     /// Lines of the file that are not blank, or rows of the report.
     pub lines: u64,
+    /// The last line, if it has no line end and the import is not strict.
+    pub cut_line: Option<u64>,
     /// Unknown keys, which are ignored; each once.
     pub unknown_keys: BTreeSet<String>,
     /// Rows that the mapping skips, by the rule that skips them.
@@ -221,12 +224,13 @@ pub async fn import_ndjson(
         let checks = LineChecks { dates, names: &import.names, strictness: rules.strictness };
         let opening = if is_opening { checks.opening(&mut lines)? } else { checks.chunk() };
         is_opening = false;
-        let chunk = checks
+        let mut chunk = checks
             .read(&mut lines, opening, &mut |read| notify(import.observer, Progress::Read(read)))?;
         if chunk.lines() == 0 {
             break;
         }
         import.done.lines += u64::try_from(chunk.lines()).unwrap_or(u64::MAX);
+        import.note_cut_line(lines.cut_line(), rules.strictness, &mut chunk);
         import.store_chunk(chunk).await?;
     }
     import.finish(rules.strictness).await
@@ -307,6 +311,23 @@ impl<'a> Import<'a> {
             self.done.preview = Some(orders.preview(self.store, &self.missing).await?);
         }
         Ok(self.done)
+    }
+
+    /// Notes a last line without a line end. A strict import rejects its order instead: the file
+    /// may be cut off in the middle of a number.
+    fn note_cut_line(&mut self, cut: Option<u64>, strictness: Strictness, chunk: &mut Chunk) {
+        let Some(cut) = cut else { return };
+        if strictness == Strictness::Lenient {
+            self.done.cut_line = Some(cut);
+            return;
+        }
+        let line = self.rows.as_ref().map_or(Some(cut), |rows| rows.first_line_of(cut));
+        let at = chunk.orders.iter().rposition(|order| Some(order.line) == line);
+        if let Some(at) = at {
+            let CheckedOrder { line, incoming } = chunk.orders.remove(at);
+            let reason = "the last line has no line end; the file may be cut off";
+            chunk.rejected.push(self.rejected(line, &incoming, reason));
+        }
     }
 
     async fn store_chunk(&mut self, chunk: Chunk) -> Result<(), ImportError> {

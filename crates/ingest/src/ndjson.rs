@@ -95,19 +95,28 @@ impl LineSplitter {
 pub struct RawLines<R> {
     input: R,
     splitter: LineSplitter,
+    /// The number of the last line, once it was returned without a line end.
+    cut_line: Option<u64>,
 }
 
 impl<R: BufRead> RawLines<R> {
     /// Returns an iterator over the lines of `input`.
     pub fn new(input: R) -> RawLines<R> {
-        RawLines { input, splitter: LineSplitter::default() }
+        RawLines { input, splitter: LineSplitter::default(), cut_line: None }
+    }
+
+    /// Returns the number of the last line, once it was returned, if it has no line end.
+    pub(crate) fn cut_line(&self) -> Option<u64> {
+        self.cut_line
     }
 
     fn read_line(&mut self) -> io::Result<Option<RawLine>> {
         loop {
             let buffer = self.input.fill_buf()?;
             if buffer.is_empty() {
-                return Ok(self.splitter.finish());
+                let last = self.splitter.finish();
+                self.cut_line = self.cut_line.or(last.as_ref().map(|line| line.number));
+                return Ok(last);
             }
             let (consumed, line) = self.splitter.push(buffer);
             self.input.consume(consumed);
@@ -141,6 +150,22 @@ mod tests {
         let found: Vec<_> = found.iter().map(|l| (l.number, l.text.as_slice())).collect();
         assert_eq!(found, [(1, &b"one"[..]), (4, b"two"), (5, b"\xff")]);
         assert!(lines(b"").is_empty());
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_is_noted() {
+        for (text, cut_line) in [
+            ("", None),
+            ("a\nb\n", None),
+            ("a\nb\r\n", None),
+            ("a\nb", Some(2)),
+            ("a\n\n\nb\r", Some(4)),
+            ("a\nb\n \t", None),
+        ] {
+            let mut lines = RawLines::new(text.as_bytes());
+            assert!(lines.by_ref().all(|line| line.is_ok()));
+            assert_eq!(lines.cut_line(), cut_line, "{text:?}");
+        }
     }
 
     #[test]

@@ -296,7 +296,7 @@ pub(crate) enum ImportWhat {
         /// File to create for the rejected lines or rows [default: FILE.rejected.ndjson or .csv].
         #[arg(long, value_name = "FILE")]
         rejected: Option<PathBuf>,
-        /// Reject orders with unknown keys, and refuse a file without orders.
+        /// Reject orders with unknown keys or without a line end, and refuse a file without orders.
         #[arg(long)]
         strict: bool,
         #[command(flatten)]

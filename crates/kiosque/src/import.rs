@@ -159,6 +159,9 @@ fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
     for key in &imported.unknown_keys {
         eprintln!("warning: unknown key {key} was ignored");
     }
+    if let Some(line) = imported.cut_line {
+        warn_of_cut_line(line, file);
+    }
     for (reason, rows) in imported.left_out.iter().filter(|(_, rows)| *rows > 0) {
         eprintln!("{rows} rows were skipped: {reason}");
     }
@@ -169,6 +172,12 @@ fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
         imported.unchanged,
         imported.rejected
     )
+}
+
+/// Prints a warning of a last line without a line end.
+pub(crate) fn warn_of_cut_line(line: u64, file: &Path) {
+    let file = file.display();
+    eprintln!("warning: the last line of {file}, {line}, has no line end; the file may be cut off");
 }
 
 /// Shows the progress of an import, prints rejections and writes them to a file.

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use kiosque_ingest::csv::{RatesError, read_rates};
+use kiosque_ingest::csv::{RatesError, ReadRates, read_rates};
 use kiosque_model::audit::{Act, CommandRun, Interruption};
 use kiosque_store::{Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
 
+use crate::import::warn_of_cut_line;
 use crate::output::print_line;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
@@ -22,8 +23,8 @@ pub(crate) async fn run(
     changes: Changes,
 ) -> anyhow::Result<CommandOutcome> {
     let input = File::open(file).with_context(|| file.display().to_string())?;
-    let rates = match read_rates(input) {
-        Ok(rates) => rates,
+    let ReadRates { rates, cut_line } = match read_rates(input) {
+        Ok(read) => read,
         Err(RatesError::Faults(faults)) => {
             for fault in faults {
                 eprintln!("{}: {fault}", file.display());
@@ -33,6 +34,9 @@ pub(crate) async fn run(
         }
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
     };
+    if let Some(line) = cut_line {
+        warn_of_cut_line(line, file);
+    }
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("import rates") };
     let import = acting::begin_import(&store, run, Arc::default()).await?;

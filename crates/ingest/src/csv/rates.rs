@@ -26,11 +26,20 @@ pub enum RatesError {
     Faults(Vec<String>),
 }
 
+/// The rates of a file.
+#[derive(Debug)]
+pub struct ReadRates {
+    /// The rates, in the order of the file.
+    pub rates: Vec<DatedRate>,
+    /// The last line, if it has no line end.
+    pub cut_line: Option<u64>,
+}
+
 /// Reads the rates of a file.
 ///
 /// # Errors
 /// The file cannot be read, or any of its lines is wrong.
-pub fn read_rates(input: impl Read) -> Result<Vec<DatedRate>, RatesError> {
+pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
     let format = FileFormat {
         delimiter: b',',
         quote: Some(b'"'),
@@ -61,7 +70,7 @@ pub fn read_rates(input: impl Read) -> Result<Vec<DatedRate>, RatesError> {
             Err(fault) => faults.note(row.line, &fault),
         }
     }
-    faults.into_result().map(|()| rates)
+    faults.into_result().map(|()| ReadRates { rates, cut_line: rows.cut_line() })
 }
 
 #[derive(Default)]
@@ -146,8 +155,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Vec<String>, String> {
-        let rates = read_rates(text.as_bytes()).map_err(|fault| fault.to_string())?;
-        let rates = rates
+        let read = read_rates(text.as_bytes()).map_err(|fault| fault.to_string())?;
+        let is_cut = !text.ends_with('\n');
+        assert_eq!(read.cut_line.is_some(), is_cut, "{text:?}");
+        let rates = read
+            .rates
             .into_iter()
             .map(|DatedRate { day, currency, rate }| format!("{day} {currency} {}", rate.parts()));
         Ok(rates.collect())

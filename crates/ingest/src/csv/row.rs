@@ -88,6 +88,8 @@ pub(super) struct Rows<R> {
     lines: LineCount,
     quotes: Quotes,
     number: u64,
+    /// The line of the last row, once it was returned without a line end.
+    cut_line: Option<u64>,
     bytes: Vec<u8>,
     ends: Vec<usize>,
     row_max: usize,
@@ -102,6 +104,11 @@ impl<R> Rows<R> {
     /// Returns the number of the row that was read last.
     pub(super) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Returns the line of the last row, once it was returned, if it has no line end.
+    pub(super) fn cut_line(&self) -> Option<u64> {
+        self.cut_line
     }
 
     /// Numbers rows from 1 again, after the header.
@@ -128,6 +135,7 @@ impl<R: Read> Rows<R> {
             lines: LineCount { line: 1, after_cr: false, line_began: true },
             quotes: Quotes::new(format.delimiter, format.quote),
             number: 0,
+            cut_line: None,
             bytes: vec![0; 1 << 10],
             ends: vec![0; 64],
             row_max: ROW_MAX_BYTES,
@@ -149,6 +157,7 @@ impl<R: Read> Rows<R> {
             if !row.is_blank() {
                 self.number += 1;
                 row.number = self.number;
+                self.cut_line = (!self.lines.line_began).then_some(row.line);
                 return Ok(Some(row));
             }
         }

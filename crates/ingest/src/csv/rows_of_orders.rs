@@ -29,6 +29,13 @@ impl RowsOfOrders {
         self.by_first_line.insert(first_line, rows);
     }
 
+    /// Returns the first line of the order that the row on a line belongs to.
+    pub(crate) fn first_line_of(&self, line: u64) -> Option<u64> {
+        let mut orders = self.by_first_line.iter();
+        let found = orders.find(|(_, rows)| rows.iter().any(|row| row.line == line));
+        found.map(|(first_line, _)| *first_line)
+    }
+
     /// Returns rows as they are written.
     pub(crate) fn rejected(&self, rows: &[Row]) -> Vec<RejectedRow> {
         rows.iter().map(|row| self.header.rejected(row)).collect()

@@ -61,6 +61,7 @@ pub async fn import_report(
             break;
         }
         notify(import.observer, Progress::Read(report.rows()))?;
+        import.note_cut_line(report.cut_line(), rules.strictness, &mut chunk);
         import.store_chunk(chunk).await?;
         import.rows.iter_mut().for_each(RowsOfOrders::clear);
     }
@@ -119,7 +120,7 @@ impl Import<'_> {
         })
     }
 
-    /// Returns an order that the store rejected.
+    /// Returns an order that is valid and was not stored.
     pub(super) fn rejected(&mut self, line: u64, incoming: &Incoming, reason: &str) -> Rejected {
         let Some(rows) = &mut self.rows else { return Rejected::order(line, incoming, reason) };
         Rejected {

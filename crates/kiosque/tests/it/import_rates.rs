@@ -26,6 +26,18 @@ fn rates_are_taken_in_and_replaced() {
     );
 }
 
+/// A file that is cut off in the middle of a rate is a valid one with another rate.
+#[test]
+fn a_last_rate_without_a_line_end_is_warned_of() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    let file = sandbox.file("rates.csv", RATES.strip_suffix("5\n2026-01-03,EUR,2\n").unwrap());
+    let ran = sandbox.run(&["import", "rates", &file]).success();
+    assert_eq!(ran.stdout, "rates: 1 created, 0 changed, 0 unchanged\nimport 1\n");
+    let warning =
+        format!("warning: the last line of {file}, 2, has no line end; the file may be cut off\n");
+    assert_eq!(ran.stderr, warning);
+}
+
 #[test]
 fn a_rate_that_may_be_mistyped_is_warned_of() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
