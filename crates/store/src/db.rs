@@ -381,8 +381,8 @@ impl Write<'_> {
         }
     }
 
-    /// Returns whether the locks of this change are held until a dry run ends, while writers that
-    /// need none of them go on. On SQLite all writers wait for a dry run.
+    /// Returns whether the locks of this change are held until a dry run ends. On SQLite a dry run
+    /// holds none.
     pub(crate) fn keeps_locks(&self) -> bool {
         matches!(&self.0, Read::Postgres(transaction) if transaction.is_of_dry_run())
     }

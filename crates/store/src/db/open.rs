@@ -25,9 +25,10 @@ pub enum Changes {
     /// dropped. Reads of the store see them, and migrations that the data lacks are among them. If
     /// data is to be created in a directory, it is created in memory.
     ///
-    /// While the store is open, all writers of a directory wait. On a database server those wait
-    /// that change rows that were changed here: orders of the same groups, and other fleets. A dry
-    /// run writes no audit trail there, because every login would wait for its counter.
+    /// Writers of a directory go on meanwhile, and change nothing in the dry run. On a database
+    /// server those wait that change rows that were changed here: orders of the same groups, and
+    /// other fleets. A dry run writes no audit trail there, because every login would wait for its
+    /// counter.
     RolledBack,
 }
 

@@ -49,11 +49,11 @@ const LONG_READER_CACHE_KIB: i64 = 4_000;
 pub(crate) struct Sqlite {
     pub(super) files: Files,
     wait: Duration,
-    /// The transaction of a dry run, in which the writer stays.
-    pub(super) dry_run: Option<DryRun>,
     /// The permit to write: first come, first served.
     write_permit: Arc<Semaphore>,
     writer: Mutex<Connection>,
+    /// The transaction of a dry run, in which the writer stays. Its snapshot is closed after it.
+    pub(super) dry_run: Option<DryRun>,
     readers: Readers,
     /// Permits for batches on the blocking pool.
     batch_permits: ReadPermits,
@@ -80,27 +80,27 @@ impl Sqlite {
         register: &str,
     ) -> Result<Sqlite, Error> {
         let wait = options.wait;
-        let (mut files, writer) = match options.changes {
+        let (mut files, opened) = match options.changes {
             Changes::Stored => {
                 let files = Files::find(directory, options.when_absent)?;
                 let writer = write::connect(files.database(), wait, register);
-                (files, writer)
+                (files, writer.map(|writer| (writer, None)))
             }
             Changes::RolledBack => {
                 let (files, database) = dry_run::files(directory, options.when_absent)?;
-                let writer = dry_run::connect(&database, wait, register);
-                (files, writer)
+                let opened = dry_run::connect(database.as_deref(), wait, register);
+                (files, opened.map(|(writer, dry_run)| (writer, Some(dry_run))))
             }
         };
-        let writer = writer.map_err(|error| files.explain(error))?;
+        let (writer, dry_run) = opened.map_err(|error| files.explain(error))?;
         files.identify();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Sqlite {
             files,
             wait,
-            dry_run: (options.changes == Changes::RolledBack).then(DryRun::default),
             write_permit: Arc::new(Semaphore::new(1)),
             writer: Mutex::new(writer),
+            dry_run,
             readers: Readers { cache_kib: READER_CACHE_KIB, idle: Mutex::default() },
             batch_permits: ReadPermits::for_cores(cores),
             // One more than cores: a reader that waits for the disk uses no core.
@@ -258,7 +258,10 @@ static BEGIN_READ: Sql = Sql::new("BEGIN_READ", "begin");
 static END_READ: Sql = Sql::new("END_READ", "rollback");
 
 fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(path, flags)?;
+    configured(Connection::open_with_flags(path, flags)?, wait)
+}
+
+fn configured(connection: Connection, wait: Duration) -> Result<Connection, Error> {
     connection.busy_timeout(wait)?;
     // Keeps one plan for each statement. Without this, SQLite may plan again for new parameters.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

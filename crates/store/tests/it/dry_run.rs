@@ -1,7 +1,6 @@
 //! A dry run does what its operations do, and stores nothing.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet, ProductEntry};
 use kiosque_model::sales::Rate;
@@ -14,7 +13,9 @@ use kiosque_store::{
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
-use kiosque_testkit::{NOW, TestData, TestStore, clock_at, no_owners, open, open_options, sql};
+use kiosque_testkit::{
+    NOW, TestData, TestStore, clock_at, no_owners, open, open_options, origin, sql,
+};
 
 fn options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions { changes: Changes::RolledBack, ..open_options(data) }
@@ -224,16 +225,81 @@ async fn the_database_file_is_not_written() {
     assert_eq!(fixture.query("select count(*) from orders"), ["0"]);
 }
 
-/// Other writers of a directory wait for a dry run.
+/// A dry run that is held in the middle stops no login, switch, log out, order, apply or archiving
+/// on the same data, and does not see them.
 #[tokio::test]
-async fn writers_of_a_directory_wait_for_a_dry_run() {
+async fn a_dry_run_stops_no_writer() {
     let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    fixture.receive_new(vec![order("o0", "d1", 5)]).await;
+    let files = || std::fs::read_dir(fixture.data.files()).unwrap().count();
+    let files_before = files();
     let store = dry_run(&fixture.data).await;
-    let wait = Duration::from_millis(20);
-    let other = Store::open(&OpenOptions { wait, ..open_options(&fixture.data) }).await;
-    assert!(matches!(other, Err(Error::Busy(_))), "{other:?}");
+    let tried = results(&store).await;
+    assert_eq!(files(), files_before, "the log of the dry run has a name");
+    let token = fixture.log_in("ops").await.unwrap();
+    let token = fixture.switch(token, "b").await;
+    fixture.store.log_out(fixture.claim(&token), origin("127.0.0.1", NOW)).await.unwrap();
+    // In other places than in the dry run.
+    let orders = vec![order("o2", "d1", 7), order("o1", "d1", 8), order("n1", "e1", 9)];
+    fixture.receive_new(orders).await;
+    let renamed = DeviceEntry { name: Some("Elsewhere".to_owned()), ..bare_device("d1") };
+    fixture.apply(Fleet { devices: vec![renamed], ..Fleet::default() }).await.unwrap();
+    fixture.apply(Fleet { groups: vec![group("c")], ..Fleet::default() }).await.unwrap();
+    assert_eq!(fixture.store.archive(UnixMs(8), NOW).await.unwrap().orders, 2);
+    assert_eq!(
+        open(&fixture.data, None).await.unwrap().verify().await.unwrap().differences,
+        [""; 0]
+    );
+    // The dry run goes on in the state that it began with.
+    let orders = vec![order("o1", "d1", 10), order("o2", "d1", 21), order("n1", "e1", 9)];
+    let received = store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await;
+    let (unchanged, updated) = (OrderOutcome::Unchanged, OrderOutcome::Updated);
+    assert_eq!(received.unwrap(), [unchanged, updated, OrderOutcome::Accepted]);
+    let again = store
+        .apply(fleet(), NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
+        .await
+        .unwrap();
+    assert_eq!((again.groups.unchanged, again.differences), (1, Vec::new()));
     drop(store);
-    assert!(open(&fixture.data, None).await.is_ok());
+    assert_eq!(tried.received[0], [OrderOutcome::Accepted, OrderOutcome::Accepted]);
+    let ids = "select order_id from orders order by order_id";
+    assert_eq!(fixture.query(ids), ["n1", "o0", "o1", "o2"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// The log of a dry run begins as the database's log is: full, copied to the file, or begun again.
+/// What others write, and copy to the file, changes nothing in it.
+#[tokio::test]
+async fn checkpoints_do_not_reach_a_dry_run() {
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    let batch = |name: &str, from: i64| {
+        let order = |at| order(&format!("{name}{at}"), "d1", at);
+        (from..from + 400).map(order).collect::<Vec<Incoming>>()
+    };
+    let checkpoint = |kind: &str| fixture.query(&format!("pragma wal_checkpoint({kind})"));
+    let last_seq = "select last_seq from ledger where device_code = 'd1'";
+    for (round, kind) in ["passive", "truncate", "restart", ""].into_iter().enumerate() {
+        let from = i64::try_from(round).unwrap() * 10_000;
+        fixture.receive_new(batch("before", from)).await;
+        if !kind.is_empty() {
+            checkpoint(kind);
+        }
+        let store = dry_run(&fixture.data).await;
+        for part in 0..4 {
+            let from = from + 1_000 * (part + 1);
+            fixture.receive_new(batch("live", from)).await;
+            checkpoint("passive");
+            let orders = Arc::new(batch("tried", from + 500));
+            let options = ReceiveOptions::at(NOW);
+            let received = store.receive(orders, no_owners(), options).await.unwrap();
+            assert!(received.iter().all(|one| *one == OrderOutcome::Accepted), "{received:?}");
+        }
+        assert_eq!(store.verify().await.unwrap().differences, [""; 0], "{kind}");
+        drop(store);
+        let stored = 2_000 * (round + 1);
+        assert_eq!(fixture.query(last_seq), [stored.to_string()], "{kind}");
+        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0], "{kind}");
+    }
 }
 
 /// On a database server, a dry run that creates devices holds neither the audit trail nor the

@@ -14,9 +14,13 @@ static SET_MARK: Sql = Sql::new("SET_MARK", "pragma user_version = 1");
 /// Fails if the data is closed. The connection is in a transaction, or reads the rows of a
 /// statement, so that the mark is of the same snapshot.
 pub(super) fn check(connection: &Connection) -> Result<(), Error> {
+    if read_mark(connection)? == 0 { Ok(()) } else { Err(Error::Closed) }
+}
+
+/// Reads the mark, which is not zero in closed data.
+pub(super) fn read_mark(connection: &Connection) -> Result<i64, Error> {
     let mut mark = connection.prepare_cached(MARK.for_sqlite()?)?;
-    let is_open = mark.query_row([], |row| row.get::<_, i64>(0))? == 0;
-    if is_open { Ok(()) } else { Err(Error::Closed) }
+    Ok(mark.query_row([], |row| row.get(0))?)
 }
 
 /// Closes the data when the transaction is committed.

@@ -1,23 +1,42 @@
 //! Dry runs: one transaction for the life of the store, which is never committed. Each change is a
 //! savepoint in it, and reads use its connection. SQLite rolls it back when the connection closes.
+//!
+//! The transaction is not one of the database, whose only writer would wait for it. It has a
+//! write-ahead log of its own, which begins as a copy of the database's log. The database file is
+//! shared: without a checkpoint, SQLite writes to the log alone. A snapshot of the database is open
+//! for as long, so no checkpoint of another process copies a newer page into the file than the
+//! copied log has.
 
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read as _};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
-use super::files::Files;
-use super::{Snapshot, Sqlite, closed, run_alone, write};
+use super::files::{DATABASE, Files, database_files};
+use super::{BEGIN_READ, Snapshot, Sqlite, closed, run_alone, write};
 use crate::Error;
 use crate::db::erased::Done;
 use crate::db::{ClosedData, Read, WhenAbsent, Write};
+use crate::file_system::{directory_of, io_error};
 use crate::sql::Sql;
+
+/// The mode of the directory of a log.
+const PRIVATE_DIRECTORY: u32 = 0o700;
+/// The size of a log's header, which changes when the log begins again.
+const LOG_HEADER_BYTES: u64 = 32;
 
 /// The transaction of a dry run.
 #[derive(Debug, Default)]
 pub(in crate::db) struct DryRun {
     has_begun: AtomicBool,
+    /// The snapshot of the database that the transaction changes; none of data in memory.
+    _snapshot: Option<Mutex<Connection>>,
 }
 
 static SAVEPOINT: Sql = Sql::new("SAVEPOINT", "savepoint change");
@@ -25,27 +44,104 @@ static RELEASE: Sql = Sql::new("RELEASE", "release change");
 static ROLL_BACK_TO: Sql = Sql::new("ROLL_BACK_TO", "rollback to change");
 
 /// Returns the files of a directory's database, and its path. Data that does not exist and is to
-/// be created is in memory.
-pub(super) fn files(directory: &Path, when_absent: WhenAbsent) -> Result<(Files, PathBuf), Error> {
+/// be created is in memory, and has none.
+pub(super) fn files(
+    directory: &Path,
+    when_absent: WhenAbsent,
+) -> Result<(Files, Option<PathBuf>), Error> {
     match (Files::find(directory, WhenAbsent::Refuse), when_absent) {
-        (Err(Error::NoData), WhenAbsent::Create) => {
-            Ok((Files::absent(directory), PathBuf::from(":memory:")))
-        }
+        (Err(Error::NoData), WhenAbsent::Create) => Ok((Files::absent(directory), None)),
         (found, _) => {
             let files = found?;
             let database = files.database().to_owned();
-            Ok((files, database))
+            Ok((files, Some(database)))
         }
     }
 }
 
 /// Opens the connection of a dry run. Its settings are not stored in the file.
-pub(super) fn connect(path: &Path, wait: Duration, register: &str) -> Result<Connection, Error> {
-    let writer = write::connect_unchanged(path, wait, register)?;
+pub(super) fn connect(
+    database: Option<&Path>,
+    wait: Duration,
+    register: &str,
+) -> Result<(Connection, DryRun), Error> {
+    let path = database.unwrap_or(Path::new(":memory:"));
+    let found = write::connect_unchanged(path, wait, register)?;
+    let mode: String = found.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    // No server has used a file without a write-ahead log.
+    let (writer, snapshot) = match mode.as_str() {
+        "wal" => (with_own_log(path, &found, wait)?, Some(Mutex::new(found))),
+        _ => (found, None),
+    };
     writer.pragma_update(None, "cache_size", -32_000)?;
     // As for other writers.
     writer.busy_timeout(Duration::ZERO)?;
+    Ok((writer, DryRun { has_begun: AtomicBool::new(false), _snapshot: snapshot }))
+}
+
+/// Opens a database with a log of its own. Begins a snapshot on the other connection. The log has
+/// no name once it is open: its room is free when the process ends, however it ends.
+fn with_own_log(path: &Path, found: &Connection, wait: Duration) -> Result<Connection, Error> {
+    run_alone(found, &BEGIN_READ)?;
+    // The first read takes the snapshot. Closed data can be read: a move is tried again.
+    closed::read_mark(found)?;
+    // A link to the database must not become a link to that link.
+    let database = fs::canonicalize(path).map_err(|error| io_error(path, &error))?;
+    let directory = own_directory(directory_of(&database))?;
+    let opened = open_in(&directory, &database, wait);
+    fs::remove_dir_all(&directory).map_err(|error| io_error(&directory, &error))?;
+    opened
+}
+
+/// Creates a directory on the file system of the database.
+fn own_directory(parent: &Path) -> Result<PathBuf, Error> {
+    let (process, mut number) = (std::process::id(), 0_u64);
+    loop {
+        let directory = parent.join(format!(".dry-run-{process}-{number}"));
+        match DirBuilder::new().mode(PRIVATE_DIRECTORY).create(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(io_error(&directory, &error)),
+        }
+    }
+}
+
+/// Opens the database by another name, next to which SQLite finds the copied log.
+fn open_in(directory: &Path, database: &Path, wait: Duration) -> Result<Connection, Error> {
+    let linked = directory.join(DATABASE);
+    fs::hard_link(database, &linked).map_err(|error| io_error(&linked, &error))?;
+    let ([_, log, _], [_, own_log, _]) = (database_files(database), database_files(&linked));
+    copy_log(&log, &own_log).map_err(|error| io_error(&own_log, &error))?;
+    // Without locks: they would be those of the database, and so would the index of the log. In
+    // the exclusive mode it is in memory.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let writer = Connection::open_with_flags_and_vfs(&linked, flags, c"unix-none")?;
+    let writer = super::configured(writer, wait)?;
+    writer.pragma_update(None, "locking_mode", "exclusive")?;
+    writer.pragma_update(None, "wal_autocheckpoint", 0)?;
+    writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    // The first read opens the log.
+    closed::read_mark(&writer)?;
     Ok(writer)
+}
+
+/// Copies the log of a database of which a snapshot is open. A log whose pages are all in the
+/// database may begin again meanwhile, once: those that follow are not copied to the database as
+/// long as the snapshot is open.
+fn copy_log(log: &Path, to: &Path) -> io::Result<()> {
+    loop {
+        let begun = log_header(log)?;
+        fs::copy(log, to)?;
+        if log_header(log)? == begun {
+            return Ok(());
+        }
+    }
+}
+
+fn log_header(log: &Path) -> io::Result<Vec<u8>> {
+    let mut header = Vec::new();
+    File::open(log)?.take(LOG_HEADER_BYTES).read_to_end(&mut header)?;
+    Ok(header)
 }
 
 impl Sqlite {
