@@ -22,8 +22,8 @@ use crate::{Error, Refused};
 
 pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
 use faults::Faults;
-pub(crate) use open::ClosedData;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
+pub(crate) use open::{ClosedData, TemporaryTables};
 pub(crate) use postgres::PLANNER;
 pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
@@ -379,12 +379,6 @@ impl Write<'_> {
             Read::Sqlite(_) => Ok(true),
             Read::Postgres(transaction) => transaction.try_lock(sql, params).await,
         }
-    }
-
-    /// Returns whether the locks of this change are held until a dry run ends. On SQLite a dry run
-    /// holds none.
-    pub(crate) fn keeps_locks(&self) -> bool {
-        matches!(&self.0, Read::Postgres(transaction) if transaction.is_of_dry_run())
     }
 
     /// Waits for the lock of the layout, which this transaction then holds until it ends. On SQLite

@@ -19,6 +19,7 @@ mod dashboard;
 mod db;
 mod devices;
 mod directory;
+mod dry_run;
 mod error;
 #[cfg(test)]
 mod explain;
@@ -152,6 +153,7 @@ impl Store {
     pub async fn open(options: &OpenOptions<'_>) -> Result<Store, Error> {
         let store = Store::open_unsettled(options).await?;
         transfer::check_complete(&store.db).await?;
+        store.db.hide_tables(&dry_run::TABLES).await?;
         store.db.start_lease().await?;
         Ok(store)
     }

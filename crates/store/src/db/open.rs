@@ -6,6 +6,7 @@ use std::time::Duration;
 use kiosque_model::{UnixMs, Zone};
 
 use super::{Db, SessionLease};
+use crate::Error;
 
 /// Whether a directory or database without data is filled or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +26,8 @@ pub enum Changes {
     /// dropped. Reads of the store see them, and migrations that the data lacks are among them. If
     /// data is to be created in a directory, it is created in memory.
     ///
-    /// Writers of a directory go on meanwhile, and change nothing in the dry run. On a database
-    /// server those wait that change rows that were changed here: orders of the same groups, and
-    /// other fleets. A dry run writes no audit trail there, because every login would wait for its
-    /// counter.
+    /// Other writers go on meanwhile, and change nothing in the dry run. On Citus those wait that
+    /// change rows that were changed here.
     RolledBack,
 }
 
@@ -71,7 +70,28 @@ pub(crate) enum ClosedData {
     Accepted,
 }
 
+/// The tables that a dry run on a database server changes. Temporary tables hide them.
+#[derive(Debug)]
+pub(crate) struct TemporaryTables {
+    /// Tables that are copied.
+    pub(crate) copied: &'static [&'static str],
+    /// Tables to which a dry run only adds: the temporary ones begin without rows.
+    pub(crate) empty: &'static [&'static str],
+    /// Tables that are too large to be copied, with the columns that identify a row and never
+    /// change: a row is copied when it changes.
+    pub(crate) overlaid: &'static [(&'static str, &'static [&'static str])],
+}
+
 impl Db {
+    /// Prepares a dry run on a database server to write to temporary tables. The layout must be up
+    /// to date.
+    pub(crate) async fn hide_tables(&self, tables: &'static TemporaryTables) -> Result<(), Error> {
+        match self {
+            Db::Sqlite(_) => Ok(()),
+            Db::Postgres(postgres) => postgres.hide_tables(tables).await,
+        }
+    }
+
     /// Returns whether no change is ever committed.
     pub(crate) fn is_dry_run(&self) -> bool {
         match self {

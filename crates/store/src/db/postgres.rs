@@ -11,6 +11,7 @@ pub(super) mod lease;
 mod params;
 mod room;
 mod shared;
+mod temporary_tables;
 pub(super) mod transaction;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,10 +31,10 @@ use crate::sql::Sql;
 use address::Address;
 pub(crate) use connection::PLANNER;
 use connection::{Connection, until};
-use dry_run::DryRun;
 use lease::Lease;
 use room::Room;
 use shared::Slot;
+use temporary_tables::DryRun;
 use transaction::{Access, Transaction};
 
 /// Shared connections for short batches. A slow statement delays only those on its connection.
@@ -169,7 +170,7 @@ impl Postgres {
             Ok(connection) => connection,
             Err(error) => return Tried::Done(Err(error.into())),
         };
-        let access = if self.is_dry_run() { Access::DryRun } else { Access::ReadWrite };
+        let access = self.dry_run.as_ref().map_or(Access::ReadWrite, Access::DryRun);
         let ends = limits.ends_work();
         let transaction = Transaction { connection: &connection, ends, access };
         let done = match change.run(&Write(Read::Postgres(transaction))).await {
@@ -223,8 +224,8 @@ impl Postgres {
     /// Rolls a transaction back, in the background. A connection that does not answer is closed,
     /// which also rolls back.
     async fn roll_back(self: &Arc<Self>, connection: Connection) {
-        if self.is_dry_run() {
-            return self.roll_back_in_dry_run(connection).await;
+        if let Some(dry_run) = &self.dry_run {
+            return self.roll_back_in_dry_run(dry_run, connection).await;
         }
         let postgres = Arc::clone(self);
         tokio::spawn(async move {

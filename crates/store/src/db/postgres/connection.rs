@@ -76,19 +76,23 @@ const CANCEL_WAIT: Duration = Duration::from_secs(2);
 
 /// Which SQL text was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum SqlVariant {
+pub(super) enum SqlVariant {
     Plain,
     /// See `Sql::with_proof`.
     WithCheck,
     /// See [`Connection::skipping_locked`].
     SkippingLocked,
+    /// For the changed rows of an overlaid table, in a dry run.
+    Redirected,
+    /// Adds the rows that a redirected update changes.
+    RowsOfUpdate,
 }
 
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(super) client: Client,
-    statements: Mutex<HashMap<(usize, SqlVariant), Statement>>,
+    pub(super) statements: Mutex<HashMap<(usize, SqlVariant), Statement>>,
     /// The number of warnings from the server.
     warnings: Arc<AtomicU64>,
     /// Whether a statement failed since the transaction began, and whether one had a conflict.
@@ -259,15 +263,12 @@ impl Connection {
     /// Returns a prepared statement that locks the rows that it selects, and leaves out those that
     /// another transaction has locked.
     pub(super) async fn skipping_locked(&self, sql: &'static Sql) -> Result<Statement, Error> {
-        let key = (std::ptr::from_ref(sql).addr(), SqlVariant::SkippingLocked);
-        if let Some(known) = lock_ignoring_poison(&self.statements).get(&key) {
-            return Ok(known.clone());
-        }
         let text = format!("{} for update skip locked", sql.for_postgres()?);
         self.prepared(sql, SqlVariant::SkippingLocked, &text).await
     }
 
-    async fn prepared(
+    /// Returns a form of a statement, prepared; this connection prepares each once.
+    pub(super) async fn prepared(
         &self,
         sql: &'static Sql,
         variant: SqlVariant,

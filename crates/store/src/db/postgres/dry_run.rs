@@ -1,35 +1,48 @@
 //! Dry runs: one connection, in a transaction that is never committed. Each transaction of the
 //! store is a savepoint in it. The server rolls it back when the connection closes.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use kiosque_locks::lock_ignoring_poison;
 
 use super::Postgres;
 use super::connection::{Connection, until};
+use super::temporary_tables::DryRun;
 use super::transaction::{Access, Transaction};
 use crate::Error;
+use crate::db::TemporaryTables;
 use crate::sql::{Row, Sql, Value};
 
-/// Begins the transaction, which idles while the input is read and checked.
-const BEGIN: &str = "begin; set local idle_in_transaction_session_timeout = 0; \
-    set local statement_timeout = 0";
+/// Begins the transaction, which idles while the input is read and checked. Its tables are copied
+/// at several times, and must be of one state.
+const BEGIN: &str = "begin isolation level repeatable read; \
+    set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0";
 const SAVEPOINT: &str = "savepoint change";
 /// Ends a change.
 pub(super) const RELEASE: &str = "release savepoint change";
 const ROLL_BACK: &str = "rollback to savepoint change; release savepoint change";
 
-/// The transaction of a dry run.
-#[derive(Debug, Default)]
-pub(super) struct DryRun {
-    has_begun: AtomicBool,
-}
-
 impl Postgres {
     /// Returns whether no change is ever committed.
     pub(in crate::db) fn is_dry_run(&self) -> bool {
         self.dry_run.is_some()
+    }
+
+    /// Hides the tables that a dry run writes to.
+    pub(in crate::db) async fn hide_tables(
+        &self,
+        tables: &'static TemporaryTables,
+    ) -> Result<(), Error> {
+        let Some(dry_run) = &self.dry_run else { return Ok(()) };
+        let _permit = self.permits.acquire().await.map_err(|_| Error::Gone)?;
+        let connection = self.begin_in_dry_run(dry_run, Instant::now() + self.wait).await?;
+        if !connection.is_sharded {
+            dry_run.hide(&connection, tables).await?;
+        }
+        connection.simple(RELEASE).await?;
+        self.give_back(connection);
+        Ok(())
     }
 
     /// Begins a change. The caller has the permit of the connection.
@@ -58,7 +71,8 @@ impl Postgres {
     }
 
     /// Rolls a change back. A connection that does not answer is closed, which ends the dry run.
-    pub(super) async fn roll_back_in_dry_run(&self, connection: Connection) {
+    pub(super) async fn roll_back_in_dry_run(&self, dry_run: &DryRun, connection: Connection) {
+        dry_run.rolled_back();
         match until(Instant::now() + self.wait, connection.simple(ROLL_BACK)).await {
             Ok(()) => self.give_back(connection),
             Err(_) => connection.abandon(),
@@ -79,7 +93,7 @@ impl Postgres {
         let single =
             Transaction { connection: &connection, ends: Some(ends), access: Access::ReadOnly };
         let found = single.one(sql, params, read).await;
-        self.roll_back_in_dry_run(connection).await;
+        self.roll_back_in_dry_run(dry_run, connection).await;
         found
     }
 }

@@ -4,11 +4,13 @@ use std::pin::pin;
 use std::time::Instant;
 
 use futures_util::TryStreamExt;
+use tokio::sync::MutexGuard;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, until};
 use super::params::{all_params, borrowed, columns};
+use super::temporary_tables::DryRun;
 use crate::Error;
 use crate::sql::{Row, Sql, Value};
 
@@ -19,16 +21,16 @@ pub(crate) struct Transaction<'a> {
     /// `None`: no deadline.
     pub(super) ends: Option<Instant>,
     /// Whether it can write.
-    pub(super) access: Access,
+    pub(super) access: Access<'a>,
 }
 
 /// Whether a transaction can write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Access<'a> {
     ReadOnly,
     ReadWrite,
     /// It can write, and is never committed.
-    DryRun,
+    DryRun(&'a DryRun),
 }
 
 /// Visits a row. Without its type, so that the code that reads rows is generated once.
@@ -45,7 +47,7 @@ impl Transaction<'_> {
                 Error::Busy(self.connection.wait)
             }
             // No caller of a write can ask for less.
-            Error::TooMuchWork(why) if self.access != Access::ReadOnly => {
+            Error::TooMuchWork(why) if !matches!(self.access, Access::ReadOnly) => {
                 Error::Unreachable(why.to_owned())
             }
             error => error,
@@ -113,6 +115,7 @@ impl Transaction<'_> {
         V: FnMut(tokio_postgres::Row) -> Result<(), Error> + ?Sized,
     {
         self.within(async {
+            let _turn = self.turn().await;
             let statement = self.connection.statement(sql).await?;
             let mut rows = pin!(self.connection.rows(&statement, params).await?);
             while let Some(row) = rows.try_next().await? {
@@ -171,6 +174,10 @@ impl Transaction<'_> {
         params: &[&(dyn ToSql + Sync)],
     ) -> Result<u64, Error> {
         self.within(async {
+            let _turn = self.turn().await;
+            if let Access::DryRun(dry_run) = self.access {
+                return dry_run.execute(self.connection, sql, params).await;
+            }
             let statement = self.connection.statement(sql).await?;
             Ok(self.connection.client.execute(&statement, params).await?)
         })
@@ -212,15 +219,18 @@ impl Transaction<'_> {
         &self.connection.server
     }
 
-    /// Returns whether this is a change in a dry run.
-    pub(crate) fn is_of_dry_run(&self) -> bool {
-        self.access == Access::DryRun
+    /// Waits for the turn of a statement in a dry run.
+    async fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.access {
+            Access::DryRun(dry_run) => Some(dry_run.turn().await),
+            Access::ReadOnly | Access::ReadWrite => None,
+        }
     }
 
     /// Takes the lock of the layout. A dry run would hold it until its end, and every program that
     /// starts would wait for that.
     pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {
-        if self.is_of_dry_run() {
+        if matches!(self.access, Access::DryRun(_)) {
             return Ok(());
         }
         // An arbitrary number, the letters "kios".

@@ -1,0 +1,41 @@
+//! The tables that a dry run on a database server does not write.
+
+use crate::db::TemporaryTables;
+
+/// Every table that the commands with a dry run change.
+pub(crate) static TABLES: TemporaryTables = TemporaryTables {
+    // As large as the fleet, the rates or the list of runs.
+    copied: &[
+        "counters",
+        "groups",
+        "accounts",
+        "account_groups",
+        "sessions",
+        "products",
+        "devices",
+        "aisles",
+        "aisle_texts",
+        "aisle_prices",
+        "device_owners",
+        "device_list",
+        "list_versions",
+        "ledger",
+        "group_changes",
+        "goods_names",
+        "rates",
+        "sales_months",
+        "archive_runs",
+        "archive_marks",
+    ],
+    // Sums, bounds, entries and histories, by which no dry run decides.
+    empty: &[
+        "group_histories",
+        "sales_by_day",
+        "sales_by_device",
+        "sales_by_product",
+        "order_blocks",
+        "audit",
+        "arrivals",
+    ],
+    overlaid: &[("orders", &["group_no", "device_no", "seq"])],
+};
