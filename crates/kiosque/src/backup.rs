@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::LastBackup;
-use kiosque_store::{Copied, Store, WhenAbsent};
+use kiosque_store::{BackupError, Copied, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::output::print_line;
@@ -65,6 +65,11 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     };
     let made = store.backup(file.clone(), on_progress).await;
     bar.clear();
+    if let Err(BackupError::Damaged(found)) = &made
+        && let Err(error) = store.record_damage(found.clone()).await
+    {
+        eprintln!("warning: a server on this data does not learn of the damage: {error}");
+    }
     let made = made?;
     let backup = LastBackup {
         timestamp: Clock::System.now().0,

@@ -18,6 +18,9 @@ use crate::{CommandOutcome, open};
 pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let status = store.status(Clock::System.now()).await?;
+    if let Err(error) = store.check_undamaged().await {
+        eprintln!("warning: {error}");
+    }
     let overview = Overview::of(settings, &store, status);
     output.print(&overview, |overview| Sheet { overview, zone: store.zone() })?;
     Ok(CommandOutcome::Complete)

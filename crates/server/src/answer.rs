@@ -238,6 +238,7 @@ impl From<&Error> for Failure {
             Error::Sqlite(_)
             | Error::File(_)
             | Error::FileChanged(_)
+            | Error::Damaged(_)
             | Error::InUse(_)
             | Error::NoData
             | Error::Postgres(_)
@@ -251,7 +252,7 @@ impl From<&Error> for Failure {
             message,
             cause: error.to_string(),
             disclosure: match error {
-                Error::File(_) | Error::FileChanged(_) => Disclosure::Operator,
+                Error::File(_) | Error::FileChanged(_) | Error::Damaged(_) => Disclosure::Operator,
                 _ => Disclosure::Log,
             },
             retry_after_s: Some(1),

@@ -1,5 +1,5 @@
 //! A consistent copy of the data while others read and write it. It gets its name only when it is
-//! complete and durable.
+//! complete, undamaged and durable.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::db::{Copied, Deadline, PRIVATE_FILE, Read};
+use crate::db::{Copied, Deadline, PRIVATE_FILE, Read, integrity_of, mark_as_backup};
 use crate::{Error, Store, inventory};
 
 /// The end of the name of a backup that is being written.
@@ -26,6 +26,12 @@ pub enum BackupError {
     /// A file cannot be created.
     #[error("{0}: {1}")]
     File(PathBuf, io::Error),
+    /// The database is damaged, and so is its copy.
+    #[error(
+        "the database is damaged ({0}); no file was made, and no older backup was removed; run \
+         `kiosque verify`, and restore a backup with `kiosque restore`"
+    )]
+    Damaged(String),
     /// The caller stopped it.
     #[error("the backup was stopped; no file was made")]
     Stopped,
@@ -44,12 +50,13 @@ pub struct BackedUp {
 }
 
 impl Store {
-    /// Copies the data as it is now to a new file, which must not exist yet. Renamed to
-    /// `kiosque.db` in a directory, it is that directory's data. `progress` is called with the
-    /// pages copied so far and may stop the backup. A failed backup leaves no file.
+    /// Copies the data as it is now to a new file, which must not exist yet, and checks the copy.
+    /// `progress` is called with the pages copied so far and may stop the backup. A failed backup
+    /// leaves no file.
     ///
     /// # Errors
-    /// The file exists or cannot be created, `progress` stopped the backup, or the store failed.
+    /// The file exists or cannot be created, `progress` stopped the backup, the data is damaged, or
+    /// the store failed.
     pub async fn backup(
         &self,
         file: PathBuf,
@@ -64,15 +71,30 @@ impl Store {
 async fn backup(
     read: &Read<'_>,
     file: &Path,
-    progress: impl FnMut(Copied) -> ControlFlow<()>,
+    mut progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
 ) -> Result<BackedUp, BackupError> {
     ensure_absent(file)?;
     let partial = PartialFile::create(file)?;
-    let orders = inventory::order_count(read).await?;
-    if read.copy_to(&partial.path, progress)?.is_break() {
+    let orders = inventory::order_count(read).await.map_err(damage)?;
+    if read.copy_to(&partial.path, &mut progress).map_err(damage)?.is_break() {
         return Err(BackupError::Stopped);
     }
+    let failed = |error| BackupError::File(partial.path.clone(), error);
+    mark_as_backup(&partial.file).map_err(failed)?;
+    match integrity_of(&partial.path, progress)? {
+        ControlFlow::Break(()) => return Err(BackupError::Stopped),
+        ControlFlow::Continue(None) => {}
+        ControlFlow::Continue(Some(found)) => return Err(BackupError::Damaged(found)),
+    }
     Ok(BackedUp { bytes: partial.finish(file)?, orders })
+}
+
+/// Returns the error of a backup of which the store failed.
+fn damage(error: Error) -> BackupError {
+    match error.is_damage() {
+        true => BackupError::Damaged(error.to_string()),
+        false => BackupError::Store(error),
+    }
 }
 
 /// Removes what a crash left of a backup to `file`. A backup that is being written remains.

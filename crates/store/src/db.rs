@@ -28,8 +28,11 @@ pub(crate) use postgres::PLANNER;
 pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
-pub use sqlite::FileSizes;
-pub(crate) use sqlite::{DATABASE, PRIVATE_FILE, database_exists, database_files, unopened_entry};
+pub use sqlite::{Copied, FileSizes};
+pub(crate) use sqlite::{
+    DATABASE, PRIVATE_FILE, database_exists, database_files, integrity_of, mark_as_backup,
+    unopened_entry,
+};
 use sqlite::{Snapshot, Sqlite};
 
 /// The engine that stores the data. Cheap to clone.
@@ -190,15 +193,6 @@ impl Db {
     }
 }
 
-/// The progress of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Copied {
-    /// Pages copied so far.
-    pub pages: u64,
-    /// Pages in all.
-    pub of: u64,
-}
-
 /// A snapshot to read from.
 pub(crate) enum Read<'a> {
     Sqlite(Snapshot<'a>),
@@ -215,7 +209,7 @@ impl Read<'_> {
     ) -> Result<Option<T>, Error> {
         faults::check()?;
         match self {
-            Read::Sqlite(connection) => sqlite::one(connection, sql, params, read),
+            Read::Sqlite(snapshot) => snapshot.one(sql, params, read),
             Read::Postgres(transaction) => transaction.one(sql, params, read).await,
         }
     }
@@ -229,7 +223,7 @@ impl Read<'_> {
     ) -> Result<(), Error> {
         faults::check()?;
         match self {
-            Read::Sqlite(connection) => sqlite::each(connection, sql, params, visit),
+            Read::Sqlite(snapshot) => snapshot.each(sql, params, visit),
             Read::Postgres(transaction) => transaction.each(sql, params, visit).await,
         }
     }
@@ -260,7 +254,7 @@ impl Read<'_> {
     ) -> Result<(), Error> {
         faults::check()?;
         match self {
-            Read::Sqlite(connection) => sqlite::each_row_of(connection, sql, rows, params, visit),
+            Read::Sqlite(snapshot) => snapshot.each_row_of(sql, rows, params, visit),
             Read::Postgres(transaction) => transaction.each_of(sql, rows, params, visit).await,
         }
     }
@@ -285,7 +279,7 @@ impl Read<'_> {
     /// has tools of its own for that.
     pub(crate) fn integrity(&self) -> Result<Vec<String>, Error> {
         match self {
-            Read::Sqlite(connection) => sqlite::integrity(connection),
+            Read::Sqlite(snapshot) => snapshot.integrity(),
             Read::Postgres(_) => Ok(Vec::new()),
         }
     }
@@ -298,7 +292,7 @@ impl Read<'_> {
         progress: impl FnMut(Copied) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
         match self {
-            Read::Sqlite(connection) => sqlite::copy_to(connection, file, progress),
+            Read::Sqlite(snapshot) => snapshot.copy_to(file, progress),
             Read::Postgres(_) => Err(Error::Data(
                 "is kept in PostgreSQL, which is backed up by its own tools: pg_basebackup with \
                  archived WAL, or pg_dump"

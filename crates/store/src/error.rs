@@ -24,6 +24,9 @@ pub enum Error {
     /// A file of the data was replaced, moved or removed while this program had it open.
     #[error("{0}")]
     FileChanged(String),
+    /// The database file is damaged: SQLite, or the check of a backup, has found it.
+    #[error("{0}")]
+    Damaged(String),
     /// Another server uses the directory.
     #[error("{0}")]
     InUse(String),

@@ -21,7 +21,7 @@ pub use devices::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
 pub use fleet_file::{FleetKey, FleetPart};
 pub(crate) use groups::number as group_number;
 pub use orders::{ExportedOrder, OrderKey, OrdersOf};
-pub(crate) use overview::order_count;
+pub(crate) use overview::{damage_found, order_count};
 pub use rates::RateKey;
 
 /// Every statement of the modules below this one.

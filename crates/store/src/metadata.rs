@@ -207,6 +207,11 @@ pub(crate) async fn marker(read: &Read<'_>, name: &str) -> Result<Option<String>
     entry(read, &marker_entry(name)).await
 }
 
+/// Stores a marker with the data.
+pub(crate) async fn set_marker(write: &Write<'_>, name: &str, value: &str) -> Result<(), Error> {
+    set_entry(write, &marker_entry(name), value).await
+}
+
 /// Returns the entry of a marker.
 fn marker_entry(name: &str) -> String {
     format!("note:{name}")
@@ -235,10 +240,8 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn set_marker(&self, name: &str, value: &str) -> Result<(), Error> {
-        let (name, value) = (marker_entry(name), value.to_owned());
-        let set = async move |write: &Write<'_>| {
-            write.execute(&SET_ENTRY, &[name.as_str().into(), value.as_str().into()]).await
-        };
-        self.db.write(Deadline::OfRequest, set).await.map(|_| ())
+        let (name, value) = (name.to_owned(), value.to_owned());
+        let set = async move |write: &Write<'_>| set_marker(write, &name, &value).await;
+        self.db.write(Deadline::OfRequest, set).await
     }
 }

@@ -25,6 +25,14 @@ impl Db {
         }
     }
 
+    /// Fails once SQLite has found the database file damaged, or if it was `found` to be earlier.
+    /// PostgreSQL reports damage by itself.
+    pub(crate) fn check_undamaged(&self, found: Option<&str>) -> Result<(), Error> {
+        let Db::Sqlite(sqlite) = self else { return Ok(()) };
+        sqlite.files.check_undamaged()?;
+        found.map_or(Ok(()), |found| Err(sqlite.files.damage_found(found)))
+    }
+
     /// Fails if a write would, as far as that is known without one.
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         match self {

@@ -6,10 +6,11 @@ mod closed;
 mod copy;
 mod dry_run;
 mod files;
+mod header;
+mod snapshot;
 mod unopened;
 mod write;
 
-use std::ops::Deref;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -29,11 +30,14 @@ use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 use budget::Budget;
 pub(super) use closed::close;
-pub(super) use copy::copy_to;
+pub use copy::Copied;
+pub(crate) use copy::integrity_of;
 use dry_run::DryRun;
 pub use files::FileSizes;
 use files::Files;
 pub(crate) use files::{DATABASE, PRIVATE_FILE, database_exists, database_files};
+pub(crate) use header::mark_as_backup;
+pub(super) use snapshot::Snapshot;
 pub(crate) use unopened::unopened_entry;
 pub(super) use write::{execute, execute_each, script};
 
@@ -47,7 +51,6 @@ const LONG_READER_CACHE_KIB: i64 = 4_000;
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
-    pub(super) files: Files,
     wait: Duration,
     /// The permit to write: first come, first served.
     write_permit: Arc<Semaphore>,
@@ -62,6 +65,8 @@ pub(crate) struct Sqlite {
     /// The readers of both.
     long_readers: Readers,
     pub(super) faults: Faults,
+    /// Dropped last, because it has a descriptor of the database file.
+    pub(super) files: Files,
 }
 
 /// A pool of connections that read.
@@ -83,7 +88,7 @@ impl Sqlite {
         let (mut files, opened) = match options.changes {
             Changes::Stored => {
                 let files = Files::find(directory, options.when_absent)?;
-                let writer = write::connect(files.database(), wait, register);
+                let writer = write::connect(files.database(), wait, register, options.now);
                 (files, writer.map(|writer| (writer, None)))
             }
             Changes::RolledBack => {
@@ -93,10 +98,9 @@ impl Sqlite {
             }
         };
         let (writer, dry_run) = opened.map_err(|error| files.explain(error))?;
-        files.identify();
+        files.identify()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Sqlite {
-            files,
             wait,
             write_permit: Arc::new(Semaphore::new(1)),
             writer: Mutex::new(writer),
@@ -107,6 +111,7 @@ impl Sqlite {
             long_permits: Arc::new(Semaphore::new(cores + 1)),
             long_readers: Readers { cache_kib: LONG_READER_CACHE_KIB, idle: Mutex::default() },
             faults: Faults::default(),
+            files,
         })
     }
 
@@ -118,7 +123,7 @@ impl Sqlite {
         cost: Cost,
     ) -> Result<(B, B::Proof, B::Rows), Refused> {
         if cost != Cost::Blocking {
-            let inline = || self.with_reader(&self.readers, |sqlite| run(sqlite, &batch, cost));
+            let inline = || self.run(&self.readers, &batch, cost);
             match Budget::INLINE.limit(inline) {
                 Ok(Some((proof, rows))) => return Ok((batch, proof, rows)),
                 Ok(None) | Err(Refused::Store(Error::TooMuchWork(_))) => {}
@@ -132,11 +137,7 @@ impl Sqlite {
         let done = on_blocking_pool(move || {
             // The work holds the permit, because it goes on when its caller hangs up.
             let _permit = permit;
-            let long = || {
-                sqlite.with_reader(&sqlite.long_readers, |connection| {
-                    run(connection, &batch, Cost::Blocking)
-                })
-            };
+            let long = || sqlite.run(&sqlite.long_readers, &batch, Cost::Blocking);
             let (proof, rows) = Budget::Until(ends).limit(long)?.ok_or(Error::Gone)?;
             Ok((batch, proof, rows))
         });
@@ -151,6 +152,21 @@ impl Sqlite {
         read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         self.with_reader(&self.readers, |connection| one(connection, sql, params, read))
+            .map_err(|error| self.files.explain(error))
+    }
+
+    /// Runs a batch on a reader.
+    fn run<B: Batch>(
+        &self,
+        readers: &Readers,
+        batch: &B,
+        cost: Cost,
+    ) -> Result<Option<Run<B>>, Refused> {
+        let ran = self.with_reader(readers, |connection| run(connection, batch, cost));
+        ran.map_err(|refused| match refused {
+            Refused::Store(error) => Refused::Store(self.files.explain(error)),
+            refused @ Refused::Refusal(_) => refused,
+        })
     }
 
     fn with_reader<T, E: From<Error>>(
@@ -194,7 +210,7 @@ impl Sqlite {
                 }
                 let ask = || {
                     closed::check(connection)?;
-                    here.block_on(ask(&Read::Sqlite(Snapshot { connection, files: &sqlite.files })))
+                    here.block_on(ask(&Read::Sqlite(Snapshot::new(connection, &sqlite.files))))
                 };
                 let answer = budget.limit(ask);
                 if sqlite.dry_run.is_none() {
@@ -221,9 +237,13 @@ impl Sqlite {
     pub(super) fn compare_files(&self) {
         if self.files.compare() {
             // They may have been opened after the change.
-            for readers in [&self.readers, &self.long_readers] {
-                lock_ignoring_poison(&readers.idle).clear();
-            }
+            self.close_idle_readers();
+        }
+    }
+
+    fn close_idle_readers(&self) {
+        for readers in [&self.readers, &self.long_readers] {
+            lock_ignoring_poison(&readers.idle).clear();
         }
     }
 
@@ -240,17 +260,16 @@ impl Sqlite {
     }
 }
 
-/// A connection in a transaction, and the files that it is on.
-pub(crate) struct Snapshot<'a> {
-    connection: &'a Connection,
-    files: &'a Files,
-}
-
-impl Deref for Snapshot<'_> {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        self.connection
+/// The last connection that is closed copies the log to the database file and removes it, but only
+/// while the file is the one that the log belongs to. See [`connect`].
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.close_idle_readers();
+        if !self.files.compare() {
+            let writer = lock_ignoring_poison(&self.writer);
+            // Otherwise the log remains, for the next program that opens the data.
+            let _ = writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+        }
     }
 }
 
@@ -263,6 +282,8 @@ fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, 
 
 fn configured(connection: Connection, wait: Duration) -> Result<Connection, Error> {
     connection.busy_timeout(wait)?;
+    // To close it copies no log to a file that may have been overwritten meanwhile.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // Keeps one plan for each statement. Without this, SQLite may plan again for new parameters.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
@@ -300,19 +321,6 @@ fn run<B: Batch>(
         each_of(connection, &step.statement, |row| batch.on_row(&mut rows, &step.kind, row))?;
     }
     Ok(Some((proof, rows)))
-}
-
-static INTEGRITY: Sql = Sql::new("INTEGRITY", "pragma integrity_check");
-
-/// Returns the faults of the database file.
-pub(super) fn integrity(connection: &Connection) -> Result<Vec<String>, Error> {
-    let mut faults = Vec::new();
-    each(connection, &INTEGRITY, &[], |row| {
-        let line: &str = row.read()?;
-        faults.extend((line != "ok").then(|| format!("the database file: {line}")));
-        Ok(())
-    })?;
-    Ok(faults)
 }
 
 fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {

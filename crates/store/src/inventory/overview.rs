@@ -3,7 +3,7 @@
 use kiosque_contract::inventory::{LastBackup, Status};
 use kiosque_model::{Day, UnixMs};
 
-use crate::db::{Deadline, Read};
+use crate::db::{Db, Deadline, Read, Write};
 use crate::sql::{row, statements};
 use crate::{Error, Store, metadata};
 
@@ -34,6 +34,8 @@ statements! {
 const NODE_AGE_MAX_MS: i64 = 30_000;
 /// The name of the entry about the last backup: a [`LastBackup`] in JSON.
 const LAST_BACKUP: &str = "last_backup";
+/// The name of the entry about damage that the check of the latest backup has found.
+const DAMAGE: &str = "damage";
 
 impl Store {
     /// Returns the totals of the data and the state of the store. It reads no row of an order.
@@ -58,15 +60,35 @@ impl Store {
         self.db.read(Deadline::OfRequest, overview).await
     }
 
-    /// Records that a backup was made.
+    /// Records that a backup was made, and that it is undamaged.
     ///
     /// # Errors
     /// The store failed.
     pub async fn record_backup(&self, backup: &LastBackup) -> Result<(), Error> {
         let text = serde_json::to_string(backup);
         let text = text.map_err(|error| Error::Data(format!("rendering: {error}")))?;
-        self.set_marker(LAST_BACKUP, &text).await
+        let record = async move |write: &Write<'_>| {
+            metadata::set_marker(write, LAST_BACKUP, &text).await?;
+            metadata::delete_entries(write, DAMAGE).await
+        };
+        self.db.write(Deadline::OfRequest, record).await
     }
+
+    /// Records that the check of a backup has found the database damaged, until a later one finds
+    /// it undamaged. A server that reads this is not ready.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn record_damage(&self, found: String) -> Result<(), Error> {
+        let record =
+            async move |write: &Write<'_>| metadata::set_entry(write, DAMAGE, &found).await;
+        self.db.write(Deadline::OfRequest, record).await
+    }
+}
+
+/// Returns the damage that the check of the latest backup has found, if it has found any.
+pub(crate) async fn damage_found(db: &Db) -> Result<Option<String>, Error> {
+    metadata::entry_now(db, DAMAGE).await
 }
 
 /// Returns the number of orders, archived ones included. It reads the ledgers alone.

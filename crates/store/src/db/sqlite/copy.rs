@@ -1,4 +1,4 @@
-//! Copies the database while other connections write to it.
+//! Copies the database while other connections write to it, and checks copies.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,10 +7,20 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Error;
-use crate::db::Copied;
 
 /// The pages copied between two progress reports: 1 MiB.
 const PAGES_AT_A_TIME: i32 = 256;
+/// Instructions of a check between two progress reports.
+const INSTRUCTIONS_PER_PROGRESS: i32 = 100_000;
+
+/// The progress of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// Pages copied so far.
+    pub pages: u64,
+    /// Pages in all.
+    pub of: u64,
+}
 
 /// Copies a snapshot into an empty file that no other connection uses. `progress` is called between
 /// steps; `Break` ends the copy. Writers continue and do not restart it, because the copy reads in
@@ -20,9 +30,7 @@ pub(in crate::db) fn copy_to(
     file: &Path,
     mut progress: impl FnMut(Copied) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Error> {
-    // Without locks of SQLite: the caller holds a lock of its own.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut copy = Connection::open_with_flags_and_vfs(file, flags, c"unix-none")?;
+    let mut copy = open(file)?;
     // A copy that fails is deleted, so it needs no rollback.
     copy.pragma_update(None, "journal_mode", "off")?;
     copy.pragma_update(None, "synchronous", "off")?;
@@ -41,4 +49,32 @@ pub(in crate::db) fn copy_to(
             return Ok(ControlFlow::Break(()));
         }
     }
+}
+
+/// Returns what the integrity check of SQLite finds first in a backup that no other connection
+/// uses; `None` if it is undamaged. `progress` is called as if all pages had just been copied;
+/// `Break` ends the check.
+pub(crate) fn integrity_of(
+    file: &Path,
+    mut progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
+) -> Result<ControlFlow<(), Option<String>>, Error> {
+    let mut copy = open(file)?;
+    let pages: i64 = copy.query_row("pragma page_count", [], |row| row.get(0))?;
+    let pages = u64::try_from(pages).unwrap_or_default();
+    let is_stopped = move || progress(Copied { pages, of: pages }).is_break();
+    copy.progress_handler(INSTRUCTIONS_PER_PROGRESS, Some(is_stopped))?;
+    match copy.query_row("pragma integrity_check(1)", [], |row| row.get::<_, String>(0)) {
+        Ok(found) => Ok(ControlFlow::Continue((found != "ok").then_some(found))),
+        Err(error) => match error.into() {
+            Error::TooMuchWork(_) => Ok(ControlFlow::Break(())),
+            error if error.is_damage() => Ok(ControlFlow::Continue(Some(error.to_string()))),
+            error => Err(error),
+        },
+    }
+}
+
+/// Opens a copy without locks of SQLite: the caller holds a lock of its own.
+fn open(file: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Ok(Connection::open_with_flags_and_vfs(file, flags, c"unix-none")?)
 }

@@ -158,7 +158,7 @@ impl Sqlite {
             closed::check(connection)?;
         }
         run_alone(connection, &SAVEPOINT)?;
-        let snapshot = Snapshot { connection, files: &self.files };
+        let snapshot = Snapshot::new(connection, &self.files);
         let done = change(&Write(Read::Sqlite(snapshot)));
         // After some faults, such as a full disk, SQLite rolls back the whole transaction.
         if !connection.is_autocommit() {

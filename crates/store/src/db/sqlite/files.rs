@@ -1,7 +1,8 @@
 //! The files of the database: the file itself, the write-ahead log and the index of the log. They
-//! are private to their owner, must stay the files that were opened, and can become unwritable.
+//! are private to their owner, must stay the files that were opened, with the content that SQLite
+//! gives them, and can become unwritable.
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kiosque_locks::lock_ignoring_poison;
 use rusqlite::ErrorCode;
 
+use super::header::{self, Content, foreign_log};
 use crate::Error;
 use crate::db::WhenAbsent;
 use crate::file_system::{self, FileSystem, io_error};
@@ -58,8 +60,17 @@ pub(crate) struct Files {
     database: PathBuf,
     /// The paths of all files, with the identities that they had when the database was opened.
     opened: [(PathBuf, Option<Identity>); 3],
+    /// A descriptor of the database file, until SQLite has opened it. Closing any descriptor of a
+    /// file releases all locks that the process has on it.
+    descriptor: Option<File>,
+    /// The content of the database file, once it is open.
+    content: Option<Content>,
     /// Set while a file is not the one that was opened.
     changed: Condition,
+    /// Set once the database file was overwritten.
+    overwritten: Condition,
+    /// Set once SQLite has found the database file damaged.
+    damaged: Condition,
     /// Set from a write that the file system prevented until the next one that succeeds.
     write_fault: Condition,
 }
@@ -82,22 +93,50 @@ impl Files {
     /// Finds the database of a directory, or creates its file if `when_absent` says so.
     pub(super) fn find(directory: &Path, when_absent: WhenAbsent) -> Result<Files, Error> {
         let database = directory.join(DATABASE);
-        match (database_exists(directory)?, when_absent) {
-            (true, _) => {}
-            (false, WhenAbsent::Refuse) => return Err(Error::NoData),
-            (false, WhenAbsent::Create) => {
-                create_private(&database).map_err(|error| io_error(&database, &error))?;
+        let exists = database_exists(directory)?;
+        if !exists && when_absent == WhenAbsent::Refuse {
+            return Err(Error::NoData);
+        }
+        let failed = |error| io_error(&database, &error);
+        if !exists {
+            create_private(&database).map_err(failed)?;
+        }
+        let mut files = Files::of(database.clone())?;
+        let [_, (log, _), _] = &files.opened;
+        let file = File::open(&database).map_err(failed)?;
+        match foreign_log(&file, log).map_err(failed)? {
+            None => {
+                files.descriptor = Some(file);
+                Ok(files)
+            }
+            Some(reason) => {
+                if !exists {
+                    // It is as empty as it was, or was not there.
+                    fs::remove_file(&database).map_err(failed)?;
+                }
+                Err(foreign(&database, reason, log))
             }
         }
-        Files::of(database)
     }
 
     /// Returns the files of a directory without a database, which stays without one.
     pub(super) fn absent(directory: &Path) -> Files {
         let database = directory.join(DATABASE);
         let opened = database_files(&database).map(|path| (path, None));
-        let (changed, write_fault) = (Condition::default(), Condition::default());
-        Files { database, opened, changed, write_fault }
+        Files::new(database, opened)
+    }
+
+    fn new(database: PathBuf, opened: [(PathBuf, Option<Identity>); 3]) -> Files {
+        Files {
+            database,
+            opened,
+            descriptor: None,
+            content: None,
+            changed: Condition::default(),
+            overwritten: Condition::default(),
+            damaged: Condition::default(),
+            write_fault: Condition::default(),
+        }
     }
 
     fn of(database: PathBuf) -> Result<Files, Error> {
@@ -105,19 +144,20 @@ impl Files {
         let linked = fs::canonicalize(&database).map_err(|error| io_error(&database, &error))?;
         let [_, log, index] = database_files(&linked);
         let opened = [database.clone(), log, index].map(|path| (path, None));
-        Ok(Files {
-            database,
-            opened,
-            changed: Condition::default(),
-            write_fault: Condition::default(),
-        })
+        Ok(Files::new(database, opened))
     }
 
-    /// Notes the identities of the files, which exist from the first read of a connection on.
-    pub(super) fn identify(&mut self) {
+    /// Notes the identities of the files, which exist from the first read of a connection on, and
+    /// the content of the database file.
+    pub(super) fn identify(&mut self) -> Result<(), Error> {
         for (path, identity) in &mut self.opened {
             *identity = Identity::of(path);
         }
+        if let Some(file) = self.descriptor.take() {
+            let content = Content::of(file).map_err(|error| io_error(&self.database, &error))?;
+            self.content = content;
+        }
+        Ok(())
     }
 
     pub(super) fn database(&self) -> &Path {
@@ -132,8 +172,17 @@ impl Files {
     }
 
     /// Compares the files with those that were opened. Returns whether one is another file, or is
-    /// gone.
+    /// gone, or was overwritten.
     pub(super) fn compare(&self) -> bool {
+        let content = self.content.as_ref().filter(|_| !self.overwritten.is_set());
+        if let Some(reason) = content.and_then(Content::overwritten) {
+            let (database, directory) = (self.database.display(), self.directory().display());
+            self.overwritten.set(format!(
+                "{database} was overwritten while this program had it open: {reason}; every \
+                 request fails; stop this program, and restore a backup with `kiosque restore FILE \
+                 --data {directory}`"
+            ));
+        }
         let changed = self.opened.iter().find_map(|(path, opened)| {
             let opened = (*opened)?;
             match Identity::of(path) {
@@ -149,12 +198,17 @@ impl Files {
                  back, or the program is started again"
             )),
         }
-        self.changed.is_set()
+        self.changed.is_set() || self.overwritten.is_set()
     }
 
-    /// Fails while a file is not the one that was opened.
+    /// Fails while a file is not the one that was opened, and once it was overwritten.
     pub(super) fn check(&self) -> Result<(), Error> {
+        self.overwritten.check(Error::FileChanged)?;
         self.changed.check(Error::FileChanged)
+    }
+
+    fn directory(&self) -> &Path {
+        file_system::directory_of(&self.database)
     }
 
     /// Fails if a write would, as far as that is known without one.
@@ -172,7 +226,13 @@ impl Files {
         self.write_fault.is_set()
     }
 
+    /// Fails once SQLite has found the database file damaged.
+    pub(in crate::db) fn check_undamaged(&self) -> Result<(), Error> {
+        self.damaged.check(Error::Damaged)
+    }
+
     /// Returns an error that says which file it is about and why, if the file system is the cause.
+    /// Damage is noted.
     pub(super) fn explain(&self, error: Error) -> Error {
         let Error::Sqlite(cause) = &error else { return error };
         let path = &self.database;
@@ -187,8 +247,48 @@ impl Files {
                 let reason = file_system::not_writable(path);
                 Error::File(reason.unwrap_or_else(|| file_system::failing(path, cause)))
             }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => self.damage(error),
             _ => error,
         }
+    }
+
+    /// Returns the error for a database that SQLite reports as damaged. It does so for a file that
+    /// the device cannot read as well: then the error is that of the device, and may pass.
+    fn damage(&self, error: Error) -> Error {
+        if self.compare()
+            && let Err(changed) = self.check()
+        {
+            return changed;
+        }
+        if self.damaged.is_set() {
+            return error;
+        }
+        let [_, (log, _), _] = &self.opened;
+        let of_database = self.content.as_ref().and_then(Content::unreadable);
+        let of_log = || File::open(log).and_then(|log| header::read_all(&log)).err();
+        let failing = match of_database.map(|cause| (&self.database, cause)) {
+            Some(found) => Some(found),
+            // A log that was removed is no error of a device.
+            None => of_log().filter(|e| e.kind() != io::ErrorKind::NotFound).map(|e| (log, e)),
+        };
+        if let Some((path, cause)) = failing {
+            return Error::File(file_system::failing(path, &cause));
+        }
+        self.damaged.set(self.damage_text(&error.to_string()));
+        error
+    }
+
+    /// Returns the error for damage that was found earlier.
+    pub(in crate::db) fn damage_found(&self, found: &str) -> Error {
+        Error::Damaged(self.damage_text(found))
+    }
+
+    fn damage_text(&self, found: &str) -> String {
+        let (database, directory) = (self.database.display(), self.directory().display());
+        format!(
+            "{database} is damaged ({found}); `kiosque verify` lists what cannot be read; stop the \
+             server, and restore a backup with `kiosque restore FILE --data {directory}`"
+        )
     }
 
     /// The same for a write, which is noted.
@@ -204,6 +304,16 @@ impl Files {
     pub(super) fn write_succeeded(&self) {
         self.write_fault.clear();
     }
+}
+
+/// Returns the error for a log that does not belong to the database file next to it.
+fn foreign(database: &Path, reason: &str, log: &Path) -> Error {
+    let (shown, log) = (database.display(), log.display());
+    let directory = file_system::directory_of(database).display();
+    Error::File(format!(
+        "{shown} {reason}, and {log} belongs to other data: move the log away, or restore a backup \
+         with `kiosque restore FILE --data {directory}`, which moves away what is there"
+    ))
 }
 
 /// Creates an empty file that only its owner may read, whatever the umask. SQLite gives the same

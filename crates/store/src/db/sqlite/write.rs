@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::UnixMs;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::runtime::Handle;
 
@@ -28,9 +29,22 @@ static COMMIT: Sql = Sql::new("COMMIT", "commit");
 static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
 
 /// Opens the connection that writes. A database that has tables, but not the table `register`,
-/// belongs to another program and is left as it is.
-pub(super) fn connect(path: &Path, wait: Duration, register: &str) -> Result<Connection, Error> {
+/// belongs to another program and is left as it is. New data and a backup get the identity of their
+/// own that `now` gives them, before they have a log.
+pub(super) fn connect(
+    path: &Path,
+    wait: Duration,
+    register: &str,
+    now: UnixMs,
+) -> Result<Connection, Error> {
     let writer = connect_unchanged(path, wait, register)?;
+    // Another program may do the same at the same time.
+    writer.execute_batch("begin immediate")?;
+    let mode: String = writer.query_row("pragma journal_mode", [], |row| row.get(0))?;
+    if mode != "wal" {
+        writer.pragma_update(None, "application_id", now.0 & 0x7fff_ffff)?;
+    }
+    writer.execute_batch("commit")?;
     writer.pragma_update(None, "journal_mode", "wal")?;
     writer.pragma_update(None, "synchronous", "full")?;
     // Checkpoints in larger steps: each one syncs the whole file.
@@ -110,11 +124,14 @@ impl Sqlite {
             ClosedData::Refused => closed::check(&connection).map_err(Failure::from),
             ClosedData::Accepted => Ok(()),
         };
-        let snapshot = Snapshot { connection: &connection, files: &self.files };
+        let snapshot = Snapshot::new(&connection, &self.files);
         let done = is_usable.and_then(|()| change(&Write(Read::Sqlite(snapshot))));
         let done = done.and_then(|done| {
+            // A commit may copy the log to the database file, which must be its own.
+            self.confirm_files()?;
             let committed = run_alone(&connection, &COMMIT);
             committed.map_err(|error| self.files.write_failed(error))?;
+            self.confirm_files()?;
             self.files.write_succeeded();
             Ok(done)
         });
@@ -122,6 +139,12 @@ impl Sqlite {
             run_alone(&connection, &ROLLBACK)?;
         }
         done
+    }
+
+    /// Fails if a file is not the one that was opened, or was overwritten.
+    fn confirm_files(&self) -> Result<(), Error> {
+        self.compare_files();
+        self.files.check()
     }
 
     /// Begins a transaction that writes.

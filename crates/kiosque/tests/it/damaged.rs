@@ -1,0 +1,117 @@
+//! A database file with damaged pages: what a backup, a server and the operator see of it.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use kiosque_testkit::{ORDERS_PATH, Sandbox, wait_until};
+
+use crate::KIOSQUE;
+use crate::fleet::{fields, fleet};
+use crate::shell;
+
+const PAGE_BYTES: usize = 4096;
+
+/// Data with orders of two devices, whose pages are apart from each other.
+fn with_orders() -> Sandbox {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    for device in ["D1", "D2"] {
+        let orders = (0..400).map(|at| fields(&format!("{device}-{at}")));
+        let orders: String = orders.map(|order| format!("{{{order}}}\n")).collect();
+        let orders = orders.replace("\"D1\"", &format!("\"{device}\""));
+        sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
+    }
+    sandbox
+}
+
+/// Writes garbage into the header of the page that has an order's record. The number of its bytes
+/// of text shows that it is no page of an index.
+fn damage(sandbox: &Sandbox, order: &str) {
+    let path = sandbox.data().join("kiosque.db");
+    let content = fs::read(&path).unwrap();
+    let has =
+        |page: &&[u8], text: &str| page.windows(text.len()).any(|part| part == text.as_bytes());
+    let mut pages = content.chunks(PAGE_BYTES);
+    let is_wanted = |page: &[u8]| has(&page, order) && has(&page, "tradeStartTime");
+    let at = pages.position(is_wanted).expect("a page with the order");
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.write_all_at(&[0xa5; 64], (at * PAGE_BYTES) as u64).unwrap();
+}
+
+fn names(sandbox: &Sandbox) -> Vec<String> {
+    let entries = fs::read_dir(sandbox.path("backups")).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// A backup is checked before older ones are removed, and a server learns of the damage that it
+/// finds, until a backup is good again.
+#[test]
+fn a_damaged_database_is_not_backed_up() {
+    let sandbox = with_orders();
+    fs::create_dir(sandbox.path("backups")).unwrap();
+    let back_up = || sandbox.run(&["backup", "backups", "--keep", "2"]);
+    for _ in 0..3 {
+        back_up().success();
+    }
+    let kept = names(&sandbox);
+    assert_eq!(kept.len(), 2);
+    let whole = fs::read(sandbox.data().join("kiosque.db")).unwrap();
+    damage(&sandbox, "D2-250");
+    let served = sandbox.serve();
+    assert_eq!(shell::get(&served, "/readyz"), (200, "ready\n".to_owned()));
+    for _ in 0..3 {
+        let ran = back_up().failure();
+        assert_eq!(ran.stdout, "");
+        assert!(ran.stderr.contains("kiosque: the database is damaged ("), "{}", ran.stderr);
+        assert!(ran.stderr.contains("; no file was made, and no older backup was removed; run "));
+        assert_eq!(names(&sandbox), kept);
+    }
+    let (status, body) = shell::get(&served, "/readyz");
+    assert_eq!(status, 503, "{body}");
+    let remedy =
+        format!("restore a backup with `kiosque restore FILE --data {}`", sandbox.data().display());
+    assert!(body.contains("kiosque.db is damaged (") && body.contains(&remedy), "{body}");
+    assert!(served.stderr_until("not answered").contains(&remedy));
+    // The damage is known to the next server as well.
+    drop(served);
+    let served = sandbox.serve();
+    assert_eq!(shell::get(&served, "/readyz").0, 503);
+    drop(served);
+    let ran = sandbox.run(&["status"]).success();
+    assert!(ran.stderr.contains(&remedy), "{}", ran.stderr);
+
+    for end in ["-wal", "-shm"] {
+        let _ = fs::remove_file(sandbox.data().join(format!("kiosque.db{end}")));
+    }
+    fs::write(sandbox.data().join("kiosque.db"), whole).unwrap();
+    back_up().success();
+    let served = sandbox.serve();
+    assert_eq!(shell::get(&served, "/readyz"), (200, "ready\n".to_owned()));
+}
+
+/// Orders on other pages are answered. The server is not ready from the first error on.
+#[test]
+fn a_server_that_reads_a_damaged_page_is_not_ready() {
+    let sandbox = with_orders();
+    damage(&sandbox, "D2-250");
+    let served = sandbox.serve();
+    let token = served.connect().log_in("walker", "secret");
+    let page = |device: &str, page: usize| {
+        let path = format!("{ORDERS_PATH}?size=10&current={page}");
+        let body = format!(r#"{{"deviceCode":"{device}"}}"#);
+        served.connect().call(&path, Some(&token), &body).code()
+    };
+    assert_eq!([page("D1", 1), page("D2", 1)], [200, 200]);
+    assert_eq!(shell::get(&served, "/readyz"), (200, "ready\n".to_owned()));
+    assert_eq!(page("D2", 15), 500);
+    wait_until("it is noticed", || shell::get(&served, "/readyz").0 == 503);
+    let (_, body) = shell::get(&served, "/readyz");
+    assert!(body.contains("is damaged (the store failed: database disk image is malformed)"));
+    let said = served.stderr_until("requests with a session are not answered");
+    assert!(said.contains("restore a backup with `kiosque restore FILE --data "), "{said}");
+    // Readers of other pages are still answered.
+    assert_eq!([page("D1", 1), page("D2", 1)], [200, 200]);
+    assert_eq!(shell::get(&served, "/readyz").0, 503);
+}

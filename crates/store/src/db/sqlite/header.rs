@@ -1,0 +1,229 @@
+//! The header of a database file, and of the log next to it: the data that both belong to, and
+//! whether the file is a backup. SQLite itself ties a log to no file.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use kiosque_locks::lock_ignoring_poison;
+
+/// The size of the header of a database file.
+const HEADER_BYTES: usize = 100;
+/// The text that a database file begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+/// The position of the versions that a program needs to write and to read the file: 2 for a file
+/// with a write-ahead log, 1 for others.
+const VERSIONS_AT: u64 = 18;
+/// Both versions of a backup: no server uses a file without a write-ahead log.
+const BACKUP_VERSIONS: [u8; 2] = [1, 1];
+/// The size of the header of a log, and of each of its frames.
+const LOG_HEADER_BYTES: usize = 32;
+const FRAME_HEADER_BYTES: usize = 24;
+/// The text that a log begins with, without its last bit: whether checksums are big-endian.
+const LOG_MAGIC: u32 = 0x377f_0682;
+
+/// What the header of a database file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    versions: [u8; 2],
+    /// The `application_id`, which each database gets when it is created or first opened.
+    identity: u32,
+    /// Grows with the transactions that change the first page, except those in a row of one
+    /// connection.
+    changes: u32,
+}
+
+impl Header {
+    /// Reads the header of a file; `None` if the file is no database.
+    pub(crate) fn of(file: &File) -> io::Result<Option<Header>> {
+        let mut bytes = [0; HEADER_BYTES];
+        match file.read_exact_at(&mut bytes, 0) {
+            Ok(()) => Ok(Header::read(&bytes)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(page: &[u8]) -> Option<Header> {
+        let versions = page.get(18..20)?.try_into().ok()?;
+        let (identity, changes) = (number_at(page, 68)?, number_at(page, 24)?);
+        page.starts_with(MAGIC).then_some(Header { versions, identity, changes })
+    }
+
+    /// Returns whether the file was written by a backup, and was not opened since.
+    pub(crate) fn is_backup(self) -> bool {
+        self.versions == BACKUP_VERSIONS
+    }
+
+    /// Returns whether a log whose first version of the first page has the header `logged` can
+    /// belong to the file.
+    fn can_precede(self, logged: Header) -> bool {
+        self.identity == logged.identity && logged.changes <= self.changes.saturating_add(1)
+    }
+}
+
+/// Marks a complete database file that nothing has open as a backup.
+pub(crate) fn mark_as_backup(file: &File) -> io::Result<()> {
+    file.write_all_at(&BACKUP_VERSIONS, VERSIONS_AT)
+}
+
+/// Returns the reason why a log does not belong to a database file, if that can be seen: the file
+/// is a backup, or it is of other data, or older than the log. Most logs begin with a version of
+/// the first page; those without any are not refused.
+pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'static str>> {
+    let log = match File::open(log) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    if log.metadata()?.len() == 0 {
+        return Ok(None);
+    }
+    // The log is read first. A server may copy it to the file and begin it anew meanwhile: then the
+    // file is newer than what was read.
+    let logged = first_page(&mut BufReader::with_capacity(1 << 16, log))?;
+    let Some(header) = Header::of(database)? else {
+        return Ok(Some("is no database"));
+    };
+    Ok(match logged {
+        _ if header.is_backup() => Some("is a backup"),
+        Some(logged) if !header.can_precede(logged) => Some("is other or older data"),
+        _ => None,
+    })
+}
+
+/// Returns the header in the first version of the first page in a log, if it has any. Frames that a
+/// crash left incomplete end the log.
+fn first_page(log: &mut impl Read) -> io::Result<Option<Header>> {
+    let mut header = [0; LOG_HEADER_BYTES];
+    if !fill(log, &mut header)? {
+        return Ok(None);
+    }
+    let Some(mut sums) = Checksums::of(&header) else { return Ok(None) };
+    let number = |at| number_at(&header, at).unwrap_or(0);
+    // Larger pages do not exist.
+    let page_bytes = number(8).min(1 << 16) as usize;
+    let mut frame = vec![0; FRAME_HEADER_BYTES + page_bytes];
+    while fill(log, &mut frame)? {
+        let (head, page) = frame.split_at(FRAME_HEADER_BYTES);
+        sums.add(head.get(..8).unwrap_or_default());
+        sums.add(page);
+        let is_whole = head.get(8..16) == header.get(16..24)
+            && (number_at(head, 16), number_at(head, 20)) == (Some(sums.first), Some(sums.second));
+        match (is_whole, number_at(head, 0)) {
+            (true, Some(1)) => return Ok(Header::read(page)),
+            (true, _) => {}
+            (false, _) => break,
+        }
+    }
+    Ok(None)
+}
+
+/// Reads a file to its end.
+pub(super) fn read_all(file: &File) -> io::Result<()> {
+    let (mut buffer, mut at) = (vec![0; 1 << 16], 0);
+    loop {
+        match file.read_at(&mut buffer, at)? {
+            0 => return Ok(()),
+            read => at += read as u64,
+        }
+    }
+}
+
+/// Fills a buffer, or returns `false` at the end of the file.
+fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match file.read_exact(buffer) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The checksums of a log up to a position.
+struct Checksums {
+    is_big_endian: bool,
+    first: u32,
+    second: u32,
+}
+
+impl Checksums {
+    /// Returns the checksums after the header of a log, if it is one.
+    fn of(header: &[u8]) -> Option<Checksums> {
+        let magic = number_at(header, 0)?;
+        let is_big_endian = magic & 1 == 1;
+        let mut sums = Checksums { is_big_endian, first: 0, second: 0 };
+        sums.add(header.get(..24)?);
+        let stored = (number_at(header, 24)?, number_at(header, 28)?);
+        (magic & !1 == LOG_MAGIC && stored == (sums.first, sums.second)).then_some(sums)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let (pairs, _) = bytes.as_chunks::<8>();
+        for [a, b, c, d, e, f, g, h] in pairs.iter().copied() {
+            let number = match self.is_big_endian {
+                true => u32::from_be_bytes,
+                false => u32::from_le_bytes,
+            };
+            let (one, two) = (number([a, b, c, d]), number([e, f, g, h]));
+            self.first = self.first.wrapping_add(one).wrapping_add(self.second);
+            self.second = self.second.wrapping_add(two).wrapping_add(self.first);
+        }
+    }
+}
+
+/// Returns the big-endian number at a position.
+fn number_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The content of a database file while it is open, as far as its header and its size show it. The
+/// descriptor is closed after those of SQLite, because that releases the locks of the process.
+#[derive(Debug)]
+pub(super) struct Content {
+    file: File,
+    opened: Header,
+    /// The counter of changes and the size of the file, as they were read last.
+    latest: Mutex<(u32, u64)>,
+}
+
+impl Content {
+    /// Reads the content of an open database; `None` if the file is none.
+    pub(super) fn of(file: File) -> io::Result<Option<Content>> {
+        let Some(opened) = Header::of(&file)? else { return Ok(None) };
+        let latest = Mutex::new((opened.changes, file.metadata()?.len()));
+        Ok(Some(Content { file, opened, latest }))
+    }
+
+    /// Returns what has happened to the file, if something other than SQLite wrote to it: the
+    /// databases of this program do not become shorter, and their counters do not decrease.
+    pub(super) fn overwritten(&self) -> Option<&'static str> {
+        let found = self.compare()?;
+        // A read that met a write of SQLite is repeated.
+        self.compare().map(|_| found)
+    }
+
+    /// Returns the error of the device if it cannot read the whole file.
+    pub(super) fn unreadable(&self) -> Option<io::Error> {
+        read_all(&self.file).err()
+    }
+
+    fn compare(&self) -> Option<&'static str> {
+        let mut latest = lock_ignoring_poison(&self.latest);
+        let (changes, bytes) = *latest;
+        // A file that cannot be read now is not overwritten.
+        let (header, size) = (Header::of(&self.file).ok()?, self.file.metadata().ok()?.len());
+        let Some(header) = header else { return Some("it is no database any more") };
+        if header.is_backup() && !self.opened.is_backup() {
+            return Some("it is a backup now");
+        }
+        if size < bytes {
+            return Some("it has become shorter");
+        }
+        if header.identity != self.opened.identity || header.changes < changes {
+            return Some("it has other or older data now");
+        }
+        *latest = (header.changes, size);
+        None
+    }
+}
