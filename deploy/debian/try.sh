@@ -105,8 +105,7 @@ stop
 
 step restore
 backup=$(ls /var/backups/kiosque/*.db)
-runuser -u kiosque -- sh -c 'cd /var/lib/kiosque && mkdir damaged && mv kiosque.db* damaged/'
-runuser -u kiosque -- cp "$backup" /var/lib/kiosque/kiosque.db
+kq restore "$backup"
 kq verify
 serve
 test "$(orders)" = '"total":1'

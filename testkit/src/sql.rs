@@ -62,6 +62,8 @@ files! {
     OLDER_LAYOUT = "older_layout.sql",
     /// The number of orders.
     ORDERS_STORED = "orders_stored.sql",
+    /// SQLite: a table of another program.
+    PHOTOS = "photos.sql",
     /// PostgreSQL: refuses the first `TIMES` insertions into `THE_TABLE` with `SQLSTATE`.
     REFUSE_AT_FIRST = "refuse_at_first.sql",
     /// Citus: on each worker, refuses the first `TIMES` insertions into the shards of `THE_TABLE`

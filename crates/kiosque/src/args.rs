@@ -181,7 +181,7 @@ pub(crate) enum Command {
         The file must not exist. It appears when it is complete, and only its owner may read it. \
         With --keep, its name has the time in UTC, such as kiosque-20261122T023000.000Z.db, and \
         older backups are removed once it is complete; other files remain. \
-        To restore a backup, copy it as kiosque.db into a directory that holds no other data. \
+        Of damaged data none is made. To restore one, use kiosque restore. \
         The certificate is not included: it is in DIR/tls."
     )]
     Backup {
@@ -190,6 +190,19 @@ pub(crate) enum Command {
         /// Name the file by the time, and remove older backups of the directory until N are left.
         #[arg(long, value_name = "N")]
         keep: Option<NonZeroUsize>,
+    },
+    /// Make a backup the data of a directory, and move aside what was there.
+    #[command(
+        after_help = "Examples:\n  kiosque restore /backups/monday.db --dry-run --data /srv/kiosque\n\n\
+        Stop the server first. A copy of the file is verified, as kiosque verify does; then the \
+        old files move to a directory in DIR, such as replaced-20261122T023000.000Z, and the copy \
+        takes their place: to go back, move them back. A damaged file is not restored."
+    )]
+    Restore {
+        /// Backup to restore.
+        file: PathBuf,
+        #[command(flatten)]
+        dry_run: DryRun,
     },
     /// Move the data of a directory to a PostgreSQL database, sessions included.
     #[command(after_help = "Examples:\n  \
@@ -335,6 +348,7 @@ impl Command {
             | Command::Archive { .. }
             | Command::Backup { .. }
             | Command::Move { .. }
+            | Command::Restore { .. }
             | Command::Verify => true,
             _ => false,
         }

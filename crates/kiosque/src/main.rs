@@ -44,6 +44,7 @@ mod progress;
 mod rates;
 mod rejected_file;
 mod remote;
+mod restore;
 mod schema;
 mod serve;
 mod service_manager;
@@ -166,6 +167,9 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
         Command::Orders { what } => orders::run(&settings, what).await,
         Command::Verify => verify::run(&settings).await,
         Command::Backup { file, keep } => backup::run(&settings, file, keep).await,
+        Command::Restore { file, dry_run } => {
+            restore::run(&settings, file, dry_run.changes()).await
+        }
         Command::Move { dry_run } => move_data::run(&settings, dry_run.changes()).await,
         Command::Schema(schema) => schema::run(schema),
         Command::OperatorKey { what } => operator_key::run(&settings, what).await,

@@ -30,8 +30,8 @@ pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
 pub use sqlite::{Copied, FileSizes};
 pub(crate) use sqlite::{
-    DATABASE, PRIVATE_FILE, database_exists, database_files, integrity_of, mark_as_backup,
-    unopened_entry,
+    DATABASE, Header, PRIVATE_FILE, create_private, database_exists, database_files, has_table,
+    integrity_of, mark_as_backup, unopened_entry,
 };
 use sqlite::{Snapshot, Sqlite};
 

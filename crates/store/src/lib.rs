@@ -44,6 +44,7 @@ mod rates;
 mod readiness;
 mod receive;
 mod refused_requests;
+mod restore;
 mod scoped_query;
 mod session_clock;
 mod sessions;
@@ -105,6 +106,7 @@ pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
 };
 pub use refused_requests::{Exchange, FoundRequest, REFUSED_AGE_MS, RefusedRequest, Sender};
+pub use restore::{RestoreError, Staged, ensure_backup, stage_backup};
 pub use scoped_query::GroupFilter;
 pub use sessions::{EndedSession, OpenedSession};
 pub use transfer::{MoveError, MovePreview, MoveProgress, MoveStep, Moved};

@@ -35,7 +35,7 @@ fn used_by(path: &str) -> &'static [&'static str] {
         "check" => &[],
         "fault-proxy" => &["log", "log_format"],
         "init" | "apply" => &["config", "data", "store", "timezone"],
-        "backup" => &["config", "data"],
+        "backup" | "restore" => &["config", "data"],
         "broker" => &["log", "log_format"],
         "schema" | "openapi" | "completions" | "man" | "config print" | "broker status" => &[],
         path if path.starts_with("remote ") => &[],

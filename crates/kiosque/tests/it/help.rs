@@ -4,7 +4,7 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 66] = [
+const COMMANDS: [&[&str]; 67] = [
     &[],
     &["demo"],
     &["serve"],
@@ -40,6 +40,7 @@ const COMMANDS: [&[&str]; 66] = [
     &["archive"],
     &["verify"],
     &["backup"],
+    &["restore"],
     &["operator-key"],
     &["operator-key", "create"],
     &["operator-key", "list"],

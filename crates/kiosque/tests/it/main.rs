@@ -38,6 +38,7 @@ mod pages;
 mod product_prices;
 mod readme;
 mod remote;
+mod restore;
 mod sales_report;
 mod sessions;
 mod settings;

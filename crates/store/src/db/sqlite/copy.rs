@@ -73,6 +73,13 @@ pub(crate) fn integrity_of(
     }
 }
 
+/// Returns whether a backup that no other connection uses has a table.
+pub(crate) fn has_table(file: &Path, name: &str) -> Result<bool, Error> {
+    let find = "select count(*) from sqlite_master where type = 'table' and name = ?1";
+    let tables: i64 = open(file)?.query_row(find, [name], |row| row.get(0))?;
+    Ok(tables > 0)
+}
+
 /// Opens a copy without locks of SQLite: the caller holds a lock of its own.
 fn open(file: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

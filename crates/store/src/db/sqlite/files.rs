@@ -318,7 +318,7 @@ fn foreign(database: &Path, reason: &str, log: &Path) -> Error {
 
 /// Creates an empty file that only its owner may read, whatever the umask. SQLite gives the same
 /// mode to the files that it creates next to it.
-fn create_private(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
     options.open(path)?.set_permissions(Permissions::from_mode(PRIVATE_FILE))

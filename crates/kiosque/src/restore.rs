@@ -1,0 +1,72 @@
+//! `kiosque restore`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use jiff::Timestamp;
+use kiosque_clock::Clock;
+use kiosque_store::{
+    Changes, RestoreError, ServerLock, create_directory, ensure_backup, stage_backup,
+};
+
+use crate::output::print_line;
+use crate::settings::Settings;
+use crate::{CommandOutcome, open};
+
+/// Makes a backup the data of the directory, and moves aside what was there.
+pub(crate) async fn run(
+    settings: &Settings,
+    file: PathBuf,
+    changes: Changes,
+) -> anyhow::Result<CommandOutcome> {
+    if settings.common.store.is_some() {
+        bail!(
+            "restore a PostgreSQL database with its own tools: point-in-time recovery of a base \
+             backup, or pg_restore (docs/scale-out.md, \"Backup and point-in-time recovery\")"
+        );
+    }
+    let directory = open::directory(settings)?;
+    ensure_backup(&file)?;
+    create_directory(&directory)?;
+    let _lock = ServerLock::take(&directory, "restore")?;
+    let now = Clock::System.now();
+    let staged = match stage_backup(&file, &directory, now).await {
+        Err(RestoreError::Damaged(differences)) => {
+            for difference in &differences {
+                print_line!("{difference}")?;
+            }
+            return Err(RestoreError::Damaged(differences).into());
+        }
+        staged => staged?,
+    };
+    let (orders, shown) = (staged.verified.orders, directory.display());
+    print_line!("verified {}: {orders} orders, no difference", file.display())?;
+    if changes == Changes::RolledBack {
+        eprintln!("dry run: nothing was restored");
+        return Ok(CommandOutcome::Complete);
+    }
+    let time = Timestamp::from_millisecond(now.0).context("the time of the clock")?;
+    let aside = time.strftime("replaced-%Y%m%dT%H%M%S.%3fZ").to_string();
+    let moved = staged.put_in_place(&aside)?;
+    print_line!("restored {orders} orders to {shown}")?;
+    if moved {
+        print_line!("moved the data that was there to {}", directory.join(&aside).display())?;
+    }
+    explain(&directory, moved.then_some(&*aside));
+    Ok(CommandOutcome::Complete)
+}
+
+/// Says what to do next, and how to go back.
+fn explain(directory: &Path, aside: Option<&str>) {
+    let shown = directory.display();
+    eprintln!(
+        "next: start the server; send the orders since the backup again, end sessions and revoke \
+         keys that were ended or revoked since"
+    );
+    if let Some(aside) = aside {
+        eprintln!(
+            "to go back: stop the server, and run: cd {shown} && mkdir restored && mv kiosque.db* \
+             restored/ && mv {aside}/kiosque.db* ."
+        );
+    }
+}

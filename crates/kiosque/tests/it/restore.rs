@@ -1,0 +1,161 @@
+//! `kiosque restore FILE`: the data of a directory is replaced as a whole, or not at all.
+
+use std::fs;
+use std::path::PathBuf;
+
+use kiosque_testkit::{Sandbox, sql};
+
+use crate::KIOSQUE;
+use crate::fleet::{fields, fleet};
+
+fn import(sandbox: &Sandbox, name: &str, count: usize) {
+    let orders = (0..count).map(|at| format!("{{{}}}\n", fields(&format!("{name}{at}"))));
+    let orders: String = orders.collect();
+    sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
+}
+
+fn verified(sandbox: &Sandbox) -> String {
+    let said = sandbox.run(&["verify"]).success().stdout;
+    said.split(" in ").next().unwrap().to_owned()
+}
+
+/// Data with 500 orders more than its backup `monday.db`, which has 120.
+fn backed_up() -> Sandbox {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    import(&sandbox, "o", 120);
+    sandbox.run(&["backup", "monday.db"]).success();
+    import(&sandbox, "later", 500);
+    sandbox
+}
+
+/// The directories in that of the data to which data was moved.
+fn moved_aside(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let entries = fs::read_dir(sandbox.data()).unwrap().map(|entry| entry.unwrap().path());
+    let is_aside = |path: &PathBuf| path.to_str().unwrap().contains("/replaced-");
+    entries.filter(is_aside).collect()
+}
+
+#[test]
+fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
+    let sandbox = backed_up();
+    // The server is killed: part of its data is in the log alone.
+    let mut served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    served.kill_9();
+    assert!(fs::metadata(sandbox.data().join("kiosque.db-wal")).unwrap().len() > 0);
+    let dry = sandbox.run(&["restore", "monday.db", "--dry-run"]).success();
+    assert_eq!(dry.stdout, "verified monday.db: 120 orders, no difference\n");
+    assert!(dry.stderr.starts_with("dry run: nothing was restored\n"), "{}", dry.stderr);
+    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    assert_eq!(moved_aside(&sandbox), [PathBuf::new(); 0]);
+
+    let mut served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    served.kill_9();
+    let ran = sandbox.run(&["restore", "monday.db"]).success();
+    let aside = moved_aside(&sandbox);
+    let [aside] = aside.as_slice() else { panic!("{aside:?}") };
+    let (data, shown) = (sandbox.data(), aside.display());
+    let said = format!(
+        "verified monday.db: 120 orders, no difference\nrestored 120 orders to {}\nmoved the data \
+         that was there to {shown}\n",
+        data.display()
+    );
+    assert_eq!(ran.stdout, said);
+    assert!(ran.stderr.starts_with("next: start the server; "), "{}", ran.stderr);
+    assert!(aside.join("kiosque.db-wal").exists());
+    assert!(!data.join("kiosque.db-wal").exists() && !data.join("restoring").exists());
+    assert_eq!(verified(&sandbox), "verified: 120 orders");
+    let served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    drop(served);
+
+    // As the command says.
+    let way_back = ran.stderr.lines().find_map(|line| line.split_once("and run: ")).unwrap().1;
+    let mut shell = std::process::Command::new("sh");
+    kiosque_testkit::Ran::of(shell.args(["-ec", way_back])).success();
+    assert_eq!(verified(&sandbox), "verified: 620 orders");
+}
+
+#[test]
+fn a_directory_without_data_is_filled() {
+    let sandbox = backed_up();
+    let other = KIOSQUE.sandbox();
+    let backup = sandbox.path("monday.db");
+    let ran = other.run(&["restore", backup.to_str().unwrap()]).success();
+    assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
+    assert_eq!(verified(&other), "verified: 120 orders");
+    // The database of a server that was stopped is a backup as well.
+    let stopped = other.data().join("kiosque.db");
+    sandbox.run(&["restore", stopped.to_str().unwrap()]).success();
+    assert_eq!(verified(&sandbox), "verified: 120 orders");
+}
+
+/// A file that is refused leaves the data as it is.
+#[test]
+fn what_is_no_backup_is_not_restored() {
+    let sandbox = backed_up();
+    let whole = fs::read(sandbox.path("monday.db")).unwrap();
+    let mut damaged = whole.clone();
+    let middle = whole.len() / 2 / 4096 * 4096;
+    damaged[middle..middle + 64].fill(0xa5);
+    sandbox.file("damaged.db", damaged);
+    sandbox.file("short.db", whole.get(..whole.len() / 2).unwrap());
+    sandbox.file("notes.txt", "no database, but longer than the header of one ".repeat(20));
+    sandbox.file("empty.db", "");
+    let photos = KIOSQUE.sandbox();
+    fs::create_dir(photos.data()).unwrap();
+    drop(photos.run_sql(sql::PHOTOS));
+    fs::copy(photos.data().join("kiosque.db"), sandbox.path("photos.db")).unwrap();
+    let before = fs::read(sandbox.data().join("kiosque.db")).unwrap();
+    for (file, reason) in [
+        ("absent.db", "absent.db: No such file"),
+        ("notes.txt", "notes.txt is no backup of Kiosque: it is no database"),
+        ("empty.db", "empty.db is no backup of Kiosque: it is no database"),
+        ("photos.db", "photos.db is no backup of Kiosque: it is the database of another program"),
+        ("short.db", "the backup "),
+        ("damaged.db", "the backup "),
+        (".", ". is no file; name a backup"),
+    ] {
+        let ran = sandbox.run(&["restore", file]).failure();
+        assert!(ran.stderr.starts_with(&format!("kiosque: {reason}")), "{file}: {}", ran.stderr);
+        assert!(fs::read(sandbox.data().join("kiosque.db")).unwrap() == before, "{file}");
+        assert_eq!(moved_aside(&sandbox), [PathBuf::new(); 0], "{file}");
+        assert!(!sandbox.data().join("restoring").exists(), "{file}");
+    }
+    assert_eq!(verified(&sandbox), "verified: 620 orders");
+}
+
+#[test]
+fn data_in_use_is_not_replaced() {
+    let sandbox = backed_up();
+    let mut served = sandbox.serve();
+    let ran = sandbox.run(&["restore", "monday.db"]).failure();
+    let said = format!(
+        "kiosque: {} is used by `kiosque serve`, process {}; stop it first, or choose another \
+         directory with --data\n",
+        sandbox.data().display(),
+        served.process()
+    );
+    assert_eq!(ran.stderr, said);
+    // A live database is no backup.
+    let live = sandbox.data().join("kiosque.db");
+    served.connect().log_in("walker", "secret");
+    let other = KIOSQUE.sandbox();
+    let ran = other.run(&["restore", live.to_str().unwrap()]).failure();
+    assert!(ran.stderr.contains("is a database with a write-ahead log, and no backup"));
+    served.signal("TERM");
+    served.wait();
+    // Another command has it open.
+    let open = sandbox.run_sql("begin; select count(*) from orders");
+    let ran = sandbox.run(&["restore", "monday.db"]).failure();
+    assert!(ran.stderr.contains("kiosque.db is open in another command"), "{}", ran.stderr);
+    drop(open);
+    assert_eq!(moved_aside(&sandbox), [PathBuf::new(); 0]);
+    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    let store = ["restore", "monday.db", "--store", "postgres://kiosque@127.0.0.1:1/kiosque"];
+    let ran = KIOSQUE.command().args(store).output().unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(said.contains("restore a PostgreSQL database with its own tools"), "{said}");
+    assert!(said.contains("docs/scale-out.md"), "{said}");
+}

@@ -1,0 +1,217 @@
+//! Makes a backup the data of a directory. The copy is made, opened and verified in a directory of
+//! its own; only then is the data that was there moved aside, and the copy takes its place.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kiosque_model::UnixMs;
+use rustix::fs::{FlockOperation, fcntl_lock};
+
+use crate::db::{
+    Changes, DATABASE, Header, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
+    create_private, database_files, has_table, mark_as_backup,
+};
+use crate::{Error, Store, Verified, create_directory, migrate};
+
+/// The directory, in that of the data, in which a copy is verified.
+const STAGE: &str = "restoring";
+
+/// The reason why nothing was restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The file is not one that can be restored.
+    #[error("{0} {1}")]
+    NoBackup(PathBuf, &'static str),
+    /// The file has another problem.
+    #[error("{0}: {1}")]
+    File(PathBuf, io::Error),
+    /// A command has the data open.
+    #[error("{0} is open in another command; wait until it has ended, and repeat this one")]
+    InUse(PathBuf),
+    /// The database is elsewhere.
+    #[error("{0} is a link; restore into the directory that it leads to")]
+    Link(PathBuf),
+    /// The copy cannot be opened.
+    #[error("the backup cannot be opened: {0}")]
+    Unusable(Error),
+    /// A check found that the copy is damaged.
+    #[error("the backup is damaged, and was not restored; the data is unchanged")]
+    Damaged(Vec<String>),
+}
+
+/// A verified copy of a backup, in the directory of the data but not in its place. Dropping it
+/// removes it.
+#[derive(Debug)]
+pub struct Staged {
+    directory: PathBuf,
+    /// What the recount has found.
+    pub verified: Verified,
+}
+
+/// Copies a backup that [`ensure_backup`] accepts, opens the copy, which brings its layout up to
+/// date, and verifies it: the integrity of the file, and all that [`Store::verify`] recounts. The
+/// data of the directory is not touched. The caller has the lock of the directory.
+///
+/// # Errors
+/// The file is no backup, or cannot be copied, opened or verified.
+pub async fn stage_backup(
+    backup: &Path,
+    directory: &Path,
+    now: UnixMs,
+) -> Result<Staged, RestoreError> {
+    let stage = directory.join(STAGE);
+    let failed = |error| RestoreError::File(stage.clone(), error);
+    // What a crash has left.
+    remove_directory(&stage).map_err(failed)?;
+    create_directory(&stage).map_err(RestoreError::Unusable)?;
+    let mut staged = Staged { directory: directory.to_owned(), verified: Verified::default() };
+    let copied = copy(backup, &staged.database());
+    copied.map_err(|error| RestoreError::File(backup.to_owned(), error))?;
+    // It is read as a file without a log.
+    staged.mark()?;
+    match has_table(&staged.database(), migrate::REGISTER) {
+        Ok(true) => {}
+        Ok(false) => {
+            let reason = "is no backup of Kiosque: it is the database of another program";
+            return Err(RestoreError::NoBackup(backup.to_owned(), reason));
+        }
+        Err(error) => return Err(RestoreError::Unusable(error)),
+    }
+    let options = OpenOptions {
+        place: StoreLocation::Directory(&stage),
+        when_absent: WhenAbsent::Refuse,
+        changes: Changes::Stored,
+        zone: None,
+        wait: Duration::from_secs(30),
+        lease: SessionLease::default(),
+        now,
+        // No order is changed, so no history begins.
+        random: [0; 16],
+    };
+    let store = Store::open(&options).await.map_err(RestoreError::Unusable)?;
+    let verified = store.verify().await.map_err(RestoreError::Unusable)?;
+    // Closing it copies its log to the file.
+    drop(store);
+    if !verified.differences.is_empty() {
+        return Err(RestoreError::Damaged(verified.differences));
+    }
+    staged.verified = verified;
+    Ok(staged)
+}
+
+impl Staged {
+    /// Moves the data of the directory to a directory `aside` in it, which must not exist, and the
+    /// copy to its place. Returns whether there was data.
+    ///
+    /// # Errors
+    /// A command has the data open, or a file cannot be moved.
+    pub fn put_in_place(self, aside: &str) -> Result<bool, RestoreError> {
+        let database = self.directory.join(DATABASE);
+        // A crash between the moves leaves a backup next to a log, or no database: both are
+        // refused.
+        self.mark()?;
+        let files = database_files(&database);
+        let present: Vec<&PathBuf> = files.iter().filter(|path| path.exists()).collect();
+        let _lock = exclusive(&database)?;
+        if !present.is_empty() {
+            let aside = self.directory.join(aside);
+            create_directory(&aside).map_err(RestoreError::Unusable)?;
+            for path in &present {
+                let Some(name) = path.file_name() else { continue };
+                let moved = fs::rename(path, aside.join(name));
+                moved.map_err(|error| RestoreError::File((*path).clone(), error))?;
+            }
+            sync(&aside)?;
+        }
+        let moved = fs::rename(self.database(), &database);
+        moved.map_err(|error| RestoreError::File(database, error))?;
+        sync(&self.directory)?;
+        Ok(!present.is_empty())
+    }
+
+    fn mark(&self) -> Result<(), RestoreError> {
+        let file = File::options().write(true).open(self.database());
+        let marked = file.and_then(|file| {
+            mark_as_backup(&file)?;
+            file.sync_all()
+        });
+        marked.map_err(|error| RestoreError::File(self.database(), error))
+    }
+
+    fn database(&self) -> PathBuf {
+        self.directory.join(STAGE).join(DATABASE)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // A drop cannot report an error. The next restore removes what is left.
+        let _ = remove_directory(&self.directory.join(STAGE));
+    }
+}
+
+/// Fails unless a file can be a backup, or is the database of a server that was stopped.
+///
+/// # Errors
+/// The file is no database, cannot be read, or has a write-ahead log.
+pub fn ensure_backup(path: &Path) -> Result<(), RestoreError> {
+    let failed = |error| RestoreError::File(path.to_owned(), error);
+    let none = |reason| Err(RestoreError::NoBackup(path.to_owned(), reason));
+    let file = File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return none("is no file; name a backup");
+    }
+    let Some(header) = Header::of(&file).map_err(failed)? else {
+        return none("is no backup of Kiosque: it is no database");
+    };
+    let [_, log, _] = database_files(path);
+    if !header.is_backup() && fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+        return none(
+            "is a database with a write-ahead log, and no backup; make a backup of it with \
+             `kiosque backup`",
+        );
+    }
+    Ok(())
+}
+
+/// Copies a file durably.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    create_private(to)?;
+    let mut copy = File::options().write(true).open(to)?;
+    io::copy(&mut File::open(from)?, &mut copy)?;
+    copy.sync_all()
+}
+
+/// Returns a lock that no other process has on the database file, if there is one.
+fn exclusive(database: &Path) -> Result<Option<File>, RestoreError> {
+    let failed = |error| RestoreError::File(database.to_owned(), error);
+    match fs::symlink_metadata(database) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(error)),
+        Ok(found) if found.is_symlink() => return Err(RestoreError::Link(database.to_owned())),
+        Ok(_) => {}
+    }
+    let file = File::options().read(true).write(true).open(database).map_err(failed)?;
+    // Each connection of SQLite has a shared lock of this kind.
+    match fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
+            Err(RestoreError::InUse(database.to_owned()))
+        }
+        Err(error) => Err(failed(error.into())),
+    }
+}
+
+fn sync(directory: &Path) -> Result<(), RestoreError> {
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    synced.map_err(|error| RestoreError::File(directory.to_owned(), error))
+}
+
+fn remove_directory(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}

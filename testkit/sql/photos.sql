@@ -1,0 +1,2 @@
+-- SQLite: a table of another program.
+create table photos (name text);
