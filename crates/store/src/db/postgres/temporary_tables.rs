@@ -1,6 +1,6 @@
 //! The temporary tables of a dry run, which hide those of the same names: a row that the dry run
-//! changed itself would stay locked until its end. An overlaid table is hidden by a view of its rows
-//! and of those that the dry run has changed, which are in a table of their own.
+//! changed itself would stay locked until its end. An overlaid table is hidden by a view of its
+//! rows and of those that the dry run has changed, which are in a table of their own.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
