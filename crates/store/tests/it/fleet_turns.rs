@@ -115,7 +115,8 @@ async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
         }
         let delete = other.delete_device(DeviceCode::parse("d9").unwrap(), by);
         let (applied, (), deleted) = tokio::join!(apply, lock.release(), delete);
-        (applied.unwrap(), deleted.unwrap());
+        applied.unwrap();
+        deleted.unwrap();
         let trail = fixture.store.audit(AuditQuery::latest(1)).await.unwrap().entries;
         let kept = match trail[0].happened.event {
             AuditEvent::FleetApplied => {
