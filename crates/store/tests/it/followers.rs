@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use kiosque_model::{GroupNo, LoginName, PresentedToken};
 use kiosque_store::{ChangeQuery, Error, Follower, Store};
 use kiosque_testkit::entries::order;
-use kiosque_testkit::{NOW, TestStore, WAIT_MAX, open, origin};
+use kiosque_testkit::{NOW, TestStore, WAIT_MAX, open, origin, sql};
 use tokio::time::timeout;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -86,6 +86,17 @@ async fn events_during_a_read_wake_it() {
     assert!(is_left_alone(&mut mine, last + 1).await, "woken by what it has read");
     mine.read(log_in(&fixture.store, 1)).await;
     woken(&mut mine, last + 1, "a login during the read").await;
+}
+
+/// ORD-28: the group has fewer changes than a follower knows of, so that its next read is refused.
+#[tokio::test]
+async fn a_loss_of_changes_wakes_it() {
+    let (fixture, token) = fixture().await;
+    fixture.receive_new(vec![order("a", "d1", 1), order("b", "d1", 2)]).await;
+    let (mut mine, last) = follower(&fixture.store, &token).await;
+    assert!(is_left_alone(&mut mine, last).await);
+    fixture.data.execute(sql::LOSE_CHANGE);
+    woken(&mut mine, last, "a loss of changes").await;
 }
 
 #[tokio::test]

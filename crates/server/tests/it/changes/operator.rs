@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use kiosque_model::{ActedBy, KeyName};
-use kiosque_testkit::{CHANGES_PATH, Reply, TestServer, WAIT_MAX, eventually};
+use kiosque_testkit::{CHANGES_PATH, Reply, TestServer, WAIT_MAX, eventually, sql};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -123,6 +123,24 @@ async fn an_answer_that_follows_goes_on_until_the_server_stops() {
     server.stop().await;
     assert_eq!(following.next().await, None);
     assert!(following.is_whole);
+}
+
+/// ORD-28: an answer that follows breaks off when the data has lost changes that it has sent, and
+/// its last cursor is refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_sent_lost_changes_breaks_off() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    server.import_valid([line("a", 1), line("b", 1)].concat()).await;
+    let mut following = Following::begin(&server, &key, "group=g1&follow=true").await;
+    let sent = [following.next().await.unwrap(), following.next().await.unwrap()];
+    assert_eq!(ids(&sent), [(1, "a"), (2, "b")]);
+    eventually("it waits", async || server.store.waiting_followers() == 1).await;
+    server.data.execute(sql::LOSE_CHANGE);
+    assert_eq!(following.next().await, None);
+    assert!(!following.is_whole);
+    let query = format!("group=g1&after={}", sent[0]["next"].as_str().unwrap());
+    assert_eq!(ask(&server, &key, &query).await.status, 400);
 }
 
 /// A revoked key ends the answer, which breaks off, whether or not anything changes. Answers with

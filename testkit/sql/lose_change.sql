@@ -1,0 +1,1 @@
+update group_changes set last_change_no = 1 where last_change_no = 2
