@@ -22,6 +22,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("fleet::snapshot::GROUPS_OF_REPLACED_MOVES", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),
     ("archive::runs::SET_MARK", "an insert; its group is a value"),
+    ("histories::BEGIN_HISTORY", "an insert; its group is a value"),
     ("archive::runs::DELETE_MARKS", "the marks of a run that is too old to be undone"),
     ("archive::runs::MARKS", "the marks of a run that is undone"),
     ("archive::runs::SUMS", "a list for the operator"),
