@@ -193,7 +193,7 @@ pub(crate) enum Command {
     },
     /// Make a backup the data of a directory, and move aside what was there.
     #[command(
-        after_help = "Examples:\n  kiosque restore /backups/monday.db --dry-run --data /srv/kiosque\n\n\
+        after_help = "Examples:\n  kiosque restore /backups/monday.db --data /srv/kiosque\n\n\
         Stop the server first. A copy of the file is verified, as kiosque verify does; then the \
         old files move to a directory in DIR, such as replaced-20261122T023000.000Z, and the copy \
         takes their place: to go back, move them back. A damaged file is not restored."
