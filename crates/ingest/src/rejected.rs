@@ -39,8 +39,8 @@ pub struct Rejected {
     pub content: Content,
 }
 
-/// A reason, in which digits that may be a card or a phone number are masked: a reason may quote any
-/// field, and a line may have any value in the wrong one.
+/// A reason, in which digits that may be a card or a phone number are masked: a reason may quote
+/// any field, and a line may have any value in the wrong one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason(String);
 

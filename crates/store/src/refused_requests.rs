@@ -29,8 +29,8 @@ const UNPROVEN_DETAILS_MAX: usize = 1_500;
 /// The bytes that clients without an account can fill at most. A page of the database may have but
 /// one of their rows, once others were deleted from it.
 const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
-/// The size of a page of PostgreSQL, the larger one, in which a row lies alone, and that of its entries
-/// in the indexes.
+/// The size of a page of PostgreSQL, the larger one, in which a row lies alone, and that of its
+/// entries in the indexes.
 const ROW_BYTES_MAX: i64 = 8_192 + 512;
 const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
 

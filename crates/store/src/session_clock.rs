@@ -1,5 +1,6 @@
 //! Ends sessions that a clock has passed before it was set back, and those that were opened while
-//! it was ahead (AUTH-25), those of the console too. The latest time of the clock is stored now and then, so that a restart does not forget it.
+//! it was ahead (AUTH-25), those of the console too. The latest time of the clock is stored now and
+//! then, so that a restart does not forget it.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -71,8 +72,8 @@ impl Store {
         self.write_time(latest, None).await.map(|_| ())
     }
 
-    /// Stores the time of the clock. If it was set back, ends the sessions that end until the latest
-    /// time or after the latest end of a new session. Returns how many.
+    /// Stores the time of the clock. If it was set back, ends the sessions that end until the
+    /// latest time or after the latest end of a new session. Returns how many.
     async fn write_time(
         &self,
         now: UnixMs,

@@ -87,8 +87,8 @@ impl<'a> Call<'a> {
         Ok(success(C::CONTENT_TYPE, handler(self, holder).await?))
     }
 
-    /// Returns the holder of the key, if the call takes the method and the keys of the query string,
-    /// and the key has the right.
+    /// Returns the holder of the key, if the call takes the method and the keys of the query
+    /// string, and the key has the right.
     async fn authorize<C: OperatorCall>(&self, call: C) -> Result<KeyHolder, Problem> {
         const { assert!(C::RIGHT.is_some(), "the call takes no key: use answer") };
         self.check_method(call)?;

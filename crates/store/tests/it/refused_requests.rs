@@ -120,10 +120,10 @@ async fn requests_count_for_the_account_that_is_proven_or_for_their_source() {
     assert_eq!(ids_of(store, "absent", none).await, (vec![], false));
 }
 
-/// Clients without an account can send as much as they like: of their requests only some are
-/// stored, and not at their full length. Those of accounts are.
+/// Clients without an account can send as much as they like: their requests are not stored at full
+/// length. Those of accounts are.
 #[tokio::test]
-async fn requests_without_an_account_fill_a_bounded_space() {
+async fn long_requests_without_an_account_lose_their_body_and_answer() {
     let fixture = TestStore::with_fleet().await;
     let (store, ops) = (&fixture.store, account(&fixture).await);
     let send = |id: &str, sender, body: &str| {
@@ -159,20 +159,27 @@ async fn requests_without_an_account_fill_a_bounded_space() {
     }
     assert_eq!(find(store, "short", NOW).await.unwrap().exchange.body.as_deref(), Some("{}"));
     assert_eq!(find(store, "of-account", NOW).await.unwrap().exchange.body, Some(long));
+}
 
+/// The oldest ones beyond a number are deleted, which costs no account any of its own.
+#[tokio::test]
+async fn requests_without_an_account_have_a_limit_of_their_own() {
+    let fixture = TestStore::with_fleet().await;
+    let (store, ops) = (&fixture.store, account(&fixture).await);
     fixture.data.execute(&format!(
         "insert into refused_requests (number, share, request_id, at_ms, details)
-            with recursive n(i) as (select 5 union all select i + 1 from n
-                where i < 4 + {UNPROVEN_MAX})
+            with recursive n(i) as (select 1 union all select i + 1 from n
+                where i < {UNPROVEN_MAX})
             select i, case when i % 2 = 0 then 'source flood' else 'logins 77' end, 'flood-' || i,
                 {}, '{{}}' from n;
         insert into refused_shares (share, requests)
             select share, count(*) from refused_requests where request_id like 'flood-%'
             group by share;
-        update counters set last = 4 + {UNPROVEN_MAX} where name = 'refused_requests'",
+        update counters set last = {UNPROVEN_MAX} where name = 'refused_requests'",
         NOW.0
     ));
-    send("last", Sender::Unknown, "{}");
+    add(store, "of-account", NOW, Sender::Account(ops), "192.0.2.7");
+    add(store, "last", NOW, Sender::Unknown, "192.0.2.7");
     store.write_refused(NOW).await.unwrap();
     shares(&fixture);
     let count = "select count(*) from refused_requests where share";

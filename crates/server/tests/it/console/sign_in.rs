@@ -185,19 +185,19 @@ async fn wrong_keys_keep_no_right_one_out() {
     };
     let wrong = format!("kqo_{}", "B".repeat(43));
     let (_, spent) = link(&server, "office").await;
-    let desk = || "192.0.2.7".to_owned();
-    assert_eq!(from(desk(), &[("link", &spent)]).await.status, 303);
+    let near = || "192.0.2.7".to_owned();
+    assert_eq!(from(near(), &[("link", &spent)]).await.status, 303);
     for _ in 0..25 {
-        let refused = from(desk(), &[("key", &wrong)]).await;
+        let refused = from(near(), &[("key", &wrong)]).await;
         assert_eq!(refused.status, 403);
         assert!(refused.text.contains("unknown or revoked"), "{}", refused.text);
-        assert_eq!(from(desk(), &[("link", &spent)]).await.status, 403);
+        assert_eq!(from(near(), &[("link", &spent)]).await.status, 403);
     }
     for at in 0..700 {
         let source = format!("198.51.{}.{}", at / 250, at % 250);
         assert_eq!(from(source, &[("key", &wrong)]).await.status, 403, "{at}");
     }
-    for source in [desk(), "203.0.113.9".to_owned()] {
+    for source in [near(), "203.0.113.9".to_owned()] {
         assert_eq!(from(source.clone(), &[("key", &key)]).await.status, 303, "{source}");
         let (_, fresh) = link(&server, "office").await;
         assert_eq!(from(source.clone(), &[("link", &fresh)]).await.status, 303, "{source}");

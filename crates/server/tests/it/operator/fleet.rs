@@ -61,20 +61,6 @@ async fn every_fault_is_returned_and_nothing_is_applied() {
     for (body, detail) in [
         ("null", "expected an object with lists of group, account, product and device, got null"),
         (r#"{"device":[5]}"#, "device[0]: expected an object, got a number"),
-        ("[]", "expected an object with lists of group, account, product and device, got a list"),
-        (
-            r#"[[{"id":"g7","name":"Seven"}],[],[],[]]"#,
-            "expected an object with lists of group, account, product and device, got a list",
-        ),
-        (r#"{"group":[["g7","Seven",true]]}"#, "group[0]: expected an object, got a list"),
-        (
-            r#"{"account":[["new","secret",null,null,true,true,["g1"]]]}"#,
-            "account[0]: expected an object, got a list",
-        ),
-        (
-            r#"{"device":[{"code":"D1","aisle":[["1","cola",1,null,1,1,null,null,true,false]]}]}"#,
-            "device D1: aisle[0]: expected an object, got a list",
-        ),
         (
             r#"{"product":[{"id":"p","default_price":"5"}]}"#,
             "product p: default_price: invalid type: string \"5\", expected a whole number",
@@ -126,4 +112,33 @@ async fn a_fleet_of_many_passwords_delays_no_login() {
     };
     assert_eq!((reply.status, &reply.json["accounts"]["created"]), (200, &json!(12)));
     assert!(served > 5, "{served} others were served");
+}
+
+/// A list is never read as the fields by their position.
+#[tokio::test]
+async fn a_fleet_has_objects_at_every_level() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("fleet").await;
+    let before = server.fingerprint().await;
+    for (body, detail) in [
+        ("[]", "expected an object with lists of group, account, product and device, got a list"),
+        (
+            r#"[[{"id":"g7","name":"Seven"}],[],[],[]]"#,
+            "expected an object with lists of group, account, product and device, got a list",
+        ),
+        (r#"{"group":[["g7","Seven",true]]}"#, "group[0]: expected an object, got a list"),
+        (
+            r#"{"account":[["new","secret",null,null,true,true,["g1"]]]}"#,
+            "account[0]: expected an object, got a list",
+        ),
+        (
+            r#"{"device":[{"code":"D1","aisle":[["1","cola",1,null,1,1,null,null,true,false]]}]}"#,
+            "device D1: aisle[0]: expected an object, got a list",
+        ),
+    ] {
+        let reply = server.call_operator(FLEET_CALL, Some(&key), body).await;
+        assert!(reply.text.contains(&json!(detail).to_string()), "{}", reply.text);
+        assert_ne!(reply.status, 200);
+    }
+    assert!(before == server.fingerprint().await, "something was applied");
 }
