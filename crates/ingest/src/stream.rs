@@ -153,8 +153,8 @@ impl StreamIntake {
         let share = self.streams.take(key.clone()).map_err(|no_share| {
             Error::Busy(match no_share {
                 NoShare::OfHolder => {
-                    "too many order streams at a time: the key has its share of ingest_streams_max; \
-                     end one of its streams, or send with another key"
+                    "too many order streams at a time: the key has its share of \
+                     ingest_streams_max; end one of its streams, or send with another key"
                 }
                 NoShare::OfAll => {
                     "too many order streams at a time: ingest_streams_max are open; try again when \

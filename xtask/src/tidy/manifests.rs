@@ -95,7 +95,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
     ("crates/locale", &["kiosque-model", "kiosque-contract"]),
     ("crates/password", &["kiosque-clock", "kiosque-locks"]),
     ("crates/clock", &["kiosque-model"]),
-    ("crates/model", &[]),
+    ("crates/model", &["kiosque-locks"]),
     ("crates/contract", &[]),
     ("crates/locks", &[]),
     (

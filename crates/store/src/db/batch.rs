@@ -110,8 +110,8 @@ pub(crate) enum Cost {
     /// Known from the first rows; see [`Decision::RunBlocking`]. On PostgreSQL it is taken for
     /// `Blocking`.
     Unknown,
-    /// Statements that count, or scan, or return many records. It takes a permit of its account. SQLite runs it on the
-    /// blocking pool, and PostgreSQL on a connection of its own.
+    /// Statements that count, or scan, or return many records. It takes a permit of its account.
+    /// SQLite runs it on the blocking pool, and PostgreSQL on a connection of its own.
     Blocking,
 }
 
