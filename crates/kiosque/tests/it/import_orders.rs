@@ -185,7 +185,7 @@ fn a_last_line_without_a_line_end_is_warned_of_and_rejected_by_a_strict_import()
         let reason =
             format!("line {line}: the last line has no line end; the file may be cut off\n");
         assert!(ran.stderr.starts_with(&reason), "{}", ran.stderr);
-        let products = sandbox.run(&["products"]).success();
+        let products = sandbox.run(&["product", "list"]).success();
         assert!(!products.stdout.contains("Milk"), "{}", products.stdout);
     }
     for (file, line, more) in [(&csv, 4, &mapped[..]), (&ndjson, 2, &[])] {
@@ -195,7 +195,8 @@ fn a_last_line_without_a_line_end_is_warned_of_and_rejected_by_a_strict_import()
         let warning = format!(
             "warning: the last line of {file}, {line}, has no line end; the file may be cut off\n"
         );
-        assert_eq!(ran.stderr, warning);
+        // Before it, the rejected file of the strict import is renamed.
+        assert!(ran.stderr.ends_with(&warning), "{}", ran.stderr);
     }
     // A whole file is neither warned of nor rejected, whatever its line ends are.
     for end in ["\n", "\r\n", "\n\n"] {
