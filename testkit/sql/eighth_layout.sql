@@ -5,6 +5,7 @@ drop table aisle_texts;
 drop table archive_marks;
 drop table archive_runs;
 drop table arrivals;
+drop index ledger_of_device;
 drop table console_links;
 drop table console_sessions;
 drop table group_histories;

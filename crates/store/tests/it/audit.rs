@@ -82,7 +82,7 @@ async fn the_audit_trail_lists_a_history_newest_first() {
     let off = AccountEntry { third_party_api: Some(false), ..bare_account("ops") };
     let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
     let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
-    fixture.store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
+    fixture.store.apply(fleet, NewHashes::new(), by, &clock_at(at(9))).await.unwrap();
     let act = Act::Archived { run: Some(1), orders: 3, devices: 2 };
     fixture.store.record_act(act, ActedBy::server(at(10))).await.unwrap();
 

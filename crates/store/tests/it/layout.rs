@@ -46,6 +46,7 @@ async fn data_that_is_opened_again_is_as_it_was() {
             "18|list_versions",
             "19|refused",
             "20|arrivals",
+            "21|ledgers_of_devices",
             "22|histories"
         ]
     );
