@@ -100,13 +100,9 @@ pub(crate) fn unavailable(locale: Locale) -> Answered {
     answered
 }
 
-/// Renders the refusal of a request that a page of a browser has sent.
-pub(crate) fn forbidden() -> Answered {
-    let mut response = Response::new(Content::from(""));
-    *response.status_mut() = StatusCode::FORBIDDEN;
-    response.headers_mut().insert(BROKER, HeaderValue::from_static("own"));
-    note(&mut response, "the request has the header Origin; pages may not call the broker");
-    response
+/// Renders the refusal of a request that a page of a browser may have sent, for this reason.
+pub(crate) fn forbidden(reason: &str, locale: Locale) -> Answered {
+    failure(StatusCode::FORBIDDEN, Message::System, locale, reason.into())
 }
 
 /// Renders the refusal of a login or of a switch by the server.

@@ -173,7 +173,9 @@ impl Broker {
     async fn route(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
         // Workers are programs: a browser alone sends this header, for a page of some site.
         if asked.head.headers.contains_key(header::ORIGIN) {
-            return Ok(answer::forbidden());
+            let reason =
+                "the request has the header Origin: pages of sites may not call the broker";
+            return Ok(answer::forbidden(reason, asked.locale));
         }
         // Nothing but the calls of the interface is sent to the server (ADDR-4): it might read
         // another spelling of a path as that of a switch or of a log out.

@@ -1,5 +1,6 @@
 //! The listeners: TLS or plain HTTP for workers, plain HTTP for the status.
 
+use std::future::ready;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,11 +9,13 @@ use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kiosque_listener::{
     BoxedAnswer, ConnectionMetrics, ConnectionOptions, Content, Listener, PlainListener, WhenFull,
+    is_for_domain,
 };
+use kiosque_locale::Locale;
 use kiosque_model::{Limits, TrustedProxies};
 use tokio::task::JoinSet;
 
-use crate::answer::Answered;
+use crate::answer::{Answered, forbidden};
 use crate::broker::Broker;
 
 /// The time in which the log out must end.
@@ -71,8 +74,8 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
     let set = || broker.stop.clone();
     let listening = [
         Some(tls.http1_only().serve_boxed(options(), of_workers(), set())),
-        plain.map(|plain| plain.serve_boxed(options(), of_workers(), set())),
-        status.map(|status| status.serve_boxed(options(), of_status, set())),
+        plain.map(|plain| plain.serve_boxed(options(), of_this_machine(of_workers()), set())),
+        status.map(|status| status.serve_boxed(options(), of_this_machine(of_status), set())),
     ];
     let mut serving = JoinSet::new();
     for listener in listening.into_iter().flatten() {
@@ -89,6 +92,17 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
         Ok(Err(error)) => tracing::warn!(cause = %error, "the session cannot be logged out"),
         Err(_) => tracing::warn!("the session cannot be logged out: no answer in time"),
     }
+}
+
+/// Refuses requests for a domain, which a page of that site may have sent with DNS rebinding.
+fn of_this_machine(answer: BoxedAnswer) -> BoxedAnswer {
+    Box::new(move |request, peer| {
+        if is_for_domain(&request) {
+            let reason = "Host is a domain: use localhost or the address of the listener";
+            return Box::pin(ready(forbidden(reason, Locale::En)));
+        }
+        answer(request, peer)
+    })
 }
 
 fn boxed<F>(answer: impl Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static) -> BoxedAnswer

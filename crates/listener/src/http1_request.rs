@@ -41,19 +41,12 @@ pub(crate) fn bad_request() -> Response<Content> {
 /// Returns whether a request is for a domain name of more than one label. A site whose name
 /// resolves to a loopback address (DNS rebinding) is named so; an address, `localhost` and the
 /// names of a hosts file are not.
-pub(crate) fn is_for_domain<B>(request: &Request<B>) -> bool {
+#[must_use]
+pub fn is_for_domain<B>(request: &Request<B>) -> bool {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let Some(host) = host.and_then(|host| host.parse::<Authority>().ok()) else { return false };
     let host = host.host().trim_matches(['[', ']']);
     host.contains('.') && host.parse::<IpAddr>().is_err()
-}
-
-/// Returns the answer to a request that its sender was not allowed to make. It closes the
-/// connection.
-pub(crate) fn forbidden() -> Response<Content> {
-    let mut response = bad_request();
-    *response.status_mut() = StatusCode::FORBIDDEN;
-    response
 }
 
 /// The header is there more than once.

@@ -1,18 +1,14 @@
 //! A socket that serves plain HTTP/1 to the programs of this machine.
 
-use std::future::ready;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use http::Request;
-use hyper::body::Incoming;
 use tokio::net::TcpListener;
 
 use crate::compression::Compressor;
 use crate::connection::{self, ConnectionOptions, Shared};
-use crate::http1_request;
 use crate::listener::{BoxedAnswer, OpenConnections, serve_each};
 use crate::stop::Stop;
 
@@ -44,20 +40,13 @@ impl PlainListener {
         self.0.local_addr()
     }
 
-    /// Does the same as [`Listener::serve`](crate::Listener::serve), without TLS. Requests that a
-    /// page of a browser may have sent with DNS rebinding are refused (HTTP 403).
+    /// Does the same as [`Listener::serve`](crate::Listener::serve), without TLS.
     pub fn serve_boxed(
         self,
         options: ConnectionOptions,
         answer: BoxedAnswer,
         stop: Stop,
     ) -> Pin<Box<dyn Future<Output = OpenConnections> + Send>> {
-        let answer: BoxedAnswer = Box::new(move |request: Request<Incoming>, peer: IpAddr| {
-            if http1_request::is_for_domain(&request) {
-                return Box::pin(ready(http1_request::forbidden()));
-            }
-            answer(request, peer)
-        });
         let shared = Arc::new(Shared { options, answer, compressor: Compressor::new() });
         Box::pin(async move {
             let connection = |stream, peer| {
