@@ -136,12 +136,11 @@ impl Rest {
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         loop {
             let waited = if self.is_complete { self.wait().await? } else { Waited::Changed };
-            if let Waited::Ended = waited {
-                return Ok(None);
-            }
-            self.check_key().await?;
-            if let Waited::Paused = waited {
-                return Ok(Some(Bytes::from_static(b"\n")));
+            match waited {
+                Waited::Changed => self.check_key().await?,
+                // The key was looked up meanwhile.
+                Waited::Paused => return Ok(Some(Bytes::from_static(b"\n"))),
+                Waited::Ended => return Ok(None),
             }
             let Some(changes) = self.read().await? else { return Ok(None) };
             if !changes.is_empty() {
