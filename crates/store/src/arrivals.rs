@@ -26,7 +26,13 @@ statements! {
         where group_no = $group_no and order_id = $order_id";
     ARRIVAL(arrival_no) -> ArrivalRow = "select at_ms, import_no, key_name, node from arrivals
         where arrival_no = $arrival_no";
+    PURGE(before_ms, most) = "delete from arrivals where arrival_no in (
+        select a.arrival_no from arrivals a where a.at_ms < $before_ms
+        order by a.arrival_no limit $most)";
 }
+
+/// Arrivals that one transaction purges; other writers wait for it.
+const PURGED_PER_TRANSACTION: u32 = 500;
 
 /// The number of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +95,25 @@ impl Store {
             Ok(ArrivalNo(number))
         };
         self.db.write(Deadline::OfRequest, begin).await
+    }
+
+    /// Deletes the arrivals that began before `before`, the oldest first: their orders stay,
+    /// without a source. Returns their number.
+    ///
+    /// # Errors
+    /// The store failed; arrivals purged until then stay purged.
+    pub async fn purge_arrivals(&self, before: UnixMs) -> Result<u64, Error> {
+        let params =
+            [before.into(), i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX).into()];
+        let mut purged = 0;
+        loop {
+            let purge = async move |write: &Write<'_>| write.execute(&PURGE, &params).await;
+            let step = self.db.write(Deadline::OfRequest, purge).await?;
+            purged += step;
+            if step < PURGED_PER_TRANSACTION.into() {
+                return Ok(purged);
+            }
+        }
     }
 
     /// Returns the arrival of the order of a group with an id; `None` if it is not known.

@@ -83,6 +83,12 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Cl
             Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
+        // They say who sent an order, as entries of the trail do.
+        match store.purge_arrivals(before(clock.now(), retention)).await {
+            Ok(0) => {}
+            Ok(sources) => tracing::info!(sources, "purged old sources of orders"),
+            Err(error) => tracing::error!(cause = %error, "purging sources of orders failed"),
+        }
         match store.end_lost_imports(ActedBy::server(clock.now())).await {
             Ok(0) => {}
             Ok(imports) => tracing::info!(imports, "ended imports whose processes were lost"),

@@ -97,3 +97,22 @@ async fn an_update_leaves_the_first_arrival() {
     receive(&fixture, vec![(Some(second), vec![changed("o3")])]).await;
     assert_eq!(arrival(&fixture, "a", "o3").await, None);
 }
+
+/// Arrivals that began before a time are purged, in several transactions; their orders stay.
+#[tokio::test]
+async fn old_arrivals_are_purged() {
+    let fixture = TestStore::with_fleet().await;
+    let old = begin(&fixture, stream("tills"), 10).await;
+    for at in 11..1_010 {
+        begin(&fixture, stream("office"), at).await;
+    }
+    let new = begin(&fixture, stream("tills"), 1_010).await;
+    let parts =
+        vec![(Some(old), vec![order("o1", "d1", 1)]), (Some(new), vec![order("o2", "d1", 2)])];
+    receive(&fixture, parts).await;
+    assert_eq!(fixture.store.purge_arrivals(UnixMs(1_010)).await.unwrap(), 1_000);
+    assert_eq!(fixture.store.purge_arrivals(UnixMs(1_010)).await.unwrap(), 0);
+    assert_eq!(arrival(&fixture, "a", "o1").await, None);
+    assert_eq!(arrival(&fixture, "a", "o2").await, came(stream("tills"), 1_010));
+    assert_eq!(fixture.query("select count(*) from orders"), ["2"]);
+}
