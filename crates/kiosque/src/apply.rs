@@ -59,13 +59,12 @@ pub(crate) async fn run(
         }
     };
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("apply") };
-    let now = Clock::System.now();
-    let by = ActedBy::run(run, now);
+    let by = ActedBy::run(run, Clock::System.now());
     match fleet::apply(&store, fleet, (&Clock::System, &Entropy::system()), by).await {
         Ok(applied) => {
             print(&applied, store.zone())?;
             if changes == Changes::RolledBack {
-                dry_run::print_differences(&applied, store.zone(), now)?;
+                dry_run::print_differences(&applied, store.zone())?;
             }
             Ok(CommandOutcome::Complete)
         }

@@ -1,7 +1,7 @@
 //! The results of dry runs, for people.
 
 use kiosque_ingest::import::{Preview, Total};
-use kiosque_model::{Currency, UnixMs, Zone};
+use kiosque_model::{Currency, Zone};
 use kiosque_store::{Applied, EntryDifference, MovePreview, OwnerDifference};
 
 use crate::open;
@@ -19,17 +19,17 @@ pub(crate) fn announce_creation(settings: &Settings, zone: &Zone) -> anyhow::Res
 }
 
 /// Prints the entries that an apply would change.
-pub(crate) fn print_differences(applied: &Applied, zone: &Zone, now: UnixMs) -> anyhow::Result<()> {
+pub(crate) fn print_differences(applied: &Applied, zone: &Zone) -> anyhow::Result<()> {
     for difference in &applied.differences {
-        print_line!("{}", printable(&text_of(difference, zone, now)))?;
+        print_line!("{}", printable(&text_of(difference, zone)))?;
     }
     eprintln!("dry run: nothing was applied");
     Ok(())
 }
 
-fn text_of(difference: &EntryDifference, zone: &Zone, now: UnixMs) -> String {
+fn text_of(difference: &EntryDifference, zone: &Zone) -> String {
     let EntryDifference { kind, id, is_new, owner, fields } = difference;
-    let mut parts: Vec<String> = owner.iter().map(|owner| owner_text(owner, zone, now)).collect();
+    let mut parts: Vec<String> = owner.iter().map(|owner| owner_text(owner, zone)).collect();
     parts.extend(fields.iter().map(ToString::to_string));
     let change = if *is_new { "created" } else { "changed" };
     match parts.as_slice() {
@@ -38,12 +38,12 @@ fn text_of(difference: &EntryDifference, zone: &Zone, now: UnixMs) -> String {
     }
 }
 
-fn owner_text(owner: &OwnerDifference, zone: &Zone, now: UnixMs) -> String {
+fn owner_text(owner: &OwnerDifference, zone: &Zone) -> String {
     let OwnerDifference { from, to, since } = owner;
     let Some(from) = from else { return format!("group {to}") };
-    match *since == now {
-        true => format!("group {from} -> {to} from now on"),
-        false => format!("group {from} -> {to} from {} on", zone.text(*since)),
+    match since {
+        None => format!("group {from} -> {to} from now on"),
+        Some(since) => format!("group {from} -> {to} from {} on", zone.text(*since)),
     }
 }
 

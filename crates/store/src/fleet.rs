@@ -262,7 +262,7 @@ impl Apply<'_> {
         applied.sessions_ended = ended.len();
         applied.dated_moves = changes.dated_moves(now);
         if self.is_dry_run {
-            applied.differences = differences::of(&changes);
+            applied.differences = differences::of(&changes, now);
         }
         let details = audit_details(&applied, &changes);
         Ok(Changed { applied, details, ended })

@@ -34,8 +34,8 @@ pub struct OwnerDifference {
     pub from: Option<String>,
     /// The new owner.
     pub to: String,
-    /// The start of its ownership.
-    pub since: UnixMs,
+    /// The start of its ownership; `None`: when the fleet is applied.
+    pub since: Option<UnixMs>,
 }
 
 /// A field of an entry. Texts are quoted.
@@ -59,11 +59,11 @@ impl Display for FieldDifference {
 }
 
 /// Returns the entries that change, in the order of a fleet file.
-pub(super) fn of(changes: &FleetChanges<'_>) -> Vec<EntryDifference> {
+pub(super) fn of(changes: &FleetChanges<'_>, now: UnixMs) -> Vec<EntryDifference> {
     let groups = changes.groups.iter().map(group);
     let accounts = changes.accounts.iter().map(account);
     let products = changes.products.iter().map(product);
-    let devices = changes.devices.iter().map(device);
+    let devices = changes.devices.iter().map(|changed| device(changed, now));
     groups.chain(accounts).chain(products).chain(devices).collect()
 }
 
@@ -151,7 +151,7 @@ fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
     compared.of("product", changed.id)
 }
 
-fn device(changed: &ChangedDevice<'_>) -> EntryDifference {
+fn device(changed: &ChangedDevice<'_>, now: UnixMs) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
     let mut compared = Comparison::new(old.is_none())
         .text("name", old.map(|old| old.device_name.as_str()), &new.device_name)
@@ -164,7 +164,8 @@ fn device(changed: &ChangedDevice<'_>) -> EntryDifference {
     let owner = changed.owners.as_ref().and_then(|owners| {
         let last = owners.new.last()?;
         let from = owners.old.last().map(|period| period.group_id.clone());
-        Some(OwnerDifference { from, to: last.group_id.clone(), since: last.since })
+        let since = Some(last.since).filter(|since| *since != now);
+        Some(OwnerDifference { from, to: last.group_id.clone(), since })
     });
     EntryDifference { owner, ..compared.of("device", changed.code) }
 }

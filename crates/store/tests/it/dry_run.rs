@@ -141,7 +141,7 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
         .iter()
         .map(|entry| {
             let owner = entry.owner.iter().map(|owner| {
-                format!("owner {:?} -> {} at {}", owner.from, owner.to, owner.since.0 == NOW.0)
+                format!("owner {:?} -> {} at {}", owner.from, owner.to, owner.since.is_none())
             });
             let fields = entry.fields.iter().map(ToString::to_string);
             let parts: Vec<String> = owner.chain(fields).collect();
