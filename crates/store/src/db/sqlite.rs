@@ -261,11 +261,12 @@ impl Sqlite {
 }
 
 /// The last connection that is closed copies the log to the database file and removes it, but only
-/// while the file is the one that the log belongs to. See [`connect`].
+/// while the file is the one that the log belongs to. See [`connect`]. The log of a dry run belongs
+/// to none.
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.close_idle_readers();
-        if !self.files.compare() {
+        if self.dry_run.is_none() && !self.files.compare() {
             let writer = lock_ignoring_poison(&self.writer);
             // Otherwise the log remains, for the next program that opens the data.
             let _ = writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
