@@ -91,9 +91,9 @@ async fn backup(
 
 /// Returns the error of a backup of which the store failed.
 fn damage(error: Error) -> BackupError {
-    match error.is_damage() {
-        true => BackupError::Damaged(error.to_string()),
-        false => BackupError::Store(error),
+    match error {
+        Error::Sqlite(_) if error.is_damage() => BackupError::Damaged(error.to_string()),
+        error => BackupError::Store(error),
     }
 }
 
