@@ -29,16 +29,21 @@ async fn a_fleet_is_applied_and_the_changes_are_returned() {
     insta::assert_snapshot!("the_same_fleet_again", whole(&reply));
 }
 
-#[tokio::test]
-async fn every_fault_is_returned_and_nothing_is_applied() {
+/// Returns a server and a key of which further uses are in the same minute, and are not stored.
+async fn with_used_key() -> (TestServer, String) {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
     assert_eq!(server.call_operator(FLEET_CALL, Some(&key), "null").await.status, 422);
-    // The next uses are in the same minute, and are not stored.
     eventually("the use of the key is stored", async || {
         server.store.keys().await.unwrap()[0].used_at == Some(server.now())
     })
     .await;
+    (server, key)
+}
+
+#[tokio::test]
+async fn every_fault_is_returned_and_nothing_is_applied() {
+    let (server, key) = with_used_key().await;
     let before = server.fingerprint().await;
     // Faults of the entries themselves, then of their references, then of the text.
     let entries = json!({
@@ -117,8 +122,7 @@ async fn a_fleet_of_many_passwords_delays_no_login() {
 /// A list is never read as the fields by their position.
 #[tokio::test]
 async fn a_fleet_has_objects_at_every_level() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("fleet").await;
+    let (server, key) = with_used_key().await;
     let before = server.fingerprint().await;
     for (body, detail) in [
         ("[]", "expected an object with lists of group, account, product and device, got a list"),

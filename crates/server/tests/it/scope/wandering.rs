@@ -33,13 +33,15 @@ impl Model {
     /// Makes the move if it is possible, and returns whether it was. It replaces moves that have
     /// not begun: those from its time on, and the last one if it is to the same group.
     fn give(&mut self, group: usize, since: Option<i64>) -> bool {
-        let starts = since.unwrap_or(self.now);
+        let from = since.unwrap_or(self.now);
         let is_replaced = |(owner, begins): &(usize, i64)| {
-            *begins > self.now && (*begins >= starts || *owner == group)
+            *begins > self.now && (*begins >= from || *owner == group)
         };
         let replaced = self.periods.iter().rev().take_while(|one| is_replaced(one)).count();
         let kept = self.periods.len() - replaced;
         let (owner, owner_since) = self.periods[kept - 1];
+        // A move without a time follows one in the same millisecond.
+        let starts = since.unwrap_or(self.now.max(owner_since + 1));
         let possible = if owner == group {
             since.is_none_or(|since| owner_since == 0 || since == owner_since)
         } else {
