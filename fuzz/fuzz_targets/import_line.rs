@@ -30,7 +30,7 @@ fuzz_target!(|file: &[u8]| {
             Ok(order) => taken(order),
             Err(reason) => {
                 assert!(!reason.is_empty());
-                refused(&Rejected::line(&raw, reason));
+                refused(&Rejected::line(&raw, &reason));
             }
         }
     }
