@@ -71,7 +71,7 @@ pub(crate) struct WorkerSessions {
 }
 
 impl WorkerSessions {
-    /// Returns no sessions, of so many login names.
+    /// Returns no sessions, for this number of login names.
     pub(crate) fn new(names: usize, entropy: Entropy) -> WorkerSessions {
         let share = SESSIONS_MAX.checked_div(names).unwrap_or(SESSIONS_MAX).max(1);
         WorkerSessions { by_token: Mutex::default(), share, entropy }

@@ -120,7 +120,7 @@ pub(crate) enum Cost {
 const INLINE_RECORDS_MAX: i64 = 100;
 
 impl Cost {
-    /// Returns the cost of a key range with at most so many records.
+    /// Returns the cost of a key range with at most this number of records.
     pub(crate) fn of_records(most: i64) -> Cost {
         if most <= INLINE_RECORDS_MAX { Cost::Inline } else { Cost::Blocking }
     }
