@@ -103,8 +103,7 @@ impl Store {
     /// # Errors
     /// The store failed; arrivals purged until then stay purged.
     pub async fn purge_arrivals(&self, before: UnixMs) -> Result<u64, Error> {
-        let params =
-            [before.into(), i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX).into()];
+        let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
         let mut purged = 0;
         loop {
             let purge = async move |write: &Write<'_>| write.execute(&PURGE, &params).await;
