@@ -17,8 +17,6 @@ files! {
     CANCEL_WAITS = "cancel_waits.sql",
     /// The codes of all devices, in order.
     DEVICE_CODES = "device_codes.sql",
-    /// Undoes the migrations after the eighth.
-    EIGHTH_LAYOUT = "eighth_layout.sql",
     /// SQLite: writes the log into the database file; `0|0|0` if no snapshot is older than the end
     /// of the log.
     EMPTY_LOG = "empty_log.sql",
@@ -28,8 +26,6 @@ files! {
     EVERY_ROW = "every_row.sql",
     /// Citus: every row of every table, with the transaction on its node that wrote it.
     EVERY_ROW_CITUS = "every_row_citus.sql",
-    /// SQLite: copies the data of `NEW` into the tables of the first layout.
-    FIRST_LAYOUT = "first_layout.sql",
     /// PostgreSQL: removes the recorded time zone.
     FORGET_ZONE = "forget_zone.sql",
     /// PostgreSQL: undoes [`FULL_DISK`].
@@ -60,8 +56,6 @@ files! {
     OPEN_SNAPSHOTS = "open_snapshots.sql",
     /// The sequence number of each order.
     ORDER_SEQS = "order_seqs.sql",
-    /// SQLite: marks the data as that of a program without the last migration.
-    OLDER_LAYOUT = "older_layout.sql",
     /// The number of orders.
     ORDERS_STORED = "orders_stored.sql",
     /// SQLite: a table of another program.

@@ -1,7 +1,34 @@
--- What the house knows of itself: its time zone, and how often the fleet has changed.
+-- The tables of a store. Until a version is released, this file is edited; afterwards, each change
+-- of the layout is a migration of its own.
+
+-- Facts about the data itself, such as its time zone.
 create table house (
     name text primary key,
     value text not null
+);
+
+-- The last number that was given of each kind, where several writers count together, and the
+-- versions that caches are validated by. `deleted_devices` is the highest number of a device that
+-- was deleted, which is not used again; `rates` grows whenever exchange rates change, `fleet` with
+-- each change of the owners of devices and of the names of products.
+create table counters (
+    name text primary key,
+    last bigint not null
+) /* kept in the order of its key */;
+insert into counters (name, last) values ('archive_runs', 0), ('arrivals', 0), ('audit', 0),
+    ('deleted_devices', 0), ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0),
+    ('roll_ups', 0);
+
+-- Every primary that a node has seen, by its line of time, and when: a promotion makes another one.
+create table primaries (
+    timeline text primary key,
+    seen_at_ms bigint not null
+);
+
+-- Nodes that answer, and when they last wrote that they do.
+create table nodes (
+    node text primary key,
+    beat_at_ms bigint not null
 );
 
 create table groups (
@@ -10,6 +37,41 @@ create table groups (
     group_name text not null,
     active boolean not null
 );
+
+-- The last number that a change of an order of the group was given. `heard_no` grows whenever
+-- something is written of the signs of life of the group's devices. `listed` is the number of the
+-- devices in `device_list`; that list and `aisle_prices` hold from `listed_from_ms` to
+-- `listed_until_ms`, from one change of ownership to the next. No month after the day
+-- `marked_to_day` is in `sales_months`.
+create table group_changes (
+    group_no bigint primary key,
+    last_change_no bigint not null,
+    heard_no bigint not null default 0,
+    listed bigint not null default 0,
+    listed_from_ms bigint not null default 0,
+    listed_until_ms bigint not null default 0,
+    marked_to_day bigint,
+    months_change_no bigint not null default 0
+);
+create index group_changes_listed_until on group_changes (listed_until_ms)
+    where listed_until_ms < 9223372036854775807;
+
+-- The histories of a group: a change belongs to the history with the greatest first number that is
+-- not above its own. Groups without changes have no row.
+create table group_histories (
+    group_no bigint not null,
+    first_change_no bigint not null,
+    history bigint not null,
+    primary key (group_no, first_change_no)
+);
+create unique index group_histories_history on group_histories (group_no, history);
+
+-- Grows with each change that a list of the group's devices shows: of a device, its aisles, or the
+-- name of the group or of a product. Only a transaction that has locked the fleet writes it.
+create table list_versions (
+    group_no bigint primary key,
+    version bigint not null
+) /* kept in the order of its key */;
 
 create table accounts (
     account_no bigint primary key,
@@ -26,22 +88,43 @@ create table account_groups (
     group_no bigint not null,
     position bigint not null,
     primary key (account_no, group_no)
-);
+) /* kept in the order of its key */;
 
 -- One row per account is the session: a new login replaces it, and an old token is simply absent.
+-- The source and the request that opened it are for the trail of what ends it.
 create table sessions (
     account_no bigint primary key,
     group_no bigint not null,
     token_digest text not null,
-    expires_at_ms bigint not null
+    expires_at_ms bigint not null,
+    source text,
+    request_id text,
+    opened_at_ms bigint
 );
 
+-- The last use of an account's session, stored at most once a minute.
+create table account_uses (
+    account_no bigint primary key,
+    used_at_ms bigint not null
+);
+
+-- Sources that logged in to an account before: guessing from elsewhere is not held against them.
+create table known_sources (
+    account_no bigint not null,
+    source text not null,
+    last_login_ms bigint not null,
+    primary key (account_no, source)
+) /* kept in the order of its key */;
+
+-- `is_free`: whether a default price of 0 was given. Without it, 0 means that a product has no
+-- default price.
 create table products (
     goods_id text primary key,
     goods_name text not null,
     category text not null,
     currency text not null,
-    default_price bigint not null
+    default_price bigint not null,
+    is_free boolean not null
 );
 
 create table devices (
@@ -69,6 +152,14 @@ create table aisles (
     enabled boolean not null,
     broken boolean not null,
     primary key (device_no, aisle_code)
+) /* kept in the order of its key */;
+-- The devices whose elements have the name and the currency of a product.
+create index aisles_of_product on aisles (goods_id, device_no);
+
+-- The element of each device in the hierarchy of aisles, as JSON.
+create table aisle_texts (
+    device_no bigint primary key,
+    element text not null
 );
 
 -- Who owned which device when, half open; listed is false while the device is not enabled.
@@ -80,13 +171,30 @@ create table device_owners (
     listed boolean not null,
     device_no bigint not null,
     primary key (group_no, device_code, since_ms)
-);
-create index device_owners_listing
-    on device_owners (group_no, device_code, since_ms, until_ms, listed, device_no);
+) /* kept in the order of its key */;
 create index device_owners_of_device on device_owners (device_no, since_ms);
 
+-- The devices on a group's device pages, numbered without gaps in the order of their codes.
+create table device_list (
+    group_no bigint not null,
+    place bigint not null,
+    device_code text not null,
+    device_no bigint not null,
+    primary key (group_no, place)
+) /* kept in the order of its key */;
+
+-- How many enabled aisles of these devices sell a product at a price.
+create table aisle_prices (
+    group_no bigint not null,
+    goods_id text not null,
+    price bigint not null,
+    aisles bigint not null,
+    primary key (group_no, goods_id, price)
+) /* kept in the order of its key */;
+
 -- A row for each group that owns a device or ever did. Its orders have the sequence numbers
--- first_seq to last_seq, with none missing; those up to archived_seq are history.
+-- first_seq to last_seq, with none missing; those up to archived_seq are history, and those up to
+-- blocked_seq are in blocks. The name is the one that the device had while the group owned it last.
 create table ledger (
     group_no bigint not null,
     device_code text not null,
@@ -96,23 +204,25 @@ create table ledger (
     archived_seq bigint not null,
     last_seq bigint not null,
     last_active_ms bigint,
+    device_name text not null default '',
+    blocked_seq bigint not null default 0,
     primary key (group_no, device_code)
-);
+) /* kept in the order of its key */;
+-- Finds the groups that have orders of a device, its former owners and those that keep orders of a
+-- period that was replaced.
+create index ledger_of_device on ledger (device_code);
 
--- The last number that a change of an order of the group was given.
-create table group_changes (
-    group_no bigint primary key,
-    last_change_no bigint not null
-);
-
--- Orders as they travel: the common head and the lines are ready JSON of the given shape; the
--- errors are null when no shipment failed. A null trade_no_in is made from the order_id.
+-- Orders as they travel: the common head and the lines are ready JSON; the errors are null when no
+-- shipment failed. A null trade_no_in is made from the order_id. `sale_at_ms` is null while the
+-- order is no sale. `arrival_no` is where it came from, which updates leave as it is.
 create table orders (
     group_no bigint not null,
     device_no bigint not null,
     seq bigint not null,
     trade_start_ms bigint not null,
     change_no bigint not null,
+    sale_at_ms bigint,
+    arrival_no bigint,
     order_id text not null,
     trade_no text,
     trade_no_in text,
@@ -121,10 +231,255 @@ create table orders (
     lines text not null,
     errors text
 );
-create unique index orders_seq on orders (group_no, device_no, seq);
+-- When an order starts is beside its place: a device's orders come in one at a time, and each index
+-- of devices costs each of them a page.
+create index orders_seq on orders (group_no, device_no, seq, trade_start_ms);
 create unique index orders_order_id on orders (group_no, order_id);
 create unique index orders_change on orders (group_no, change_no);
-create index orders_trade_start on orders (group_no, device_no, trade_start_ms);
 create index orders_trade_no on orders (group_no, trade_no) where trade_no is not null;
 create unique index orders_trade_no_in on orders (group_no, trade_no_in)
     where trade_no_in is not null;
+create index orders_sale on orders (group_no, sale_at_ms) where sale_at_ms is not null;
+
+-- Bounds of the trade starts of 64 orders each that follow each other, from block * 64 + 1 on. Lists
+-- of a span skip the blocks outside of it. The bounds are only widened.
+create table order_blocks (
+    group_no bigint not null,
+    device_no bigint not null,
+    block bigint not null,
+    first_ms bigint not null,
+    last_ms bigint not null,
+    primary key (group_no, device_no, block)
+) /* kept in the order of its key */;
+create index order_blocks_last on order_blocks (group_no, device_no, last_ms, first_ms, block);
+
+-- Sums of sales, moved in the transaction of the order that moves them. A day is counted from
+-- 1970-01-01 on the calendar of the platform's zone; amounts are minor units of the currency.
+-- `shipped` and `failed` count the orders whose shipment succeeded, and failed in whole or in part.
+-- All sales of the day lie between first_sale_at_ms and last_sale_at_ms, which are only widened.
+create table sales_by_day (
+    group_no bigint not null,
+    day bigint not null,
+    currency text not null,
+    orders bigint not null,
+    items bigint not null,
+    amount bigint not null,
+    refund bigint not null,
+    shipped bigint not null,
+    failed bigint not null,
+    first_sale_at_ms bigint not null,
+    last_sale_at_ms bigint not null,
+    primary key (group_no, day, currency)
+) /* kept in the order of its key */;
+
+create table sales_by_device (
+    group_no bigint not null,
+    day bigint not null,
+    device_no bigint not null,
+    currency text not null,
+    orders bigint not null,
+    items bigint not null,
+    amount bigint not null,
+    refund bigint not null,
+    shipped bigint not null,
+    failed bigint not null,
+    primary key (group_no, day, device_no, currency)
+) /* kept in the order of its key */;
+
+create table sales_by_product (
+    group_no bigint not null,
+    day bigint not null,
+    device_no bigint not null,
+    goods_id text not null,
+    currency text not null,
+    items bigint not null,
+    amount bigint not null,
+    primary key (group_no, day, device_no, goods_id, currency)
+) /* kept in the order of its key */;
+
+-- Months of a group whose sales are rolled up, or will be. A month has the number of its first day.
+-- The rows of the three tables below count only while the month is closed. Each change of a day of
+-- the month, or of a rate that it was converted with, deletes its row here. All sales of a closed
+-- month lie between first_sale_at_ms and last_sale_at_ms.
+create table sales_months (
+    group_no bigint not null,
+    first_day bigint not null,
+    roll_up_no bigint not null,
+    closed boolean not null,
+    since_ms bigint not null,
+    first_sale_at_ms bigint,
+    last_sale_at_ms bigint,
+    primary key (group_no, first_day)
+) /* kept in the order of its key */;
+create index sales_months_open on sales_months (since_ms) where not closed;
+
+-- Amounts are units of 10^-16 US dollars, in decimal: the sum of the days, each at its own rate.
+-- `converted_items` are those with a rate. `devices` is the set of the `device_count` devices that
+-- sold it.
+create table monthly_products (
+    group_no bigint not null,
+    first_day bigint not null,
+    goods_id text not null,
+    items bigint not null,
+    converted_items bigint not null,
+    amount text not null,
+    devices text not null,
+    device_count bigint,
+    primary key (group_no, first_day, goods_id)
+) /* kept in the order of its key */;
+
+create table monthly_devices (
+    group_no bigint not null,
+    first_day bigint not null,
+    device_no bigint not null,
+    orders bigint not null,
+    items bigint not null,
+    amount text not null,
+    refund text not null,
+    unconverted_orders bigint not null,
+    converted_items bigint not null,
+    shipped bigint not null,
+    failed bigint not null,
+    primary key (group_no, first_day, device_no)
+) /* kept in the order of its key */;
+
+create table monthly_device_products (
+    group_no bigint not null,
+    first_day bigint not null,
+    device_no bigint not null,
+    goods_id text not null,
+    items bigint not null,
+    converted_items bigint not null,
+    amount text not null,
+    primary key (group_no, first_day, device_no, goods_id)
+) /* kept in the order of its key */;
+
+-- The names that goods came with that are no product of ours, as of their latest sale.
+create table goods_names (
+    group_no bigint not null,
+    goods_id text not null,
+    goods_name text not null,
+    sale_at_ms bigint not null,
+    primary key (group_no, goods_id)
+) /* kept in the order of its key */;
+
+-- What a unit of a currency is worth from a day on, in millionths of a millionth of a US dollar.
+create table rates (
+    currency text not null,
+    day bigint not null,
+    usd_per_unit_e12 bigint not null,
+    primary key (currency, day)
+) /* kept in the order of its key */;
+
+-- Where orders came from: an import by a command, or the orders that a key streamed to a node within
+-- some minutes.
+create table arrivals (
+    arrival_no bigint primary key,
+    at_ms bigint not null,
+    import_no bigint,
+    key_name text,
+    node text
+);
+
+-- Imports, finished or not. The details are those of the entry in the audit trail, a JSON object.
+-- `active_at_ms` is when one that has not ended last showed that it runs, and `stored_orders` what
+-- it has stored so far.
+create table imports (
+    import_no bigint primary key,
+    started_at_ms bigint not null,
+    ended_at_ms bigint,
+    active_at_ms bigint not null,
+    stored_orders bigint not null default 0,
+    details text not null
+);
+
+-- Archive runs. Those of the server within a day are one.
+create table archive_runs (
+    run_no bigint primary key,
+    at_ms bigint not null,
+    before_ms bigint not null,
+    by_server boolean not null,
+    undone_at_ms bigint
+);
+
+-- The orders that a run archived: those after old_seq up to new_seq. Undoing the run deletes them.
+create table archive_marks (
+    group_no bigint not null,
+    device_code text not null,
+    run_no bigint not null,
+    old_seq bigint not null,
+    new_seq bigint not null,
+    primary key (group_no, device_code, run_no)
+) /* kept in the order of its key */;
+create index archive_marks_run on archive_marks (run_no);
+
+-- Keys of the operator's listener. Only a digest is kept; `may` lists the rights, with commas. The
+-- last use by a program is stored at most once a minute.
+create table operator_keys (
+    key_digest text primary key,
+    key_name text not null,
+    may text not null,
+    created_at_ms bigint not null,
+    revoked_at_ms bigint,
+    used_at_ms bigint
+);
+
+-- Sessions of the console, by the digest of their cookie, and the key that each was opened with.
+create table console_sessions (
+    session_digest text primary key,
+    key_digest text not null,
+    opened_at_ms bigint not null,
+    used_at_ms bigint not null,
+    expires_at_ms bigint not null
+);
+create index console_sessions_key on console_sessions (key_digest, expires_at_ms);
+create index console_sessions_end on console_sessions (expires_at_ms);
+
+-- Links that sign in once, by the digest of their token.
+create table console_links (
+    link_digest text primary key,
+    key_digest text not null,
+    expires_at_ms bigint not null
+);
+create index console_links_end on console_links (expires_at_ms);
+
+-- Who did what, only ever added to, and purged from its old end. `account` is a login name that
+-- exists; `actor` an operator's key, or a command. `count` is above 1 for refusals of the same kind
+-- that are recorded together. `details` are the fields of the entry, a JSON object. `other_…` say
+-- from where the session came that a login replaced.
+create table audit (
+    entry_no bigint primary key,
+    at_ms bigint not null,
+    event text not null,
+    account text,
+    actor text,
+    source text,
+    request_id text,
+    group_id text,
+    count bigint not null,
+    detail text,
+    details text,
+    other_source text,
+    other_request_id text,
+    other_at_ms bigint
+);
+create index audit_account on audit (account, entry_no) where account is not null;
+
+-- Requests of integrators that were refused or failed, of the last day: look-ups by their ids. The
+-- details are a JSON object. A share is an account, the logins with its name, or a part of all other
+-- sources; the rows of the largest shares are deleted first.
+create table refused_requests (
+    number bigint primary key,
+    share text not null,
+    request_id text not null,
+    at_ms bigint not null,
+    details text not null
+);
+create index refused_requests_id on refused_requests (request_id);
+create index refused_requests_share on refused_requests (share, number);
+
+-- The number of rows of each share.
+create table refused_shares (
+    share text primary key,
+    requests bigint not null
+) /* kept in the order of its key */;

@@ -59,8 +59,6 @@ statements! {
 
 /// Devices whose elements are made and written together.
 const DEVICES_PER_STEP: usize = 1_000;
-/// The same while others write; their statements wait some 10 ms.
-const DEVICES_PER_TRANSACTION: usize = 100;
 
 /// Elements that are made while the lines of their devices arrive.
 #[derive(Default)]
@@ -95,29 +93,6 @@ pub(crate) async fn update(
         set_elements(write, &made).await?;
     }
     Ok(())
-}
-
-/// Makes the element of every device, for data without any.
-pub(crate) async fn fill(write: &Write<'_>) -> Result<(), Error> {
-    let mut last = DeviceNo(i64::MIN);
-    loop {
-        let devices = devices_after(write, last, DEVICES_PER_STEP).await?;
-        let Some(&end) = devices.last() else { return Ok(()) };
-        let made = elements(write, &devices).await?;
-        set_elements(write, &made).await?;
-        last = end;
-    }
-}
-
-/// Stores the elements of some devices after `last` that are not the stored ones. Returns the last
-/// of these devices; `None` if there is none after `last`.
-pub(crate) async fn renew_after(
-    write: &Write<'_>,
-    last: DeviceNo,
-) -> Result<Option<DeviceNo>, Error> {
-    let devices = devices_after(write, last, DEVICES_PER_TRANSACTION).await?;
-    set_elements(write, &outdated_of(write, &devices).await?).await?;
-    Ok(devices.last().copied())
 }
 
 /// Returns the codes of the devices whose stored element is not the one made of their aisles.

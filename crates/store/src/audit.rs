@@ -11,7 +11,7 @@ use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
-use crate::{Error, Store, metadata, migrate};
+use crate::{Error, Store, metadata};
 pub use pending::PendingEvents;
 
 row! {
@@ -44,12 +44,12 @@ row! {
 statements! {
     INSERT_ENTRY(
         entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
-        details, other_source, other_request_id, other_at_ms, layout
+        details, other_source, other_request_id, other_at_ms
     ) = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id,
-            group_id, count, detail, details, other_source, other_request_id, other_at_ms, layout)
+            group_id, count, detail, details, other_source, other_request_id, other_at_ms)
         values ($entry_no, $at_ms, $event, $account, $actor, $source, $request_id,
             $group_id, $count, $detail, $details, $other_source, $other_request_id,
-            $other_at_ms, $layout)";
+            $other_at_ms)";
     /// An empty text selects all events, or all sources.
     ENTRIES(before_no, after_no, since_ms, count, only_event, only_source) -> EntryRow<'_> = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
@@ -302,7 +302,6 @@ async fn insert_as(
         earlier_source.as_deref().into(),
         earlier.and_then(|earlier| earlier.request_id.as_deref()).into(),
         earlier.and_then(|earlier| earlier.at).into(),
-        migrate::layout().into(),
     ];
     write.execute(&INSERT_ENTRY, &params).await?;
     Ok(())

@@ -165,31 +165,13 @@ impl Store {
             read.all(&DUE, &[now.into()], |row| row.read::<GroupNo>()).await
         };
         let due = self.db.read(Deadline::OfRequest, due).await?;
-        self.renew_device_lists_of(&due, now).await?;
-        Ok(due.len())
-    }
-
-    /// Makes the device lists of groups anew, each in a transaction of its own.
-    pub(crate) async fn renew_device_lists_of(
-        &self,
-        groups: &[GroupNo],
-        now: UnixMs,
-    ) -> Result<(), Error> {
-        for group in groups.iter().copied() {
+        for group in due.iter().copied() {
             let renew = async move |write: &Write<'_>| {
                 owners::lock_groups(write, &[group]).await?;
                 list::renew(write, group, now).await
             };
             self.db.write(Deadline::OfRequest, renew).await?;
         }
-        Ok(())
+        Ok(due.len())
     }
-}
-
-/// Makes the device list of every group, for data without any.
-pub(crate) async fn fill(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
-    for group in write.all(&DUE, &[now.into()], |row| row.read::<GroupNo>()).await? {
-        list::renew(write, group, now).await?;
-    }
-    Ok(())
 }

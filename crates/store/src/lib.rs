@@ -37,7 +37,6 @@ mod list_versions;
 mod metadata;
 mod migrate;
 mod months;
-mod older_programs;
 mod orders;
 mod owners;
 mod rates;
@@ -51,7 +50,6 @@ mod sessions;
 mod sql;
 mod sums;
 mod transfer;
-mod upgrade;
 mod usage;
 mod verify;
 
@@ -171,17 +169,8 @@ impl Store {
         let wanted = options.zone.cloned();
         let (zone, clock_ms) = db
             .write_to(ClosedData::Accepted, Deadline::None, async move |write| {
-                let done = migrate::up(write, when_absent, now).await?;
+                migrate::up(write, when_absent, now).await?;
                 let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
-                if done.contains(&migrate::SUMS) {
-                    upgrade::orders(write, &zone).await?;
-                }
-                if done.contains(&migrate::DEVICE_LISTS) {
-                    group_devices::fill(write, now).await?;
-                }
-                if done.contains(&migrate::AISLE_TEXTS) {
-                    aisle_texts::fill(write).await?;
-                }
                 Ok::<_, Error>((zone, metadata::clock(write).await?))
             })
             .await?;
@@ -278,10 +267,8 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         known_sources::ALL,
         list_versions::ALL,
         migrate::ALL,
-        older_programs::ALL,
         owners::ALL,
         rates::ALL,
-        upgrade::ALL,
         session_clock::ALL,
         sums::ALL,
         usage::ALL,

@@ -35,7 +35,6 @@ const IMPORTS: &str = "imports";
 const ARRIVALS: &str = "arrivals";
 const ARCHIVE_RUNS: &str = "archive_runs";
 const DELETED_DEVICES: &str = "deleted_devices";
-const OLDER_PROGRAMS: &str = "older_programs";
 const REFUSED_REQUESTS: &str = "refused_requests";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
@@ -135,17 +134,6 @@ pub(crate) async fn last_deleted_device(read: &Read<'_>) -> Result<i64, Error> {
 pub(crate) async fn device_deleted(write: &Write<'_>, number: DeviceNo) -> Result<(), Error> {
     let last = last_deleted_device(write).await?.max(number.0);
     write.execute(&SET_COUNTER, &[DELETED_DEVICES.into(), last.into()]).await.map(|_| ())
-}
-
-/// Returns the last audit entry of a program of an earlier layout after which lists were renewed.
-pub(crate) async fn last_of_older_programs(read: &Read<'_>) -> Result<i64, Error> {
-    let last = read.one(&COUNTER, &[OLDER_PROGRAMS.into()], |row| row.read()).await?;
-    last.ok_or_else(missing_counter)
-}
-
-/// Notes that lists were renewed after an audit entry of a program of an earlier layout.
-pub(crate) async fn set_last_of_older_programs(write: &Write<'_>, entry: i64) -> Result<(), Error> {
-    write.execute(&SET_COUNTER, &[OLDER_PROGRAMS.into(), entry.into()]).await.map(|_| ())
 }
 
 /// Returns the latest time of the clock that a server has stored; 0 if there is none.

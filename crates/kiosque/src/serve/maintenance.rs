@@ -15,8 +15,7 @@ const ROLL_UP_INTERVAL: Duration = Duration::from_secs(60);
 /// How many times that is done before the sums of all groups are searched for unmarked months.
 const ROLL_UPS_PER_MARKING: u32 = 10;
 
-/// Writes heartbeats at intervals, and renews device lists: those of groups whose moves have begun,
-/// and all of them after an older program has applied a fleet.
+/// Writes heartbeats at intervals, and renews the device lists of groups whose moves have begun.
 pub(super) async fn write_activity_regularly(store: Store, every: Duration, clock: Clock) {
     loop {
         tokio::time::sleep(every).await;
@@ -24,16 +23,6 @@ pub(super) async fn write_activity_regularly(store: Store, every: Duration, cloc
         let now = clock.now();
         if let Err(error) = store.renew_device_lists(now).await {
             tracing::error!(cause = %error, "device lists could not be renewed after a move");
-        }
-        match store.renew_after_older_programs(now).await {
-            Ok(false) => {}
-            Ok(true) => tracing::info!("renewed device lists after changes by an older version"),
-            Err(error) => {
-                tracing::error!(
-                    cause = %error,
-                    "device lists could not be renewed after changes by an older version"
-                );
-            }
         }
     }
 }

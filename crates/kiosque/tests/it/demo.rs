@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::Command;
 use std::time::Instant;
 
-use kiosque_testkit::{Ran, SWITCH_PATH, Sandbox, Served, sql, wait_until};
+use kiosque_testkit::{Ran, SWITCH_PATH, Sandbox, Served, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
@@ -252,11 +252,10 @@ fn a_demo_takes_free_ports_unless_its_addresses_are_given() {
     }
 }
 
-/// Data that is not a demo's stays as it is, with an older layout, too.
+/// Data that is not a demo's stays as it is.
 #[test]
-fn a_demo_does_not_upgrade_the_data_of_others() {
+fn a_demo_does_not_change_the_data_of_others() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    drop(sandbox.run_sql(sql::OLDER_LAYOUT));
     let before = sandbox.files();
     let ran = sandbox.run(&FREE_PORTS).failure();
     assert!(ran.stderr.contains(" holds data that is not a demo's; choose another"), "{ran:?}");

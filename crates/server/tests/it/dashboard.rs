@@ -4,7 +4,6 @@ mod answers;
 mod books;
 mod days;
 mod filters;
-mod first_layout;
 pub(crate) mod large;
 mod money;
 mod recount;

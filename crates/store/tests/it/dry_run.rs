@@ -16,9 +16,7 @@ use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, bare_order, device, group, group_id, order, product,
     rendered,
 };
-use kiosque_testkit::{
-    NOW, Rng, TestData, TestStore, clock_at, no_owners, open, open_options, seed, sql,
-};
+use kiosque_testkit::{NOW, Rng, TestData, TestStore, clock_at, no_owners, open_options, seed};
 
 fn options(data: &TestData) -> OpenOptions<'_> {
     OpenOptions { changes: Changes::RolledBack, ..open_options(data) }
@@ -284,32 +282,6 @@ async fn a_dry_run_has_the_outcomes_of_the_run() {
     let has = |wanted: fn(&OrderOutcome) -> bool| tried.iter().flatten().any(wanted);
     assert!(has(|one| *one == OrderOutcome::Updated) && has(|one| *one == OrderOutcome::Unchanged));
     assert!(has(|one| matches!(one, OrderOutcome::Rejected(why) if why.contains("tradeNoIn"))));
-}
-
-/// Data of an earlier layout is not upgraded by a dry run, which sees it upgraded. Its file does
-/// not become one with a write-ahead log.
-#[tokio::test]
-async fn a_dry_run_upgrades_nothing() {
-    let new = TestStore::with_fleet_on(TestData::sqlite()).await;
-    new.receive_new(vec![order("o1", "d1", 10)]).await;
-    let old = TestData::sqlite();
-    let first = include_str!("../../migrations/0001_first.sql");
-    old.execute(&first.replace("bigint primary key", "integer primary key"));
-    let copied_from = new.data.files().join("kiosque.db");
-    old.execute(&sql::FIRST_LAYOUT.replace("NEW", copied_from.to_str().unwrap()));
-    let file = || std::fs::read(old.files().join("kiosque.db")).unwrap();
-    let before = file();
-    let store = dry_run(&old).await;
-    assert_eq!(store.archive(UnixMs(25), NOW).await.unwrap().orders, 1);
-    assert_eq!(store.verify().await.unwrap().differences, [""; 0]);
-    drop(store);
-    assert!(file() == before, "the file has changed");
-    let layout = || old.query("select count(*) from migrations");
-    assert_eq!(layout(), ["1"]);
-    let upgraded = open(&old, None).await.unwrap();
-    assert_ne!(layout(), ["1"]);
-    assert_eq!(upgraded.archive(UnixMs(25), NOW).await.unwrap().run, Some(1));
-    assert_eq!(upgraded.verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A move is checked, and its rows are counted; neither side changes.

@@ -1,9 +1,8 @@
 //! The layout of the data: its statements, its migrations and its time zone.
 
-use kiosque_model::{ActedBy, UnixMs, Zone};
-use kiosque_store::{Error, OpenOptions, Store, WhenAbsent, citus_statements};
-use kiosque_testkit::entries::order;
-use kiosque_testkit::{NOW, TestData, TestStore, is_citus, open, open_options, sql};
+use kiosque_model::Zone;
+use kiosque_store::{Error, OpenOptions, Store, WhenAbsent};
+use kiosque_testkit::{TestData, TestStore, open, open_options};
 
 /// Every statement can be prepared on both engines.
 #[tokio::test]
@@ -23,62 +22,7 @@ async fn data_that_is_opened_again_is_as_it_was() {
     let again = open(&fixture.data, None).await.unwrap();
     assert_eq!(fixture.rows(), before);
     again.prepare_all().await.unwrap();
-    assert_eq!(
-        fixture.query("select number, name from migrations"),
-        [
-            "1|first",
-            "2|sums",
-            "3|operator",
-            "4|nodes",
-            "5|remembered",
-            "6|names",
-            "7|device_lists",
-            "8|order_blocks",
-            "9|months",
-            "10|audit_details",
-            "11|runs",
-            "12|free_products",
-            "13|device_counts",
-            "14|aisle_texts",
-            "15|devices_version",
-            "16|console",
-            "17|active_imports",
-            "18|list_versions",
-            "19|refused",
-            "20|arrivals",
-            "21|ledgers_of_devices",
-            "22|histories"
-        ]
-    );
-}
-
-/// Data of an older layout is upgraded. On Citus its tables are distributed, and the new ones are
-/// on the coordinator until the script has run again.
-#[tokio::test]
-async fn data_of_an_older_layout_is_upgraded() {
-    let old = TestStore::with_fleet().await;
-    old.receive_new(vec![order("o1", "d1", 10), order("o2", "e1", 20)]).await;
-    let (data, elements) = (old.data.clone(), "select element from aisle_texts order by device_no");
-    let before = old.query(elements);
-    drop(old);
-    data.execute(sql::EIGHTH_LAYOUT);
-    let upgraded = TestStore::on(data).await;
-    assert_eq!(upgraded.query(elements), before);
-    upgraded.receive_new(vec![order("o3", "d1", 30)]).await;
-    assert_eq!(upgraded.store.archive(UnixMs(15), NOW).await.unwrap().run, Some(1));
-    assert_eq!(upgraded.store.verify().await.unwrap().differences, [""; 0]);
-    if is_citus() {
-        let tables = upgraded.store.undistributed_tables().await.unwrap();
-        assert_eq!((tables.len(), tables[0].as_str()), (8, "aisle_texts"));
-        upgraded.data.distribute();
-        let tables = "select count(*) from pg_dist_partition where logicalrelid in (
-            select oid from pg_class where relnamespace = current_schema()::regnamespace)";
-        let count = citus_statements().matches("select create_").count();
-        assert_eq!(upgraded.query(tables), [count.to_string()]);
-    }
-    assert_eq!(upgraded.store.undistributed_tables().await.unwrap(), [""; 0]);
-    assert_eq!(upgraded.store.undo_archive(None, ActedBy::command(NOW)).await.unwrap().orders, 1);
-    assert_eq!(upgraded.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.query("select number, name from migrations"), ["1|first"]);
 }
 
 /// Data of another program or of a newer one is refused and not changed.
@@ -87,7 +31,9 @@ async fn data_of_another_program_is_refused() {
     for (tampered, message) in [
         (
             "update migrations set checksum = 'other'",
-            "migration 1 (first) of this data is not the one of this program",
+            "this data has an earlier layout, which this program does not read; it is unchanged. \
+             Export it with the program that wrote it (`kiosque fleet export`, `kiosque orders \
+             export`), and import the files into new data with this one",
         ),
         (
             "insert into migrations values (1000, 'next', 'x', 0)",

@@ -30,7 +30,6 @@ mod known_sources;
 mod layout;
 mod long_reads;
 mod months;
-mod older_programs;
 mod order_spans;
 mod owners;
 mod ownership_histories;

@@ -1,5 +1,4 @@
-//! Reads sales back from stored orders, for sums that are recounted, and rewrites heads of the
-//! first layout.
+//! Reads sales back from stored orders, for sums that are recounted.
 
 use std::borrow::Cow;
 
@@ -9,7 +8,7 @@ use kiosque_model::sales::{Sale, Sold, sale_at};
 use kiosque_model::{Currency, Minor, UnixMs};
 use serde::Deserialize;
 
-use super::{Head, SHAPE, errors, head_json, json, parsed};
+use super::{Head, errors, json, parsed};
 use crate::Error;
 
 /// Returns the sale of a stored order that was paid at `at`.
@@ -75,17 +74,6 @@ fn check_same(part: &str, stored: Option<&[u8]>, written: Option<&str>) -> Resul
         return Ok(());
     }
     Err(Error::Data(format!("the stored text of an order: {part} is not as it was written")))
-}
-
-/// Returns the current shape, and the head in it for a head of shape 1. That one was the whole list
-/// record up to its lines, with its opening brace.
-///
-/// # Errors
-/// The stored text cannot be read.
-pub(crate) fn upgraded_head(first_head: &[u8]) -> Result<(i64, String), Error> {
-    let first_head = [first_head, b"}"].concat();
-    let head: Head<'_> = parsed(&first_head)?;
-    Ok((SHAPE, head_json(&head)?))
 }
 
 /// The fields of a stored head that sums need.
