@@ -1,5 +1,6 @@
-//! Migrations of the layout. Until a version is released, the first one is edited. A released migration is never edited: its checksum is stored with its
-//! number, and a program whose migration has another checksum refuses the data.
+//! Migrations of the layout. Until a version is released, the first one is edited. A released
+//! migration is never edited: its checksum is stored with its number, and a program whose migration
+//! has another checksum refuses the data.
 
 #[cfg(test)]
 mod tests;
@@ -46,9 +47,9 @@ pub(crate) const REGISTER: &str = "migrations";
 
 /// Why data with another migration of the same number is refused: it was written before the first
 /// release.
-const EARLIER_LAYOUT: &str = "this data has an earlier layout, which this program does not read; it \
-    is unchanged. Export it with the program that wrote it (`kiosque fleet export`, `kiosque orders \
-    export`), and import the files into new data with this one";
+const EARLIER_LAYOUT: &str = "this data has an earlier layout, which this program does not read; \
+    it is unchanged. Export it with the program that wrote it (`kiosque fleet export`, `kiosque \
+    orders export`), and import the files into new data with this one";
 
 /// Returns the text of every migration, for tests of the layout.
 #[cfg(test)]

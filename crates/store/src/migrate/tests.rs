@@ -89,8 +89,8 @@ async fn upgrades(place: StoreLocation<'_>) {
     assert_eq!(refused, "this data was made by a newer program (migration 2 is unknown here)");
 }
 
-/// Data is upgraded with its rows, all or nothing, and a program that is older than the data refuses
-/// it.
+/// Data is upgraded with its rows, all or nothing, and a program that is older than the data
+/// refuses it.
 #[tokio::test]
 async fn a_second_migration_keeps_the_rows_of_the_first() {
     let directory = tempfile::tempdir().expect("a directory");
