@@ -192,9 +192,10 @@ create table aisle_prices (
     primary key (group_no, goods_id, price)
 ) /* kept in the order of its key */;
 
--- A row for each group that owns a device or ever did. Its orders have the sequence numbers
--- first_seq to last_seq, with none missing; those up to archived_seq are history, and those up to
--- blocked_seq are in blocks. The name is the one that the device had while the group owned it last.
+-- A row for each group that owns a device, did, is going to from since_ms on, or has orders of it.
+-- The device is in the group's scope from since_ms on, and as soon as there are orders. These have
+-- the sequence numbers first_seq to last_seq, with none missing; those up to archived_seq are
+-- history, and those up to blocked_seq are in blocks. The name is the one that the device had while the group owned it last.
 create table ledger (
     group_no bigint not null,
     device_code text not null,

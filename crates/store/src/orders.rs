@@ -36,7 +36,8 @@ statements! {
             and o.seq <= l.last_seq - $skip
             and o.seq > case when l.last_seq - $end > l.archived_seq
                 then l.last_seq - $end else l.archived_seq end
-        where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms
+        where l.group_no = $group_no and l.device_code = $device_code
+            and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
         order by o.seq";
     PAGE_WITH_HISTORY(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = "select
             l.first_seq - 1 as before_first_seq, l.last_seq,
@@ -45,7 +46,8 @@ statements! {
             and o.seq <= l.last_seq - $skip
             and o.seq > case when l.last_seq - $end >= l.first_seq
                 then l.last_seq - $end else l.first_seq - 1 end
-        where l.group_no = $group_no and l.device_code = $device_code and l.since_ms <= $now_ms
+        where l.group_no = $group_no and l.device_code = $device_code
+            and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
         order by o.seq";
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = "select
             shape, head, lines, errors, trade_no, trade_no_in, order_id

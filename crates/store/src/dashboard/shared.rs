@@ -17,7 +17,8 @@ use crate::sql::{Row, Value, statements};
 statements! {
     DEVICES_IN_SCOPE(group_no, now_ms) -> DeviceNo = "select l.device_no from {rows r: code text}
         cross join ledger l
-        where l.group_no = $group_no and l.device_code = r.code and l.since_ms <= $now_ms";
+        where l.group_no = $group_no and l.device_code = r.code
+            and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)";
 }
 
 /// A statement that reports share.

@@ -14,7 +14,8 @@ use crate::{Error, Refused};
 
 statements! {
     IN_SCOPE(group_no, device_code, now_ms) -> i64 = "select 1 from ledger
-        where group_no = $group_no and device_code = $device_code and since_ms <= $now_ms";
+        where group_no = $group_no and device_code = $device_code
+            and (since_ms <= $now_ms or last_seq >= first_seq)";
 }
 
 /// A page of the devices of a group that match filters, if there are any: all devices are read, or

@@ -31,7 +31,8 @@ statements! {
             select device_no, blocked_seq, last_seq,
                 case when $with_history then first_seq - 1 else archived_seq end as before_first
             from ledger
-            where group_no = $group_no and device_code = $device_code and since_ms <= $now_ms
+            where group_no = $group_no and device_code = $device_code
+                and (since_ms <= $now_ms or last_seq >= first_seq)
         ), parts as (
             select d.device_no, b.block * 64 + 64 as high,
                 case when b.block * 64 > d.before_first then b.block * 64 else d.before_first end

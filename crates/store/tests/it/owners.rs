@@ -57,15 +57,17 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
 }
 
 /// SCOPE-6: a device is in the scope of every group that owns it or ever did, each with its own
-/// orders, and not in that of a future owner.
+/// orders, and in that of a future owner from its first order on.
 #[tokio::test]
 async fn a_device_is_in_scope_of_each_of_its_owners() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("old", "d1", 10)]).await;
     assert_eq!(orders(&fixture, "b", NOW).await, None, "not yet");
     fixture.apply(moved("b", Some(NOW.0 + 100))).await.unwrap();
-    fixture.receive_new(vec![order("new", "d1", NOW.0 + 100)]).await;
     assert_eq!(orders(&fixture, "b", NOW.plus_ms(99)).await, None, "not yet");
+    assert_eq!(orders(&fixture, "b", NOW.plus_ms(100)).await.unwrap(), [""; 0]);
+    fixture.receive_new(vec![order("new", "d1", NOW.0 + 100)]).await;
+    assert_eq!(orders(&fixture, "b", NOW).await.unwrap(), ["new"]);
     let now = NOW.plus_ms(100);
     assert_eq!(orders(&fixture, "a", now).await.unwrap(), ["old"]);
     assert_eq!(orders(&fixture, "b", now).await.unwrap(), ["new"]);

@@ -26,8 +26,6 @@ const GROUPS: [&str; 4] = ["a", "b", "c", "d"];
 const DEVICES: [&str; 3] = ["k0", "k1", "k2"];
 const ORDERS: usize = 6;
 const STEPS: usize = 40;
-/// After every planned move.
-const LATE_MS: i64 = 1_000_000;
 
 /// A store of one process, with its cache of owners.
 struct Node {
@@ -199,7 +197,7 @@ impl Run {
     /// Returns the orders that a group sees of each device, without and with archived ones, and its
     /// sales: their number, what was paid and what was refunded.
     async fn group(&self, group: usize) -> Seen {
-        let now = UnixMs(self.now + LATE_MS);
+        let now = UnixMs(self.now);
         let mut pages = Vec::new();
         for device in DEVICES {
             for history in [History::Left, History::Included] {

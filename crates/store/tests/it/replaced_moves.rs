@@ -2,10 +2,16 @@
 //! it would own the device is replaced or cancelled (SCOPE-6).
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::Order;
-use kiosque_model::{ActedBy, DeviceCode, UnixMs};
-use kiosque_store::{DeleteError, DeviceOrders, History, Incoming, OrderOutcome};
-use kiosque_testkit::entries::{bare_device, bare_order, group, group_id, order, rendered};
+use kiosque_model::order::{Order, ShipmentStatus};
+use kiosque_model::sales::Sale;
+use kiosque_model::{ActedBy, Currency, DeviceCode, Minor, PageRequest, Refusal, UnixMs};
+use kiosque_store::{
+    DashboardQuery, DeleteError, Device, DeviceOrders, DeviceQuery, Error, History, Incoming,
+    OnlineSince, OrderOutcome, OrderPage, OrderQuery, Refused, Span,
+};
+use kiosque_testkit::entries::{
+    bare_device, bare_order, first_devices, group, group_id, order, rendered, sold, title,
+};
 use kiosque_testkit::{NOW, TestStore};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -98,4 +104,62 @@ async fn a_device_with_orders_of_a_replaced_move_is_not_deleted() {
     let orders = fixture.store.latest_orders(of).await.unwrap().unwrap().orders;
     let ids = orders.iter().map(|one| (one.group_id.as_str(), one.record.head.order_id.as_str()));
     assert_eq!(ids.collect::<Vec<_>>(), [("b", "ahead")]);
+}
+
+/// Returns the text, or the refusal of a device that is out of scope.
+fn text(answer: Result<String, Refused>) -> String {
+    match answer {
+        Ok(text) => text,
+        Err(Refused::Refusal(Refusal::OutOfScope)) => "out of scope".to_owned(),
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+fn titles(page: OrderPage) -> String {
+    let record = |json| serde_json::from_slice(json).unwrap();
+    page.newest_first().map(|json| title(&record(json))).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns what an account of `b` sees of a device now: the orders of its page, and of its page for
+/// a span; the number of devices with its code; and the orders that the dashboards count for it.
+async fn seen(fixture: &TestStore, code: &str) -> Vec<String> {
+    let token = fixture.switch(fixture.log_in("ops").await.unwrap(), "b").await;
+    let (store, claim) = (&fixture.store, || fixture.claim(&token));
+    let mut seen = Vec::new();
+    let (start, end) = (UnixMs(0), UnixMs(AHEAD + HOUR_MS));
+    for history in [History::Left, History::Included] {
+        for span in [None, Some(Span { start, end })] {
+            let page = PageRequest::new(1, 10).unwrap();
+            let query = OrderQuery { device: DeviceCode::parse(code).ok(), history, span, page };
+            let orders = store.order_page(claim(), query).await;
+            seen.push(text(orders.map(titles)));
+        }
+    }
+    let code = || Some(DeviceCode::parse(code));
+    let listed = DeviceQuery { code: code(), ..first_devices(10) };
+    let none = |(): &mut (), device: Device<'_>| -> Result<(), Error> { panic!("{device:?}") };
+    let devices = store.device_page(claim(), OnlineSince(NOW), listed, none).await;
+    seen.push(text(devices.map(|(total, ())| format!("{total} devices"))));
+    let all = DashboardQuery { group: None, devices: code().into_iter().collect(), start, end };
+    let summary = store.summary(claim(), OnlineSince(NOW), all).await;
+    seen.push(text(summary.map(|summary| format!("{} sold", summary.turnover.orders))));
+    seen
+}
+
+/// SCOPE-6: a device is in the scope of a group as soon as the group has an order of it, before and
+/// after the move is cancelled.
+#[tokio::test]
+async fn a_group_sees_the_orders_of_a_move_at_once() {
+    let fixture = TestStore::with_fleet().await;
+    fixture.apply(moved("b", Some(MOVE))).await.unwrap();
+    assert_eq!(seen(&fixture, "d1").await, ["out of scope"; 6]);
+    let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
+    let (amount, refund) = (Minor(5), Minor(0));
+    let sale = Sale { at: UnixMs(AHEAD), currency, amount, refund, shipment, goods: Vec::new() };
+    fixture.receive_new(vec![sold(order("ahead", "d1", AHEAD), sale)]).await;
+    let all = ["ahead", "ahead", "ahead", "ahead", "0 devices", "1 sold"];
+    assert_eq!(seen(&fixture, "d1").await, all);
+    fixture.apply(moved("a", None)).await.unwrap();
+    assert_eq!(seen(&fixture, "d1").await, all);
+    assert_eq!(seen(&fixture, "d2").await, ["out of scope"; 6]);
 }
