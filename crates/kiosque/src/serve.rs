@@ -234,8 +234,7 @@ pub(crate) async fn serve(
     tokio::spawn(maintenance::roll_up_regularly(store.clone(), clock.clone()));
     tokio::spawn(watch_clock(store.clone(), clock.clone()));
     tokio::spawn(watch_readiness(Arc::clone(&app)));
-    let writing =
-        maintenance::write_activity_regularly(store.clone(), activity_flush, clock.clone());
+    let writing = maintenance::write_activity_regularly(store.clone(), activity_flush);
     let writing = tokio::spawn(writing);
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();

@@ -39,22 +39,19 @@ create table groups (
 );
 
 -- The last number that a change of an order of the group was given. `heard_no` grows whenever
--- something is written of the signs of life of the group's devices. `listed` is the number of the
--- devices in `device_list`; that list and `aisle_prices` hold from `listed_from_ms` to
--- `listed_until_ms`, from one change of ownership to the next. No month after the day
+-- something is written of the signs of life of the group's devices. From `devices_from_ms` on, when
+-- the last move of a device to or from the group takes effect, device pages list `devices` devices;
+-- the number of an earlier time is counted when it is asked for. No month after the day
 -- `marked_to_day` is in `sales_months`.
 create table group_changes (
     group_no bigint primary key,
     last_change_no bigint not null,
     heard_no bigint not null default 0,
-    listed bigint not null default 0,
-    listed_from_ms bigint not null default 0,
-    listed_until_ms bigint not null default 0,
+    devices bigint not null default 0,
+    devices_from_ms bigint not null default 0,
     marked_to_day bigint,
     months_change_no bigint not null default 0
 );
-create index group_changes_listed_until on group_changes (listed_until_ms)
-    where listed_until_ms < 9223372036854775807;
 
 -- The histories of a group: a change belongs to the history with the greatest first number that is
 -- not above its own. Groups without changes have no row.
@@ -153,8 +150,8 @@ create table aisles (
     broken boolean not null,
     primary key (device_no, aisle_code)
 ) /* kept in the order of its key */;
--- The devices whose elements have the name and the currency of a product.
-create index aisles_of_product on aisles (goods_id, device_no);
+-- Finds the devices that sell a product, and its lowest price among some of them.
+create index aisles_of_product on aisles (goods_id, device_no, enabled, price);
 
 -- The element of each device in the hierarchy of aisles, as JSON.
 create table aisle_texts (
@@ -173,24 +170,8 @@ create table device_owners (
     primary key (group_no, device_code, since_ms)
 ) /* kept in the order of its key */;
 create index device_owners_of_device on device_owners (device_no, since_ms);
-
--- The devices on a group's device pages, numbered without gaps in the order of their codes.
-create table device_list (
-    group_no bigint not null,
-    place bigint not null,
-    device_code text not null,
-    device_no bigint not null,
-    primary key (group_no, place)
-) /* kept in the order of its key */;
-
--- How many enabled aisles of these devices sell a product at a price.
-create table aisle_prices (
-    group_no bigint not null,
-    goods_id text not null,
-    price bigint not null,
-    aisles bigint not null,
-    primary key (group_no, goods_id, price)
-) /* kept in the order of its key */;
+-- Finds the place of a device page among thousands of devices.
+create index device_owners_pages on device_owners (group_no, listed, until_ms, device_code);
 
 -- A row for each group that owns a device, did, is going to from since_ms on, or has orders of it.
 -- The device is in the group's scope from since_ms on, and as soon as there are orders. These have

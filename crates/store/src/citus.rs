@@ -18,7 +18,7 @@ static UNDISTRIBUTED: Sql = Sql::declared(
 );
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 18] = [
+const BY_GROUP: [&str; 16] = [
     "orders",
     "ledger",
     "archive_marks",
@@ -26,8 +26,6 @@ const BY_GROUP: [&str; 18] = [
     "group_changes",
     "group_histories",
     "list_versions",
-    "device_list",
-    "aisle_prices",
     "order_blocks",
     "sales_by_day",
     "sales_by_device",

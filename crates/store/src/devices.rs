@@ -1,37 +1,23 @@
 //! Device pages: the devices that a group owns now, by code.
 
-mod scan_page;
+mod page;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 use kiosque_contract::DeviceRecord;
 use kiosque_model::ids::IdFault;
-use kiosque_model::{Claim, DeviceCode, DeviceNo, GroupNo, PageRequest, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceCode, DeviceNo, GroupNo, PageRequest, UnixMs};
 
 use crate::activity::Activity;
-use crate::db::{Bound, Cost, Step};
-use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
+use crate::db::Bound;
+use crate::scoped_query::{GroupFilter, HintedGroup};
 use crate::sql::{Row, Sql, Value, row, statements};
 use crate::{Error, Refused, Store};
-use scan_page::ScanPage;
+use page::DevicePage;
 
 row! {
     struct OwnerRow { group_id: String, group_name: String, group_no: GroupNo }
-    /// The number of devices that a group lists now. No row for a group that never had one.
-    pub(crate) struct ListedCount {
-        pub(crate) listed: i64,
-        /// Whether the group's list and the prices of its aisles hold for the time of the request.
-        pub(crate) list_holds: bool,
-    }
-    struct PageRow<'r> {
-        group_id: &'r str,
-        group_name: &'r str,
-        group_no: GroupNo,
-        /// `None` if the list does not hold for the time of the request.
-        listed: Option<i64>,
-        device: Option<DeviceRow<'r>>,
-    }
     /// Begins with the number, so that a reader can skip a device by its number alone.
     pub(crate) struct DeviceRow<'r> {
         device_no: DeviceNo,
@@ -48,26 +34,14 @@ row! {
 statements! {
     OWNER(group_no) -> OwnerRow = "select group_id, group_name, group_no
         from groups where group_no = $group_no";
-    /// The group's row with each device of a page; without a device on the page, the group's row
-    /// alone.
-    PAGE(group_no, now_ms, skip, end) -> PageRow<'_> = "select g.group_id, g.group_name, g.group_no,
-            case when c.listed_from_ms <= $now_ms and c.listed_until_ms > $now_ms
-                then c.listed end as listed,
-            d.device_no, d.device_code, d.device_name, d.device_model, d.address,
-            d.total_curr_stock, l.last_active_ms, d.created_at_ms
-        from group_changes c join groups g on g.group_no = c.group_no
-        left join device_list x on x.group_no = $group_no and x.place > $skip and x.place <= $end
-        left join devices d on d.device_no = x.device_no
-        left join ledger l on l.group_no = $group_no and l.device_code = x.device_code
-        where c.group_no = $group_no order by x.place";
-    LISTED_COUNT(group_no, now_ms) -> ListedCount = "select case
-                when c.listed_from_ms <= $now_ms and c.listed_until_ms > $now_ms then c.listed
+    /// No row for a group that never had a device.
+    LISTED_COUNT(group_no, now_ms) -> i64 = "select case when c.devices_from_ms <= $now_ms
+                then c.devices
                 else (
                     select count(*) from device_owners o where o.group_no = $group_no
                         and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
                 )
-            end as listed,
-            c.listed_from_ms <= $now_ms and c.listed_until_ms > $now_ms as list_holds
+            end as devices
         from group_changes c where c.group_no = $group_no";
     LISTED(group_no, now_ms) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
@@ -88,9 +62,6 @@ statements! {
             and l.group_no = $group_no and l.device_code = o.device_code
         order by o.device_code";
 }
-
-/// Above every place in a list. Larger offsets are read as this one, so that sums do not overflow.
-const MAX_OFFSET: i64 = i64::MAX / 4;
 
 /// The parameters of a device page.
 #[derive(Clone, Debug)]
@@ -166,7 +137,7 @@ impl<'a> Device<'a> {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, scan_page::ALL].into_iter().flatten().copied()
+    [ALL, page::ALL].into_iter().flatten().copied()
 }
 
 impl DeviceQuery {
@@ -202,77 +173,8 @@ impl Store {
         V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
         let (now, activity, devices) = (claim.now, Arc::clone(&self.activity), PhantomData);
-        if !request.is_plain() {
-            let page = ScanPage { request, now, online, activity, visit, devices };
-            return self.query(claim, page).await;
-        }
-        let page = ListPage { request, now, activity, visit, devices };
-        match self.query(claim.clone(), page).await? {
-            Ok(page) => Ok(page),
-            Err(ListPage { request, activity, visit, .. }) => {
-                let page = ScanPage { request, now, online, activity, visit, devices };
-                self.query(claim, page).await
-            }
-        }
-    }
-}
-
-/// A page of all devices of a group: a key range of its list. The answer is the request itself if
-/// the list does not hold for its time.
-struct ListPage<A, V> {
-    request: DeviceQuery,
-    now: UnixMs,
-    activity: Arc<Activity>,
-    visit: V,
-    devices: PhantomData<fn() -> A>,
-}
-
-#[derive(Default)]
-struct ListRows<A> {
-    /// The length of the list. A group that never had a device has no list.
-    listed: i64,
-    is_outdated: bool,
-    devices: A,
-}
-
-impl<A, V> ScopedQuery for ListPage<A, V>
-where
-    A: Default + Send + 'static,
-    V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
-{
-    type Rows = ListRows<A>;
-    type Step = ();
-    type Answer = Result<(i64, A), Self>;
-
-    fn group(&self) -> Option<&GroupFilter> {
-        self.request.group.as_ref()
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::of_records(self.request.page.size())
-    }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
-        let skip = self.request.page.skip().min(MAX_OFFSET);
-        let end = skip + self.request.page.size().min(MAX_OFFSET);
-        let page = [group.into(), self.now.into(), skip.into(), end.into()];
-        vec![Bound::new(&PAGE, page).step(())]
-    }
-
-    fn on_row(&self, rows: &mut Self::Rows, (): &(), row: &Row<'_>) -> Result<(), Error> {
-        let PageRow { group_id, group_name, group_no, listed, device } = row.read()?;
-        let Some(listed) = listed else {
-            rows.is_outdated = true;
-            return Ok(());
-        };
-        rows.listed = listed;
-        let Some(device) = device else { return Ok(()) };
-        let owner = (group_no, group_id, group_name);
-        (self.visit)(&mut rows.devices, device.device(owner, &self.activity))
-    }
-
-    fn answer(self, rows: Self::Rows, _: Scope) -> Result<Self::Answer, Refused> {
-        Ok(if rows.is_outdated { Err(self) } else { Ok((rows.listed, rows.devices)) })
+        let page = DevicePage { request, now, online, activity, visit, devices };
+        self.query(claim, page).await
     }
 }
 

@@ -24,7 +24,7 @@ mod products;
 mod snapshot;
 mod stored_devices;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -36,7 +36,6 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
-use crate::group_devices::GroupDevices;
 use crate::sql::Sql;
 use crate::{Error, Store, activity, aisle_texts, audit, list_versions, metadata, owners};
 use accounts::{Accounts, EndedSession};
@@ -274,10 +273,6 @@ impl Apply<'_> {
         groups::write(write, &changes.groups).await?;
         products::write(write, &changes.products).await?;
         let ended = accounts::write(write, &changes.accounts, self.by.at).await?;
-        let affecting = changes.devices.iter().filter(|device| device.affects_groups());
-        let codes: BTreeSet<&str> = affecting.map(|device| device.code).collect();
-        let codes: Vec<_> = codes.into_iter().map(|code| [code.into()]).collect();
-        let before = GroupDevices::read(write, &codes, self.by.at).await?;
         device_rows::write(write, &changes.devices).await?;
         let relabeled: Vec<_> = changes.relabeled_products().map(|id| [id.into()]).collect();
         aisle_texts::update(write, changes.devices_with_new_aisles(), &relabeled).await?;
@@ -286,7 +281,8 @@ impl Apply<'_> {
         list_versions::increment(write, &listing).await?;
         self.lock_groups(changes).await?;
         device_rows::write_moves(write, &changes.devices).await?;
-        before.write_changes(write, &codes, self.by.at).await?;
+        device_rows::write_names(write, &changes.devices, self.by.at).await?;
+        device_rows::count_devices(write, changes.groups_of_devices()).await?;
         if changes.changes_owners_or_names() {
             metadata::fleet_changes(write).await?;
         }

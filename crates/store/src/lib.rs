@@ -26,7 +26,6 @@ mod explain;
 mod file_system;
 mod fleet;
 mod followers;
-mod group_devices;
 mod histories;
 mod imports;
 mod inventory;
@@ -280,7 +279,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         .chain(refused_requests::all())
         .chain(dashboard::all())
         .chain(verify::all())
-        .chain(group_devices::all())
         .chain(months::all())
         .chain(devices::all())
         .chain(orders::all())

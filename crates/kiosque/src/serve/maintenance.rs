@@ -1,5 +1,5 @@
-//! The regular work of a server on its data: heartbeats, device lists, roll-ups, archiving and
-//! purging. A failure is logged, and the work is tried again at the next interval.
+//! The regular work of a server on its data: heartbeats, roll-ups, archiving and purging. A failure
+//! is logged, and the work is tried again at the next interval.
 
 use std::time::Duration;
 
@@ -15,15 +15,10 @@ const ROLL_UP_INTERVAL: Duration = Duration::from_secs(60);
 /// How many times that is done before the sums of all groups are searched for unmarked months.
 const ROLL_UPS_PER_MARKING: u32 = 10;
 
-/// Writes heartbeats at intervals, and renews the device lists of groups whose moves have begun.
-pub(super) async fn write_activity_regularly(store: Store, every: Duration, clock: Clock) {
+pub(super) async fn write_activity_regularly(store: Store, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         write_activity(&store).await;
-        let now = clock.now();
-        if let Err(error) = store.renew_device_lists(now).await {
-            tracing::error!(cause = %error, "device lists could not be renewed after a move");
-        }
     }
 }
 

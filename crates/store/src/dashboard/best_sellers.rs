@@ -19,7 +19,7 @@ use crate::{Error, Refused, Store};
 
 pub(super) use goods::ALL;
 pub(crate) use goods::BestSellerHints;
-use goods::{GoodsRows, GoodsStep, HintKey, PriceSource};
+use goods::{GoodsRows, GoodsStep, HintKey};
 
 /// The sales of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,21 +57,15 @@ impl Store {
     ) -> Result<Vec<ProductSales>, Refused> {
         let key = HintKey::of(&query, claim.token.group_hint());
         let mut goods: HashSet<String> = self.best_seller_hints.get(&key).into_iter().collect();
-        let mut prices = PriceSource::ByGroup;
         loop {
-            let report = BestSellersReport { most, goods: goods.clone(), prices };
-            let (ranked, are_prices_outdated) =
-                self.report(claim.clone(), query.clone(), report).await?;
+            let report = BestSellersReport { most, goods: goods.clone() };
+            let ranked = self.report(claim.clone(), query.clone(), report).await?;
             let best = ranked.iter().map(|sales| sales.goods_id.clone());
-            let are_known = ranked.iter().all(|sales| goods.contains(&sales.goods_id));
-            if are_known && (prices == PriceSource::Aisles || !are_prices_outdated) {
+            if ranked.iter().all(|sales| goods.contains(&sales.goods_id)) {
                 self.best_seller_hints.insert(key, best.collect());
                 return Ok(ranked);
             }
             goods.extend(best);
-            if are_prices_outdated {
-                prices = PriceSource::Aisles;
-            }
         }
     }
 }
@@ -80,7 +74,6 @@ struct BestSellersReport {
     most: usize,
     /// The goods to look up. The answer has no names and prices of others.
     goods: HashSet<String>,
-    prices: PriceSource,
 }
 
 #[derive(Default)]
@@ -101,8 +94,7 @@ struct SalesOfProduct {
 impl Report for BestSellersReport {
     type Rows = ProductRows;
     type Step = GoodsStep;
-    /// The ranking, and whether the stored prices do not hold.
-    type Answer = (Vec<ProductSales>, bool);
+    type Answer = Vec<ProductSales>;
     const SALES: SalesBy = SalesBy::Product;
 
     fn on_product(&self, rows: &mut ProductRows, sum: &ProductSum<'_>) {
@@ -121,7 +113,7 @@ impl Report for BestSellersReport {
     }
 
     fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, GoodsStep>> {
-        goods::steps(&self.goods, self.prices, request, group)
+        goods::steps(&self.goods, request, group)
     }
 
     fn on_row(
@@ -137,7 +129,7 @@ impl Report for BestSellersReport {
     fn answer(self, rows: ProductRows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
         let ProductRows { sales, goods } = rows;
         if !goods.has_visible_device {
-            return Ok((Vec::new(), false));
+            return Ok(Vec::new());
         }
         let mut sales: Vec<(String, SalesOfProduct)> =
             sales.into_iter().filter(|(_, sales)| sales.totals.items > 0).collect();
@@ -151,6 +143,6 @@ impl Report for BestSellersReport {
         sales.truncate(self.most);
         let ranked =
             sales.into_iter().map(|(goods_id, sales)| goods.product_sales(goods_id, &sales));
-        Ok((ranked.collect::<Result<_, Error>>()?, goods.are_prices_outdated))
+        Ok(ranked.collect::<Result<_, Error>>()?)
     }
 }

@@ -8,15 +8,14 @@ use crate::sql::{Row, row, statements};
 use crate::{Error, Refused};
 
 row! {
-    /// The time for which a group owns the devices that it lists: from the first instant until the
-    /// second.
+    /// The instant from which on a group owns the devices that it lists.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) struct Validity { listed_from_ms: UnixMs, listed_until_ms: UnixMs }
+    pub(super) struct Validity { devices_from_ms: UnixMs }
 }
 
 statements! {
     VERSION(group_no) -> i64 = "select version from list_versions where group_no = $group_no";
-    VALIDITY(group_no) -> Validity = "select listed_from_ms, listed_until_ms
+    VALIDITY(group_no) -> Validity = "select devices_from_ms
         from group_changes where group_no = $group_no";
 }
 
@@ -30,7 +29,7 @@ pub(super) struct ListVersion {
 
 impl Validity {
     pub(super) fn contains(&self, now: UnixMs) -> bool {
-        self.listed_from_ms <= now && now < self.listed_until_ms
+        self.devices_from_ms <= now
     }
 }
 

@@ -34,13 +34,12 @@ row! {
 }
 
 statements! {
-    /// No devices if there are more than `$most`, or if the list of the group does not hold.
+    /// No devices if there are more than `$most`, or if some may be moved later.
     DEVICES(group_no, now_ms, most) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from group_changes c cross join device_owners o cross join devices d cross join ledger l
-        where c.group_no = $group_no and c.listed <= $most
-            and c.listed_from_ms <= $now_ms and c.listed_until_ms > $now_ms
+        where c.group_no = $group_no and c.devices <= $most and c.devices_from_ms <= $now_ms
             and o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and d.device_no = o.device_no
             and l.group_no = $group_no and l.device_code = o.device_code

@@ -9,7 +9,7 @@ use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
 use crate::db::{Bound, Decision, Step};
-use crate::devices::{ListedCount, OnlineSince, bind_listed_count};
+use crate::devices::{OnlineSince, bind_listed_count};
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, row, statements};
 use crate::{Error, Refused, Store};
@@ -180,7 +180,7 @@ impl Report for SummaryReport {
         };
         match step {
             SummaryStep::Count(cached) => {
-                rows.devices = row.read::<ListedCount>()?.listed;
+                rows.devices = row.read()?;
                 rows.cached = *cached;
             }
             SummaryStep::Device(group) => rows.online_devices += is_online(*group)?,

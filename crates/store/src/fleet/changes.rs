@@ -33,9 +33,9 @@ impl FleetChanges<'_> {
 
     /// Returns the groups with any row that follows from the changed devices.
     pub(super) fn groups_to_lock(&self) -> BTreeSet<GroupNo> {
-        let changed = self.devices.iter().filter(|device| device.is_renamed_or_repriced());
+        let renamed = self.devices.iter().filter(|device| device.is_renamed());
         let mut groups = self.groups_of_devices();
-        groups.extend(changed.flat_map(|device| device.present_groups.iter().copied()));
+        groups.extend(renamed.flat_map(|device| device.present_groups.iter().copied()));
         groups
     }
 

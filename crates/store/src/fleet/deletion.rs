@@ -1,11 +1,10 @@
-//! Deletes a device that has no orders: its row, its aisles, its owners and its ledgers, and its
-//! part of the rows that its groups have about their devices.
+//! Deletes a device that has no orders: its row, its aisles, its owners and its ledgers.
 
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, DeviceCode};
 
+use super::device_rows;
 use crate::db::{Deadline, Write};
-use crate::group_devices::GroupDevices;
 use crate::owners::Owners;
 use crate::sql::statements;
 use crate::{Error, Store, activity, audit, list_versions, metadata};
@@ -74,8 +73,6 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     if orders > 0 {
         return Err(DeleteError::HasOrders { code: code.clone(), orders });
     }
-    let codes = [[code.as_str().into()]];
-    let before = GroupDevices::read(write, &codes, by.at).await?;
     write.execute(&DELETE_AISLES_OF, &[device.device.into()]).await?;
     write.execute(&DELETE_AISLE_TEXT, &[device.device.into()]).await?;
     write.execute(&DELETE_DEVICE, &[device.device.into()]).await?;
@@ -84,7 +81,7 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
         write.execute(&DELETE_OWNERS, &key).await?;
         write.execute(&DELETE_LEDGER, &key).await?;
     }
-    before.write_changes(write, &codes, by.at).await?;
+    device_rows::count_devices(write, groups.iter().copied()).await?;
     metadata::device_deleted(write, device.device).await?;
     metadata::fleet_changes(write).await?;
     list_versions::increment(write, &groups.iter().copied().collect()).await?;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::future::try_join_all;
-use kiosque_model::GroupNo;
 use kiosque_model::fleet::Aisle;
+use kiosque_model::{GroupNo, UnixMs};
 
 use super::chunks::execute_in_chunks;
 use super::devices::{AislesChange, ChangedDevice};
@@ -68,6 +68,25 @@ statements! {
     DELETE_EMPTY_LEDGERS(group_no) = "delete from ledger using {rows r: code text}
         where ledger.group_no = $group_no and ledger.device_code = r.code
             and ledger.last_seq < ledger.first_seq";
+    /// A former owner keeps the name that the device had with it.
+    SET_NAMES(group_no, now_ms) = "update ledger set device_name = r.name
+        from {rows r: code text, name text}
+        where ledger.group_no = $group_no and ledger.device_code = r.code
+            and ledger.device_name <> r.name and exists (
+                select 1 from device_owners o where o.group_no = $group_no
+                    and o.device_code = r.code and o.until_ms > $now_ms
+            )";
+    COUNT_DEVICES(group_no) = "update group_changes set
+            devices = (
+                select count(*) from device_owners o where o.group_no = $group_no
+                    and o.listed = true and o.until_ms = 9223372036854775807
+            ),
+            devices_from_ms = (
+                select coalesce(max(case when o.until_ms < 9223372036854775807
+                    then o.until_ms else o.since_ms end), 0)
+                from device_owners o where o.group_no = $group_no
+            )
+        where group_no = $group_no";
     OPEN_CHANGES() = "insert into group_changes (group_no, last_change_no)
         select r.group_no, 0 from {rows r: group_no bigint} where true
         on conflict (group_no) do nothing";
@@ -127,6 +146,36 @@ pub(super) async fn write_moves(
     execute_by_group(write, &DELETE_PERIODS, &removed).await?;
     execute_by_group(write, &DELETE_EMPTY_LEDGERS, &left).await?;
     add_owners(write, moved).await
+}
+
+/// Writes the names that devices have with their present and later owners. The groups are locked.
+pub(super) async fn write_names(
+    write: &Write<'_>,
+    changes: &[ChangedDevice<'_>],
+    now: UnixMs,
+) -> Result<(), Error> {
+    let mut named = RowsByGroup::new();
+    for device in changes.iter().filter(|one| one.is_renamed() || one.owners.is_some()) {
+        for group in &device.present_groups {
+            let row = [device.code.into(), device.new.device_name.as_str().into()];
+            named.entry(*group).or_default().push(row);
+        }
+    }
+    let statements = named.iter().map(|(group, rows)| async move {
+        write.execute_each(&SET_NAMES, rows.iter(), &[(*group).into(), now.into()]).await
+    });
+    try_join_all(statements).await.map(|_| ())
+}
+
+/// Counts the devices of groups, which are locked.
+pub(super) async fn count_devices(
+    write: &Write<'_>,
+    groups: impl IntoIterator<Item = GroupNo>,
+) -> Result<(), Error> {
+    let counts = groups
+        .into_iter()
+        .map(|group| async move { write.execute(&COUNT_DEVICES, &[group.into()]).await });
+    try_join_all(counts).await.map(|_| ())
 }
 
 /// Adds the new periods of devices, and the ledgers of their groups.

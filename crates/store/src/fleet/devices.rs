@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kiosque_model::fleet::{Aisle, DeviceEntry, EntryId, EntryKind};
-use kiosque_model::{DeviceNo, GroupNo, Minor, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::groups::Groups;
 use super::ownership::{self, OwnersChange, Period};
@@ -46,29 +46,9 @@ impl ChangedDevice<'_> {
         self.old.as_ref().is_some_and(|old| old.enabled != self.new.enabled)
     }
 
-    /// Returns whether any row that follows from the device changes. Stock affects none.
-    pub(super) fn affects_groups(&self) -> bool {
-        self.owners.is_some() || self.is_toggled() || self.is_renamed_or_repriced()
-    }
-
-    /// Returns whether rows that its groups have about it change, apart from their device lists:
-    /// its name, or the prices of its aisles.
-    pub(super) fn is_renamed_or_repriced(&self) -> bool {
+    /// Returns whether the device is new or gets another name.
+    pub(super) fn is_renamed(&self) -> bool {
         self.old.as_ref().is_none_or(|old| old.device_name != self.new.device_name)
-            || self.aisles.as_ref().is_some_and(AislesChange::changes_prices)
-    }
-}
-
-impl AislesChange<'_> {
-    fn changes_prices(&self) -> bool {
-        fn prices(aisles: &[Aisle]) -> Vec<(&str, Minor)> {
-            let enabled = aisles.iter().filter(|aisle| aisle.enabled);
-            let mut prices: Vec<_> =
-                enabled.map(|aisle| (aisle.goods_id.as_str(), aisle.price)).collect();
-            prices.sort_unstable();
-            prices
-        }
-        prices(&self.old) != prices(self.new)
     }
 }
 

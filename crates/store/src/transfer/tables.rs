@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 34] = [
+const LAYOUT: [Layout; 32] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -72,25 +72,14 @@ const LAYOUT: [Layout; 34] = [
     (
         "group_changes",
         &[("group_no", "bigint")],
-        "last_change_no bigint, heard_no bigint, \
-         listed bigint, listed_from_ms bigint, listed_until_ms bigint",
+        "last_change_no bigint, heard_no bigint, devices bigint, devices_from_ms bigint",
     ),
     ("group_histories", &[("group_no", "bigint"), ("first_change_no", "bigint")], "history bigint"),
     ("list_versions", &[("group_no", "bigint")], "version bigint"),
     (
-        "device_list",
-        &[("group_no", "bigint"), ("place", "bigint")],
-        "device_code text, device_no bigint",
-    ),
-    (
         "order_blocks",
         &[("group_no", "bigint"), ("device_no", "bigint"), ("block", "bigint")],
         "first_ms bigint, last_ms bigint",
-    ),
-    (
-        "aisle_prices",
-        &[("group_no", "bigint"), ("goods_id", "text"), ("price", "bigint")],
-        "aisles bigint",
     ),
     ("rates", &[("currency", "text"), ("day", "bigint")], "usd_per_unit_e12 bigint"),
     (
@@ -103,7 +92,7 @@ const LAYOUT: [Layout; 34] = [
         &[("entry_no", "bigint")],
         "at_ms bigint, event text, account text, actor text, source text, request_id text, \
          group_id text, count bigint, detail text, details text, other_source text, \
-         other_request_id text, other_at_ms bigint, layout bigint",
+         other_request_id text, other_at_ms bigint",
     ),
     (
         "imports",

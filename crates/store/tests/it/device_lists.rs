@@ -1,5 +1,5 @@
-//! The rows that a group has about its devices always equal the fleet: pages, counts and lowest
-//! prices are compared with what a scan of the devices finds, at any time.
+//! Answers about all devices of a group always equal the fleet: pages, counts and lowest prices are
+//! compared with what a scan of the devices finds, at any time.
 
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ impl Lists {
         }
     }
 
-    /// Checks every answer about a group that is made from its lists.
+    /// Checks every answer about all devices of a group.
     async fn check(&self, group: &str, now: UnixMs) {
         let store = &self.fixture.store;
         let all = DashboardQuery {
@@ -217,9 +217,6 @@ async fn lists_equal_a_scan_of_the_devices() {
         match lists.fixture.apply_at(Fleet { devices, products, ..Fleet::default() }, now).await {
             Ok(_) | Err(ApplyError::Faults(_)) => {}
             Err(error) => panic!("{error}"),
-        }
-        if rng.one_in(4) {
-            lists.fixture.store.renew_device_lists(now).await.unwrap();
         }
         for at in [now, now.plus_ms(rng.range(1..100)), now.plus_ms(-rng.range(1..100))] {
             for group in ["a", "b"] {
@@ -320,50 +317,65 @@ async fn cached_lists_of_other_groups_stay() {
     assert!(b.0 != before.1.0 && b.1 != before.1.1, "{b:?}");
 }
 
-/// A move that was made for later takes effect in the answers at once, and in the list when it is
-/// renewed.
+/// A planned move takes effect at its instant, in every answer, and nothing has to be written then.
 #[tokio::test]
-async fn a_list_is_renewed_when_a_move_has_begun() {
+async fn a_planned_move_takes_effect_at_its_instant() {
     let lists = Lists::new().await;
     let since = Some(NOW.plus_ms(100));
     let entry = DeviceEntry { since, group: Some(group_id("b")), ..bare_device("d1") };
     lists.fixture.apply(Fleet { devices: vec![entry], ..Fleet::default() }).await.unwrap();
-    let validity = "select listed, listed_from_ms, listed_until_ms from group_changes
-        order by group_no";
-    let late = i64::MAX;
-    let until = NOW.0 + 100;
-    assert_eq!(lists.fixture.query(validity), [format!("2|0|{until}"), format!("1|0|{until}")]);
-    let store = &lists.fixture.store;
-    for (after, renewed, rows) in [
-        (99, 0, [format!("2|0|{until}"), format!("1|0|{until}")]),
-        (100, 2, [format!("1|{until}|{late}"), format!("2|{until}|{late}")]),
-        (101, 0, [format!("1|{until}|{late}"), format!("2|{until}|{late}")]),
+    let rows = lists.fixture.rows();
+    let page = PageRequest::new(1, 10).unwrap();
+    let (d1, d2, e1) = ("d1 Device d1", "d2 Device d2", "e1 Device e1");
+    for (after, a, b) in [
+        (-50, vec![d1, d2], vec![e1]),
+        (99, vec![d1, d2], vec![e1]),
+        (100, vec![d2], vec![d1, e1]),
+        (101, vec![d2], vec![d1, e1]),
+        // The clock of another node.
+        (99, vec![d1, d2], vec![e1]),
     ] {
         let now = NOW.plus_ms(after);
-        let page = PageRequest::new(1, 10).unwrap();
-        assert_eq!(lists.page("a", now, page).await.0, if after < 100 { 2 } else { 1 });
-        assert_eq!(store.renew_device_lists(now).await.unwrap(), renewed, "after {after}");
-        assert_eq!(lists.fixture.query(validity), rows, "after {after}");
-        lists.check("a", now).await;
-        lists.check("b", now).await;
+        for (group, devices) in [("a", a), ("b", b)] {
+            let count = i64::try_from(devices.len()).unwrap();
+            let devices: Vec<String> = devices.into_iter().map(str::to_owned).collect();
+            assert_eq!(lists.page(group, now, page).await, (count, devices), "after {after}");
+            lists.check(group, now).await;
+        }
     }
+    assert_eq!(lists.fixture.rows(), rows);
 }
 
-/// An apply that changes no device of a list writes nothing to it.
+/// Pages of a group of thousands of devices, some of them disabled, up to the last one and after
+/// it, before and after a planned move.
 #[tokio::test]
-async fn stock_changes_no_list() {
+async fn every_page_of_a_large_group_is_found() {
     let lists = Lists::new().await;
-    let entry = |stock| {
-        let aisles = Some(vec![aisle("1", "p", stock)]);
-        Fleet { devices: vec![DeviceEntry { aisles, ..bare_device("d1") }], ..Fleet::default() }
+    let entry = |number: usize| DeviceEntry {
+        enabled: Some(!number.is_multiple_of(7)),
+        ..device(&format!("k{number:04}"), "b")
     };
-    lists.fixture.apply(entry(1)).await.unwrap();
-    // A write would repair the rows.
-    lists.fixture.tamper("update aisle_prices set aisles = 7");
-    lists.fixture.tamper("update device_list set place = place + 10");
-    lists.fixture.apply(entry(2)).await.unwrap();
-    let rows = lists.fixture.query("select aisles from aisle_prices");
-    assert_eq!(rows, ["7"]);
-    let places = lists.fixture.query("select min(place) from device_list");
-    assert_eq!(places, ["11"]);
+    let devices = (0..3_000).map(entry).collect();
+    lists.fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let since = Some(NOW.plus_ms(10));
+    let moved = ["k0001", "k1500", "k2999"].map(|code| DeviceEntry {
+        since,
+        group: Some(group_id("a")),
+        ..bare_device(code)
+    });
+    lists.fixture.apply(Fleet { devices: moved.to_vec(), ..Fleet::default() }).await.unwrap();
+    for after in [0, 10] {
+        let gone = |code: &String| after == 10 && moved.iter().any(|one| one.code.as_str() == code);
+        let codes = (0..3_000).filter(|number| number % 7 != 0).map(|one| format!("k{one:04}"));
+        let codes = std::iter::once("e1".to_owned()).chain(codes.filter(|code| !gone(code)));
+        let devices: Vec<String> = codes.map(|code| format!("{code} Device {code}")).collect();
+        let (count, size) = (i64::try_from(devices.len()).unwrap(), 100);
+        for number in [1, 2, 13, 25, 26, 27, 1_000_000] {
+            let from = usize::try_from((number - 1) * size).unwrap().min(devices.len());
+            let to = devices.len().min(from + 100);
+            let page = PageRequest::new(number, size).unwrap();
+            let found = lists.page("b", NOW.plus_ms(after), page).await;
+            assert_eq!(found, (count, devices[from..to].to_vec()), "page {number} at {after}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::super::{DashboardQuery, Request};
 use super::{ProductSales, SalesOfProduct};
 use crate::Error;
 use crate::db::{Bound, Step};
-use crate::devices::{ListedCount, bind_listed_count};
+use crate::devices::bind_listed_count;
 use crate::months::ProductTotals;
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Value, row, statements};
@@ -43,13 +43,10 @@ statements! {
                 where t.currency = p.currency and t.day <= $day order by t.day desc limit 1
             ) as usd_per_unit_e12
         from {rows r: goods text} cross join products p where p.goods_id = r.goods";
-    LOWEST_PRICES(group_no) -> PriceRow<'_> = "select p.goods_id, min(p.price) as price
-        from {rows r: goods text} cross join aisle_prices p
-        where p.group_no = $group_no and p.goods_id = r.goods group by p.goods_id";
-    ALL_PRICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, min(a.price) as price
-        from device_owners o join aisles a on a.device_no = o.device_no
+    LOWEST_PRICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, min(a.price) as price
+        from {rows r: goods text} cross join device_owners o cross join aisles a
         where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
-            and o.listed and a.enabled
+            and o.listed and a.goods_id = r.goods and a.device_no = o.device_no and a.enabled
         group by a.goods_id";
     PRICES_OF_DEVICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, a.price
         from {rows r: code text} cross join device_owners o cross join aisles a
@@ -115,15 +112,6 @@ impl BestSellerHints {
     }
 }
 
-/// The source of the lowest prices in a group.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum PriceSource {
-    /// The prices that are stored by group, which hold until the next change of ownership.
-    ByGroup,
-    /// Every aisle of every device.
-    Aisles,
-}
-
 /// A statement about goods.
 pub(super) enum GoodsStep {
     ListedCount,
@@ -137,8 +125,6 @@ pub(super) enum GoodsStep {
 #[derive(Default)]
 pub(super) struct GoodsRows {
     pub(super) has_visible_device: bool,
-    /// Whether the prices by group do not hold for the time of the request.
-    pub(super) are_prices_outdated: bool,
     products: HashMap<String, Product>,
     lowest_prices: HashMap<String, Minor>,
     names_of_sales: HashMap<String, String>,
@@ -156,19 +142,15 @@ struct Product {
 /// Returns the statements that look up goods, in the order in which their rows arrive.
 pub(super) fn steps<'a>(
     goods: &'a HashSet<String>,
-    source: PriceSource,
     request: &'a Request,
     group: HintedGroup,
 ) -> Vec<Step<'a, GoodsStep>> {
     let of_group = [group.into(), request.now.into()];
     let rows: Vec<Vec<Value<'_>>> = goods.iter().map(|id| vec![id.as_str().into()]).collect();
     let count = bind_listed_count(group, request.now).step(GoodsStep::ListedCount);
-    let (visible, prices) = match (request.codes(), source) {
-        (None, PriceSource::ByGroup) => {
-            (count, Bound::new(&LOWEST_PRICES, [group.into()]).with_rows(rows.clone()))
-        }
-        (None, PriceSource::Aisles) => (count, Bound::new(&ALL_PRICES, of_group)),
-        (Some(codes), _) => {
+    let (visible, prices) = match request.codes() {
+        None => (count, Bound::new(&LOWEST_PRICES, of_group).with_rows(rows.clone())),
+        Some(codes) => {
             let visible = Bound::new(&VISIBLE_DEVICES, of_group).with_rows(codes.clone());
             let prices = Bound::new(&PRICES_OF_DEVICES, of_group).with_rows(codes);
             (visible.step(GoodsStep::VisibleDevice), prices)
@@ -193,9 +175,7 @@ impl GoodsRows {
     ) -> Result<(), Error> {
         match step {
             GoodsStep::ListedCount => {
-                let ListedCount { listed, list_holds } = row.read()?;
-                self.has_visible_device = listed > 0;
-                self.are_prices_outdated = !list_holds;
+                self.has_visible_device = row.read::<i64>()? > 0;
             }
             GoodsStep::VisibleDevice => self.has_visible_device = true,
             GoodsStep::Product => self.add_product(&row.read()?)?,
