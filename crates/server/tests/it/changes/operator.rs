@@ -182,7 +182,11 @@ async fn answers_that_follow_are_shared_out_by_key() {
     let query = "group=g1&follow=true";
     let first = Following::begin(&server, &greedy, query).await;
     let refused = async |key: &str, detail: &str| {
-        let reply = ask(&server, key, query).await;
+        let mut sender = server.connect_operator_http2().await;
+        let response = sender.send_request(request(query, key)).await.unwrap();
+        // One that is not refused has no end.
+        assert_eq!(response.status(), 503, "{detail}");
+        let reply = Reply::of(response).await;
         assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
         assert_eq!(reply.json["detail"], format!("too many answers follow changes: {detail}"));
     };

@@ -24,6 +24,8 @@ const ACTIVITY: &str = "/operator/v1/activity";
 const FAR: Duration = Duration::from_secs(300);
 /// Fewer lines than a chunk may have.
 const LINES: usize = 900;
+/// The pauses of a caller together: far longer than a line may wait.
+const TRICKLE: Duration = Duration::from_secs(20);
 
 /// A caller that sends a line, or a part of one, after each pause.
 struct Trickle {
@@ -32,20 +34,34 @@ struct Trickle {
 }
 
 impl Trickle {
-    /// Sends these lines, then spaces: so the stream never pauses for longer than `gap`, and never
-    /// has as many lines as a chunk.
+    /// Sends these lines, then spaces, for [`TRICKLE`] at most: so the stream never pauses for longer
+    /// than `gap`, and never has as many lines as a chunk.
     fn begin(mut stream: Stream, lines: Vec<String>, gap: Duration) -> Trickle {
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
         let sending = tokio::spawn(async move {
             let mut lines = lines.into_iter();
-            while !over.load(Ordering::SeqCst) {
+            for _ in 0..TRICKLE.as_millis() / gap.as_millis() {
+                if over.load(Ordering::SeqCst) {
+                    break;
+                }
                 stream.say(lines.next().unwrap_or_else(|| " ".to_owned())).await;
                 sleep(gap).await;
             }
             stream
         });
         Trickle { is_over, sending }
+    }
+
+    /// Waits for the effect of a line, which comes while the caller still sends.
+    async fn until(&self, condition: &str, mut holds: impl AsyncFnMut() -> bool) {
+        eventually(condition, async || {
+            let is_over = self.sending.is_finished();
+            let holds = holds().await;
+            assert!(holds || !is_over, "not while the lines arrived: {condition}");
+            holds
+        })
+        .await;
     }
 
     async fn stop(self) -> Stream {
@@ -66,10 +82,8 @@ async fn an_order_is_stored_while_lines_follow_at_any_gap() {
         let name = format!("gap{gap}-");
         let lines = (0..LINES).map(|at| line(&format!("{name}{at}"), 100)).collect();
         let trickle = Trickle::begin(stream, lines, Duration::from_millis(gap));
-        eventually("the first line is stored", async || {
-            kept(&server, &token).await.iter().any(|id| id.starts_with(&name))
-        })
-        .await;
+        let is_kept = async || kept(&server, &token).await.iter().any(|id| id.starts_with(&name));
+        trickle.until("the first line is stored", is_kept).await;
         let reply = trickle.stop().await.end().await;
         assert_eq!(reply.json["rejectedCount"], 0, "{reply:?}");
     }
@@ -86,11 +100,11 @@ async fn a_heartbeat_counts_while_lines_follow_at_any_gap() {
         let now = server.now().0;
         let lines = vec![format!("{{\"deviceCode\":\"D1\",\"timestamp\":{now}}}\n"); LINES];
         let trickle = Trickle::begin(stream, lines, Duration::from_millis(gap));
-        eventually("the device is online", async || {
+        let is_online = async || {
             let reply = server.call(DEVICES_PATH, Some(&token), "{}").await;
             reply.data()["records"][0]["lastActiveTimestamp"] == now
-        })
-        .await;
+        };
+        trickle.until("the device is online", is_online).await;
         let reply = trickle.stop().await.end().await;
         assert_eq!(reply.json["rejectedCount"], 0, "{reply:?}");
     }
