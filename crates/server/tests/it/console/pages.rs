@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
+use kiosque_contract::inventory::LastBackup;
 use kiosque_model::TrustedProxies;
 use kiosque_testkit::{Reply, TOKEN_PATH, TestRequest, TestServer, between, card};
 
@@ -281,4 +282,31 @@ async fn names_are_text_and_languages_are_chosen() {
     assert_eq!((reply.status, reply.headers["location"].as_str()), (303, "/console/integrators"));
     let page = browser.get("/console/integrators").await.text;
     assert!(page.contains("<html lang=\"en\""), "{page}");
+}
+
+/// What the check of a backup finds is on the page of the service, until a backup is good again.
+/// PostgreSQL reports damage by itself.
+#[tokio::test]
+async fn damage_that_a_backup_has_found_is_among_the_checks() {
+    let server = TestServer::start(fleet()).await;
+    if !server.store.is_file() {
+        return;
+    }
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let check = |page: &str| between(card(page, "checks"), "<li>", "</li>")[0].to_owned();
+    server.store.record_damage("row 7 is <missing>".to_owned()).await.unwrap();
+    let failed = check(&browser.get("/console/service").await.text);
+    for part in [
+        ">failed</span> Requests with a session are answered",
+        "kiosque.db is damaged (row 7 is &lt;missing&gt;); ",
+        "restore a backup with `kiosque restore FILE --data ",
+    ] {
+        assert!(failed.contains(part), "{part}: {failed}");
+    }
+    let file = "monday.db".to_owned();
+    let backup = LastBackup { timestamp: server.now().0, file, bytes: 1, orders: 0 };
+    server.store.record_backup(&backup).await.unwrap();
+    let good = check(&browser.get("/console/service").await.text);
+    assert!(good.ends_with(">ok</span> Requests with a session are answered"), "{good}");
 }
