@@ -34,8 +34,8 @@ struct Trickle {
 }
 
 impl Trickle {
-    /// Sends these lines, then spaces, for [`TRICKLE`] at most: so the stream never pauses for longer
-    /// than `gap`, and never has as many lines as a chunk.
+    /// Sends these lines, then spaces, for [`TRICKLE`] at most: so the stream never pauses for
+    /// longer than `gap`, and never has as many lines as a chunk.
     fn begin(mut stream: Stream, lines: Vec<String>, gap: Duration) -> Trickle {
         let is_over = Arc::<AtomicBool>::default();
         let over = Arc::clone(&is_over);
