@@ -28,7 +28,6 @@ texts! {
     KEY_CREATED: "Key created", "创建密钥";
     KEY_REVOKED: "Key revoked", "吊销密钥";
     ARCHIVED: "Orders archived", "归档订单";
-    ARCHIVE_UNDONE: "Archiving undone", "撤销归档";
     DEVICE_DELETED: "Device deleted", "删除设备";
     ORDERS_IMPORTED: "Orders imported", "导入订单";
     RATES_IMPORTED: "Rates imported", "导入汇率";
@@ -58,7 +57,6 @@ pub(crate) const fn name(event: AuditEvent) -> Text {
         AuditEvent::KeyCreated => KEY_CREATED,
         AuditEvent::KeyRevoked => KEY_REVOKED,
         AuditEvent::Archived => ARCHIVED,
-        AuditEvent::ArchiveUndone => ARCHIVE_UNDONE,
         AuditEvent::DeviceDeleted => DEVICE_DELETED,
         AuditEvent::OrdersImported => ORDERS_IMPORTED,
         AuditEvent::RatesImported => RATES_IMPORTED,

@@ -127,22 +127,27 @@ pub struct AuditDetails {
     /// Its rights.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rights: Vec<String>,
-    /// The id of the archive run.
+    /// The time before which orders were archived.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
+    pub before_timestamp: Option<i64>,
     /// The code of the deleted device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_code: Option<String>,
     /// The last owner of the deleted device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group_id: Option<String>,
-    /// Orders that were archived, are current again, or were stored by an import that runs or ended
-    /// early.
+    /// Orders that were archived, or were stored by an import that runs or ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<i64>,
     /// Their devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub devices: Option<usize>,
+    /// Archived orders that are current again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned_orders: Option<i64>,
+    /// Their devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned_devices: Option<usize>,
     /// Imported exchange rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rates: Option<usize>,

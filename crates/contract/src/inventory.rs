@@ -366,23 +366,3 @@ pub enum ImportState {
     /// It ended early; a repetition stores the rest of its file.
     Interrupted,
 }
-
-/// A run of `kiosque archive`, or those of a server within a day.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ArchiveRunItem {
-    /// Its id.
-    pub run_id: String,
-    /// When it began.
-    pub timestamp: i64,
-    /// The time before which it archived the orders.
-    pub before_timestamp: i64,
-    /// Whether a server made it, as its settings say.
-    pub by_server: bool,
-    /// The orders that it archived; 0 once it is undone.
-    pub orders: i64,
-    /// Their devices.
-    pub devices: i64,
-    /// When it was undone; null if it was not.
-    pub undone_timestamp: Option<i64>,
-}

@@ -2,17 +2,15 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use kiosque_clock::Clock;
-use kiosque_contract::inventory::ArchiveRunItem;
 use kiosque_model::{ActedBy, UnixMs, Zone};
-use kiosque_store::{Changes, Store, Undone, WhenAbsent};
+use kiosque_store::{ArchiveError, Archived, Changes, Returning, Store, WhenAbsent};
 
 use crate::args::ArchiveArgs;
 use crate::interrupt::Interrupt;
-use crate::output::{self, print_line, time};
+use crate::output::print_line;
 use crate::settings::Settings;
-use crate::table::Table;
 use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Result<CommandOutcome> {
@@ -24,31 +22,52 @@ pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Resul
         ),
     })?;
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
-    match (args.what.before, args.what.undo) {
-        (Some(before), _) => archive(&store, &before).await?,
-        (None, Some(run)) => undo(&store, run).await?,
-        (None, None) => output::print(&runs(&store.archive_runs().await?, store.zone()))?,
-    }
+    let returning = match (changes, args.yes) {
+        (Changes::Stored, false) => Returning::Refused,
+        _ => Returning::Allowed,
+    };
+    archive(&store, &args.before, returning).await?;
     if changes == Changes::RolledBack {
         eprintln!("dry run: nothing was changed");
     }
     Ok(CommandOutcome::Complete)
 }
 
-async fn archive(store: &Store, before: &str) -> anyhow::Result<()> {
+async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::Result<()> {
     let now = Clock::System.now();
     let before = time_before(before, store.zone(), now)?;
-    let archived = store.archive(before, now).await?;
-    let counts = format!("{} orders of {} devices", archived.orders, archived.devices);
+    let archived = store.archive_exactly(before, now, returning).await;
+    let archived = archived.map_err(|error| refusal(error, before, store.zone()))?;
+    let Archived { orders, devices, returned_orders, returned_devices, .. } = archived;
+    let returned = format!("{returned_orders} orders of {returned_devices} devices");
     if store.is_dry_run() {
-        return print_line!("would archive {counts}");
+        print_line!("would archive {orders} orders of {devices} devices")?;
+        if returned_orders > 0 {
+            print_line!("would make {returned} current again, which needs --yes")?;
+        }
+        return Ok(());
     }
-    print_line!("archived {counts}")?;
-    if let Some(run) = archived.run {
-        print_line!("archive run {run}; `kiosque archive --undo {run}` undoes it")?;
+    // Before the lines, whose reader may have ended.
+    store.record_act(archived.into(), ActedBy::run(acting::run_of("archive"), now)).await?;
+    print_line!("archived {orders} orders of {devices} devices")?;
+    if returned_orders > 0 {
+        print_line!("{returned} are current again")?;
     }
-    let by = ActedBy::run(acting::run_of("archive"), now);
-    Ok(store.record_act(archived.into(), by).await?)
+    Ok(())
+}
+
+/// Returns the message of archiving that was refused or has failed.
+fn refusal(error: ArchiveError, before: UnixMs, zone: &Zone) -> anyhow::Error {
+    match error {
+        ArchiveError::WouldReturn { orders, devices, archived_before } => anyhow!(
+            "--before: orders before {} are archived; {} is earlier, so that {orders} orders of \
+             {devices} devices would become current again; repeat the command with --yes to make \
+             them current; nothing was changed",
+            zone.text(archived_before),
+            zone.text(before),
+        ),
+        ArchiveError::Store(error) => error.into(),
+    }
 }
 
 /// Reads the time before which orders are archived. One ahead of now is a slip: it would archive
@@ -65,42 +84,6 @@ fn time_before(text: &str, zone: &Zone, now: UnixMs) -> anyhow::Result<UnixMs> {
         );
     }
     Ok(before)
-}
-
-async fn undo(store: &Store, run: Option<i64>) -> anyhow::Result<()> {
-    let Undone { run, at, orders, devices, before_of_servers } =
-        store.undo_archive(run, acting::by("archive")).await?;
-    let zone = store.zone();
-    if let Some(before) = before_of_servers {
-        let (before, zone) = (zone.text(before), zone.name());
-        eprintln!(
-            "warning: a server with archive_after has archived orders before {before} {zone}, \
-             and archives these again within an hour: set a longer archive_after, and restart \
-             the server; if it has archived them again by then, undo that run as well"
-        );
-    }
-    let at = zone.text(at);
-    let orders = format!("{orders} orders of {devices} devices");
-    match store.is_dry_run() {
-        true => print_line!("undoing archive run {run} of {at} would make {orders} current"),
-        false => print_line!("archive run {run} of {at} undone: {orders} are current"),
-    }
-}
-
-fn runs(runs: &[ArchiveRunItem], zone: &Zone) -> Table<7> {
-    let mut table = Table::new(["ID", "BEGUN", "BEFORE", "BY", "ORDERS", "DEVICES", "UNDONE"]);
-    for run in runs {
-        table.add([
-            run.run_id.clone(),
-            time(zone, Some(run.timestamp)),
-            time(zone, Some(run.before_timestamp)),
-            if run.by_server { "server" } else { "command" }.to_owned(),
-            run.orders.to_string(),
-            run.devices.to_string(),
-            time(zone, run.undone_timestamp),
-        ]);
-    }
-    table
 }
 
 #[cfg(test)]

@@ -162,11 +162,10 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  kiosque archive --before 2026-01-01 --data /srv/kiosque\n  \
         kiosque archive --before 2026-01-01T00:00:00+01:00 --dry-run --data /srv/kiosque\n  \
-        kiosque archive --list --data /srv/kiosque\n  \
-        kiosque archive --undo 7 --data /srv/kiosque\n\n\
+        kiosque archive --before 2025-06-01 --yes --data /srv/kiosque\n\n\
         May run while the server runs. Order details and dashboards still show archived orders. \
-        A run can be undone for 90 days, the last one first if runs archived orders of the same \
-        devices. The runs of a server (--archive-after) within a day are one."
+        With an earlier time than before, orders become current again; that needs --yes. A server \
+        with --archive-after archives them again within the hour if they are old enough for it."
     )]
     Archive(ArchiveArgs),
     /// Recompute stored counts and sums, and print each difference.

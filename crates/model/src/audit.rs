@@ -42,10 +42,8 @@ pub enum AuditEvent {
     KeyCreated,
     /// The operator revoked such a key.
     KeyRevoked,
-    /// Old orders were archived.
+    /// Old orders were archived, or some are current again.
     Archived,
-    /// An archive run was undone.
-    ArchiveUndone,
     /// A device without orders was deleted.
     DeviceDeleted,
     /// An import of orders ended.
@@ -66,7 +64,7 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events.
-    pub const ALL: [AuditEvent; 19] = [
+    pub const ALL: [AuditEvent; 18] = [
         AuditEvent::Login,
         AuditEvent::LoginRefused,
         AuditEvent::SwitchGroup,
@@ -77,7 +75,6 @@ impl AuditEvent {
         AuditEvent::KeyCreated,
         AuditEvent::KeyRevoked,
         AuditEvent::Archived,
-        AuditEvent::ArchiveUndone,
         AuditEvent::DeviceDeleted,
         AuditEvent::OrdersImported,
         AuditEvent::RatesImported,
@@ -102,7 +99,6 @@ impl AuditEvent {
             AuditEvent::KeyCreated => "keyCreated",
             AuditEvent::KeyRevoked => "keyRevoked",
             AuditEvent::Archived => "archived",
-            AuditEvent::ArchiveUndone => "archiveUndone",
             AuditEvent::DeviceDeleted => "deviceDeleted",
             AuditEvent::OrdersImported => "ordersImported",
             AuditEvent::RatesImported => "ratesImported",

@@ -15,9 +15,8 @@ create table counters (
     name text primary key,
     last bigint not null
 ) /* kept in the order of its key */;
-insert into counters (name, last) values ('archive_runs', 0), ('arrivals', 0), ('audit', 0),
-    ('deleted_devices', 0), ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0),
-    ('roll_ups', 0);
+insert into counters (name, last) values ('arrivals', 0), ('audit', 0), ('deleted_devices', 0),
+    ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0), ('roll_ups', 0);
 
 -- Every primary that a node has seen, by its line of time, and when: a promotion makes another one.
 create table primaries (
@@ -374,26 +373,6 @@ create table imports (
     stored_orders bigint not null default 0,
     details text not null
 );
-
--- Archive runs. Those of the server within a day are one.
-create table archive_runs (
-    run_no bigint primary key,
-    at_ms bigint not null,
-    before_ms bigint not null,
-    by_server boolean not null,
-    undone_at_ms bigint
-);
-
--- The orders that a run archived: those after old_seq up to new_seq. Undoing the run deletes them.
-create table archive_marks (
-    group_no bigint not null,
-    device_code text not null,
-    run_no bigint not null,
-    old_seq bigint not null,
-    new_seq bigint not null,
-    primary key (group_no, device_code, run_no)
-) /* kept in the order of its key */;
-create index archive_marks_run on archive_marks (run_no);
 
 -- Keys of the operator's listener. Only a digest is kept; `may` lists the rights, with commas. The
 -- last use by a program is stored at most once a minute.

@@ -1,164 +1,266 @@
-//! Archiving raises a device's archive mark up to the first order that is not older than a given
-//! time. An order that arrived late stays current until all orders before it are old. An order that
-//! is dated ahead does not stop the mark, and stays current until one that arrived after it is old.
-//! Each run is stored with the marks that it raised, so that it can be undone.
-
-mod runs;
+//! Archiving moves the boundary of each device: the orders with sequence numbers up to it are
+//! archived. The boundary for a time T is the last order that started before T, of those that
+//! arrived before the first order that started at T or later; an order that is dated ahead of the
+//! archiving is not such an order (ORD-5).
+//!
+//! A time that is not earlier than the last one moves boundaries forward only: orders up to a
+//! boundary are not looked at again. An earlier one places each boundary among all orders of its
+//! device, and some may become current again (ORD-22).
 
 use futures_util::future::try_join_all;
 use kiosque_model::audit::Act;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
-use crate::sql::{Sql, row, statements};
-use crate::{Error, Store, owners};
-use runs::Run;
-pub use runs::{RunBy, UndoError, Undone};
+use crate::sql::{row, statements};
+use crate::{Error, Store, metadata, owners};
 
 row! {
     struct LedgerRow {
         group_no: GroupNo,
         device_code: String,
         device_no: DeviceNo,
+        first_seq: i64,
         archived_seq: i64,
         last_seq: i64,
     }
 }
 
 statements! {
-    LEDGERS() -> LedgerRow = "select group_no, device_code, device_no, archived_seq, last_seq
+    LEDGERS() -> LedgerRow = "select group_no, device_code, device_no, first_seq, archived_seq,
+            last_seq
         from ledger
-        where last_seq > archived_seq order by group_no, device_code";
-    FIRST_CURRENT(group_no, device_no, archived_seq, before_ms, now_ms) -> i64 = "select seq
+        where last_seq >= first_seq order by group_no, device_code";
+    FIRST_RECENT(group_no, device_no, after_seq, before_ms, now_ms) -> i64 = "select seq
         from orders
-        where group_no = $group_no and device_no = $device_no and seq > $archived_seq
+        where group_no = $group_no and device_no = $device_no and seq > $after_seq
             and trade_start_ms >= $before_ms and trade_start_ms <= $now_ms
         order by seq limit 1";
-    LAST_OLD(group_no, device_no, archived_seq, first_current, before_ms) -> i64 = "select seq
+    LAST_OLD(group_no, device_no, after_seq, first_recent, before_ms) -> i64 = "select seq
         from orders
-        where group_no = $group_no and device_no = $device_no and seq > $archived_seq
-            and seq < $first_current and trade_start_ms < $before_ms
+        where group_no = $group_no and device_no = $device_no and seq > $after_seq
+            and seq < $first_recent and trade_start_ms < $before_ms
         order by seq desc limit 1";
-    RAISE_MARK(group_no, device_code, old_seq, new_seq) = "update ledger
+    SET_BOUNDARY(group_no, device_code, old_seq, new_seq) = "update ledger
         set archived_seq = $new_seq
         where group_no = $group_no and device_code = $device_code and archived_seq = $old_seq";
 }
 
-/// Marks that one transaction raises; other writers wait for it.
-const MARKS_PER_TRANSACTION: usize = 200;
+/// Boundaries that one transaction moves; other writers wait for it.
+const BOUNDARIES_PER_TRANSACTION: usize = 200;
 
-/// Every statement of this module and of the one below it.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, runs::ALL].into_iter().flatten().copied()
+/// The result of archiving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Archived {
+    /// The time: orders that started before it were archived.
+    pub before: UnixMs,
+    /// Orders that are archived now.
+    pub orders: i64,
+    /// Devices whose boundary was moved forward.
+    pub devices: usize,
+    /// Orders that are current again.
+    pub returned_orders: i64,
+    /// Devices whose boundary was moved back.
+    pub returned_devices: usize,
 }
 
-/// The result of an archive run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Archived {
-    /// The number of the run; `None` if there was nothing to archive.
-    pub run: Option<i64>,
-    /// Orders that are history now.
-    pub orders: i64,
-    /// Devices whose mark was raised.
-    pub devices: usize,
+impl Archived {
+    fn add(&mut self, boundary: &Boundary) {
+        if boundary.new > boundary.old {
+            self.orders += boundary.new - boundary.old;
+            self.devices += 1;
+        } else {
+            self.returned_orders += boundary.old - boundary.new;
+            self.returned_devices += 1;
+        }
+    }
 }
 
 impl From<Archived> for Act {
     fn from(archived: Archived) -> Act {
-        let Archived { run, orders, devices } = archived;
-        Act::Archived { run, orders, devices }
+        let Archived { before, orders, devices, returned_orders, returned_devices } = archived;
+        Act::Archived { before, orders, devices, returned_orders, returned_devices }
     }
 }
 
-/// The archive mark of a device, and its new value.
-struct ArchiveMark {
+/// Whether a command may make archived orders current again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returning {
+    /// It may.
+    Allowed,
+    /// It is refused if it would.
+    Refused,
+}
+
+/// Why a command did not archive.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// Archived orders would become current again. Nothing was changed.
+    #[error("{orders} orders of {devices} devices would become current again")]
+    WouldReturn {
+        /// Their number.
+        orders: i64,
+        /// Their devices.
+        devices: usize,
+        /// The later time, before which orders are archived.
+        archived_before: UnixMs,
+    },
+    /// The store failed; boundaries that were moved until then stay so, and a repetition moves the
+    /// others.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// The boundary of a device that moves.
+#[derive(Clone)]
+struct Boundary {
     group: GroupNo,
     code: String,
     old: i64,
     new: i64,
 }
 
+/// The boundaries that a time moves.
+struct Plan {
+    before: UnixMs,
+    /// The later time before which orders are archived, if this one is earlier.
+    back_from: Option<UnixMs>,
+    boundaries: Vec<Boundary>,
+}
+
+/// The directions in which boundaries may move.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Any,
+}
+
 impl Store {
-    /// Archives the orders older than `before`, as a run of a command. Orders that start after
-    /// `now` are dated ahead.
+    /// Archives the orders that started before a time. Boundaries move forward only, also when the
+    /// time is earlier than the last one. Orders that start after `now` are dated ahead.
     ///
     /// # Errors
-    /// The store failed; orders archived until then stay archived, and another run does the rest.
+    /// The store failed; orders archived until then stay archived, and another call does the rest.
     pub async fn archive(&self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
-        self.archive_by(RunBy::Command, before, now).await
+        let plan = self.plan_archiving(before, now, Direction::Forward).await?;
+        self.move_boundaries(plan).await
     }
 
-    /// Archives the orders older than `before`.
+    /// Archives the orders that started before a time. Those that an earlier time does not archive
+    /// are current again.
     ///
     /// # Errors
-    /// As for [`Store::archive`].
-    pub async fn archive_by(
+    /// See [`ArchiveError`].
+    pub async fn archive_exactly(
         &self,
-        by: RunBy,
         before: UnixMs,
         now: UnixMs,
-    ) -> Result<Archived, Error> {
-        self.purge_archive_runs(now).await?;
-        let marks = self
-            .db
-            .read(Deadline::None, async move |read: &Read<'_>| marks(read, before, now).await)
-            .await?;
-        let mut archived = Archived::default();
-        let mut marks = marks.into_iter().peekable();
-        while marks.peek().is_some() {
-            let chunk: Vec<ArchiveMark> = marks.by_ref().take(MARKS_PER_TRANSACTION).collect();
-            let run = Run { number: archived.run, by, before, now };
-            let raised = self
-                .db
-                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
-                    raise(write, &chunk, run).await
-                })
-                .await?;
-            archived.run = raised.run;
-            archived.orders += raised.orders;
-            archived.devices += raised.devices;
+        returning: Returning,
+    ) -> Result<Archived, ArchiveError> {
+        let plan = self.plan_archiving(before, now, Direction::Any).await?;
+        if let (Returning::Refused, Some(archived_before)) = (returning, plan.back_from) {
+            let Archived { returned_orders: orders, returned_devices: devices, .. } = plan.result();
+            if orders > 0 {
+                return Err(ArchiveError::WouldReturn { orders, devices, archived_before });
+            }
+        }
+        Ok(self.move_boundaries(plan).await?)
+    }
+
+    async fn plan_archiving(
+        &self,
+        before: UnixMs,
+        now: UnixMs,
+        direction: Direction,
+    ) -> Result<Plan, Error> {
+        let plan = async move |read: &Read<'_>| {
+            let last = metadata::archived_before(read).await?;
+            let back_from = (direction == Direction::Any && before < last).then_some(last);
+            let boundaries = boundaries(read, before, now, back_from.is_some()).await?;
+            Ok(Plan { before, back_from, boundaries })
+        };
+        self.db.read(Deadline::None, plan).await
+    }
+
+    async fn move_boundaries(&self, plan: Plan) -> Result<Archived, Error> {
+        let Plan { before, back_from, boundaries } = plan;
+        let mut archived = nothing(before);
+        for chunk in boundaries.chunks(BOUNDARIES_PER_TRANSACTION) {
+            let (chunk, until_now) = (chunk.to_vec(), archived);
+            let set = async move |write: &Write<'_>| set_boundaries(write, &chunk, until_now).await;
+            archived = self.db.write::<_, Error>(Deadline::OfRequest, set).await?;
+        }
+        // After all boundaries, so that a repetition moves those that a failure left.
+        if let Some(last) = back_from
+            && archived.devices + archived.returned_devices == boundaries.len()
+        {
+            let lower = async move |write: &Write<'_>| {
+                metadata::lower_archived_before(write, last, before).await
+            };
+            self.db.write::<_, Error>(Deadline::OfRequest, lower).await?;
         }
         Ok(archived)
     }
 }
 
-async fn marks(read: &Read<'_>, before: UnixMs, now: UnixMs) -> Result<Vec<ArchiveMark>, Error> {
-    let ledgers: Vec<LedgerRow> = read.all(&LEDGERS, &[], |row| row.read()).await?;
-    let mut marks = Vec::new();
-    for ledger in ledgers {
-        let LedgerRow { group_no, device_no, archived_seq, .. } = ledger;
-        let [group, device, old] = [group_no.into(), device_no.into(), archived_seq.into()];
-        let params = [group, device, old, before.into(), now.into()];
-        let first_current = read.one(&FIRST_CURRENT, &params, |row| row.read::<i64>()).await?;
-        let first_current = first_current.unwrap_or(ledger.last_seq + 1);
-        let params = [group, device, old, first_current.into(), before.into()];
-        let last_old = read.one(&LAST_OLD, &params, |row| row.read::<i64>()).await?;
-        marks.extend(last_old.map(|new| ArchiveMark {
-            group: group_no,
-            code: ledger.device_code,
-            old: archived_seq,
-            new,
-        }));
-    }
-    Ok(marks)
+fn nothing(before: UnixMs) -> Archived {
+    Archived { before, orders: 0, devices: 0, returned_orders: 0, returned_devices: 0 }
 }
 
-/// Raises marks, which are sorted by group, except those that another run has changed meanwhile.
-/// Stores them with the run.
-async fn raise(write: &Write<'_>, marks: &[ArchiveMark], run: Run) -> Result<Archived, Error> {
-    let mut groups: Vec<GroupNo> = marks.iter().map(|mark| mark.group).collect();
+impl Plan {
+    fn result(&self) -> Archived {
+        let mut archived = nothing(self.before);
+        self.boundaries.iter().for_each(|boundary| archived.add(boundary));
+        archived
+    }
+}
+
+/// Returns the boundaries that move, sorted by group.
+async fn boundaries(
+    read: &Read<'_>,
+    before: UnixMs,
+    now: UnixMs,
+    may_move_back: bool,
+) -> Result<Vec<Boundary>, Error> {
+    let ledgers: Vec<LedgerRow> = read.all(&LEDGERS, &[], |row| row.read()).await?;
+    let mut boundaries = Vec::new();
+    for ledger in ledgers {
+        let LedgerRow { group_no, device_no, archived_seq: old, last_seq, .. } = ledger;
+        let after = if may_move_back { ledger.first_seq - 1 } else { old };
+        if after == last_seq {
+            continue;
+        }
+        let key = [group_no.into(), device_no.into(), after.into()];
+        let params = [key[0], key[1], key[2], before.into(), now.into()];
+        let first_recent = read.one(&FIRST_RECENT, &params, |row| row.read::<i64>()).await?;
+        let first_recent = first_recent.unwrap_or(last_seq + 1);
+        let params = [key[0], key[1], key[2], first_recent.into(), before.into()];
+        let last_old = read.one(&LAST_OLD, &params, |row| row.read::<i64>()).await?;
+        let new = last_old.unwrap_or(after);
+        if new != old {
+            boundaries.push(Boundary { group: group_no, code: ledger.device_code, old, new });
+        }
+    }
+    Ok(boundaries)
+}
+
+/// Moves boundaries, which are sorted by group, except those that another process has moved
+/// meanwhile. Adds those that it moved to the result.
+async fn set_boundaries(
+    write: &Write<'_>,
+    boundaries: &[Boundary],
+    mut archived: Archived,
+) -> Result<Archived, Error> {
+    let mut groups: Vec<GroupNo> = boundaries.iter().map(|boundary| boundary.group).collect();
     groups.dedup();
     owners::lock_groups(write, &groups).await?;
-    let raised = marks.iter().map(|mark| async move {
-        let params =
-            [mark.group.into(), mark.code.as_str().into(), mark.old.into(), mark.new.into()];
-        let is_raised = write.execute(&RAISE_MARK, &params).await? == 1;
-        Ok::<_, Error>(is_raised.then_some(mark))
+    let set = boundaries.iter().map(|boundary| async move {
+        let Boundary { group, code, old, new } = boundary;
+        let params = [(*group).into(), code.as_str().into(), (*old).into(), (*new).into()];
+        let is_set = write.execute(&SET_BOUNDARY, &params).await? == 1;
+        Ok::<_, Error>(is_set.then_some(boundary))
     });
-    let raised: Vec<&ArchiveMark> = try_join_all(raised).await?.into_iter().flatten().collect();
-    Ok(Archived {
-        run: run.store(write, &raised).await?,
-        orders: raised.iter().map(|mark| mark.new - mark.old).sum(),
-        devices: raised.len(),
-    })
+    try_join_all(set).await?.into_iter().flatten().for_each(|moved| archived.add(moved));
+    metadata::raise_archived_before(write, archived.before).await?;
+    Ok(archived)
 }

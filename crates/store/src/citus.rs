@@ -18,10 +18,9 @@ static UNDISTRIBUTED: Sql = Sql::declared(
 );
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 16] = [
+const BY_GROUP: [&str; 15] = [
     "orders",
     "ledger",
-    "archive_marks",
     "device_owners",
     "group_changes",
     "group_histories",
@@ -51,9 +50,8 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 14] = [
+const AT_THE_COORDINATOR: [&str; 13] = [
     "account_uses",
-    "archive_runs",
     "arrivals",
     "audit",
     "console_links",

@@ -4,7 +4,7 @@ use crate::db::TemporaryTables;
 
 /// Every table that the commands with a dry run change.
 pub(crate) static TABLES: TemporaryTables = TemporaryTables {
-    // As large as the fleet, the rates or the list of runs.
+    // As large as the fleet, or the rates.
     copied: &[
         "counters",
         "groups",
@@ -22,8 +22,6 @@ pub(crate) static TABLES: TemporaryTables = TemporaryTables {
         "goods_names",
         "rates",
         "sales_months",
-        "archive_runs",
-        "archive_marks",
     ],
     // Sums, bounds, entries and histories, by which no dry run decides.
     empty: &[

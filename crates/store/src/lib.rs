@@ -58,7 +58,7 @@ use kiosque_model::{UnixMs, Zone};
 
 pub use accounts::{Credentials, SwitchableGroup};
 pub use activity::{Heartbeat, RefusedHeartbeat};
-pub use archive::{Archived, RunBy, UndoError, Undone};
+pub use archive::{ArchiveError, Archived, Returning};
 pub use arrivals::{Arrival, ArrivalNo, OrderSource};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
@@ -256,6 +256,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         accounts::ALL,
         activity::ALL,
         aisle_texts::ALL,
+        archive::ALL,
         arrivals::ALL,
         console::ALL,
         followers::ALL,
@@ -273,7 +274,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         usage::ALL,
     ];
     let parts = fleet::all()
-        .chain(archive::all())
         .chain(audit::all())
         .chain(receive::all())
         .chain(refused_requests::all())

@@ -18,6 +18,11 @@ statements! {
     LOCK_COUNTER(name) = "update counters set last = last where name = $name";
     SET_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
         on conflict (name) do update set last = excluded.last";
+    RAISE_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
+        on conflict (name) do update set last = case when counters.last < excluded.last
+            then excluded.last else counters.last end";
+    REPLACE_COUNTER(name, old, last) = "update counters set last = $last
+        where name = $name and last = $old";
     ADD(name, count) = "update counters set last = last + $count where name = $name";
     TAKE(name, count) -> i64 = "update counters set last = last + $count where name = $name
         returning last";
@@ -33,7 +38,7 @@ const ROLL_UPS: &str = "roll_ups";
 const CLOCK: &str = "clock";
 const IMPORTS: &str = "imports";
 const ARRIVALS: &str = "arrivals";
-const ARCHIVE_RUNS: &str = "archive_runs";
+const ARCHIVED_BEFORE: &str = "archived_before";
 const DELETED_DEVICES: &str = "deleted_devices";
 const REFUSED_REQUESTS: &str = "refused_requests";
 
@@ -114,14 +119,26 @@ pub(crate) async fn next_arrival(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, ARRIVALS).await
 }
 
-/// Locks the numbers of archive runs until the transaction ends, so that one begins at a time.
-pub(crate) async fn lock_archive_runs(write: &Write<'_>) -> Result<(), Error> {
-    write.execute(&LOCK_COUNTER, &[ARCHIVE_RUNS.into()]).await.map(|_| ())
+/// Returns the time before which orders were archived last; 0 if they never were.
+pub(crate) async fn archived_before(read: &Read<'_>) -> Result<UnixMs, Error> {
+    let last = read.one(&COUNTER, &[ARCHIVED_BEFORE.into()], |row| row.read()).await?;
+    Ok(last.unwrap_or(UnixMs(0)))
 }
 
-/// Returns the number of the next archive run.
-pub(crate) async fn next_archive_run(write: &Write<'_>) -> Result<i64, Error> {
-    increment(write, ARCHIVE_RUNS).await
+/// Notes that orders are archived that started before a time, unless they are for a later one.
+pub(crate) async fn raise_archived_before(write: &Write<'_>, at: UnixMs) -> Result<(), Error> {
+    write.execute(&RAISE_COUNTER, &[ARCHIVED_BEFORE.into(), at.into()]).await.map(|_| ())
+}
+
+/// Notes that orders that started at a time or later are current again, unless another process has
+/// archived some meanwhile.
+pub(crate) async fn lower_archived_before(
+    write: &Write<'_>,
+    old: UnixMs,
+    at: UnixMs,
+) -> Result<(), Error> {
+    let params = [ARCHIVED_BEFORE.into(), old.into(), at.into()];
+    write.execute(&REPLACE_COUNTER, &params).await.map(|_| ())
 }
 
 /// Returns the highest number of a device that was deleted.

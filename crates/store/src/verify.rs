@@ -4,7 +4,6 @@
 //! Every group is read in a snapshot of its own: a snapshot of all groups would keep the old rows
 //! of busy tables for as long as a recount takes.
 
-mod archive;
 mod blocks;
 mod devices;
 mod months;
@@ -97,7 +96,6 @@ impl Store {
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 ledgers.check_ledgers(read, found).await?;
                 ledgers.check_changes(read, found).await?;
-                archive::check(read, &ledgers, found).await?;
                 blocks::check(read, &ledgers, found).await?;
                 owners::check(read, &ledgers, found).await?;
                 devices::check(read, &ledgers, found).await
@@ -193,7 +191,7 @@ impl Verified {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, archive::ALL, blocks::ALL, devices::ALL, months::ALL, owners::ALL, sums::ALL]
+    [ALL, blocks::ALL, devices::ALL, months::ALL, owners::ALL, sums::ALL]
         .into_iter()
         .flatten()
         .copied()
@@ -285,7 +283,7 @@ impl LedgerRow {
         }
         if *archived_seq < first_seq - 1 || archived_seq > last_seq {
             differences.push(format!(
-                "{name}: the archive mark {archived_seq} is outside of sequence \
+                "{name}: the archive boundary {archived_seq} is outside of sequence \
                  {first_seq} to {last_seq}"
             ));
         }

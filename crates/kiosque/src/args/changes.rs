@@ -21,24 +21,13 @@ impl DryRun {
 /// The arguments of `kiosque archive`.
 #[derive(Args, Debug)]
 pub(crate) struct ArchiveArgs {
-    #[command(flatten)]
-    pub(crate) what: ArchiveWhat,
-    #[command(flatten)]
-    pub(crate) dry_run: DryRun,
-}
-
-/// The actions of `kiosque archive`, of which one is given.
-#[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
-pub(crate) struct ArchiveWhat {
     /// Archive orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in
     /// the platform's time zone. It must not be ahead of now.
     #[arg(long, value_name = "TIME")]
-    pub(crate) before: Option<String>,
-    /// Undo this archive run, or the last one: its orders are current again.
-    #[arg(long, value_name = "ID", num_args = 0..=1)]
-    pub(crate) undo: Option<Option<i64>>,
-    /// List the archive runs of the last 90 days, which can be undone.
+    pub(crate) before: String,
+    /// Make archived orders current again that an earlier time does not archive.
     #[arg(long)]
-    pub(crate) list: bool,
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) dry_run: DryRun,
 }

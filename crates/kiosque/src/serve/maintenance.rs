@@ -6,7 +6,7 @@ use std::time::Duration;
 use kiosque_clock::{Clock, millis};
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{Archived, Error, RunBy, Store};
+use kiosque_store::{Archived, Error, Store};
 
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
@@ -52,7 +52,7 @@ pub(super) async fn archive_regularly(store: Store, age: Duration, clock: Clock)
 }
 
 async fn archive(store: &Store, age: Duration, now: UnixMs) -> Result<Archived, Error> {
-    let archived = store.archive_by(RunBy::Server, before(now, age), now).await?;
+    let archived = store.archive(before(now, age), now).await?;
     if archived.orders > 0 {
         let by = ActedBy::server(now);
         store.record_act(Act::from(archived), by).await?;

@@ -268,16 +268,15 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
     let token = caller.log_in("walker", "secret");
     let forms: [(&str, &str, usize); 5] = [
         ("2026-01-01", "archived 0 orders of 0 devices\n", 4),
-        ("2026-01-02", "archived 1 orders of 1 devices\narchive run 1; …", 3),
+        ("2026-01-02", "archived 1 orders of 1 devices\n", 3),
         // 03:04:05 in Paris is not before itself.
         ("2026-01-02 03:04:05", "archived 0 orders of 0 devices\n", 3),
-        ("2026-01-02T02:04:06Z", "archived 1 orders of 1 devices\narchive run 2; …", 2),
-        ("2026-01-04T03:04:05.001+01:00", "archived 2 orders of 1 devices\narchive run 3; …", 0),
+        ("2026-01-02T02:04:06Z", "archived 1 orders of 1 devices\n", 2),
+        ("2026-01-04T03:04:05.001+01:00", "archived 2 orders of 1 devices\n", 0),
     ];
     for (before, said, current) in forms {
         let ran = sandbox.run(&["archive", "--before", before]).success();
-        let said = said.replace('…', "");
-        assert!(ran.stdout.starts_with(&said) && ran.stderr.is_empty(), "{before}: {ran:?}");
+        assert!(ran.stdout == said && ran.stderr.is_empty(), "{before}: {ran:?}");
         assert_eq!(pages::current_orders(&mut caller, &token, "D1").len(), current, "{before}");
         assert_eq!(pages::orders(&mut caller, &token, "D1").len(), 4, "{before}");
     }

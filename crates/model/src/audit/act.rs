@@ -3,6 +3,7 @@
 use super::AuditEvent;
 use crate::ids::KeyName;
 use crate::operator::Rights;
+use crate::{UnixMs, Zone};
 
 /// A change by the operator, except for applied fleets, which have entries of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,23 +20,18 @@ pub enum Act {
         /// Name of the key.
         name: KeyName,
     },
-    /// Orders were archived.
+    /// Orders were archived, or are current again.
     Archived {
-        /// The number of the run; `None` if there was nothing to archive.
-        run: Option<i64>,
-        /// Number of orders.
-        orders: i64,
-        /// Number of devices.
-        devices: usize,
-    },
-    /// An archive run was undone.
-    ArchiveUndone {
-        /// The number of the run.
-        run: i64,
-        /// Number of orders that are current again.
+        /// The time: orders that started before it were archived.
+        before: UnixMs,
+        /// Number of orders that were archived.
         orders: i64,
         /// Number of their devices.
         devices: usize,
+        /// Number of orders that are current again.
+        returned_orders: i64,
+        /// Number of their devices.
+        returned_devices: usize,
     },
     /// A device without orders was deleted.
     DeviceDeleted {
@@ -149,7 +145,6 @@ impl Act {
             Act::KeyCreated { .. } => AuditEvent::KeyCreated,
             Act::KeyRevoked { .. } => AuditEvent::KeyRevoked,
             Act::Archived { .. } => AuditEvent::Archived,
-            Act::ArchiveUndone { .. } => AuditEvent::ArchiveUndone,
             Act::DeviceDeleted { .. } => AuditEvent::DeviceDeleted,
             Act::OrdersImported { .. } => AuditEvent::OrdersImported,
             Act::RatesImported { .. } => AuditEvent::RatesImported,
@@ -166,11 +161,16 @@ impl Act {
         Some(match self {
             Act::KeyCreated { name, rights } => format!("{name}: {rights}"),
             Act::KeyRevoked { name } | Act::ConsoleLinkCreated { name } => name.to_string(),
-            Act::Archived { orders, devices, .. } => {
-                format!("{orders} orders of {devices} devices")
-            }
-            Act::ArchiveUndone { run, orders, devices } => {
-                format!("run {run}: {orders} orders of {devices} devices")
+            Act::Archived { before, orders, devices, returned_orders, returned_devices } => {
+                let before = Zone::utc().text(*before);
+                let archived = format!("before {before} UTC: {orders} orders of {devices} devices");
+                match returned_orders {
+                    0 => archived,
+                    orders => format!(
+                        "{archived}; {orders} orders of {returned_devices} devices are current \
+                         again"
+                    ),
+                }
             }
             Act::DeviceDeleted { device_code, .. } => device_code.clone(),
             Act::OrdersImported { accepted, updated, unchanged, rejected, .. } => format!(

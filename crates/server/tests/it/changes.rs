@@ -5,7 +5,6 @@ mod operator;
 pub(crate) mod waiting;
 
 use kiosque_model::{ChangeCursor, GroupNo, HistoryId};
-use kiosque_store::RunBy;
 use kiosque_testkit::{CHANGES_PATH, FleetToml, ORDERS_PATH, OrderLine, Reply, TestServer};
 use serde_json::{Value, json};
 
@@ -132,7 +131,7 @@ async fn archived_orders_are_followed_too() {
     server.import_valid([line("a", 1), line("b", 2)].concat()).await;
     let before = walk(&server, &token, 10).await;
     let now = server.now();
-    let archived = server.store.archive_by(RunBy::Command, now, now).await.unwrap();
+    let archived = server.store.archive(now, now).await.unwrap();
     assert_eq!(archived.orders, 2);
     assert_eq!(walk(&server, &token, 10).await, before);
 }

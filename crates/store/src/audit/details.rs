@@ -16,18 +16,16 @@ pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
         Act::KeyRevoked { name } | Act::ConsoleLinkCreated { name } => {
             AuditDetails { key_name: Some(name.to_string()), ..details }
         }
-        Act::Archived { run, orders, devices } => AuditDetails {
-            run_id: run.map(|run| run.to_string()),
-            orders: Some(orders),
-            devices: Some(devices),
-            ..details
-        },
-        Act::ArchiveUndone { run, orders, devices } => AuditDetails {
-            run_id: Some(run.to_string()),
-            orders: Some(orders),
-            devices: Some(devices),
-            ..details
-        },
+        Act::Archived { before, orders, devices, returned_orders, returned_devices } => {
+            AuditDetails {
+                before_timestamp: Some(before.0),
+                orders: Some(orders),
+                devices: Some(devices),
+                returned_orders: Some(returned_orders),
+                returned_devices: Some(returned_devices),
+                ..details
+            }
+        }
         Act::DeviceDeleted { device_code, group_id } => {
             AuditDetails { device_code: Some(device_code), group_id, ..details }
         }

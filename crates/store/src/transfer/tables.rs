@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 32] = [
+const LAYOUT: [Layout; 30] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -111,16 +111,6 @@ const LAYOUT: [Layout; 32] = [
         "arrivals",
         &[("arrival_no", "bigint")],
         "at_ms bigint, import_no bigint, key_name text, node text",
-    ),
-    (
-        "archive_runs",
-        &[("run_no", "bigint")],
-        "at_ms bigint, before_ms bigint, by_server boolean, undone_at_ms bigint",
-    ),
-    (
-        "archive_marks",
-        &[("group_no", "bigint"), ("device_code", "text"), ("run_no", "bigint")],
-        "old_seq bigint, new_seq bigint",
     ),
     (
         "sales_by_day",

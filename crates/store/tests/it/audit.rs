@@ -62,6 +62,11 @@ fn line(entry: &AuditEntry) -> String {
     line
 }
 
+fn archived() -> Act {
+    let before = UnixMs(0);
+    Act::Archived { before, orders: 3, devices: 2, returned_orders: 4, returned_devices: 1 }
+}
+
 /// Every change of a session and every command is recorded in its own transaction.
 #[tokio::test]
 async fn the_audit_trail_lists_a_history_newest_first() {
@@ -83,8 +88,7 @@ async fn the_audit_trail_lists_a_history_newest_first() {
     let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
     let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
     fixture.store.apply(fleet, NewHashes::new(), by, &clock_at(at(9))).await.unwrap();
-    let act = Act::Archived { run: Some(1), orders: 3, devices: 2 };
-    fixture.store.record_act(act, ActedBy::server(at(10))).await.unwrap();
+    fixture.store.record_act(archived(), ActedBy::server(at(10))).await.unwrap();
 
     let listed: Vec<String> = list(&fixture, ask()).await.iter().map(line).collect();
     let applied = |accounts: &str| {
@@ -99,7 +103,9 @@ async fn the_audit_trail_lists_a_history_newest_first() {
     assert_eq!(
         listed[..listed.len() - 1],
         [
-            "11 10 archived actor=server detail=3 orders of 2 devices".to_owned(),
+            "11 10 archived actor=server detail=before 1970-01-01 00:00:00 UTC: 3 orders of 2 \
+             devices; 4 orders of 1 devices are current again"
+                .to_owned(),
             format!("10 9 fleetApplied actor=key ci {request} detail={applied}"),
             format!(
                 "9 9 sessionEnded account=ops actor=key ci {request} group=a detail=apiAccessOff \

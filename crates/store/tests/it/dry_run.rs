@@ -10,7 +10,7 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, Minor, TradeNo, UnixMs};
 use kiosque_store::{
     Applied, ApplyError, Changes, DatedRate, Error, Incoming, MoveError, NewHashes, OpenOptions,
-    OrderOutcome, ReceiveOptions, Store, UndoError, WhenAbsent,
+    OrderOutcome, ReceiveOptions, Returning, Store, WhenAbsent,
 };
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, bare_order, device, group, group_id, order, product,
@@ -58,7 +58,7 @@ struct Results {
     received: Vec<Vec<OrderOutcome>>,
     rates: String,
     archived: i64,
-    undone: i64,
+    returned: i64,
     differences: Vec<String>,
 }
 
@@ -76,11 +76,12 @@ async fn results(store: &Store) -> Results {
     }
     let rates = store.set_rates(rates()).await.unwrap().counts.to_string();
     let archived = store.archive(UnixMs(25), NOW).await.unwrap().orders;
-    let undone = store.undo_archive(None, by()).await.unwrap().orders;
+    let returned = store.archive_exactly(UnixMs(0), NOW, Returning::Allowed).await.unwrap();
+    let returned = returned.returned_orders;
     // A dry run on a database server reads no sums, and does not copy them.
     let has_sums = store.is_file() || !store.is_dry_run();
     let differences = if has_sums { store.verify().await.unwrap().differences } else { Vec::new() };
-    Results { applied, received, rates, archived, undone, differences }
+    Results { applied, received, rates, archived, returned, differences }
 }
 
 #[tokio::test]
@@ -91,7 +92,7 @@ async fn a_dry_run_has_the_results_of_its_operations_and_stores_nothing() {
     assert!(store.is_dry_run() && !fixture.store.is_dry_run());
     let tried = results(&store).await;
     assert_eq!(tried.received[1][..2], [OrderOutcome::Unchanged, OrderOutcome::Accepted]);
-    assert_eq!((tried.archived, tried.undone), (2, 2));
+    assert_eq!((tried.archived, tried.returned), (2, 2));
     assert_eq!(tried.differences, [""; 0]);
     drop(store);
     assert_eq!(fixture.rows(), before);
@@ -309,12 +310,4 @@ async fn a_move_is_checked_and_counted() {
     let to = Store::open_unsettled(&options(&target)).await.unwrap();
     let refused = source.preview_move(&to, NOW).await;
     assert!(matches!(refused, Err(MoveError::HasMoved)), "{refused:?}");
-}
-
-#[tokio::test]
-async fn an_unknown_run_is_not_undone_in_a_dry_run_either() {
-    let fixture = TestStore::with_fleet().await;
-    let store = dry_run(&fixture.data).await;
-    let refused = store.undo_archive(Some(3), ActedBy::command(NOW)).await;
-    assert!(matches!(refused, Err(UndoError::NoRun(Some(3)))), "{refused:?}");
 }

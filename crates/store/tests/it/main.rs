@@ -5,7 +5,6 @@ mod accounts;
 mod activity;
 mod apply;
 mod archive;
-mod archive_runs;
 mod arrivals;
 mod audit;
 mod backup;

@@ -13,13 +13,13 @@ use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{ActedBy, Claim, Currency, DeviceCode, Minor, UnixMs};
 use kiosque_store::{
     ApplyError, DashboardQuery, DeleteError, History, Incoming, NewHashes, OnlineSince,
-    OrderOutcome, Owners, ReceiveOptions, Store,
+    OrderOutcome, Owners, ReceiveOptions, Returning, Store,
 };
 use kiosque_testkit::entries::{
     account, bare_device, bare_order, group, group_id, product, rendered, sold,
 };
 use kiosque_testkit::{NOW, Rng, TestStore, clock_at, no_owners, open, seed, size};
-use model::{Model, Order, Outcome, Step};
+use model::{ArchivedBy, Model, Order, Outcome, Step};
 use tokio::sync::Mutex;
 
 const GROUPS: [&str; 4] = ["a", "b", "c", "d"];
@@ -82,8 +82,8 @@ impl Run {
                 Step::Move { device, group, since }
             }
             5 => Step::Delete { device },
-            6 => Step::Archive { before: now - rng.range(0..200) },
-            7 => Step::Undo,
+            6 => Step::Archive { before: now - rng.range(0..200), by: ArchivedBy::Server },
+            7 => Step::Archive { before: now - rng.range(0..400), by: ArchivedBy::Command },
             _ => {
                 let orders = 1 + rng.below(4);
                 Step::Receive((0..orders).map(|_| self.order()).collect())
@@ -112,7 +112,7 @@ impl Run {
     async fn advance(&mut self) -> Result<(), String> {
         self.now += self.rng.range(0..30);
         let one = self.step();
-        let archives = |step: &Step| matches!(step, Step::Archive { .. } | Step::Undo);
+        let archives = |step: &Step| matches!(step, Step::Archive { .. });
         let two = (self.defect == Defect::None && !archives(&one) && self.rng.one_in(3))
             .then(|| self.step())
             .filter(|two| !archives(two));
@@ -290,13 +290,14 @@ async fn take(node: &Node, step: &Step, (now, applied_at): (i64, i64)) -> Vec<Ou
             let received = store.receive(Arc::new(batch), owners, options).await.unwrap();
             received.into_iter().map(outcome).collect()
         }
-        Step::Archive { before } => {
+        Step::Archive { before, by: ArchivedBy::Server } => {
             store.archive(UnixMs(*before), UnixMs(now)).await.unwrap();
             vec![Outcome::Done]
         }
-        Step::Undo => {
-            let is_undone = store.undo_archive(None, by).await.is_ok();
-            vec![if is_undone { Outcome::Done } else { Outcome::Refused }]
+        Step::Archive { before, by: ArchivedBy::Command } => {
+            let (before, now) = (UnixMs(*before), UnixMs(now));
+            store.archive_exactly(before, now, Returning::Allowed).await.unwrap();
+            vec![Outcome::Done]
         }
     }
 }

@@ -35,31 +35,11 @@ const PLANTED: &[(&str, &[&str])] = &[
     ),
     (
         "update ledger set archived_seq = 6 where device_code = 'd1'",
-        &["group a, device d1: the archive mark 6 is outside of sequence 1 to 5"],
+        &["group a, device d1: the archive boundary 6 is outside of sequence 1 to 5"],
     ),
     (
         "update ledger set archived_seq = -1 where device_code = 'd1'",
-        &[
-            "group a, device d1: the archive mark -1 is outside of sequence 1 to 5",
-            "group a, device d1: archive run 1 has the sequence after 0 up to 2, runs before it \
-             end at 0, the archive mark is -1",
-        ],
-    ),
-    (
-        "update archive_marks set new_seq = 4 where device_code = 'd1'",
-        &["group a, device d1: archive run 1 has the sequence after 0 up to 4, runs before it \
-           end at 0, the archive mark is 2"],
-    ),
-    (
-        "update archive_marks set old_seq = 2 where device_code = 'd1'",
-        &["group a, device d1: archive run 1 has the sequence after 2 up to 2, runs before it \
-           end at 0, the archive mark is 2"],
-    ),
-    (
-        "insert into archive_marks select group_no, device_code, 2, 1, 2 from archive_marks
-        where device_code = 'd1'",
-        &["group a, device d1: archive run 2 has the sequence after 1 up to 2, runs before it \
-           end at 2, the archive mark is 2"],
+        &["group a, device d1: the archive boundary -1 is outside of sequence 1 to 5"],
     ),
     (
         "update devices set total_curr_stock = 7 where device_code = 'd1'",
@@ -92,8 +72,6 @@ const PLANTED: &[(&str, &[&str])] = &[
         "delete from ledger where device_code = 'd1'",
         &[
             "group a: 5 orders are stored, 0 belong to a ledger",
-            "group a, device d1: archive run 1 has the sequence after 0 up to 2, runs before it \
-             end at 0, the archive mark is none",
             "group a, device d1: the group owns the device and has no ledger of it",
         ],
     ),

@@ -211,8 +211,8 @@ async fn unknown_keys_and_groups_are_refused_by_name() {
     assert_eq!((empty.status, &empty.json["entries"]), (200, &json!([])));
     let event = get(&server, &key, "audit?event=logIn").await;
     let names = "login, loginRefused, switchGroup, logout, sessionReplaced, sessionEnded, \
-                 fleetApplied, keyCreated, keyRevoked, archived, archiveUndone, deviceDeleted, \
-                 ordersImported, ratesImported, consoleLinkCreated, consoleLogin, \
+                 fleetApplied, keyCreated, keyRevoked, archived, deviceDeleted, ordersImported, \
+                 ratesImported, consoleLinkCreated, consoleLogin, \
                  consoleLoginRefused, consoleLogout, importInterrupted";
     let faults = json!([format!("event must be one of {names}")]);
     assert_eq!((event.status, &event.json["faults"]), (400, &faults));

@@ -43,7 +43,7 @@ impl Kiosk {
         server.import_valid(self.lines_of(ago_seconds)).await;
     }
 
-    /// ORD-5: the archive mark advances to the first order that is recent enough; late arrivals
+    /// ORD-5: the archive boundary advances to the first order that is recent enough; late arrivals
     /// behind that order stay current.
     fn archive(&mut self, before: i64) {
         let older = |order: &&(String, i64)| order.1 < before;

@@ -12,9 +12,16 @@ pub(crate) enum Step {
     /// Receives orders in one batch.
     Receive(Vec<Order>),
     /// Archives the orders that started before a time.
-    Archive { before: i64 },
-    /// Undoes the last archive run.
-    Undo,
+    Archive { before: i64, by: ArchivedBy },
+}
+
+/// Who archives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArchivedBy {
+    /// A server, which moves boundaries forward only.
+    Server,
+    /// A command, which may return orders.
+    Command,
 }
 
 /// An order as it is sent. The version decides its amounts.
@@ -45,8 +52,6 @@ pub(crate) struct Ledger {
 }
 
 type LedgerKey = (usize, usize);
-/// The ledgers whose mark a run raised, each with its old and its new mark.
-type Run = Vec<(LedgerKey, usize, usize)>;
 
 /// Everything that the steps so far have led to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +60,8 @@ pub(crate) struct Model {
     owners: BTreeMap<usize, Vec<(usize, i64)>>,
     /// By group and device.
     pub(crate) ledgers: BTreeMap<LedgerKey, Ledger>,
-    runs: Vec<Run>,
+    /// The time before which orders were archived last.
+    archived_before: i64,
 }
 
 impl Model {
@@ -69,8 +75,7 @@ impl Model {
                 let before = self.ledgers.clone();
                 orders.iter().map(|order| self.receive(*order, &before)).collect()
             }
-            Step::Archive { before } => self.archive(*before, now),
-            Step::Undo => vec![self.undo()],
+            Step::Archive { before, by } => vec![self.archive(*before, now, *by)],
         }
     }
 
@@ -158,29 +163,25 @@ impl Model {
         Outcome::Accepted
     }
 
-    fn archive(&mut self, before: i64, now: i64) -> Vec<Outcome> {
-        let mut run = Run::new();
-        for (key, ledger) in &mut self.ledgers {
-            let left = ledger.orders.iter().enumerate().skip(ledger.archived);
-            let old = left.take_while(|(_, one)| one.start < before || one.start > now);
-            let last = old.filter(|(_, one)| one.start < before).last();
-            if let Some((at, _)) = last {
-                run.push((*key, ledger.archived, at + 1));
-                ledger.archived = at + 1;
-            }
+    /// The boundary follows the last old order before the first recent one. An earlier time than
+    /// the last one places it among all orders.
+    fn archive(&mut self, before: i64, now: i64, by: ArchivedBy) -> Outcome {
+        let is_earlier = by == ArchivedBy::Command && before < self.archived_before;
+        let mut has_moved = false;
+        for ledger in self.ledgers.values_mut() {
+            let from = if is_earlier { 0 } else { ledger.archived };
+            let is_recent = |one: &Order| (before..=now).contains(&one.start);
+            let asked = &ledger.orders[from..];
+            let until = asked.iter().position(is_recent).unwrap_or(asked.len());
+            let old = asked[..until].iter().rposition(|one| one.start < before);
+            let boundary = old.map_or(from, |at| from + at + 1);
+            has_moved |= boundary != ledger.archived;
+            ledger.archived = boundary;
         }
-        if !run.is_empty() {
-            self.runs.push(run);
-        }
-        vec![Outcome::Done]
-    }
-
-    fn undo(&mut self) -> Outcome {
-        let Some(run) = self.runs.pop() else { return Outcome::Refused };
-        for (key, old, new) in run {
-            if let Some(ledger) = self.ledgers.get_mut(&key).filter(|one| one.archived == new) {
-                ledger.archived = old;
-            }
+        if is_earlier {
+            self.archived_before = before;
+        } else if has_moved {
+            self.archived_before = self.archived_before.max(before);
         }
         Outcome::Done
     }
