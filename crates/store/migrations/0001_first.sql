@@ -7,10 +7,10 @@ create table house (
     value text not null
 );
 
--- The last number that was given of each kind, where several writers count together, and the
--- versions that caches are validated by. `deleted_devices` is the highest number of a device that
--- was deleted, which is not used again; `rates` grows whenever exchange rates change, `fleet` with
--- each change of the owners of devices and of the names of products.
+-- The last number that was given of each kind, where several writers count together.
+-- `deleted_devices` is the highest number of a device that was deleted, which is not used again;
+-- `fleet` is another number after each change of the owners of devices or of the names of products,
+-- and is locked, like `rates`, by the writers of fleets and of exchange rates.
 create table counters (
     name text primary key,
     last bigint not null
@@ -37,15 +37,20 @@ create table groups (
     active boolean not null
 );
 
--- The last number that a change of an order of the group was given. `heard_no` grows whenever
--- something is written of the signs of life of the group's devices. From `devices_from_ms` on, when
--- the last move of a device to or from the group takes effect, device pages list `devices` devices;
--- the number of an earlier time is counted when it is asked for. No month after the day
--- `marked_to_day` is in `sales_months`.
+-- The versions of a group, by which caches are validated, in the row that a writer of its orders
+-- locks. `last_change_no` is the last number that a change of an order was given, `history` the
+-- history of that number. `fleet` is replaced with each change that a list of its devices shows: of
+-- a device, its aisles, or the name of the group or of a product; `rates` with each change of
+-- exchange rates. No other write gave them the same number, also not before the data went back.
+-- From `devices_from_ms` on, when the last move of a device to or from the group takes effect,
+-- device pages list `devices` devices; the number of an earlier time is counted when it is asked
+-- for. No month after the day `marked_to_day` is in `sales_months`.
 create table group_changes (
     group_no bigint primary key,
     last_change_no bigint not null,
-    heard_no bigint not null default 0,
+    history bigint not null default 0,
+    fleet bigint not null default 0,
+    rates bigint not null default 0,
     devices bigint not null default 0,
     devices_from_ms bigint not null default 0,
     marked_to_day bigint,
@@ -61,13 +66,6 @@ create table group_histories (
     primary key (group_no, first_change_no)
 );
 create unique index group_histories_history on group_histories (group_no, history);
-
--- Grows with each change that a list of the group's devices shows: of a device, its aisles, or the
--- name of the group or of a product. Only a transaction that has locked the fleet writes it.
-create table list_versions (
-    group_no bigint primary key,
-    version bigint not null
-) /* kept in the order of its key */;
 
 create table accounts (
     account_no bigint primary key,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::{DeviceCode, DeviceNo, GroupNo, UnixMs};
 
@@ -16,9 +17,9 @@ use crate::sql::statements;
 use crate::{Error, Store};
 
 statements! {
-    /// Also locks the group's ledgers.
-    BUMP_ACTIVITY_VERSION(group_no) = "update group_changes set heard_no = heard_no + 1
-        where group_no = $group_no";
+    LEDGER(group_no, device_no) -> GroupNo = "select group_no from ledger
+        where group_no = $group_no
+            and device_code = (select device_code from devices where device_no = $device_no)";
     RAISE_LAST_ACTIVE(group_no) = "update ledger set last_active_ms = r.at_ms
         from {rows r: device bigint, at_ms bigint}
         where ledger.group_no = $group_no
@@ -28,6 +29,8 @@ statements! {
 
 /// Rows that one transaction updates. Other writers wait for it, about 20 ms at most.
 const ROWS_PER_TRANSACTION: usize = 250;
+/// How many times a ledger is tried that another transaction has locked.
+const ATTEMPTS: usize = 3;
 /// The pause between two transactions, in which other writers run. A waiting writer retries every
 /// millisecond.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -146,26 +149,31 @@ impl Store {
         self.db.read(Deadline::OfRequest, record).await
     }
 
-    /// Writes the buffered heartbeats to the ledger, in short transactions. Returns their number.
+    /// Writes the buffered heartbeats to the ledger, in short transactions that wait for no others.
+    /// Returns their number.
     ///
     /// # Errors
     /// The store failed; unwritten heartbeats are still seen by reads, and the next call writes
     /// them.
     pub async fn write_activity(&self) -> Result<usize, Error> {
-        let unwritten = self.activity.unwritten();
-        for (index, chunk) in unwritten.chunks(ROWS_PER_TRANSACTION).enumerate() {
-            if index > 0 {
+        let (mut unwritten, mut count) = (self.activity.unwritten(), 0);
+        for _ in 0..ATTEMPTS {
+            let mut locked = OwnedHeartbeats::new();
+            for chunk in unwritten.chunks(ROWS_PER_TRANSACTION) {
+                let rows: OwnedHeartbeats = chunk.to_vec();
+                let raise = async move |write: &Write<'_>| raise(write, &rows).await;
+                let written = self.db.write(Deadline::OfRequest, raise).await?;
+                self.activity.mark_written(&written);
+                count += written.len();
+                locked.extend(chunk.iter().filter(|beat| !written.contains(beat)));
                 tokio::time::sleep(PAUSE).await;
             }
-            let rows: OwnedHeartbeats = chunk.to_vec();
-            self.db
-                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
-                    raise(write, &rows).await
-                })
-                .await?;
-            self.activity.mark_written(chunk);
+            if locked.is_empty() {
+                break;
+            }
+            unwritten = locked;
         }
-        Ok(unwritten.len())
+        Ok(count)
     }
 
     /// Returns the number of devices with a heartbeat that is not written yet.
@@ -201,22 +209,30 @@ async fn assign_owners(
     Ok((owned, refused))
 }
 
-/// Increments the counter that validates cached device counts of a group, and locks the group
-/// until the transaction ends. Called when the owners of its devices change, and when a device is
-/// enabled or disabled.
-pub(crate) async fn devices_change(write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
-    write.execute(&BUMP_ACTIVITY_VERSION, &[group.into()]).await.map(|_| ())
-}
-
-/// Writes heartbeats, sorted by group. A row that an order has set to a later time stays.
-async fn raise(write: &Write<'_>, rows: &[(LedgerKey, UnixMs)]) -> Result<(), Error> {
+/// Writes heartbeats, sorted by group, to the ledgers that no other transaction has locked, and
+/// returns these heartbeats. A ledger that an order has set to a later time stays, and so do those
+/// that were deleted. A batch of orders locks ledgers in another order: to wait for one of them
+/// could block both.
+async fn raise(write: &Write<'_>, rows: &[(LedgerKey, UnixMs)]) -> Result<OwnedHeartbeats, Error> {
+    let mut written = OwnedHeartbeats::new();
     for group_rows in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {
         let Some(&((group, _), _)) = group_rows.first() else { continue };
-        write.execute(&BUMP_ACTIVITY_VERSION, &[group.into()]).await?;
-        let beats = group_rows.iter().map(|&((_, device), at)| [device.into(), at.into()]);
+        let locks = group_rows.iter().map(|&((_, device), _)| async move {
+            let key = [group.into(), device.into()];
+            let is_locked = write.try_lock(&LEDGER, &key).await?;
+            let exists = !is_locked
+                && write.one(&LEDGER, &key, |row| row.read::<GroupNo>()).await?.is_some();
+            Ok::<_, Error>(!exists)
+        });
+        let can_write = try_join_all(locks).await?;
+        let beats = group_rows.iter().zip(can_write);
+        let start = written.len();
+        written.extend(beats.filter(|(_, can_write)| *can_write).map(|(beat, _)| *beat));
+        let beats = written.iter().skip(start);
+        let beats = beats.map(|&((_, device), at)| [device.into(), at.into()]);
         write.execute_each(&RAISE_LAST_ACTIVE, beats, &[group.into()]).await?;
     }
-    Ok(())
+    Ok(written)
 }
 
 #[cfg(test)]

@@ -18,13 +18,12 @@ static UNDISTRIBUTED: Sql = Sql::declared(
 );
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 15] = [
+const BY_GROUP: [&str; 14] = [
     "orders",
     "ledger",
     "device_owners",
     "group_changes",
     "group_histories",
-    "list_versions",
     "order_blocks",
     "sales_by_day",
     "sales_by_device",

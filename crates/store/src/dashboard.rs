@@ -14,11 +14,10 @@
 //! closed months and of whole days, exchange rates, and the sales of partial days.
 
 mod best_sellers;
-mod cache;
+mod day_totals;
 mod device_aisles;
 mod device_part;
 mod device_profile;
-mod devices_version;
 mod fleet_sales;
 mod group_aisles;
 mod group_profile;
@@ -28,7 +27,6 @@ mod report_query;
 mod sales_by_device;
 mod sales_trend;
 mod shared;
-mod sized_cache;
 mod spans;
 mod summary;
 mod sums;
@@ -39,6 +37,7 @@ use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, Day, DeviceNo, GroupNo, UnixMs, Zone};
 
 use crate::activity::Activity;
+use crate::cache::Cache;
 use crate::db::{Decision, Step};
 use crate::devices::CodeFilter;
 use crate::months::{DeviceSet, ProductTotals};
@@ -48,30 +47,24 @@ use crate::{Error, Refused, Store};
 
 pub(crate) use best_sellers::BestSellerHints;
 pub use best_sellers::ProductSales;
-pub(crate) use cache::DashboardCache;
 pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
-pub(crate) use fleet_sales::{CACHE_BYTES as SUMS_CACHE_BYTES, GroupSums};
 pub use fleet_sales::{FleetSales, FleetSalesQuery, ProductRank, SilentDevice};
 pub use group_aisles::AislesJson;
-pub(crate) use group_aisles::{AisleParts, CACHE_BYTES as AISLES_CACHE_BYTES};
 pub use group_profile::ProfileElement;
-pub(crate) use group_profile::{CACHE_BYTES as PROFILES_CACHE_BYTES, Profiles};
 use range::Range;
 use report_query::ReportQuery;
 pub use sales_by_device::DeviceSales;
 use shared::FilteredDevices;
-pub(crate) use summary::OnlineCounts;
 pub use summary::Summary;
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let shared = [cache::ALL, months::ALL, shared::ALL, sums::ALL];
+    let shared = [months::ALL, shared::ALL, sums::ALL];
     let reports = [
         best_sellers::ALL,
         device_aisles::ALL,
         device_profile::ALL,
-        devices_version::ALL,
         group_profile::ALL,
         sales_by_device::ALL,
         summary::ALL,
@@ -100,7 +93,7 @@ struct Request {
     now: UnixMs,
     zone: Zone,
     activity: Arc<Activity>,
-    cache: Arc<DashboardCache>,
+    cache: Arc<Cache>,
 }
 
 /// The sums of sales that a report receives.
@@ -252,7 +245,7 @@ impl Store {
             now: claim.now,
             zone: self.zone.clone(),
             activity: Arc::clone(&self.activity),
-            cache: Arc::clone(&self.dashboard_cache),
+            cache: Arc::clone(&self.cache),
         };
         self.query(claim, ReportQuery { request, report }).await
     }

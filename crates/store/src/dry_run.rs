@@ -16,7 +16,6 @@ pub(crate) static TABLES: TemporaryTables = TemporaryTables {
         "aisles",
         "aisle_texts",
         "device_owners",
-        "list_versions",
         "ledger",
         "group_changes",
         "goods_names",

@@ -4,7 +4,7 @@
 //! The stored state of all entries is read first, the changes are computed from it, and then they
 //! are written: a fixed number of statements for every few thousand rows. The groups whose devices
 //! change are locked last, because order streams wait for them. An apply that changes nothing
-//! increments no version counter.
+//! replaces no version.
 
 mod accounts;
 mod audit_details;
@@ -24,7 +24,7 @@ mod products;
 mod snapshot;
 mod stored_devices;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -33,11 +33,12 @@ use kiosque_clock::Clock;
 use kiosque_contract::AuditDetails;
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::fleet::Fleet;
-use kiosque_model::{ActedBy, UnixMs};
+use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
+use crate::histories::Opening;
 use crate::sql::Sql;
-use crate::{Error, Store, activity, aisle_texts, audit, list_versions, metadata, owners};
+use crate::{Error, Store, aisle_texts, audit, metadata, owners, versions};
 use accounts::{Accounts, EndedSession};
 use audit_details::audit_details;
 pub use change_counts::ChangeCounts;
@@ -164,13 +165,14 @@ impl Store {
             true => Some(self.read_ahead(Arc::clone(&fleet)).await?),
             false => None,
         };
-        let (read_ahead, is_dry_run) = (Mutex::new(read_ahead), self.is_dry_run());
+        let (is_dry_run, opening) = (self.is_dry_run(), self.opening);
+        let read_ahead = Mutex::new(read_ahead);
         self.db
             .write(Deadline::None, async move |write: &Write<'_>| {
                 let read_ahead = lock_ignoring_poison(&read_ahead).take();
                 metadata::lock_fleet(write).await?;
                 let by = ActedBy { at: clock.now(), ..by.clone() };
-                let apply = Apply { write, new_hashes: &new_hashes, by: &by, is_dry_run };
+                let apply = Apply { write, new_hashes: &new_hashes, by: &by, opening, is_dry_run };
                 apply.run(&fleet, read_ahead).await
             })
             .await
@@ -226,6 +228,7 @@ struct Apply<'a> {
     write: &'a Write<'a>,
     new_hashes: &'a NewHashes,
     by: &'a ActedBy,
+    opening: Opening,
     is_dry_run: bool,
 }
 
@@ -277,27 +280,29 @@ impl Apply<'_> {
         let relabeled: Vec<_> = changes.relabeled_products().map(|id| [id.into()]).collect();
         aisle_texts::update(write, changes.devices_with_new_aisles(), &relabeled).await?;
         let mut listing = changes.groups_with_new_lists();
-        listing.append(&mut list_versions::groups_selling(write, &relabeled, self.by.at).await?);
-        list_versions::increment(write, &listing).await?;
-        self.lock_groups(changes).await?;
+        listing.append(&mut versions::groups_selling(write, &relabeled, self.by.at).await?);
+        self.lock_groups(changes, &listing).await?;
         device_rows::write_moves(write, &changes.devices).await?;
         device_rows::write_names(write, &changes.devices, self.by.at).await?;
         device_rows::count_devices(write, changes.groups_of_devices()).await?;
         if changes.changes_owners_or_names() {
-            metadata::fleet_changes(write).await?;
+            metadata::fleet_changes(write, self.opening.version(write)).await?;
         }
         Ok(ended)
     }
 
-    /// Locks all groups with rows that the apply changes, in the order of their numbers, and counts
-    /// the changes of their devices. From then on, no stream adds orders to them until this
-    /// transaction ends.
-    async fn lock_groups(&self, changes: &FleetChanges<'_>) -> Result<(), ApplyError> {
-        let groups = changes.groups_to_lock();
-        let counted = changes.groups_of_devices();
+    /// Locks all groups with rows that the apply changes, in the order of their numbers, and
+    /// invalidates the lists of those of `listing`. From then on, no stream adds orders to them
+    /// until this transaction ends.
+    async fn lock_groups(
+        &self,
+        changes: &FleetChanges<'_>,
+        listing: &BTreeSet<GroupNo>,
+    ) -> Result<(), ApplyError> {
+        let groups = &changes.groups_of_devices() | listing;
         let locks = groups.iter().map(async |group| {
-            if counted.contains(group) {
-                activity::devices_change(self.write, *group).await
+            if listing.contains(group) {
+                versions::lists_change(self.write, *group, self.opening).await
             } else {
                 owners::lock_group(self.write, *group).await
             }

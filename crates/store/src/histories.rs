@@ -10,6 +10,8 @@
 //! the group's, and stays so: further changes continue the latest history, whichever opening began
 //! it. A group gets at most one row for each opening that changes it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use kiosque_model::{GroupNo, HistoryId};
 use sha2::{Digest, Sha256};
 
@@ -22,6 +24,7 @@ row! {
     /// The change numbers of a group.
     pub(crate) struct ChangeCounter {
         pub(crate) last_change_no: i64,
+        history: HistoryId,
         /// Whether the history of this opening is one of the group's.
         has_history: bool,
         pub(crate) marks: MonthMarks,
@@ -29,17 +32,21 @@ row! {
 }
 
 statements! {
-    COUNTER(group_no, history) -> ChangeCounter = "select last_change_no,
+    COUNTER(group_no, history) -> ChangeCounter = "select last_change_no, history,
             exists (select 1 from group_histories h
                 where h.group_no = $group_no and h.history = $history) as has_history,
             marked_to_day, months_change_no
         from group_changes where group_no = $group_no";
-    SET_LAST_CHANGE_NO(group_no, last_change_no) = "update group_changes
-        set last_change_no = $last_change_no, months_change_no = $last_change_no
+    SET_LAST_CHANGE_NO(group_no, last_change_no, history) = "update group_changes
+        set last_change_no = $last_change_no, history = $history,
+            months_change_no = $last_change_no
         where group_no = $group_no";
     BEGIN_HISTORY(group_no, first_change_no, history) = "insert into group_histories
         (group_no, first_change_no, history) values ($group_no, $first_change_no, $history)";
 }
+
+/// The writes of this process that were given a number.
+static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// An opening of the data by a process.
 #[derive(Clone, Copy, Debug)]
@@ -52,10 +59,21 @@ impl Opening {
 
     /// Returns the history that this opening begins on the server of a transaction.
     pub(crate) fn history(self, write: &Write<'_>) -> HistoryId {
-        let digest = Sha256::new().chain_update(self.0).chain_update(write.server()).finalize();
+        HistoryId(self.digest(write, &[]))
+    }
+
+    /// Returns a number for a write that no other write of any process gets, also not after the
+    /// data went back.
+    pub(crate) fn version(self, write: &Write<'_>) -> i64 {
+        self.digest(write, &WRITES.fetch_add(1, Ordering::Relaxed).to_be_bytes())
+    }
+
+    fn digest(self, write: &Write<'_>, of_write: &[u8]) -> i64 {
+        let digest = Sha256::new().chain_update(self.0).chain_update(of_write);
+        let digest = digest.chain_update(write.server()).finalize();
         let mut bytes = [0; 8];
         bytes.iter_mut().zip(digest).for_each(|(byte, of_digest)| *byte = of_digest);
-        HistoryId(i64::from_be_bytes(bytes))
+        i64::from_be_bytes(bytes)
     }
 }
 
@@ -79,11 +97,12 @@ impl ChangeCounter {
         group: GroupNo,
         (history, last_change_no): (HistoryId, i64),
     ) -> Result<(), Error> {
+        let history = if self.has_history { self.history } else { history };
         if !self.has_history {
             let first = self.last_change_no.saturating_add(1);
             write.execute(&BEGIN_HISTORY, &[group.into(), first.into(), history.into()]).await?;
         }
-        let params = [group.into(), last_change_no.into()];
+        let params = [group.into(), last_change_no.into(), history.into()];
         write.execute(&SET_LAST_CHANGE_NO, &params).await.map(|_| ())
     }
 }

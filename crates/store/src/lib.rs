@@ -12,6 +12,7 @@ mod archive;
 mod arrivals;
 mod audit;
 mod backup;
+mod cache;
 mod citus;
 mod console;
 mod cooperative;
@@ -32,7 +33,6 @@ mod inventory;
 mod json_records;
 mod keys;
 mod known_sources;
-mod list_versions;
 mod metadata;
 mod migrate;
 mod months;
@@ -51,6 +51,7 @@ mod sums;
 mod transfer;
 mod usage;
 mod verify;
+mod versions;
 
 use std::sync::Arc;
 
@@ -111,10 +112,8 @@ pub use usage::{AccountUse, CodeCount, FunctionUsage, Guesses};
 pub use verify::Verified;
 
 use activity::Activity;
-use dashboard::{
-    AISLES_CACHE_BYTES, AisleParts, BestSellerHints, DashboardCache, GroupSums, OnlineCounts,
-    PROFILES_CACHE_BYTES, Profiles, SUMS_CACHE_BYTES,
-};
+use cache::{CACHE_BYTES, Cache};
+use dashboard::BestSellerHints;
 use db::{ClosedData, Db, Deadline};
 use followers::Followers;
 use histories::Opening;
@@ -130,13 +129,9 @@ pub struct Store {
     zone: Zone,
     opening: Opening,
     activity: Arc<Activity>,
-    dashboard_cache: Arc<DashboardCache>,
-    group_sums: Arc<GroupSums>,
+    cache: Arc<Cache>,
     proven_before: Arc<ProvenBefore>,
     best_seller_hints: Arc<BestSellerHints>,
-    online_counts: Arc<OnlineCounts>,
-    profiles: Arc<Profiles>,
-    aisle_parts: Arc<AisleParts>,
     session_clock: Arc<SessionClock>,
     refused: Arc<RefusedQueue>,
     usage: Arc<Usage>,
@@ -178,13 +173,9 @@ impl Store {
             zone,
             opening: Opening::new(options.random),
             activity: Arc::default(),
-            dashboard_cache: Arc::default(),
-            group_sums: Arc::new(GroupSums::new(SUMS_CACHE_BYTES)),
+            cache: Arc::new(Cache::new(CACHE_BYTES)),
             proven_before: Arc::default(),
             best_seller_hints: Arc::default(),
-            online_counts: Arc::default(),
-            profiles: Arc::new(Profiles::new(PROFILES_CACHE_BYTES)),
-            aisle_parts: Arc::new(AisleParts::new(AISLES_CACHE_BYTES)),
             session_clock: Arc::new(SessionClock::new(clock_ms)),
             refused: Arc::default(),
             usage: Arc::default(),
@@ -265,13 +256,13 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         metadata::ALL,
         keys::ALL,
         known_sources::ALL,
-        list_versions::ALL,
         migrate::ALL,
         owners::ALL,
         rates::ALL,
         session_clock::ALL,
         sums::ALL,
         usage::ALL,
+        versions::ALL,
     ];
     let parts = fleet::all()
         .chain(audit::all())

@@ -59,8 +59,8 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
     }
 }
 
-/// Returns the version of the fleet, to validate caches. It grows with each change of the owners of
-/// devices and of the names of products.
+/// Returns the version of the fleet, to validate caches. Each change of the owners of devices or of
+/// the names of products replaces it.
 pub(crate) async fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
     read.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
@@ -75,19 +75,14 @@ pub(crate) async fn lock_fleet(write: &Write<'_>) -> Result<(), Error> {
     write.execute(&LOCK_COUNTER, &[FLEET.into()]).await.map(|_| ())
 }
 
-/// Increments the version of the fleet.
-pub(crate) async fn fleet_changes(write: &Write<'_>) -> Result<(), Error> {
-    increment(write, FLEET).await.map(|_| ())
+/// Replaces the version of the fleet by one that no other write has had.
+pub(crate) async fn fleet_changes(write: &Write<'_>, version: i64) -> Result<(), Error> {
+    write.execute(&SET_COUNTER, &[FLEET.into(), version.into()]).await.map(|_| ())
 }
 
-/// Returns the version of the exchange rates, to validate caches.
-pub(crate) async fn rates_version(read: &Read<'_>) -> Result<i64, Error> {
-    read.one(&COUNTER, &[RATES.into()], |row| row.read()).await?.ok_or_else(missing_counter)
-}
-
-/// Increments the version of the exchange rates.
-pub(crate) async fn rates_change(write: &Write<'_>) -> Result<(), Error> {
-    increment(write, RATES).await.map(|_| ())
+/// Locks the exchange rates until the transaction ends.
+pub(crate) async fn lock_rates(write: &Write<'_>) -> Result<(), Error> {
+    write.execute(&LOCK_COUNTER, &[RATES.into()]).await.map(|_| ())
 }
 
 /// Returns the number of the next audit entry. The counter stays locked until the transaction ends,

@@ -7,9 +7,10 @@ use kiosque_model::{Currency, Day};
 
 use crate::db::{Deadline, Read, Write};
 use crate::fleet::{ChangeCounts, EntryChange};
+use crate::histories::Opening;
 use crate::sql::{row, statements};
 use crate::sums::parse_currency;
-use crate::{Error, Store, metadata, months};
+use crate::{Error, Store, metadata, months, versions};
 
 row! {
     struct StoredRate { currency: String, day: Day, usd_per_unit_e12: i64 }
@@ -73,12 +74,14 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<RatesSet, Error> {
-        self.db.write(Deadline::None, async move |write: &Write<'_>| set(write, &rates).await).await
+        let opening = self.opening;
+        let set = async move |write: &Write<'_>| set(write, &rates, opening).await;
+        self.db.write(Deadline::None, set).await
     }
 }
 
-async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<RatesSet, Error> {
-    metadata::rates_change(write).await?;
+async fn set(write: &Write<'_>, rates: &[DatedRate], opening: Opening) -> Result<RatesSet, Error> {
+    metadata::lock_rates(write).await?;
     let stored = stored_rates(write, rates).await?;
     let (effect, changed) = effect(rates, stored);
     let mut first_change = None;
@@ -88,6 +91,7 @@ async fn set(write: &Write<'_>, rates: &[DatedRate]) -> Result<RatesSet, Error> 
         first_change = Some(first_change.map_or(*day, |first: Day| first.min(*day)));
     }
     if let Some(day) = first_change {
+        versions::rates_change(write, opening).await?;
         months::reopen_since(write, day).await?;
     }
     Ok(effect)

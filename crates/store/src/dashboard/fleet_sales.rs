@@ -16,15 +16,15 @@ use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 use super::report_query::ReportQuery;
 use super::sales_by_device::{NameRow, each_name};
 use super::sales_trend::TrendReport;
-use super::{DashboardCache, DashboardQuery, DeviceSales, Range, Report, Request};
+use super::{DashboardQuery, DeviceSales, Range, Report, Request};
 use crate::activity::Activity;
+use crate::cache::Cache;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::months::ProductTotals;
 use crate::scoped_query::rows_of_group;
 use crate::sql::{Sql, row, statements};
 use crate::{Error, Refused, Store};
-pub(crate) use group_sums::{CACHE_BYTES, GroupSums};
 use group_sums::{SegmentSums, Segments};
 
 row! {
@@ -138,8 +138,7 @@ impl Store {
             zone: self.zone.clone(),
             now: query.now,
             activity: Arc::clone(&self.activity),
-            cache: Arc::clone(&self.dashboard_cache),
-            sums: Arc::clone(&self.group_sums),
+            cache: Arc::clone(&self.cache),
         };
         for _ in 0..CACHED_ATTEMPTS {
             match self.read_sales(query.clone(), context.clone()).await? {
@@ -149,7 +148,7 @@ impl Store {
             }
         }
         // A cache without room has nothing that is later than a snapshot.
-        context.sums = Arc::new(GroupSums::new(0));
+        context.cache = Arc::new(Cache::new(0));
         match self.read_sales(query, context).await? {
             FleetRead::Sales(sales) => Ok(Some(*sales)),
             FleetRead::NoGroup | FleetRead::Outdated => Ok(None),
@@ -186,8 +185,7 @@ struct Context {
     zone: Zone,
     now: UnixMs,
     activity: Arc<Activity>,
-    cache: Arc<DashboardCache>,
-    sums: Arc<GroupSums>,
+    cache: Arc<Cache>,
 }
 
 impl Context {

@@ -6,24 +6,18 @@ use bytes::Bytes;
 use kiosque_model::{Claim, GroupNo, Scope, UnixMs};
 
 use super::device_aisles::{ElementRow, bind_part};
-use super::devices_version::{ListVersion, PresentVersion, Validity, bind_validity, bind_version};
-use super::sized_cache::SizedCache;
 use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::cache::Key;
 use crate::db::{Cost, Step};
 use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
 use crate::sql::Row;
+use crate::versions::{Versions, bind_versions};
 use crate::{Error, Refused, Store};
 
-/// The size of the cache in bytes.
-pub(crate) const CACHE_BYTES: usize = 48 << 20;
-
-/// Parts by group and the code before the part.
-pub(crate) type AisleParts = SizedCache<(GroupNo, String), CachedPart>;
-
-/// A part, and when it holds.
+/// A part, and the versions that it was read at.
 #[derive(Debug)]
 pub(crate) struct CachedPart {
-    holds: ListVersion,
+    versions: Versions,
     part: DevicePart,
     most_bytes: usize,
     read: DevicesRead<AislesJson>,
@@ -54,31 +48,65 @@ impl Store {
     ) -> Result<DevicesRead<AislesJson>, Refused> {
         let (filter, now) = (query.group, claim.now);
         let group = self.presumed_group(&claim, filter.as_ref());
-        let cached = group.and_then(|group| self.aisle_parts.get(&(group, part.after.clone())));
+        let cached: Option<Arc<CachedPart>> =
+            group.and_then(|group| self.cache.get(&Key::Aisles(group, part.after.clone())));
         let usable = cached.filter(|cached| {
             cached.part == part
                 && cached.most_bytes == most_bytes
-                && cached.holds.validity.contains(now)
+                && cached.versions.is_settled(now)
         });
         if let Some(cached) = usable {
-            let present = PresentVersion { filter: filter.clone() };
-            let (group, version) = self.query(claim.clone(), present).await?;
-            if (group, version) == (cached.holds.group, Some(cached.holds.version)) {
+            let present = PresentVersions { filter: filter.clone() };
+            let (present_group, present) = self.query(claim.clone(), present).await?;
+            let is_present = present.is_some_and(|present| present.has_lists_of(&cached.versions));
+            if is_present && group == Some(present_group) {
                 return Ok(cached.read.clone());
             }
         }
         let all = GroupAisles { filter, part: part.clone(), most_bytes, now };
-        let (read, holds) = self.query(claim, all).await?;
-        if let Some(holds) = holds {
-            let (key, size) = ((holds.group, part.after.clone()), read.devices.json.len());
-            let cached = CachedPart { holds, part, most_bytes, read: read.clone() };
-            self.aisle_parts.insert(key, size, Arc::new(cached));
+        let (read, group, versions) = self.query(claim, all).await?;
+        if let Some(versions) = versions.filter(|versions| versions.is_settled(now)) {
+            let (key, size) = (Key::Aisles(group, part.after.clone()), read.devices.json.len());
+            let cached = CachedPart { versions, part, most_bytes, read: read.clone() };
+            self.cache.insert(key, size, Arc::new(cached));
         }
         Ok(read)
     }
 }
 
-/// Reads a part. The answer has the version of a part that can be cached.
+/// Reads the versions alone. The answer has the scope's group.
+struct PresentVersions {
+    filter: Option<GroupFilter>,
+}
+
+impl ScopedQuery for PresentVersions {
+    type Rows = Option<Versions>;
+    type Step = ();
+    type Answer = (GroupNo, Option<Versions>);
+
+    fn group(&self) -> Option<&GroupFilter> {
+        self.filter.as_ref()
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::Inline
+    }
+
+    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
+        vec![bind_versions(group).step(())]
+    }
+
+    fn on_row(&self, versions: &mut Self::Rows, (): &(), row: &Row<'_>) -> Result<(), Error> {
+        *versions = Some(row.read()?);
+        Ok(())
+    }
+
+    fn answer(self, versions: Self::Rows, scope: Scope) -> Result<Self::Answer, Refused> {
+        Ok((scope.group(), versions))
+    }
+}
+
+/// Reads a part. The answer has the scope's group and its versions.
 struct GroupAisles {
     filter: Option<GroupFilter>,
     part: DevicePart,
@@ -88,8 +116,7 @@ struct GroupAisles {
 
 #[derive(Default)]
 struct PartRows {
-    version: Option<i64>,
-    validity: Option<Validity>,
+    versions: Option<Versions>,
     json: Vec<u8>,
     devices: usize,
     last: String,
@@ -98,15 +125,14 @@ struct PartRows {
 }
 
 enum PartStep {
-    Version,
-    Validity,
+    Versions,
     Device,
 }
 
 impl ScopedQuery for GroupAisles {
     type Rows = PartRows;
     type Step = PartStep;
-    type Answer = (DevicesRead<AislesJson>, Option<ListVersion>);
+    type Answer = (DevicesRead<AislesJson>, GroupNo, Option<Versions>);
 
     fn group(&self) -> Option<&GroupFilter> {
         self.filter.as_ref()
@@ -118,16 +144,14 @@ impl ScopedQuery for GroupAisles {
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PartStep>> {
         vec![
-            bind_version(group).step(PartStep::Version),
-            bind_validity(group).step(PartStep::Validity),
+            bind_versions(group).step(PartStep::Versions),
             bind_part(group, self.now, &self.part).step(PartStep::Device),
         ]
     }
 
     fn on_row(&self, rows: &mut PartRows, step: &PartStep, row: &Row<'_>) -> Result<(), Error> {
         match step {
-            PartStep::Version => rows.version = Some(row.read()?),
-            PartStep::Validity => rows.validity = Some(row.read()?),
+            PartStep::Versions => rows.versions = Some(row.read()?),
             PartStep::Device if rows.json.len() >= self.most_bytes => rows.is_full = true,
             PartStep::Device => {
                 let ElementRow { device_code, element } = row.read()?;
@@ -143,7 +167,7 @@ impl ScopedQuery for GroupAisles {
     }
 
     fn answer(self, rows: PartRows, scope: Scope) -> Result<Self::Answer, Refused> {
-        let PartRows { version, validity, mut json, devices, last, is_full } = rows;
+        let PartRows { versions, mut json, devices, last, is_full } = rows;
         // It may be cached.
         json.shrink_to_fit();
         let has_more = is_full || devices >= self.part.size;
@@ -152,12 +176,6 @@ impl ScopedQuery for GroupAisles {
             devices: i64::try_from(devices).unwrap_or(i64::MAX),
         };
         let read = DevicesRead { devices, next: has_more.then_some(last) };
-        let validity = validity.filter(|validity| validity.contains(self.now));
-        let holds = version.zip(validity).map(|(version, validity)| ListVersion {
-            group: scope.group(),
-            version,
-            validity,
-        });
-        Ok((read, holds))
+        Ok((read, scope.group(), versions))
     }
 }

@@ -1,12 +1,10 @@
 //! The profile of all devices of a group, as JSON that is cached. Of the last activity of the
-//! devices, a part of the list reads one key range of the ledger, and nothing while no device of
-//! the group was active.
+//! devices, a part of the list reads one key range of the ledger.
 //!
-//! A profile holds while no apply has changed a device of the group or its name, and no ownership
-//! of its devices has changed with the time. Each part compares the versions in the snapshot that
-//! proves the session.
+//! A profile holds while no apply has changed a device of the group or its name, at times at which
+//! no move of a device is ahead. Each part compares the versions in the snapshot that proves the
+//! session.
 
-mod cached;
 mod texts;
 
 use std::ops::Range;
@@ -14,22 +12,18 @@ use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceNo, GroupNo, Scope, UnixMs};
 
-use super::devices_version::{ListVersion, Validity, bind_validity, bind_version};
-use super::sized_cache::SizedCache;
 use super::{DashboardQuery, DevicePart, DevicesRead};
 use crate::activity::Activity;
+use crate::cache::Key;
 use crate::db::{Bound, Cost, Step};
 use crate::devices::{Device, DeviceRow, OnlineSince, Owner, bind_owner};
 use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
 use crate::sql::{Row, row, statements};
+use crate::versions::{Versions, bind_versions};
 use crate::{Error, Refused, Store};
-use cached::{GroupProfile, OfPart};
 use texts::DeviceTexts;
 
 row! {
-    /// Counters that grow with every change of the last activity of a device of a group.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) struct ActivityVersion { heard_no: i64, last_change_no: i64 }
     struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }
 }
 
@@ -44,25 +38,19 @@ statements! {
             and o.listed and d.device_no = o.device_no
             and l.group_no = $group_no and l.device_code = o.device_code
         order by o.device_code";
-    ACTIVITY_VERSION(group_no) -> ActivityVersion = "select heard_no, last_change_no
-        from group_changes where group_no = $group_no";
-    /// No devices if the activity has the given version.
-    LAST_ACTIVE(group_no, after, last, heard_no, change_no) -> ActivityRow = "select l.device_no,
-            l.last_active_ms
-        from ledger l
-        where l.group_no = $group_no and l.device_code > $after and l.device_code <= $last
-            and exists (
-                select 1 from group_changes c where c.group_no = $group_no
-                    and (c.heard_no <> $heard_no or c.last_change_no <> $change_no)
-            )
-        order by l.device_code";
+    LAST_ACTIVE(group_no, after, last) -> ActivityRow = "select device_no, last_active_ms
+        from ledger
+        where group_no = $group_no and device_code > $after and device_code <= $last
+        order by device_code";
 }
 
-/// The size of the cache in bytes.
-pub(crate) const CACHE_BYTES: usize = 48 << 20;
-
-/// The profiles of groups.
-pub(crate) type Profiles = SizedCache<GroupNo, GroupProfile>;
+/// The profile of a group.
+#[derive(Debug)]
+pub(crate) struct GroupProfile {
+    group: GroupNo,
+    versions: Versions,
+    devices: DeviceTexts,
+}
 
 /// The last activity of at most so many devices is read on the serving thread.
 const INLINE_DEVICES_MAX: usize = 128;
@@ -113,13 +101,12 @@ impl Store {
         V: Fn(&mut A, ProfileElement<'_>) -> Result<(), Error> + Send + Sync + 'static,
     {
         let group = self.presumed_group(&claim, query.group.as_ref());
-        let cached = group.and_then(|group| self.profiles.get(&group));
-        let cached = cached.filter(|profile| profile.holds.validity.contains(claim.now));
+        let cached = group.and_then(|group| self.cache.get::<GroupProfile>(&Key::Profile(group)));
+        let cached = cached.filter(|profile| profile.versions.is_settled(claim.now));
         let place = cached.as_deref().and_then(|profile| profile.devices.part(&part));
         if let (Some(profile), Some(place)) = (cached, place) {
             let (filter, activity) = (query.group.clone(), Arc::clone(&self.activity));
-            let known = profile.known_activity(&place);
-            let of_part = CachedPart { filter, profile, place, known, activity };
+            let of_part = CachedPart { filter, profile, place, activity };
             if let Some(active) = self.query(claim.clone(), of_part).await? {
                 return active.visit(&part, &visit);
             }
@@ -128,8 +115,8 @@ impl Store {
             let (filter, activity) = (query.group.clone(), Arc::clone(&self.activity));
             let all = WholeProfile { filter, now: claim.now, activity };
             if let Some((loaded, active)) = self.query(claim.clone(), all).await? {
-                let (group, size) = (loaded.holds.group, loaded.size());
-                self.profiles.insert(group, size, Arc::clone(&loaded));
+                let (group, size) = (loaded.group, loaded.devices.size());
+                self.cache.insert(Key::Profile(group), size, Arc::clone(&loaded));
                 return active.visit(&part, &visit);
             }
         }
@@ -173,21 +160,18 @@ struct CachedPart {
     filter: Option<GroupFilter>,
     profile: Arc<GroupProfile>,
     place: Range<usize>,
-    known: Option<OfPart>,
     activity: Arc<Activity>,
 }
 
 #[derive(Default)]
 struct ActivityRows {
-    version: Option<i64>,
-    activity: Option<ActivityVersion>,
+    versions: Option<Versions>,
     /// Of all devices in the ledger, also of those that have left.
     last_active: Vec<(DeviceNo, Option<UnixMs>)>,
 }
 
 enum PartStep {
-    Version,
-    ActivityVersion,
+    Versions,
     Activity,
 }
 
@@ -206,23 +190,16 @@ impl ScopedQuery for CachedPart {
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PartStep>> {
         let (after, last) = self.profile.devices.bounds(&self.place);
-        // No version is negative.
-        let none = ActivityVersion { heard_no: -1, last_change_no: -1 };
-        let ActivityVersion { heard_no, last_change_no } =
-            self.known.as_ref().map_or(none, |(version, _)| *version);
-        let params =
-            [group.into(), after.into(), last.into(), heard_no.into(), last_change_no.into()];
+        let part = [group.into(), after.into(), last.into()];
         vec![
-            bind_version(group).step(PartStep::Version),
-            Bound::new(&ACTIVITY_VERSION, [group.into()]).step(PartStep::ActivityVersion),
-            Bound::new(&LAST_ACTIVE, params).step(PartStep::Activity),
+            bind_versions(group).step(PartStep::Versions),
+            Bound::new(&LAST_ACTIVE, part).step(PartStep::Activity),
         ]
     }
 
     fn on_row(&self, rows: &mut ActivityRows, step: &PartStep, row: &Row<'_>) -> Result<(), Error> {
         match step {
-            PartStep::Version => rows.version = Some(row.read()?),
-            PartStep::ActivityVersion => rows.activity = Some(row.read()?),
+            PartStep::Versions => rows.versions = Some(row.read()?),
             PartStep::Activity => {
                 let ActivityRow { device_no, last_active_ms } = row.read()?;
                 rows.last_active.push((device_no, last_active_ms));
@@ -232,29 +209,22 @@ impl ScopedQuery for CachedPart {
     }
 
     fn answer(self, rows: ActivityRows, scope: Scope) -> Result<Self::Answer, Refused> {
-        let CachedPart { profile, place, known, activity, .. } = self;
-        let ListVersion { group, version, .. } = profile.holds;
-        let Some(present) = rows.activity else { return Ok(None) };
-        if rows.version != Some(version) || scope.group() != group {
+        let CachedPart { profile, place, activity, .. } = self;
+        let is_present = |present: Versions| present.has_lists_of(&profile.versions);
+        if !rows.versions.is_some_and(is_present) || scope.group() != profile.group {
             return Ok(None);
         }
-        let mut last_active = match known {
-            Some((version, last_active)) if version == present => last_active,
-            _ => {
-                let mut found = rows.last_active.into_iter();
-                let last_active = profile.devices.numbers(place.clone()).map(|number| {
-                    found.find(|(device, _)| *device == number).map(|(_, last)| last)
-                });
-                // A ledger without a device of the profile is damaged: the devices are read again.
-                let Some(last_active) = last_active.collect::<Option<Vec<_>>>() else {
-                    return Ok(None);
-                };
-                profile.learn(place.clone(), present, &last_active);
-                last_active
-            }
+        let mut found = rows.last_active.into_iter();
+        let last_active = profile
+            .devices
+            .numbers(place.clone())
+            .map(|number| found.find(|(device, _)| *device == number).map(|(_, last)| last));
+        // A ledger without a device of the profile is damaged: the devices are read again.
+        let Some(mut last_active) = last_active.collect::<Option<Vec<_>>>() else {
+            return Ok(None);
         };
         for (number, last) in profile.devices.numbers(place.clone()).zip(&mut last_active) {
-            *last = activity.merged((group, number), *last);
+            *last = activity.merged((profile.group, number), *last);
         }
         Ok(Some(WithActivity { profile, place, last_active }))
     }
@@ -269,18 +239,14 @@ struct WholeProfile {
 
 #[derive(Default)]
 struct ProfileRows {
-    version: Option<i64>,
-    validity: Option<Validity>,
-    activity: Option<ActivityVersion>,
+    versions: Option<Versions>,
     owner: Option<Owner>,
     devices: DeviceTexts,
     last_active: Vec<Option<UnixMs>>,
 }
 
 enum WholeStep {
-    Version,
-    Validity,
-    ActivityVersion,
+    Versions,
     Owner,
     Device,
 }
@@ -301,9 +267,7 @@ impl ScopedQuery for WholeProfile {
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, WholeStep>> {
         let devices = [group.into(), self.now.into(), DEVICES_MAX.into()];
         vec![
-            bind_version(group).step(WholeStep::Version),
-            bind_validity(group).step(WholeStep::Validity),
-            Bound::new(&ACTIVITY_VERSION, [group.into()]).step(WholeStep::ActivityVersion),
+            bind_versions(group).step(WholeStep::Versions),
             bind_owner(group).step(WholeStep::Owner),
             Bound::new(&DEVICES, devices).step(WholeStep::Device),
         ]
@@ -311,9 +275,7 @@ impl ScopedQuery for WholeProfile {
 
     fn on_row(&self, rows: &mut ProfileRows, step: &WholeStep, row: &Row<'_>) -> Result<(), Error> {
         match (step, &rows.owner) {
-            (WholeStep::Version, _) => rows.version = Some(row.read()?),
-            (WholeStep::Validity, _) => rows.validity = Some(row.read()?),
-            (WholeStep::ActivityVersion, _) => rows.activity = Some(row.read()?),
+            (WholeStep::Versions, _) => rows.versions = Some(row.read()?),
             (WholeStep::Owner, _) => rows.owner = Some(Owner::read(row)?),
             (WholeStep::Device, Some(owner)) => {
                 let device = owner.device(row, &self.activity)?;
@@ -326,16 +288,9 @@ impl ScopedQuery for WholeProfile {
     }
 
     fn answer(self, rows: ProfileRows, scope: Scope) -> Result<Self::Answer, Refused> {
-        let ProfileRows { version, validity, activity, devices, last_active, .. } = rows;
-        let (Some(version), Some(validity), Some(activity)) = (version, validity, activity) else {
-            return Ok(None);
-        };
-        if last_active.is_empty() {
-            return Ok(None);
-        }
-        let holds = ListVersion { group: scope.group(), version, validity };
-        let known = (activity, last_active.clone());
-        let profile = Arc::new(GroupProfile::new(holds, devices, known));
+        let ProfileRows { versions, devices, last_active, .. } = rows;
+        let Some(versions) = versions.filter(|_| !last_active.is_empty()) else { return Ok(None) };
+        let profile = Arc::new(GroupProfile { group: scope.group(), versions, devices });
         let place = 0..last_active.len();
         let active = WithActivity { profile: Arc::clone(&profile), place, last_active };
         Ok(Some((profile, active)))

@@ -2,7 +2,7 @@
 
 use kiosque_model::{GroupNo, Refusal, Scope};
 
-use super::cache::{CacheEntry, DayTotal};
+use super::day_totals::{CacheEntry, DayTotal};
 use super::range::Range;
 use super::shared::{self, SharedRows, SharedStep};
 use super::{AnswerContext, Report, Request, RowContext, Sales, SalesBy};
@@ -108,7 +108,7 @@ impl<R: Report> ReportQuery<R> {
         if !shared.filtered.are_all(&self.request) {
             return Err(Refusal::OutOfScope.into());
         }
-        let SharedRows { sums, version, cached, .. } = shared;
+        let SharedRows { sums, versions, cached, .. } = shared;
         let range = self.request.range.as_ref().filter(|_| shared::is_cached::<R>(&self.request));
         match (range, &cached) {
             (None, _) => {}
@@ -116,10 +116,10 @@ impl<R: Report> ReportQuery<R> {
             (Some(range), None) => {
                 let days = sums.days()?;
                 self.on_days(&mut own, range, &days);
-                if let Some(version) = version {
+                if let Some(versions) = versions {
                     let (first_day, last_day) = (range.first_day, range.last_day);
-                    let entry = CacheEntry { version, first_day, last_day, days };
-                    self.request.cache.insert(group, entry);
+                    let entry = CacheEntry { versions, first_day, last_day, days };
+                    entry.insert(&self.request.cache, group);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kiosque_model::DeviceNo;
 
-use super::cache::{CacheEntry, CacheVersion, DashboardCache};
+use super::day_totals::CacheEntry;
 use super::range::{PartialDay, Range};
 use super::spans::Spans;
 use super::sums::{self, SumRows};
@@ -13,6 +13,7 @@ use crate::Error;
 use crate::db::{Bound, Decision, Step};
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Value, statements};
+use crate::versions::{Versions, bind_versions};
 
 statements! {
     DEVICES_IN_SCOPE(group_no, now_ms) -> DeviceNo = "select l.device_no from {rows r: code text}
@@ -24,8 +25,8 @@ statements! {
 /// A statement that reports share.
 #[derive(Clone, Copy)]
 pub(super) enum SharedStep {
-    /// The version of the group's cached rows.
-    CacheVersion(HintedGroup),
+    /// The versions of the group.
+    Versions(HintedGroup),
     /// The devices of the filter.
     FilteredDevice,
     /// The sums of a whole day, which also show whether all sales of a partial day lie in the
@@ -53,7 +54,7 @@ pub(super) enum SharedStep {
 pub(super) struct SharedRows {
     pub(super) filtered: FilteredDevices,
     pub(super) sums: SumRows,
-    pub(super) version: Option<CacheVersion>,
+    pub(super) versions: Option<Versions>,
     /// The cached rows, if they make it unnecessary to read the sums.
     pub(super) cached: Option<Arc<CacheEntry>>,
 }
@@ -127,10 +128,7 @@ pub(super) fn cache_check<R: Report>(
     request: &Request,
     group: HintedGroup,
 ) -> Option<Step<'static, SharedStep>> {
-    is_cached::<R>(request).then(|| {
-        let version = DashboardCache::bind_version(group);
-        version.step(SharedStep::CacheVersion(group))
-    })
+    is_cached::<R>(request).then(|| bind_versions(group).step(SharedStep::Versions(group)))
 }
 
 /// Returns whether the rows of a report can be cached.
@@ -144,7 +142,7 @@ impl SharedRows {
     /// Decides whether to run a step, by the rows before it.
     pub(super) fn decide(&self, step: SharedStep) -> Decision {
         match step {
-            SharedStep::CacheVersion(_) | SharedStep::FilteredDevice => Decision::Run,
+            SharedStep::Versions(_) | SharedStep::FilteredDevice => Decision::Run,
             _ if self.cached.is_some() => Decision::Skip,
             // Only if some sales of the day lie outside of the range; reading orders is slow.
             SharedStep::PartialDay(part) if self.sums.is_partial(part.day) => Decision::RunBlocking,
@@ -165,7 +163,7 @@ impl SharedRows {
         let context = RowContext { request, filtered };
         let selects = |device| context.selects(device);
         match step {
-            SharedStep::CacheVersion(group) => self.look_up(group, row.read()?, request),
+            SharedStep::Versions(group) => self.look_up(group, row.read()?, request),
             SharedStep::FilteredDevice => filtered.add(row.read()?),
             SharedStep::Day => sums.add_day(&row.read()?, request.range.as_ref())?,
             SharedStep::Rate => sums.add_rate(&row.read()?)?,
@@ -186,10 +184,10 @@ impl SharedRows {
         Ok(())
     }
 
-    fn look_up(&mut self, group: HintedGroup, version: CacheVersion, request: &Request) {
-        self.version = Some(version);
+    fn look_up(&mut self, group: HintedGroup, versions: Versions, request: &Request) {
+        self.versions = Some(versions);
         let Some(range) = &request.range else { return };
-        self.cached = request.cache.get(group.number(), &version, range);
+        self.cached = CacheEntry::get(&request.cache, group.number(), &versions, range);
     }
 }
 

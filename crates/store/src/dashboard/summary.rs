@@ -1,13 +1,12 @@
 //! The summary: the sales of a range, and the devices that the group owns now.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
+use crate::cache::{Cache, Key};
 use crate::db::{Bound, Decision, Step};
 use crate::devices::{OnlineSince, bind_listed_count};
 use crate::scoped_query::HintedGroup;
@@ -33,8 +32,6 @@ statements! {
 
 /// The age, in milliseconds, at which a count of online devices is made again (DASH-28).
 const COUNT_AGE_MAX: i64 = 1_000;
-/// Counts that are cached; the cache is cleared when there are more.
-const COUNTS_MAX: usize = 100_000;
 /// The online devices of larger groups are counted on the blocking pool.
 const INLINE_DEVICES_MAX: i64 = 200;
 
@@ -60,17 +57,14 @@ impl Store {
         online: OnlineSince,
         query: DashboardQuery,
     ) -> Result<Summary, Refused> {
-        let counts = Arc::clone(&self.online_counts);
+        let cache = Arc::clone(&self.cache);
         let hinted_group = query.group.is_none().then(|| claim.token.group_hint());
-        self.report(claim, query, SummaryReport { hinted_group, online, counts }).await
+        self.report(claim, query, SummaryReport { hinted_group, online, cache }).await
     }
 }
 
-/// A cache of the number of online devices of each group. To count them, all devices of the group
-/// are read.
-#[derive(Debug, Default)]
-pub(crate) struct OnlineCounts(Mutex<HashMap<GroupNo, OnlineCount>>);
-
+/// The number of the online devices of a group. To count them, all devices of the group are read.
+/// It may be a second old, so that it is not validated by versions.
 #[derive(Clone, Copy, Debug)]
 struct OnlineCount {
     counted_at: UnixMs,
@@ -78,27 +72,15 @@ struct OnlineCount {
     online: i64,
 }
 
-impl OnlineCounts {
+impl SummaryReport {
     /// Returns the count of a group, unless it is too old or was made with another window.
-    fn get(&self, group: GroupNo, now: UnixMs, online: OnlineSince) -> Option<i64> {
-        let count = self.counts().get(&group).copied()?;
+    fn cached(&self, group: GroupNo, now: UnixMs) -> Option<i64> {
+        let count: Arc<OnlineCount> = self.cache.get(&Key::Online(group))?;
         let window = |now: UnixMs, since: OnlineSince| now.0.saturating_sub(since.0.0);
         let age = now.0.saturating_sub(count.counted_at.0);
         let is_usable = (0..COUNT_AGE_MAX).contains(&age)
-            && window(now, online) == window(count.counted_at, count.since);
+            && window(now, self.online) == window(count.counted_at, count.since);
         is_usable.then_some(count.online)
-    }
-
-    fn insert(&self, group: GroupNo, count: OnlineCount) {
-        let mut counts = self.counts();
-        if counts.len() >= COUNTS_MAX {
-            counts.clear();
-        }
-        counts.insert(group, count);
-    }
-
-    fn counts(&self) -> MutexGuard<'_, HashMap<GroupNo, OnlineCount>> {
-        lock_ignoring_poison(&self.0)
     }
 }
 
@@ -106,7 +88,7 @@ struct SummaryReport {
     /// The group that the token names, unless the request names another.
     hinted_group: Option<GroupNo>,
     online: OnlineSince,
-    counts: Arc<OnlineCounts>,
+    cache: Arc<Cache>,
 }
 
 #[derive(Default)]
@@ -144,7 +126,7 @@ impl Report for SummaryReport {
             let devices = Bound::new(&LAST_ACTIVE_OF, of_group).with_rows(codes);
             return vec![devices.step(SummaryStep::FilteredDevice(group))];
         }
-        let cached = self.counts.get(group.number(), request.now, self.online);
+        let cached = self.cached(group.number(), request.now);
         let mut steps =
             vec![bind_listed_count(group, request.now).step(SummaryStep::Count(cached))];
         if cached.is_none() {
@@ -154,7 +136,7 @@ impl Report for SummaryReport {
     }
 
     fn may_scan(&self, request: &Request) -> bool {
-        let cached = |group| self.counts.get(group, request.now, self.online);
+        let cached = |group| self.cached(group, request.now);
         request.is_of_all_devices() && self.hinted_group.and_then(cached).is_none()
     }
 
@@ -196,7 +178,8 @@ impl Report for SummaryReport {
         let SummaryRows { turnover, devices, online_devices: counted, cached } = rows;
         if cached.is_none() && context.request.is_of_all_devices() {
             let (counted_at, since) = (context.request.now, self.online);
-            self.counts.insert(context.group, OnlineCount { counted_at, since, online: counted });
+            let count = Arc::new(OnlineCount { counted_at, since, online: counted });
+            self.cache.insert(Key::Online(context.group), size_of::<OnlineCount>(), count);
         }
         // An apply may have removed a device since they were counted.
         let online_devices = cached.unwrap_or(counted).min(devices);

@@ -4,7 +4,7 @@
 use kiosque_model::sales::{Rate, Rates, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, UnixMs};
 
-use super::cache::DayTotal;
+use super::day_totals::DayTotal;
 use super::range::{PartialDay, Range};
 use super::spans::Spans;
 use super::{ProductSum, Sales, SalesBy, SoldBy};

@@ -31,14 +31,6 @@ impl FleetChanges<'_> {
         toggled.chain(owners.flat_map(|change| change.groups())).collect()
     }
 
-    /// Returns the groups with any row that follows from the changed devices.
-    pub(super) fn groups_to_lock(&self) -> BTreeSet<GroupNo> {
-        let renamed = self.devices.iter().filter(|device| device.is_renamed());
-        let mut groups = self.groups_of_devices();
-        groups.extend(renamed.flat_map(|device| device.present_groups.iter().copied()));
-        groups
-    }
-
     /// Returns the devices whose elements in the hierarchy of aisles change.
     pub(super) fn devices_with_new_aisles(&self) -> BTreeSet<DeviceNo> {
         let changed = self.devices.iter();

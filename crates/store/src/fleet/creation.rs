@@ -9,6 +9,7 @@ use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
 use super::{Applied, Apply, ApplyError, Changed, NewHashes, StoredFleet, plan};
 use crate::db::{Deadline, Read, Write};
+use crate::histories::Opening;
 use crate::{Error, Store, audit, metadata};
 
 impl Store {
@@ -67,11 +68,13 @@ impl NewEntries {
         self,
         write: &Write<'_>,
         by: &ActedBy,
+        opening: Opening,
     ) -> Result<Created, ApplyError> {
         let NewEntries { fleet, stored } = self;
         let (mut applied, mut details) = (Applied::default(), AuditDetails::default());
         if fleet != Fleet::default() {
-            let apply = Apply { write, new_hashes: &NewHashes::new(), by, is_dry_run: false };
+            let new_hashes = &NewHashes::new();
+            let apply = Apply { write, new_hashes, by, opening, is_dry_run: false };
             Changed { applied, details, .. } = apply.change(&fleet, stored).await?;
         }
         Ok(Created { fleet, applied, details })

@@ -5,9 +5,10 @@ use kiosque_model::{ActedBy, DeviceCode};
 
 use super::device_rows;
 use crate::db::{Deadline, Write};
+use crate::histories::Opening;
 use crate::owners::Owners;
 use crate::sql::statements;
-use crate::{Error, Store, activity, audit, list_versions, metadata};
+use crate::{Error, Store, audit, metadata, versions};
 
 statements! {
     ORDERS_OF(group_no, device_code) -> i64 = "select last_seq - first_seq + 1 from ledger
@@ -50,12 +51,18 @@ impl Store {
     /// # Errors
     /// See [`DeleteError`].
     pub async fn delete_device(&self, code: DeviceCode, by: ActedBy) -> Result<(), DeleteError> {
-        let delete = async move |write: &Write<'_>| delete(write, &code, &by).await;
+        let opening = self.opening;
+        let delete = async move |write: &Write<'_>| delete(write, &code, &by, opening).await;
         self.db.write(Deadline::OfRequest, delete).await
     }
 }
 
-async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<(), DeleteError> {
+async fn delete(
+    write: &Write<'_>,
+    code: &DeviceCode,
+    by: &ActedBy,
+    opening: Opening,
+) -> Result<(), DeleteError> {
     metadata::lock_fleet(write).await?;
     let mut owners = Owners::default();
     owners.load(write, std::iter::once(code.as_str())).await?;
@@ -63,7 +70,7 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     let groups = device.groups();
     // From here on, no order of the device is stored.
     for group in groups {
-        activity::devices_change(write, *group).await?;
+        versions::lists_change(write, *group, opening).await?;
     }
     let mut orders = 0;
     for group in groups {
@@ -83,8 +90,7 @@ async fn delete(write: &Write<'_>, code: &DeviceCode, by: &ActedBy) -> Result<()
     }
     device_rows::count_devices(write, groups.iter().copied()).await?;
     metadata::device_deleted(write, device.device).await?;
-    metadata::fleet_changes(write).await?;
-    list_versions::increment(write, &groups.iter().copied().collect()).await?;
+    metadata::fleet_changes(write, opening.version(write)).await?;
     let group_id = match device.last_owner() {
         Some(group) => write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?,
         None => None,

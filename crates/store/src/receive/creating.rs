@@ -139,7 +139,7 @@ impl CreatingBatch {
         let new = NewEntries::lock(write, self.entries(&wanted)).await?;
         let mut owners = Owners::default();
         self.lock_groups(write, &mut owners, &new).await?;
-        let created = new.create(write, &self.by).await?;
+        let created = new.create(write, &self.by, self.opening).await?;
         let history = self.opening.history(write);
         let writer = BatchWriter { write, options: &self.options, zone: &self.zone, history };
         let written = writer.write(&self.orders, &mut owners).await?;

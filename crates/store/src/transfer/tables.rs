@@ -13,7 +13,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 /// Every table except those about one engine's own history (migrations, primaries, nodes) and the
 /// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
 /// early.
-const LAYOUT: [Layout; 30] = [
+const LAYOUT: [Layout; 29] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -72,10 +72,10 @@ const LAYOUT: [Layout; 30] = [
     (
         "group_changes",
         &[("group_no", "bigint")],
-        "last_change_no bigint, heard_no bigint, devices bigint, devices_from_ms bigint",
+        "last_change_no bigint, history bigint, fleet bigint, rates bigint, devices bigint, \
+         devices_from_ms bigint",
     ),
     ("group_histories", &[("group_no", "bigint"), ("first_change_no", "bigint")], "history bigint"),
-    ("list_versions", &[("group_no", "bigint")], "version bigint"),
     (
         "order_blocks",
         &[("group_no", "bigint"), ("device_no", "bigint"), ("block", "bigint")],

@@ -258,10 +258,7 @@ async fn cached_lists_are_the_present_ones() {
     let before: (Vec<u8>, _) = (read().await.unwrap().devices, aisles().await.unwrap());
     lists.fixture.tamper("update devices set address = 'elsewhere'");
     lists.fixture.tamper("update aisle_texts set element = '{}'");
-    lists.fixture.tamper("update ledger set last_active_ms = 7");
     assert_eq!((read().await.unwrap().devices, aisles().await.unwrap()), before);
-    lists.fixture.tamper("update group_changes set heard_no = heard_no + 1");
-    assert_ne!(read().await.unwrap().devices, before.0);
     lists.fixture.tamper("update devices set address = ''");
     let renamed = DeviceEntry { model: Some("M".to_owned()), ..bare_device("d1") };
     let group = GroupEntry { id: group_id("a"), name: Some("Other".to_owned()), active: None };

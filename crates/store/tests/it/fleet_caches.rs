@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, ProductEntry};
-use kiosque_model::{ActedBy, Currency, DeviceCode, UnixMs};
-use kiosque_store::{FleetSnapshot, Heartbeat, OrderOutcome, Owners, ReceiveOptions};
+use kiosque_model::sales::Rate;
+use kiosque_model::{ActedBy, Currency, Day, DeviceCode, UnixMs};
+use kiosque_store::{DatedRate, FleetSnapshot, Heartbeat, OrderOutcome, Owners, ReceiveOptions};
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };
-use kiosque_testkit::{NOW, TestStore};
+use kiosque_testkit::{NOW, TestData, TestStore};
 use tokio::sync::Mutex;
 
 fn devices(devices: Vec<DeviceEntry>) -> Fleet {
@@ -20,20 +21,22 @@ fn moved(code: &str, group: &str, since: Option<i64>) -> Fleet {
     devices(vec![DeviceEntry { group, since, ..bare_device(code) }])
 }
 
-/// Returns every version counter but those of the audit trail and of the lists of devices.
+/// Returns every version but those of the audit trail and of the lists of devices.
 fn counters(fixture: &TestStore) -> Vec<String> {
     let sql = "select name, last from counters where name <> 'audit'";
     let mut counters = fixture.query(sql);
-    counters.extend(fixture.query("select group_no, last_change_no, heard_no from group_changes"));
+    counters.extend(
+        fixture.query("select group_no, last_change_no, history, rates from group_changes"),
+    );
     counters.sort_unstable();
     counters
 }
 
-/// Returns the groups, and the version counters of their lists of devices.
+/// Returns the groups, and the versions of their lists of devices.
 fn list_versions(fixture: &TestStore) -> Vec<String> {
     fixture.query(
-        "select g.group_id, v.version from list_versions v
-        join groups g on g.group_no = v.group_no order by g.group_id",
+        "select g.group_id, c.fleet from group_changes c
+        join groups g on g.group_no = c.group_no order by g.group_id",
     )
 }
 
@@ -134,19 +137,103 @@ async fn an_apply_invalidates_the_lists_of_its_groups_alone() {
 
 /// A device that is enabled or disabled concerns its group alone; no owner and no name changes.
 #[tokio::test]
-async fn a_disabled_device_invalidates_the_counts_of_its_group_alone() {
+async fn a_disabled_device_invalidates_the_lists_of_its_group_alone() {
     let fixture = TestStore::with_fleet().await;
-    let sql = "select heard_no from group_changes order by group_no";
     let fleet_version = || fixture.query("select last from counters where name = 'fleet'");
-    let (before, version) = (fixture.query(sql), fleet_version());
-    assert_eq!(before, ["1", "1"]);
+    let version = fleet_version();
     let off = DeviceEntry { enabled: Some(false), ..bare_device("d1") };
-    fixture.apply(devices(vec![off])).await.unwrap();
-    assert_eq!(fixture.query(sql), ["2", "1"]);
+    assert_eq!(invalidated(&fixture, devices(vec![off])).await, "a");
     assert_eq!(fleet_version(), version);
-    fixture.apply(moved("d1", "b", None)).await.unwrap();
-    assert_eq!(fixture.query(sql), ["3", "2"]);
+    assert_eq!(invalidated(&fixture, moved("d1", "b", None)).await, "ab");
     assert_ne!(fleet_version(), version);
+}
+
+/// Returns the id and the versions of each group.
+fn versions(fixture: &TestStore) -> Vec<Vec<String>> {
+    let sql = "select g.group_id, c.last_change_no, c.history, c.fleet, c.rates
+        from group_changes c join groups g on g.group_no = c.group_no order by 1";
+    let rows = fixture.query(sql).into_iter();
+    rows.map(|row| row.split('|').map(str::to_owned).collect()).collect()
+}
+
+fn stocked(stock: i64) -> Fleet {
+    let aisles = Some(vec![aisle("1", "p", stock)]);
+    devices(vec![DeviceEntry { aisles, ..bare_device("d1") }])
+}
+
+fn rate(day: i64) -> DatedRate {
+    DatedRate { day: Day(day), currency: Currency::parse("EUR").unwrap(), rate: Rate::ONE }
+}
+
+fn beat(code: &str) -> Heartbeat {
+    Heartbeat { device_code: DeviceCode::parse(code).unwrap(), at: NOW }
+}
+
+/// Each writer replaces the versions of what it changes, and no other one.
+#[tokio::test]
+async fn each_writer_replaces_its_versions() {
+    let fixture = TestStore::with_fleet().await;
+    let store = &fixture.store;
+    let names = ["group", "last_change_no", "history", "fleet", "rates"];
+    let mut before = versions(&fixture);
+    let mut expect = |what: &str, expected: &[&str]| {
+        let after = versions(&fixture);
+        let mut changed = Vec::new();
+        for (old, new) in before.iter().zip(&after) {
+            let differing = (0..names.len()).filter(|at| old[*at] != new[*at]);
+            changed.extend(differing.map(|at| format!("{} {}", new[0], names[at])));
+        }
+        assert_eq!(changed, expected, "{what}");
+        before = after;
+    };
+    fixture.receive_new(vec![order("o1", "d1", 1)]).await;
+    expect("the first order", &["a last_change_no", "a history"]);
+    fixture.receive_new(vec![order("o2", "d1", 1)]).await;
+    expect("an order", &["a last_change_no"]);
+    store.record_heartbeats(vec![beat("d1"), beat("e1")]).await.unwrap();
+    assert_eq!(store.write_activity().await.unwrap(), 2);
+    expect("heartbeats", &[]);
+    store.set_rates(vec![rate(1)]).await.unwrap();
+    expect("a rate", &["a rates", "b rates"]);
+    store.set_rates(vec![rate(1)]).await.unwrap();
+    expect("the same rate", &[]);
+    fixture.apply(stocked(1)).await.unwrap();
+    expect("stock", &["a fleet"]);
+    fixture.apply(moved("d2", "b", None)).await.unwrap();
+    expect("a move", &["a fleet", "b fleet"]);
+}
+
+/// After the data went back, the same writes get other versions: caches may have seen those that
+/// were lost.
+#[tokio::test]
+async fn no_version_is_given_twice() {
+    let fixture = TestStore::with_fleet().await;
+    fixture.apply(stocked(1)).await.unwrap();
+    let [fleet, rates] = [3, 4].map(|at| versions(&fixture)[0][at].clone());
+    let mut given = Vec::new();
+    for _ in 0..2 {
+        fixture.apply(stocked(2)).await.unwrap();
+        fixture.store.set_rates(vec![rate(2)]).await.unwrap();
+        given.push(versions(&fixture)[0].clone());
+        fixture.apply(stocked(1)).await.unwrap();
+        fixture.tamper("delete from rates where day = 2");
+        fixture.tamper(&format!("update group_changes set fleet = {fleet}, rates = {rates}"));
+    }
+    assert!((3..=4).all(|at| given[0][at] != given[1][at]), "{given:?}");
+}
+
+/// Heartbeats take no lock of a group, which batches of orders need.
+#[tokio::test]
+async fn heartbeats_are_written_while_a_group_is_locked() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let beats = vec![beat("d1"), beat("d2"), beat("e1")];
+    fixture.store.record_heartbeats(beats).await.unwrap();
+    let held = fixture.data.lock_group("a").await;
+    assert_eq!(fixture.store.write_activity().await.unwrap(), 3);
+    assert_eq!(fixture.store.unwritten_activity(), 0);
+    held.release().await;
+    let active = fixture.query("select last_active_ms from ledger order by device_code");
+    assert_eq!(active, [NOW.0.to_string(), NOW.0.to_string(), NOW.0.to_string()]);
 }
 
 /// Stores an order with a cache of owners that is never thrown away, and returns its group.

@@ -11,46 +11,37 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, DeviceNo, GroupNo, UnixMs, Zone};
+use kiosque_model::{Day, DeviceNo, GroupNo, HistoryId, UnixMs, Zone};
 
-use super::super::sized_cache::SizedCache;
 use super::super::{AnswerContext, ProductSum, Report, SalesBy};
 use super::segments::Segment;
 use super::{Context, report_of};
+use crate::cache::{CACHE_BYTES, Cache, Key};
 use crate::db::Read;
 use crate::months::ProductTotals;
 use crate::sql::statements;
-use crate::{Error, Refused, metadata};
+use crate::versions::{self, Versions};
+use crate::{Error, Refused};
 
 statements! {
-    LAST_CHANGE(group_no) -> i64 = "select last_change_no from group_changes
-        where group_no = $group_no";
+    HISTORY_OF(group_no, change_no) -> HistoryId = "select history from group_histories
+        where group_no = $group_no and first_change_no <= $change_no
+        order by first_change_no desc limit 1";
     /// The sale times of orders that have changed; null of an order that is no sale.
     CHANGED(group_no, after_no) -> Option<UnixMs> = "select sale_at_ms from orders
         where group_no = $group_no and change_no > $after_no";
 }
 
-/// The size of the cache in bytes. A group has at most a quarter of it.
-pub(crate) const CACHE_BYTES: usize = 32 << 20;
+/// The size of the segments of a group. Of more, those of the last request alone are cached.
+const GROUP_BYTES_MAX: usize = CACHE_BYTES / 8;
 /// After more changes the segments of a group are read again.
 const CHANGES_MAX: i64 = 10_000;
-
-/// The cached segments of all groups.
-pub(crate) type GroupSums = SizedCache<GroupNo, CachedSegments>;
 
 /// The segments of a group.
 #[derive(Debug)]
 pub(crate) struct CachedSegments {
-    version: Version,
+    versions: Versions,
     by_days: HashMap<Segment, Arc<SegmentSums>>,
-}
-
-/// The state of the data that segments are made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version {
-    last_change_no: i64,
-    /// The version of the exchange rates.
-    rates: i64,
 }
 
 /// The sums of a segment.
@@ -86,15 +77,13 @@ pub(super) async fn of_group(
     group: GroupNo,
     (segments, days): (&[Segment], &[(Day, Turnover)]),
 ) -> Result<Segments, Error> {
-    let last_change_no = read.one(&LAST_CHANGE, &[group.into()], |row| row.read()).await?;
-    let last_change_no = last_change_no.unwrap_or_default();
-    let version = Version { last_change_no, rates: metadata::rates_version(read).await? };
-    let cached = context.sums.get(&group);
-    if cached.as_ref().is_some_and(|cached| cached.version.is_later_than(version)) {
+    let versions = versions::of_group(read, group).await?.unwrap_or_default();
+    let cached = context.cache.get::<CachedSegments>(&Key::Sums(group));
+    if cached.as_ref().is_some_and(|cached| cached.versions.has_later_orders_than(&versions)) {
         return Ok(Segments::Outdated);
     }
     let mut valid = match cached {
-        Some(cached) => unchanged(read, group, (&cached, version), &context.zone).await?,
+        Some(cached) => unchanged(read, group, (&cached, &versions), &context.zone).await?,
         None => HashMap::new(),
     };
     let mut sums = Vec::with_capacity(segments.len());
@@ -108,32 +97,32 @@ pub(super) async fn of_group(
         valid.insert(*segment, Arc::clone(&of_segment));
         sums.push(of_segment);
     }
-    insert(&context.sums, group, version, (valid, segments));
+    insert(&context.cache, group, versions, (valid, segments));
     Ok(Segments::Read(sums))
-}
-
-impl Version {
-    /// Returns whether it is one that a snapshot of `other` cannot have seen.
-    fn is_later_than(self, other: Version) -> bool {
-        self.last_change_no > other.last_change_no || self.rates > other.rates
-    }
 }
 
 /// Returns the cached segments without orders that have changed since.
 async fn unchanged(
     read: &Read<'_>,
     group: GroupNo,
-    (cached, version): (&CachedSegments, Version),
+    (cached, present): (&CachedSegments, &Versions),
     zone: &Zone,
 ) -> Result<HashMap<Segment, Arc<SegmentSums>>, Error> {
-    let since = cached.version.last_change_no;
-    if cached.version.rates != version.rates || version.last_change_no - since > CHANGES_MAX {
+    if cached.versions.has_sales_of(present) {
+        return Ok(cached.by_days.clone());
+    }
+    let Versions { last_change_no: since, history, .. } = cached.versions;
+    let changes = present.last_change_no.saturating_sub(since);
+    if !cached.versions.has_rates_of(present) || !(0..=CHANGES_MAX).contains(&changes) {
+        return Ok(HashMap::new());
+    }
+    // After the data went back, the later numbers may continue another history.
+    let of_number: Option<HistoryId> =
+        read.one(&HISTORY_OF, &[group.into(), since.into()], |row| row.read()).await?;
+    if of_number.unwrap_or(HistoryId(0)) != history {
         return Ok(HashMap::new());
     }
     let mut segments = cached.by_days.clone();
-    if since == version.last_change_no {
-        return Ok(segments);
-    }
     let mut days = HashSet::new();
     read.each(&CHANGED, &[group.into(), since.into()], |row| {
         days.extend(row.read::<Option<UnixMs>>()?.map(|at| zone.day_of(at)));
@@ -169,20 +158,20 @@ async fn read_segment(
 
 /// Caches segments: all valid ones if there is room, or those of this request.
 fn insert(
-    cache: &GroupSums,
+    cache: &Cache,
     group: GroupNo,
-    version: Version,
+    versions: Versions,
     (mut by_days, used): (HashMap<Segment, Arc<SegmentSums>>, &[Segment]),
 ) {
     let size_of_all = |by_days: &HashMap<Segment, Arc<SegmentSums>>| {
         by_days.values().map(|sums| sums.size()).sum::<usize>()
     };
     let mut size = size_of_all(&by_days);
-    if size > CACHE_BYTES / 4 {
+    if size > GROUP_BYTES_MAX {
         by_days.retain(|segment, _| used.contains(segment));
         size = size_of_all(&by_days);
     }
-    cache.insert(group, size, Arc::new(CachedSegments { version, by_days }));
+    cache.insert(Key::Sums(group), size, Arc::new(CachedSegments { versions, by_days }));
 }
 
 /// The sales of every device.

@@ -164,6 +164,28 @@ async fn devices_that_are_not_online_are_named() {
     assert!(fixture.store.fleet_sales(ask(Some(group_id("x")), days)).await.unwrap().is_none());
 }
 
+/// Cached sums are not used after the data went back, when later changes have got the numbers of
+/// those that were lost: the numbers belong to another history then.
+#[tokio::test]
+async fn sums_of_a_history_that_was_lost_are_not_used() {
+    let fixture = TestStore::with_fleet().await;
+    receive(&fixture.store, vec![sale_on("o1", "d1", 335), sale_on("o2", "d1", 366)]).await;
+    let items = async || {
+        let days = [Day(330), Day(330), Day(366)];
+        let sales = fixture.store.fleet_sales(ask(None, days)).await.unwrap().unwrap();
+        sales.devices.iter().map(|of| of.turnover.items).collect::<Vec<_>>()
+    };
+    assert_eq!(items().await, [4]);
+    // Sums that are read again show it.
+    fixture.tamper("update sales_by_device set items = items + 1000");
+    assert_eq!(items().await, [4]);
+    receive(&fixture.store, vec![sale_on("o3", "d1", 366)]).await;
+    assert_eq!(items().await, [1_006], "the days of the new order alone are read");
+    fixture.tamper("update group_histories set history = history + 1");
+    fixture.tamper("update group_changes set history = history + 1");
+    assert_eq!(items().await, [2_006]);
+}
+
 /// An answer is of one snapshot: while orders arrive, its devices have the orders of its days,
 /// although requests at the same time share cached sums.
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,109 @@
+//! The versions of a group's data, by which caches are validated: one row, which each writer
+//! changes in its own transaction, and which is read in the snapshot that proves the session.
+//!
+//! Data can go back, and numbers that only grow are then given again. So a change of an order has a
+//! number and a history, and the other versions are numbers that no other write has given.
+
+use std::collections::BTreeSet;
+
+use kiosque_model::{GroupNo, HistoryId, UnixMs};
+
+use crate::db::{Bound, Read, Write};
+use crate::histories::Opening;
+use crate::scoped_query::HintedGroup;
+use crate::sql::{Value, row, statements};
+use crate::{Error, owners};
+
+row! {
+    /// The versions of a group.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub(crate) struct Versions {
+        pub(crate) last_change_no: i64,
+        pub(crate) history: HistoryId,
+        fleet: i64,
+        rates: i64,
+        devices_from_ms: i64,
+    }
+}
+
+statements! {
+    VERSIONS(group_no) -> Versions = "select last_change_no, history, fleet, rates, devices_from_ms
+        from group_changes where group_no = $group_no";
+    SET_FLEET(group_no, fleet) = "update group_changes set fleet = $fleet
+        where group_no = $group_no";
+    GROUPS() -> GroupNo = "select group_no from group_changes order by group_no";
+    SET_RATES(rates) = "update group_changes set rates = $rates";
+    GROUPS_SELLING(now_ms) -> GroupNo = "select distinct o.group_no
+        from {rows r: goods text} cross join aisles a cross join device_owners o
+        where a.goods_id = r.goods and o.device_no = a.device_no and o.until_ms > $now_ms";
+}
+
+impl Versions {
+    /// Returns whether lists of the group's devices are the same, at times from which on no move of
+    /// a device is ahead.
+    pub(crate) fn has_lists_of(&self, other: &Versions) -> bool {
+        self.fleet == other.fleet
+    }
+
+    /// Returns whether no move of a device is ahead at a time.
+    pub(crate) fn is_settled(&self, now: UnixMs) -> bool {
+        self.devices_from_ms <= now.0
+    }
+
+    /// Returns whether sums of sales are the same.
+    pub(crate) fn has_sales_of(&self, other: &Versions) -> bool {
+        let of = |one: &Versions| (one.last_change_no, one.history, one.rates);
+        of(self) == of(other)
+    }
+
+    /// Returns whether sums of sales are converted at the same rates.
+    pub(crate) fn has_rates_of(&self, other: &Versions) -> bool {
+        self.rates == other.rates
+    }
+
+    /// Returns whether a snapshot with the versions `other` cannot have seen these orders.
+    pub(crate) fn has_later_orders_than(&self, other: &Versions) -> bool {
+        self.history == other.history && self.last_change_no > other.last_change_no
+    }
+}
+
+/// Binds the look-up of the versions of a group. A group that never had a device has none.
+pub(crate) fn bind_versions(group: HintedGroup) -> Bound<'static> {
+    Bound::new(&VERSIONS, [group.into()])
+}
+
+/// Returns the versions of a group.
+pub(crate) async fn of_group(read: &Read<'_>, group: GroupNo) -> Result<Option<Versions>, Error> {
+    read.one(&VERSIONS, &[group.into()], |row| row.read()).await
+}
+
+/// Invalidates the lists of a group's devices, and locks the group like [`owners::lock_group`].
+pub(crate) async fn lists_change(
+    write: &Write<'_>,
+    group: GroupNo,
+    opening: Opening,
+) -> Result<(), Error> {
+    write.execute(&SET_FLEET, &[group.into(), opening.version(write).into()]).await.map(|_| ())
+}
+
+/// Invalidates the sums of sales of all groups, and locks these.
+pub(crate) async fn rates_change(write: &Write<'_>, opening: Opening) -> Result<(), Error> {
+    let groups: Vec<GroupNo> = write.all(&GROUPS, &[], |row| row.read()).await?;
+    owners::lock_groups(write, &groups).await?;
+    write.execute(&SET_RATES, &[opening.version(write).into()]).await.map(|_| ())
+}
+
+/// Returns the groups that have, now or later, a device with an aisle of one of these products.
+pub(crate) async fn groups_selling(
+    read: &Read<'_>,
+    products: &[[Value<'_>; 1]],
+    now: UnixMs,
+) -> Result<BTreeSet<GroupNo>, Error> {
+    let mut groups = BTreeSet::new();
+    read.each_of(&GROUPS_SELLING, products, &[now.into()], |row| {
+        groups.insert(row.read()?);
+        Ok(())
+    })
+    .await?;
+    Ok(groups)
+}
