@@ -375,7 +375,11 @@ fn text(value: Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Integer(int) => int.to_string(),
         Value::Text(text) => text,
-        other => format!("{other:?}"),
+        // As PostgreSQL shows them.
+        Value::Blob(bytes) => {
+            bytes.iter().fold("\\x".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+        }
+        other @ Value::Real(_) => format!("{other:?}"),
     }
 }
 

@@ -171,7 +171,7 @@ pub fn cancelled(order: Incoming, sale: Sale) -> Incoming {
 
 fn with_sale(order: Incoming, sale: Sale, pay_status: PayStatus) -> Incoming {
     let mut json = Vec::new();
-    order.put_list_record(&mut json).unwrap();
+    order.put_list_record(&mut json);
     let title = title(&serde_json::from_slice(&json).unwrap());
     let lines = sale.goods.iter();
     let lines =

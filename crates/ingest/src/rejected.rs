@@ -101,8 +101,7 @@ impl Rejected {
     #[must_use]
     pub fn order(line: u64, incoming: &Incoming, reason: &str) -> Rejected {
         let mut json = Vec::new();
-        // An order that was just rendered is well-formed.
-        let _ = incoming.put_list_record(&mut json);
+        incoming.put_list_record(&mut json);
         let as_text = |_| Content::Text(String::from_utf8_lossy(&json).into_owned());
         let content = serde_json::from_slice(&json).map_or_else(as_text, Content::Order);
         let order_id = Some(incoming.order_id.as_str().to_owned());

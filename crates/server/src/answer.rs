@@ -244,6 +244,7 @@ impl From<&Error> for Failure {
             | Error::Postgres(_)
             | Error::Unreachable(_)
             | Error::Data(_)
+            | Error::UnreadableOrder(_)
             | Error::Closed
             | Error::Gone => (FaultKind::StoreFailed, "the store is not available"),
         };

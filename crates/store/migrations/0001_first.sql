@@ -191,9 +191,10 @@ create table ledger (
 -- period that was replaced.
 create index ledger_of_device on ledger (device_code);
 
--- Orders as they travel: the common head and the lines are ready JSON; the errors are null when no
--- shipment failed. A null trade_no_in is made from the order_id. `sale_at_ms` is null while the
--- order is no sale. `arrival_no` is where it came from, which updates leave as it is.
+-- An order is its record, packed with its checksum, and the columns by which it is found. A null
+-- trade_no_in is made from the order_id. `sale_at_ms` is null while the order is no sale.
+-- `arrival_no` is where it came from, which updates leave as it is. A page of a device's orders is
+-- a range of the key.
 create table orders (
     group_no bigint not null,
     device_no bigint not null,
@@ -205,14 +206,9 @@ create table orders (
     order_id text not null,
     trade_no text,
     trade_no_in text,
-    shape bigint not null,
-    head text not null,
-    lines text not null,
-    errors text
-);
--- When an order starts is beside its place: a device's orders come in one at a time, and each index
--- of devices costs each of them a page.
-create index orders_seq on orders (group_no, device_no, seq, trade_start_ms);
+    record bytea not null,
+    primary key (group_no, device_no, seq)
+) /* kept in the order of its key */;
 create unique index orders_order_id on orders (group_no, order_id);
 create unique index orders_change on orders (group_no, change_no);
 create index orders_trade_no on orders (group_no, trade_no) where trade_no is not null;

@@ -70,8 +70,8 @@ pub struct Arrival {
 }
 
 impl ArrivalNo {
-    pub(crate) fn value(number: Option<ArrivalNo>) -> Value<'static> {
-        number.map(|ArrivalNo(number)| number).into()
+    pub(crate) fn number(self) -> i64 {
+        self.0
     }
 }
 

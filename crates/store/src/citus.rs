@@ -104,10 +104,6 @@ SETTINGS
     end if;
 end $$;
 ";
-/// Shards can be moved only if each row has an identity; the other tables have primary keys.
-const IDENTITY: &str = "-- Needed to move shards.\n\
-                        alter table orders replica identity using index orders_order_id;\n";
-
 /// Returns the script that distributes the tables, filled or empty.
 #[must_use]
 pub fn citus_statements() -> String {
@@ -120,7 +116,6 @@ pub fn citus_statements() -> String {
             text.push_str(&unless_done("create_distributed_table", table, &placement));
         }
     }
-    text.push_str(IDENTITY);
     text.push_str("-- Small tables, with a copy on every node.\n");
     for table in EVERYWHERE {
         text.push_str(&unless_done("create_reference_table", table, ""));

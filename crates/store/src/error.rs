@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kiosque_model::Refusal;
 use kiosque_model::money::MoneyFault;
+use kiosque_model::{DeviceNo, GroupNo, Refusal};
 
 /// A failure of the store; never the caller's fault.
 #[derive(Debug, thiserror::Error)]
@@ -48,12 +48,43 @@ pub enum Error {
     /// The data was not written by this program, or the request does not fit this data.
     #[error("{0}")]
     Data(String),
+    /// The record of an order is damaged. Other orders are read.
+    #[error("{0}")]
+    UnreadableOrder(Box<UnreadableOrder>),
     /// The data was moved to a database while this program had it open.
     #[error("this data was moved to a database; stop this program, and start it with --store")]
     Closed,
     /// A worker of the store ended without an answer.
     #[error("a worker of the store ended without an answer")]
     Gone,
+}
+
+/// An order whose record cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "order {order_id} is damaged: {fault} (group number {}, device number {}, sequence number \
+     {seq}); `kiosque verify` lists what cannot be read",
+    group.0, device.0
+)]
+pub struct UnreadableOrder {
+    pub(crate) group: GroupNo,
+    pub(crate) device: DeviceNo,
+    pub(crate) seq: i64,
+    pub(crate) order_id: String,
+    pub(crate) fault: RecordFault,
+}
+
+/// What is wrong with a record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum RecordFault {
+    #[error("its checksum is not that of its columns and its record")]
+    Checksum,
+    #[error("its record claims {0} bytes, which is more than any has")]
+    Length(u64),
+    #[error("its record needs dictionary {0}, which is not stored")]
+    Dictionary(u32),
+    #[error("its record cannot be unpacked")]
+    Text,
 }
 
 /// The reason for a request without an answer.
@@ -72,7 +103,7 @@ impl Error {
         use rusqlite::{Error as Fault, ErrorCode};
         use tokio_postgres::error::SqlState;
         match self {
-            Error::Data(_) => true,
+            Error::Data(_) | Error::UnreadableOrder(_) => true,
             Error::Sqlite(error) => match error.sqlite_error_code() {
                 Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
                 None => matches!(

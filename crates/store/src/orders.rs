@@ -15,7 +15,7 @@ use crate::sql::{Row, Sql, has_no_nul, row, statements};
 use crate::{Error, Refused, Store};
 use in_span::PageInSpan;
 use record::order_id_of;
-use record::render::StoredOrder;
+use record::stored::{StoredOrder, order_columns};
 
 row! {
     struct PageRow<'r> {
@@ -29,39 +29,39 @@ row! {
 statements! {
     /// The ledger's row with each order of a page; without an order on the page, the ledger's row
     /// alone. The newest `skip` orders are not on the page, nor those from the `end`-th on.
-    PAGE(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = "select
-            l.archived_seq as before_first_seq, l.last_seq,
-            o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+    PAGE(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = concat!(
+        "select
+            l.archived_seq as before_first_seq, l.last_seq, ", order_columns!("o"), "
         from ledger l left join orders o on o.group_no = $group_no and o.device_no = l.device_no
             and o.seq <= l.last_seq - $skip
             and o.seq > case when l.last_seq - $end > l.archived_seq
                 then l.last_seq - $end else l.archived_seq end
         where l.group_no = $group_no and l.device_code = $device_code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
-        order by o.seq";
-    PAGE_WITH_HISTORY(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = "select
-            l.first_seq - 1 as before_first_seq, l.last_seq,
-            o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        order by o.seq");
+    PAGE_WITH_HISTORY(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = concat!(
+        "select
+            l.first_seq - 1 as before_first_seq, l.last_seq, ", order_columns!("o"), "
         from ledger l left join orders o on o.group_no = $group_no and o.device_no = l.device_no
             and o.seq <= l.last_seq - $skip
             and o.seq > case when l.last_seq - $end >= l.first_seq
                 then l.last_seq - $end else l.first_seq - 1 end
         where l.group_no = $group_no and l.device_code = $device_code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
-        order by o.seq";
-    BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = "select
-            shape, head, lines, errors, trade_no, trade_no_in, order_id
+        order by o.seq");
+    BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
         from orders
         where group_no = $group_no and trade_no = $trade_no
-        order by trade_start_ms desc, change_no desc limit 1";
-    BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = "select
-            shape, head, lines, errors, trade_no, trade_no_in, order_id
+        order by trade_start_ms desc, change_no desc limit 1");
+    BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
         from orders
-        where group_no = $group_no and trade_no_in = $trade_no_in";
-    BY_ORDER_ID(group_no, order_id) -> StoredOrder<'_> = "select
-            shape, head, lines, errors, trade_no, trade_no_in, order_id
+        where group_no = $group_no and trade_no_in = $trade_no_in");
+    BY_ORDER_ID(group_no, order_id) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
         from orders
-        where group_no = $group_no and order_id = $order_id and trade_no_in is null";
+        where group_no = $group_no and order_id = $order_id and trade_no_in is null");
 }
 
 /// Every statement of this module and of those below it.

@@ -23,15 +23,20 @@ fn with_orders() -> Sandbox {
     sandbox
 }
 
-/// Writes garbage into the header of the page that has an order's record. The number of its bytes
-/// of text shows that it is no page of an index.
+/// Writes garbage into the header of the page that has an order's record. A page of an index has
+/// the ids of many more orders.
 fn damage(sandbox: &Sandbox, order: &str) {
     let path = sandbox.data().join("kiosque.db");
     let content = fs::read(&path).unwrap();
-    let has =
-        |page: &&[u8], text: &str| page.windows(text.len()).any(|part| part == text.as_bytes());
+    let count = |page: &[u8], text: &str| {
+        page.windows(text.len()).filter(|part| *part == text.as_bytes()).count()
+    };
+    let (device, _) = order.split_once('-').unwrap();
+    let is_wanted = |page: &[u8]| {
+        let of_device = count(page, &format!("{device}-"));
+        count(page, order) > 0 && (10..80).contains(&of_device)
+    };
     let mut pages = content.chunks(PAGE_BYTES);
-    let is_wanted = |page: &[u8]| has(&page, order) && has(&page, "tradeStartTime");
     let at = pages.position(is_wanted).expect("a page with the order");
     let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.write_all_at(&[0xa5; 64], (at * PAGE_BYTES) as u64).unwrap();

@@ -229,7 +229,7 @@ fn statements_that_citus_refuses_are_detected() {
 fn a_statement_with_the_group_of_a_row_is_detected() {
     let wrong = Sql::declared(
         "WRONG",
-        "select o.head from sessions s join orders o on o.group_no = s.group_no
+        "select o.record from sessions s join orders o on o.group_no = s.group_no
         where s.account_no = $account_no",
         &["account_no"],
         Columns::None,

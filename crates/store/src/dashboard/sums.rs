@@ -12,7 +12,7 @@ use crate::Error;
 use crate::db::Bound;
 use crate::devices::CodeFilter;
 use crate::months::ProductTotals;
-use crate::orders::record::sale::sale_of;
+use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Sql, Value, row, statements};
 use crate::sums::{TotalsRow, parse_currency};
@@ -42,12 +42,6 @@ row! {
         currency: &'r str,
         items: i64,
         amount: i64,
-    }
-    struct SaleRow<'r> {
-        device_no: DeviceNo,
-        sale_at_ms: UnixMs,
-        head: &'r [u8],
-        lines: &'r [u8],
     }
 }
 
@@ -134,7 +128,8 @@ statements! {
     /// No rows if all sales of the day lie in the range.
     PARTIAL_DAY(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
-    ) -> SaleRow<'_> = "select o.device_no, o.sale_at_ms, o.head, o.lines
+    ) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("o"), "
         from (
             select 1 as is_partial from sales_by_day
             where group_no = $group_no and day = $day
@@ -142,7 +137,7 @@ statements! {
             limit 1
         ) c cross join orders o
         where o.group_no = $group_no
-            and o.sale_at_ms >= $part_start_ms and o.sale_at_ms < $part_end_ms";
+            and o.sale_at_ms >= $part_start_ms and o.sale_at_ms < $part_end_ms");
 }
 
 /// The sums and rates of a range.
@@ -295,11 +290,12 @@ impl SumRows {
         selects: impl Fn(DeviceNo) -> bool,
         mut on_sales: impl FnMut(&Sales<'_>),
     ) -> Result<(), Error> {
-        let SaleRow { device_no, sale_at_ms, head, lines } = row.read()?;
+        let order: StoredOrder<'_> = row.read()?;
+        let device_no = order.device_no;
         if !selects(device_no) {
             return Ok(());
         }
-        let (sale, key) = (sale_of(head, lines, sale_at_ms)?, DayOfDevice { day, device_no });
+        let (sale, key) = (order.sale()?, DayOfDevice { day, device_no });
         let currency = sale.currency;
         if sales_by != SalesBy::Product {
             on_sales(&self.device_sales(key, currency, sale.totals())?);

@@ -11,7 +11,7 @@ use super::orders::record;
 use crate::db::{Deadline, Read};
 use crate::orders::Span;
 use crate::orders::record::order_id_of;
-use crate::orders::record::render::StoredOrder;
+use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Sql, Value, has_no_nul, row, statements};
 use crate::{Error, Store};
 
@@ -22,8 +22,6 @@ row! {
         archived_seq: i64,
         last_seq: i64,
     }
-    struct OrderRow<'r> { seq: i64, order: StoredOrder<'r> }
-    struct NumberedRow<'r> { group_no: GroupNo, seq: i64, order: StoredOrder<'r> }
     struct GroupRow { group_no: GroupNo, group_id: String }
 }
 
@@ -39,12 +37,12 @@ statements! {
         where l.device_code = $device_code
         group by l.group_no, g.group_id, l.archived_seq, l.last_seq
         order by coalesce(max(o.since_ms), -1) desc, l.group_no";
-    LATEST(group_no, device_no, before_seq, start_ms, end_ms, count) -> OrderRow<'_> = "select
-            seq, shape, head, lines, errors, trade_no, trade_no_in, order_id
+    LATEST(group_no, device_no, before_seq, start_ms, end_ms, count) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
         from orders
         where group_no = $group_no and device_no = $device_no and seq < $before_seq
             and trade_start_ms >= $start_ms and trade_start_ms < $end_ms
-        order by seq desc limit $count";
+        order by seq desc limit $count");
     SALE_TIMES(group_no, device_no, after_seq, start_ms) -> UnixMs = "select sale_at_ms
         from orders
         where group_no = $group_no and device_no = $device_no and seq > $after_seq
@@ -54,19 +52,19 @@ statements! {
     /// Groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupRow = "select group_no, group_id from groups
         where $group_id = '' or group_id = $group_id order by group_no";
-    BY_ORDER_ID(number) -> NumberedRow<'_> = "select o.group_no, o.seq, o.shape, o.head, o.lines,
-            o.errors, o.trade_no, o.trade_no_in, o.order_id
+    BY_ORDER_ID(number) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("o"), "
         from {rows r: group_no bigint} cross join orders o
-        where o.group_no = r.group_no and o.order_id = $number";
-    BY_TRADE_NO(number, count) -> NumberedRow<'_> = "select o.group_no, o.seq, o.shape, o.head,
-            o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        where o.group_no = r.group_no and o.order_id = $number");
+    BY_TRADE_NO(number, count) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("o"), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.trade_no = $number
-        order by o.trade_start_ms desc limit $count";
-    BY_TRADE_NO_IN(number) -> NumberedRow<'_> = "select o.group_no, o.seq, o.shape, o.head,
-            o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+        order by o.trade_start_ms desc limit $count");
+    BY_TRADE_NO_IN(number) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("o"), "
         from {rows r: group_no bigint} cross join orders o
-        where o.group_no = r.group_no and o.trade_no_in = $number";
+        where o.group_no = r.group_no and o.trade_no_in = $number");
     ARCHIVED(group_no, device_code) -> i64 = "select archived_seq from ledger
         where group_no = $group_no and device_code = $device_code";
 }
@@ -271,8 +269,8 @@ impl OrdersPart<'_> {
         let (group, device) = (ledger.group_no.into(), self.device.into());
         let params = [group, device, before.into(), start.into(), end.into(), count.into()];
         read.all(&LATEST, &params, |row| {
-            let OrderRow { seq, order } = row.read()?;
-            Ok((seq, ledger.item(seq, &order)?))
+            let order: StoredOrder<'_> = row.read()?;
+            Ok((order.seq, ledger.item(&order)?))
         })
         .await
     }
@@ -318,7 +316,8 @@ async fn by_number(
     let mut found: Vec<(GroupNo, i64, OrderItem)> = Vec::new();
     for (sql, params) in searches {
         read.each_of(sql, &keys, &params, |row| {
-            let NumberedRow { group_no, seq, order } = row.read()?;
+            let order: StoredOrder<'_> = row.read()?;
+            let (group_no, seq) = (order.group_no, order.seq);
             let group_id = id_of(&groups, group_no);
             let order = OrderItem { group_id, archived: false, record: record(&order)? };
             let is_known = |known: &(GroupNo, i64, OrderItem)| known.2 == order;
@@ -337,8 +336,8 @@ impl LedgerRow {
         OrderPosition { group: self.group_no, seq }
     }
 
-    fn item(&self, seq: i64, order: &StoredOrder<'_>) -> Result<OrderItem, Error> {
-        let (group_id, archived) = (self.group_id.clone(), seq <= self.archived_seq);
+    fn item(&self, order: &StoredOrder<'_>) -> Result<OrderItem, Error> {
+        let (group_id, archived) = (self.group_id.clone(), order.seq <= self.archived_seq);
         Ok(OrderItem { group_id, archived, record: record(order)? })
     }
 }

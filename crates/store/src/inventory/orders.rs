@@ -6,7 +6,7 @@ use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
-use crate::orders::record::render::StoredOrder;
+use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, row, statements};
 use crate::{Error, Store};
 
@@ -17,12 +17,6 @@ row! {
         device_code: String,
         device_no: DeviceNo,
         archived_seq: i64,
-    }
-    struct OrderRow<'r> {
-        seq: i64,
-        trade_start_ms: UnixMs,
-        sale_at_ms: Option<UnixMs>,
-        order: StoredOrder<'r>,
     }
 }
 
@@ -36,13 +30,13 @@ statements! {
             and ($only_group = '' or g.group_id = $only_group)
             and ($only_device = '' or l.device_code = $only_device)
         order by l.group_no, l.device_code limit $count";
-    ORDERS(group_no, device_no, seq, count) -> OrderRow<'_> = "select seq, trade_start_ms,
-            sale_at_ms, shape, head, lines, errors, trade_no, trade_no_in, order_id
+    ORDERS(group_no, device_no, seq, count) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
         from orders where group_no = $group_no and device_no = $device_no and seq > $seq
-        order by seq limit $count";
-    ORDER(group_no, order_id) -> StoredOrder<'_> = "select shape, head, lines, errors, trade_no,
-            trade_no_in, order_id
-        from orders where group_no = $group_no and order_id = $order_id";
+        order by seq limit $count");
+    ORDER(group_no, order_id) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
+        from orders where group_no = $group_no and order_id = $order_id");
 }
 
 /// Ledgers that one statement reads.
@@ -178,14 +172,14 @@ impl LedgerRow {
     }
 
     fn order(&self, row: &Row<'_>) -> Result<ExportedOrder, Error> {
-        let OrderRow { seq, trade_start_ms, sale_at_ms, order } = row.read()?;
+        let order: StoredOrder<'_> = row.read()?;
         let record = record(&order)?;
-        let archived = seq <= self.archived_seq;
+        let archived = order.seq <= self.archived_seq;
         Ok(ExportedOrder {
             item: OrderItem { group_id: self.group_id.clone(), archived, record },
-            trade_start: trade_start_ms,
-            paid_at: sale_at_ms,
-            key: self.key(seq),
+            trade_start: order.trade_start_ms,
+            paid_at: order.sale_at_ms,
+            key: self.key(order.seq),
         })
     }
 }

@@ -9,7 +9,7 @@
 use kiosque_model::refusal::Fault;
 use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Scope, Violation};
 
-use super::record::render::StoredOrder;
+use super::record::stored::{StoredOrder, order_columns};
 use crate::db::{Bound, Cost, Deadline, Read, Step};
 use crate::inventory::group_number;
 use crate::json_records::JsonRecords;
@@ -22,7 +22,6 @@ row! {
         last_change_no: i64,
         history: HistoryId,
         history_of_cursor: HistoryId,
-        change_no: Option<i64>,
         order: Option<StoredOrder<'r>>,
     }
 }
@@ -31,7 +30,8 @@ statements! {
     /// The last change number of the group, its history, and the history of the last change that a
     /// cursor knows of, with each order that changed after the cursor; without such an order, these
     /// three alone. A change without a history has 0.
-    CHANGES(group_no, after, known_change_no, count) -> ChangeRow<'_> = "select c.last_change_no,
+    CHANGES(group_no, after, known_change_no, count) -> ChangeRow<'_> = concat!(
+        "select c.last_change_no,
             coalesce((
                 select h.history from group_histories h where h.group_no = $group_no
                 order by h.first_change_no desc limit 1
@@ -41,13 +41,13 @@ statements! {
                 where h.group_no = $group_no and h.first_change_no <= $known_change_no
                 order by h.first_change_no desc limit 1
             ), 0) as history_of_cursor,
-            o.change_no, o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+            ", order_columns!("o"), "
         from group_changes c left join (
-            select group_no, change_no, shape, head, lines, errors, trade_no, trade_no_in, order_id
+            select ", order_columns!("orders"), "
             from orders where group_no = $group_no and change_no > $after
             order by change_no limit $count
         ) o on o.group_no = c.group_no
-        where c.group_no = $group_no order by o.change_no";
+        where c.group_no = $group_no order by o.change_no");
 }
 
 /// The parameters of a read of changes.
@@ -163,14 +163,13 @@ impl ScopedQuery for ChangeQuery {
     }
 
     fn on_row(&self, rows: &mut ChangeRows, (): &(), row: &Row<'_>) -> Result<(), crate::Error> {
-        let ChangeRow { last_change_no, history, history_of_cursor, change_no, order } =
-            row.read()?;
+        let ChangeRow { last_change_no, history, history_of_cursor, order } = row.read()?;
         rows.last_change_no = last_change_no;
         (rows.history, rows.history_of_cursor) = (history, history_of_cursor);
-        let (Some(change_no), Some(order)) = (change_no, order) else { return Ok(()) };
+        let Some(order) = order else { return Ok(()) };
         rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= self.size);
         if !rows.more {
-            rows.change_nos.push(change_no);
+            rows.change_nos.push(order.change_no);
             rows.orders.push_with(|json| order.put_list_record(json))?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use kiosque_model::{Refusal, Scope, UnixMs};
 
-use super::record::render::StoredOrder;
+use super::record::stored::{StoredOrder, order_columns};
 use super::{History, MAX_OFFSET, OrderPage, OrderQuery, Span};
 use crate::db::{Bound, Cost, Step};
 use crate::json_records::JsonRecords;
@@ -27,7 +27,8 @@ statements! {
     /// alone, more orders are expected than by the key of a part. The device of the blocks is a
     /// single value, so that nothing is joined before it.
     PAGE(group_no, device_code, now_ms, start_ms, end_ms, with_history, skip, end, size)
-        -> PageRow<'_> = "with device as (
+        -> PageRow<'_> = concat!(
+        "with device as (
             select device_no, blocked_seq, last_seq,
                 case when $with_history then first_seq - 1 else archived_seq end as before_first
             from ledger
@@ -77,11 +78,11 @@ statements! {
             limit $size offset $skip - (select coalesce(min(newer), 0) from of_page)
         )
         select (select cast(coalesce(sum(found), 0) as bigint) from parts) as total,
-            o.shape, o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+            ", order_columns!("o"), "
         from device d left join page on true
         left join orders o on o.group_no = $group_no and o.device_no = page.device_no
             and o.seq = page.seq
-        order by page.seq";
+        order by page.seq");
 }
 
 /// Spans that begin earlier than this before now are read on the blocking pool. Of later ones, most

@@ -1,28 +1,21 @@
-//! The stored text of an order. It is rendered once, when the order is written, as JSON fragments
-//! that [`render`] joins into the records of the interface without parsing them. [`sale`] reads
-//! back the values that sums need.
-//!
-//! The fragments are: the *head*, the fields that list and detail share, without braces and without
-//! the order's numbers, which have columns of their own; the *lines*, an array; and the *errors*,
-//! an array or nothing.
+//! The record of an order: the order as it is sent in a list, whole but for its three numbers,
+//! which have columns of their own. It is rendered once, when the order is written, and stored
+//! compressed with a [dictionary](dictionaries); [`stored`] reads it back.
 
-pub(crate) mod render;
+pub(crate) mod dictionaries;
 pub(crate) mod sale;
+pub(crate) mod stored;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use kiosque_contract::{LineItem, ShipmentError};
+use kiosque_contract::LineItem;
 use kiosque_model::order::{Line, Order};
 use kiosque_model::sales::Sale;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-
-/// The version of the stored text that is written. Version 1 had the numbers and `payEndDate` in
-/// its head; opening a store rewrites it.
-const SHAPE: i64 = 2;
 
 /// The prefix of derived internal trade numbers; given numbers never have it.
 const DERIVED_PREFIX: &str = "oid:";
@@ -41,17 +34,20 @@ pub(crate) fn order_id_of(trade_no_in: &str) -> Option<&str> {
 /// Product names by `goodsId`.
 pub type ProductNames = HashMap<String, String>;
 
-/// The stored text of an order.
+/// The text of an order's record: the JSON of a list record without its first three fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The version of the text.
-    pub(crate) shape: i64,
-    /// The fields that list and detail share, without braces.
-    pub(crate) head: String,
-    /// The lines, an array.
-    pub(crate) lines: String,
-    /// The shipment errors, an array.
-    pub(crate) errors: Option<String>,
+pub struct Record(String);
+
+impl Record {
+    /// Returns the record with this text.
+    pub(crate) fn read(text: Vec<u8>) -> Result<Record, Error> {
+        let text = String::from_utf8(text);
+        text.map(Record).map_err(|error| Error::Data(format!("the record of an order: {error}")))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
 }
 
 /// An order to be stored.
@@ -88,8 +84,7 @@ impl Incoming {
             .enumerate()
             .filter_map(|(at, line)| line.goods_name.is_none().then_some(at))
             .collect();
-        let lines: Vec<LineItem> = order.lines.iter().map(|line| item(line, names)).collect();
-        let record = record_of(head_json(&head(&order, zone))?, &lines)?;
+        let record = Record(json(&fields(&order, zone, names))?);
         let mut sale = Sale::of(&order);
         for sold in sale.iter_mut().flat_map(|sale| &mut sale.goods) {
             // A product is counted under its own name; other goods under the name on the order.
@@ -112,8 +107,7 @@ impl Incoming {
     /// # Errors
     /// The text cannot be read, which does not happen for one that [`Incoming::of`] rendered.
     pub fn total(&self) -> Result<(Currency, Minor), Error> {
-        let text = format!("{{{}}}", self.record.head);
-        let Head { currency, total_amount, .. } = parsed(text.as_bytes())?;
+        let Fields { currency, total_amount, .. } = parsed(self.record.text().as_bytes())?;
         Ok((Currency::parse(&currency)?, Minor(total_amount)))
     }
 
@@ -126,10 +120,10 @@ impl Incoming {
         if self.nameless_lines.is_empty() {
             return Ok(Cow::Borrowed(&self.record));
         }
-        let mut lines: Vec<LineItem> = parsed(self.record.lines.as_bytes())?;
-        let stored_lines: Vec<LineItem> = parsed(stored.lines.as_bytes())?;
+        let mut fields: Fields<'_> = parsed(self.record.text().as_bytes())?;
+        let stored_lines = parsed::<Fields<'_>>(stored.text().as_bytes())?.lines;
         for at in &self.nameless_lines {
-            let Some(line) = lines.get_mut(*at) else { continue };
+            let Some(line) = fields.lines.get_mut(*at) else { continue };
             // The same position first: a product may have two lines with different names.
             let same_position = stored_lines.get(*at).filter(|was| was.goods_id == line.goods_id);
             let same_product = || stored_lines.iter().find(|was| was.goods_id == line.goods_id);
@@ -137,14 +131,14 @@ impl Incoming {
                 line.goods_name.clone_from(&was.goods_name);
             }
         }
-        record_of(self.record.head.clone(), &lines).map(Cow::Owned)
+        Ok(Cow::Owned(Record(json(&fields)?)))
     }
 }
 
-/// The head as it is stored. `pay_end_date` in [`render`] reads its last two fields by name.
+/// The fields of a record, in the order in which they are sent.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Head<'a> {
+struct Fields<'a> {
     #[serde(borrow)]
     device_code: Cow<'a, str>,
     #[serde(borrow)]
@@ -160,10 +154,16 @@ struct Head<'a> {
     phone: Option<Cow<'a, str>>,
     trade_start_time: String,
     pay_end_time: Option<String>,
+    /// The end of the payment; the start of the trade while unpaid.
+    pay_end_date: String,
+    #[serde(rename = "detailVOList")]
+    lines: Vec<LineItem>,
 }
 
-fn head<'a>(order: &'a Order, zone: &Zone) -> Head<'a> {
-    Head {
+fn fields<'a>(order: &'a Order, zone: &Zone, names: &ProductNames) -> Fields<'a> {
+    let trade_start_time = zone.text(order.trade_start);
+    let pay_end_time = order.pay_end.map(|at| zone.text(at));
+    Fields {
         device_code: order.device_code.as_str().into(),
         currency: order.currency.code().into(),
         total_amount: order.total_amount.0,
@@ -175,8 +175,10 @@ fn head<'a>(order: &'a Order, zone: &Zone) -> Head<'a> {
         shipment_time: order.shipment.map(|at| zone.text(at)),
         card_number: order.card_number.as_deref().map(Cow::Borrowed),
         phone: order.phone.as_deref().map(Cow::Borrowed),
-        trade_start_time: zone.text(order.trade_start),
-        pay_end_time: order.pay_end.map(|at| zone.text(at)),
+        pay_end_date: pay_end_time.as_ref().unwrap_or(&trade_start_time).clone(),
+        trade_start_time,
+        pay_end_time,
+        lines: order.lines.iter().map(|line| item(line, names)).collect(),
     }
 }
 
@@ -196,36 +198,11 @@ fn item(line: &Line, names: &ProductNames) -> LineItem {
     }
 }
 
-fn head_json(head: &Head<'_>) -> Result<String, Error> {
-    let text = json(head)?;
-    let bare = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-    Ok(bare.unwrap_or_default().to_owned())
-}
-
-fn record_of(head: String, lines: &[LineItem]) -> Result<Record, Error> {
-    Ok(Record { shape: SHAPE, head, lines: json(&lines)?, errors: errors(lines)? })
-}
-
-/// Renders `shipmentErrorList`: the lines that have a fault, or nothing.
-fn errors(lines: &[LineItem]) -> Result<Option<String>, Error> {
-    let errors: Vec<ShipmentError> = lines
-        .iter()
-        .filter(|line| line.shipment_err_code != 0 || line.shipment_fail_desc.is_some())
-        .map(|line| ShipmentError {
-            goods_id: line.goods_id.clone(),
-            aisle_code: line.aisle_code.clone(),
-            shipment_err_code: line.shipment_err_code,
-            shipment_fail_desc: line.shipment_fail_desc.clone(),
-        })
-        .collect();
-    if errors.is_empty() { Ok(None) } else { json(&errors).map(Some) }
-}
-
 fn json(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(|error| Error::Data(format!("rendering: {error}")))
 }
 
 fn parsed<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
     serde_json::from_slice(text)
-        .map_err(|error| Error::Data(format!("the stored text of an order: {error}")))
+        .map_err(|error| Error::Data(format!("the record of an order: {error}")))
 }

@@ -12,9 +12,12 @@ use super::order_row;
 use super::order_state::{OrderPlace, OrderState, WriteKind};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject, stored_groups};
 use crate::Error;
+use crate::cooperative::yield_if_due;
 use crate::histories::ChangeCounter;
 use crate::orders::blocks::{BlockChanges, blocked_seq};
-use crate::orders::record::{Incoming, order_id_of, sale};
+use crate::orders::record::dictionaries::{Dictionary, RECORD_BYTES_MAX};
+use crate::orders::record::stored::StoredOrder;
+use crate::orders::record::{Incoming, Record, order_id_of, sale};
 use crate::sql::{Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
@@ -94,7 +97,8 @@ impl<'a> GroupWriter<'a> {
         let (.., counter, in_other_groups) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |row| {
-                stored.insert(Cow::Owned(row.order_id.to_owned()), OrderState::stored(&row));
+                stored.insert(Cow::Owned(row.order_id.to_owned()), OrderState::stored(&row)?);
+                Ok(())
             }),
             write.each_of(&HOLDERS, &numbers, &of_group, |row| {
                 let TradeNoInHolder { trade_no_in, order_id } = row.read()?;
@@ -164,7 +168,8 @@ impl<'a> GroupWriter<'a> {
             );
             return Ok(reject("tradeStartTime", &reason));
         }
-        if let Some(refused) = self.refuse_taken_number(one) {
+        if let Some(refused) = self.refuse_taken_number(one).or_else(|| refuse_large(&order.record))
+        {
             return Ok(refused);
         }
         self.insert(one)?;
@@ -218,6 +223,9 @@ impl<'a> GroupWriter<'a> {
             return Ok((stored, refused));
         }
         let record = order.record_after(&stored.record)?;
+        if let Some(refused) = refuse_large(&record) {
+            return Ok((stored, refused));
+        }
         let new = stored.updated(order, record);
         if new.is_stored_as(&stored) {
             return Ok((new, OrderOutcome::Unchanged));
@@ -233,8 +241,7 @@ impl<'a> GroupWriter<'a> {
             self.blocks.widen(ownership.device, new.seq, new.trade_start);
         }
         if let Some(at) = stored.sale_at {
-            let (head, lines) = (stored.record.head.as_bytes(), stored.record.lines.as_bytes());
-            let old = sale::sale_of(head, lines, at)?;
+            let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
             let key = (self.group, ownership.device);
             self.sums.count(self.batch.zone, key, &old, SaleChange::Removed);
         }
@@ -319,9 +326,20 @@ impl<'a> GroupWriter<'a> {
         }
         // In the order of the batch.
         pending.sort_unstable_by_key(|(.., change)| *change);
+        let dictionary = Dictionary::built_in()?;
+        let mut packed = Vec::with_capacity(pending.len());
+        for (id, state, kind, change) in &pending {
+            yield_if_due();
+            let (order, record) = state.packed((self.group, id), *change, dictionary)?;
+            packed.push((*kind, order, record));
+        }
+        let packed: Vec<(WriteKind, StoredOrder<'_>)> = packed
+            .iter()
+            .map(|(kind, order, record)| (*kind, StoredOrder { record, ..*order }))
+            .collect();
         let rows = |wanted| {
-            let rows = pending.iter().filter(move |(_, _, kind, _)| *kind == wanted);
-            rows.map(|(id, state, _, change)| state.numbered(id, *change))
+            let rows = packed.iter().filter(move |(kind, _)| *kind == wanted);
+            rows.map(|(_, order)| order)
         };
         let ledgers = self.ledgers.values().map(|ledger| {
             let (code, blocked_seq) = (ledger.code.as_str(), blocked_seq(ledger.last_seq));
@@ -366,4 +384,13 @@ impl<'a> GroupWriter<'a> {
     ) -> Result<String, Error> {
         Ok(self.batch.write.one(sql, &[number.into()], |row| row.read()).await?.unwrap_or_default())
     }
+}
+
+/// Rejects an order whose record would be larger than any that is read.
+fn refuse_large(record: &Record) -> Option<OrderOutcome> {
+    let length = record.text().len();
+    (length > RECORD_BYTES_MAX).then(|| {
+        let reason = format!("the order has {length} bytes, the most are {RECORD_BYTES_MAX}");
+        reject("detailVOList", &reason)
+    })
 }

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use kiosque_model::{DeviceNo, TradeNo, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 
-use super::order_row::{NumberedOrder, OrderRow};
-use crate::ArrivalNo;
+use crate::orders::record::dictionaries::Dictionary;
+use crate::orders::record::stored::{StoredOrder, pack};
 use crate::orders::record::{Incoming, Record};
+use crate::{ArrivalNo, Error};
 
 /// An order as it is stored, or will be at the end of the batch.
 pub(super) struct OrderState<'a> {
     pub(super) device: DeviceNo,
     pub(super) seq: i64,
-    /// The arrival of a new order. That of a stored one is not read, since nothing changes it.
-    pub(super) arrival: Option<ArrivalNo>,
+    pub(super) arrival: Option<i64>,
     pub(super) trade_start: UnixMs,
     pub(super) trade_no: Option<Cow<'a, str>>,
     pub(super) trade_no_in: Option<Cow<'a, str>>,
@@ -37,49 +37,45 @@ pub(super) enum WriteKind {
 }
 
 impl OrderState<'_> {
-    /// Returns the order to write.
-    pub(super) fn numbered<'v>(&'v self, order_id: &'v str, change_no: i64) -> NumberedOrder<'v> {
-        NumberedOrder { row: self.row(order_id), change_no, arrival: self.arrival }
-    }
-
-    fn row<'v>(&'v self, order_id: &'v str) -> OrderRow<'v> {
-        OrderRow {
-            order_id,
+    /// Returns the order to write, and its packed record.
+    pub(super) fn packed<'v>(
+        &'v self,
+        (group, order_id): (GroupNo, &'v str),
+        change_no: i64,
+        dictionary: &Dictionary,
+    ) -> Result<(StoredOrder<'v>, Vec<u8>), Error> {
+        let order = StoredOrder {
+            group_no: group,
             device_no: self.device,
             seq: self.seq,
             trade_start_ms: self.trade_start,
+            change_no,
+            sale_at_ms: self.sale_at,
+            arrival_no: self.arrival,
+            order_id,
             trade_no: self.trade_no.as_deref(),
             trade_no_in: self.trade_no_in.as_deref(),
-            shape: self.record.shape,
-            head: &self.record.head,
-            lines: &self.record.lines,
-            errors: self.record.errors.as_deref(),
-            sale_at_ms: self.sale_at,
-        }
+            record: &[],
+        };
+        Ok((order, pack(&self.record, order, dictionary)?))
     }
 }
 
 impl<'a> OrderState<'a> {
     /// Returns the state of a stored order.
-    pub(super) fn stored(row: &OrderRow<'_>) -> OrderState<'a> {
+    pub(super) fn stored(row: &StoredOrder<'_>) -> Result<OrderState<'a>, Error> {
         let text = |text: Option<&str>| text.map(|text| Cow::Owned(text.to_owned()));
-        let record = Record {
-            shape: row.shape,
-            head: row.head.to_owned(),
-            lines: row.lines.to_owned(),
-            errors: row.errors.map(str::to_owned),
-        };
-        OrderState {
+        Ok(OrderState {
             device: row.device_no,
             seq: row.seq,
-            arrival: None,
+            arrival: row.arrival_no,
             trade_start: row.trade_start_ms,
             trade_no: text(row.trade_no),
             trade_no_in: text(row.trade_no_in),
             sale_at: row.sale_at_ms,
-            record: Cow::Owned(record),
+            record: Cow::Owned(Record::read(row.text()?)?),
             pending: None,
-        }
+        })
     }
 
     /// Returns the state of a new order.
@@ -88,7 +84,7 @@ impl<'a> OrderState<'a> {
         OrderState {
             device,
             seq,
-            arrival,
+            arrival: arrival.map(ArrivalNo::number),
             trade_start: order.trade_start,
             trade_no: order.trade_no.as_ref().map(text),
             trade_no_in: order.trade_no_in.as_ref().map(text),

@@ -1,8 +1,8 @@
 //! Bulk statements: one statement for many rows.
 //!
 //! `{rows r: COLUMN TYPE, …}` names the rows `r` that a statement is given and the types of their
-//! columns: `text`, `bigint` or `boolean`. It is the first table of the outermost `from`, and the
-//! statement refers to a column as `r.COLUMN`. There are four forms.
+//! columns: `text`, `bytea`, `bigint` or `boolean`. It is the first table of the outermost `from`,
+//! and the statement refers to a column as `r.COLUMN`. There are four forms.
 //!
 //! **Look up**: `select … from {rows …} cross join …` returns the rows found for each.
 //!
@@ -97,6 +97,7 @@ use form::{Form, Insert, LookUp, NOT_ROWS, declaration, form};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnType {
     Text,
+    Bytea,
     Bigint,
     Boolean,
 }
@@ -105,6 +106,7 @@ impl ColumnType {
     fn parse(name: &str) -> Option<ColumnType> {
         Some(match name {
             "text" => ColumnType::Text,
+            "bytea" => ColumnType::Bytea,
             "bigint" => ColumnType::Bigint,
             "boolean" => ColumnType::Boolean,
             _ => return None,
@@ -114,6 +116,7 @@ impl ColumnType {
     fn name(self) -> &'static str {
         match self {
             ColumnType::Text => "text",
+            ColumnType::Bytea => "bytea",
             ColumnType::Bigint => "bigint",
             ColumnType::Boolean => "boolean",
         }

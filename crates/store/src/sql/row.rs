@@ -104,13 +104,12 @@ impl Row<'_> {
         }
     }
 
-    /// Returns the bytes of a text without checking again that they are UTF-8.
     fn bytes(&self, column: usize) -> Result<&[u8], Error> {
         match self {
             Row::Sqlite(row) => {
                 Ok(row.get_ref(column)?.as_bytes().map_err(rusqlite::Error::from)?)
             }
-            Row::Postgres(row, from) => Ok(row.try_get::<_, postgres::Raw<'_>>(from + column)?.0),
+            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
         }
     }
 
@@ -227,19 +226,6 @@ mod postgres {
 
         fn accepts(kind: &Type) -> bool {
             matches!(*kind, Type::INT4 | Type::INT8)
-        }
-    }
-
-    /// The bytes of a text.
-    pub(super) struct Raw<'a>(pub(super) &'a [u8]);
-
-    impl<'a> FromSql<'a> for Raw<'a> {
-        fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Raw<'a>, Fault> {
-            Ok(Raw(raw))
-        }
-
-        fn accepts(kind: &Type) -> bool {
-            *kind == Type::TEXT
         }
     }
 

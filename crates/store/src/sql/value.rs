@@ -2,11 +2,12 @@
 
 use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs};
 
-/// A parameter. The layout has text, 64-bit integers and booleans only.
+/// A parameter. The layout has text, bytes, 64-bit integers and booleans only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Int(i64),
     Text(&'a str),
+    Bytes(&'a [u8]),
     Bool(bool),
     Null,
 }
@@ -18,6 +19,10 @@ impl<'a> Value<'a> {
 
     pub(crate) fn as_text(self) -> Option<&'a str> {
         if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(crate) fn as_bytes(self) -> Option<&'a [u8]> {
+        if let Value::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
     pub(crate) fn as_flag(self) -> Option<bool> {
@@ -40,6 +45,12 @@ impl From<bool> for Value<'_> {
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
         Value::Text(text)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Value::Bytes(bytes)
     }
 }
 
@@ -76,6 +87,7 @@ mod sqlite {
             Ok(ToSqlOutput::Borrowed(match self {
                 Value::Int(int) => ValueRef::Integer(*int),
                 Value::Text(text) => ValueRef::Text(text.as_bytes()),
+                Value::Bytes(bytes) => ValueRef::Blob(bytes),
                 Value::Bool(flag) => ValueRef::Integer(i64::from(*flag)),
                 Value::Null => ValueRef::Null,
             }))
@@ -101,6 +113,7 @@ mod postgres {
                 Value::Int(int) if *kind == Type::INT4 => i32::try_from(*int)?.to_sql(kind, out),
                 Value::Int(int) => int.to_sql(kind, out),
                 Value::Text(text) => text.to_sql(kind, out),
+                Value::Bytes(bytes) => bytes.to_sql(kind, out),
                 Value::Bool(flag) => flag.to_sql(kind, out),
                 Value::Null => Ok(IsNull::Yes),
             }

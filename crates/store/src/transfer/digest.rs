@@ -88,6 +88,11 @@ fn update(sum: &mut Sha256, cell: &Cell) {
             sum.update(text.len().to_be_bytes());
             sum.update(text.as_bytes());
         }
+        Cell::Bytes(bytes) => {
+            sum.update([4]);
+            sum.update(bytes.len().to_be_bytes());
+            sum.update(bytes);
+        }
         Cell::Flag(flag) => sum.update([3, u8::from(*flag)]),
         Cell::Null => sum.update([0]),
     }

@@ -134,13 +134,11 @@ const LAYOUT: [Layout; 29] = [
         ],
         "items bigint, amount bigint",
     ),
-    // No index makes this key of orders unique; rows that exist already conflict by order id.
     (
         "orders",
         &[("group_no", "bigint"), ("device_no", "bigint"), ("seq", "bigint")],
-        "trade_start_ms bigint, change_no bigint, order_id text, trade_no text, \
-         trade_no_in text, shape bigint, head text, lines text, errors text, sale_at_ms bigint, \
-         arrival_no bigint",
+        "trade_start_ms bigint, change_no bigint, sale_at_ms bigint, arrival_no bigint, \
+         order_id text, trade_no text, trade_no_in text, record bytea",
     ),
 ];
 
@@ -187,6 +185,7 @@ pub(super) struct Table {
 pub(super) enum Cell {
     Int(i64),
     Text(String),
+    Bytes(Vec<u8>),
     Flag(bool),
     Null,
 }
@@ -275,6 +274,7 @@ impl Table {
         let cell = |kind: &&str| {
             Ok(match *kind {
                 "text" => Option::read(&mut reader)?.map_or(Cell::Null, Cell::Text),
+                "bytea" => Cell::Bytes(<&[u8]>::read(&mut reader)?.to_vec()),
                 "boolean" => Cell::Flag(bool::read(&mut reader)?),
                 _ => Option::read(&mut reader)?.map_or(Cell::Null, Cell::Int),
             })
@@ -320,6 +320,7 @@ pub(super) fn values(cells: &[Cell]) -> Vec<Value<'_>> {
     let value = |cell| match cell {
         &Cell::Int(int) => Value::Int(int),
         Cell::Text(text) => Value::Text(text),
+        Cell::Bytes(bytes) => Value::Bytes(bytes),
         &Cell::Flag(flag) => Value::Bool(flag),
         Cell::Null => Value::Null,
     };
@@ -332,7 +333,7 @@ pub(super) fn text(key: &[Cell]) -> String {
     let part = |cell: &Cell| match cell {
         Cell::Int(int) => int.to_string(),
         Cell::Text(text) => text.clone(),
-        Cell::Flag(_) | Cell::Null => String::new(),
+        Cell::Bytes(_) | Cell::Flag(_) | Cell::Null => String::new(),
     };
     key.iter().map(part).collect::<Vec<_>>().join("\n")
 }

@@ -9,19 +9,12 @@ use kiosque_model::{Day, DeviceNo, UnixMs, Zone};
 use super::{Group, Verified};
 use crate::Error;
 use crate::db::Read;
-use crate::orders::record::sale::{check_text, sale_of, sale_time};
+use crate::orders::record::sale::{check_text, sale_time};
+use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, row, statements};
 use crate::sums::{SaleChange, SumKey, SumTable, Sums};
 
 row! {
-    struct SaleRow<'r> { sale_at_ms: UnixMs, order: OrderText<'r> }
-    struct OrderText<'r> {
-        device_no: DeviceNo,
-        order_id: &'r str,
-        head: &'r [u8],
-        lines: &'r [u8],
-        errors: Option<&'r str>,
-    }
     struct SumRow {
         device_no: Option<DeviceNo>,
         currency: String,
@@ -54,12 +47,13 @@ statements! {
     NEXT_SALE(group_no, from_ms) -> UnixMs = "select sale_at_ms from orders
         where group_no = $group_no and sale_at_ms >= $from_ms
         order by sale_at_ms limit 1";
-    SALES(group_no, start_ms, end_ms) -> SaleRow<'_> = "select sale_at_ms, device_no, order_id,
-            head, lines, errors
+    SALES(group_no, start_ms, end_ms) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
         from orders
-        where group_no = $group_no and sale_at_ms >= $start_ms and sale_at_ms < $end_ms";
-    UNSOLD_ORDERS(group_no) -> OrderText<'_> = "select device_no, order_id, head, lines, errors
-        from orders where group_no = $group_no and sale_at_ms is null";
+        where group_no = $group_no and sale_at_ms >= $start_ms and sale_at_ms < $end_ms");
+    UNSOLD_ORDERS(group_no) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("orders"), "
+        from orders where group_no = $group_no and sale_at_ms is null");
     SUMS_BY_DAY(group_no, day) -> SumRow = "select cast(null as bigint) as device_no, currency,
             orders, items, amount, refund, shipped, failed
         from sales_by_day where group_no = $group_no and day = $day";
@@ -115,8 +109,8 @@ impl Recount<'_> {
         let differences = &mut verified.differences;
         self.read
             .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
-                let fault = match row.read::<OrderText<'_>>() {
-                    Ok(order) => order.unsold_fault().map(|fault| self.name(&order, codes, fault)),
+                let fault = match row.read::<StoredOrder<'_>>() {
+                    Ok(order) => unsold_fault(&order).map(|fault| self.name(&order, codes, fault)),
                     Err(error) => Some(self.unreadable(error)?),
                 };
                 differences.extend(fault);
@@ -126,7 +120,7 @@ impl Recount<'_> {
     }
 
     /// Returns a difference of an order.
-    fn name(&self, order: &OrderText<'_>, codes: &DeviceCodes, fault: String) -> String {
+    fn name(&self, order: &StoredOrder<'_>, codes: &DeviceCodes, fault: String) -> String {
         let device = describe_device(order.device_no, codes);
         format!("group {}, device {device}, order {}: {fault}", self.group.id, order.order_id)
     }
@@ -195,19 +189,19 @@ impl Recount<'_> {
         let differences = &mut verified.differences;
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
-                let SaleRow { sale_at_ms: at, order } = match row.read() {
-                    Ok(row) => row,
+                let order: StoredOrder<'_> = match row.read() {
+                    Ok(order) => order,
                     Err(error) => {
                         differences.push(self.unreadable(error)?);
                         return Ok(());
                     }
                 };
-                match order.sale(at, self.zone) {
+                match sale_and_fault(&order, self.zone) {
                     Ok((sale, fault)) => {
                         sums.count(self.zone, (group, order.device_no), &sale, SaleChange::Added);
                         differences.extend(fault.map(|fault| self.name(&order, codes, fault)));
                     }
-                    Err(error) => differences.push(self.name(&order, codes, error.to_string())),
+                    Err(error) => differences.push(self.name(&order, codes, fault_of(&error))),
                 }
                 Ok(())
             })
@@ -244,28 +238,37 @@ impl Recount<'_> {
     }
 }
 
-impl OrderText<'_> {
-    fn check(&self) -> Result<(), Error> {
-        check_text(self.head, self.lines, self.errors.map(str::as_bytes))
+/// Returns the fault of an order whose columns say that it is no sale.
+fn unsold_fault(order: &StoredOrder<'_>) -> Option<String> {
+    let time = || {
+        let text = order.text()?;
+        check_text(&text)?;
+        sale_time(&text)
+    };
+    match time() {
+        Ok(time) => time.map(|time| format!("was paid at {time} and counts as no sale")),
+        Err(error) => Some(fault_of(&error)),
     }
+}
 
-    /// Returns the fault of an order whose columns say that it is no sale.
-    fn unsold_fault(&self) -> Option<String> {
-        match self.check().and_then(|()| sale_time(self.head)) {
-            Ok(time) => time.map(|time| format!("was paid at {time} and counts as no sale")),
-            Err(error) => Some(error.to_string()),
-        }
-    }
+/// Returns the sale of an order whose columns say that it is one, and its fault.
+fn sale_and_fault(order: &StoredOrder<'_>, zone: &Zone) -> Result<(Sale, Option<String>), Error> {
+    let text = order.text()?;
+    check_text(&text)?;
+    let sale = order.sale()?;
+    let (recorded, expected) = (sale_time(&text)?, zone.text(sale.at));
+    let fault = (recorded.as_deref() != Some(expected.as_str())).then(|| {
+        let recorded = recorded.as_deref().unwrap_or("none");
+        format!("counts as a sale at {expected}, its record says {recorded}")
+    });
+    Ok((sale, fault))
+}
 
-    /// Returns the sale of an order whose columns say that it was paid at `at`, and its fault.
-    fn sale(&self, at: UnixMs, zone: &Zone) -> Result<(Sale, Option<String>), Error> {
-        self.check()?;
-        let (recorded, expected) = (sale_time(self.head)?, zone.text(at));
-        let fault = (recorded.as_deref() != Some(expected.as_str())).then(|| {
-            let recorded = recorded.as_deref().unwrap_or("none");
-            format!("counts as a sale at {expected}, its record says {recorded}")
-        });
-        Ok((sale_of(self.head, self.lines, at)?, fault))
+/// Returns what is wrong with an order, without its name.
+fn fault_of(error: &Error) -> String {
+    match error {
+        Error::UnreadableOrder(order) => order.fault.to_string(),
+        other => other.to_string(),
     }
 }
 
@@ -322,3 +325,6 @@ fn describe(key: &SumKey, codes: &DeviceCodes) -> String {
 fn describe_device(device: DeviceNo, codes: &DeviceCodes) -> String {
     codes.get(&device).cloned().unwrap_or_else(|| format!("unknown device {}", device.0))
 }
+
+#[cfg(test)]
+mod tests;

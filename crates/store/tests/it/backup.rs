@@ -1,5 +1,6 @@
 //! A consistent copy while the server runs: a snapshot that no writer blocks or restarts.
 
+use std::iter::repeat_with;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -12,9 +13,16 @@ use rusqlite::Connection;
 /// A store with data for several steps of a copy.
 async fn laden() -> TestStore {
     let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
-    let head = "x".repeat(20_000);
     let mut batch: Vec<_> = (0..200).map(|at| order(&format!("o{at}"), "d1", at)).collect();
-    batch.iter_mut().for_each(|order| order.record = record(&head));
+    // Texts that cannot be compressed much.
+    let mut number = 1_u64;
+    for order in &mut batch {
+        let next = || {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b'a' + (number >> 60) as u8)
+        };
+        order.record = record(&repeat_with(next).take(50_000).collect::<String>());
+    }
     fixture.receive_new(batch).await;
     fixture
 }

@@ -23,6 +23,7 @@ pub(super) fn all_params<'a>(
 pub(super) enum Column<'a> {
     Ints(Vec<Option<i64>>),
     Texts(Vec<Option<&'a str>>),
+    Bytes(Vec<Option<&'a [u8]>>),
     Flags(Vec<Option<bool>>),
 }
 
@@ -31,6 +32,7 @@ impl Column<'_> {
         match self {
             Column::Ints(ints) => ints,
             Column::Texts(texts) => texts,
+            Column::Bytes(bytes) => bytes,
             Column::Flags(flags) => flags,
         }
     }
@@ -45,6 +47,7 @@ pub(super) fn columns<'r, 'v: 'r>(
         let values = rows.clone().map(move |row| row.get(at).copied().unwrap_or(Value::Null));
         match kind {
             ColumnType::Text => Column::Texts(values.map(Value::as_text).collect()),
+            ColumnType::Bytea => Column::Bytes(values.map(Value::as_bytes).collect()),
             ColumnType::Boolean => Column::Flags(values.map(Value::as_flag).collect()),
             ColumnType::Bigint => Column::Ints(values.map(Value::as_int).collect()),
         }

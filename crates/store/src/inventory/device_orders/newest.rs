@@ -8,17 +8,12 @@ use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{GROUPS, GroupRow, id_of, record, with_archived};
 use crate::db::{Deadline, Read};
-use crate::orders::record::render::StoredOrder;
+use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Value, row, statements};
 use crate::{Error, Store};
 
 row! {
     struct NewestRow { group_no: GroupNo, change_no: i64, trade_start_ms: UnixMs }
-    struct OrderRow<'r> {
-        newest: NewestRow,
-        seq: i64,
-        order: StoredOrder<'r>,
-    }
 }
 
 statements! {
@@ -27,10 +22,10 @@ statements! {
         from {rows r: group_no bigint} cross join group_changes c cross join orders o
         where c.group_no = r.group_no and o.group_no = c.group_no
             and o.change_no > c.last_change_no - $count";
-    RECORDS() -> OrderRow<'_> = "select o.group_no, o.change_no, o.trade_start_ms, o.seq, o.shape,
-            o.head, o.lines, o.errors, o.trade_no, o.trade_no_in, o.order_id
+    RECORDS() -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("o"), "
         from {rows r: group_no bigint, change_no bigint} cross join orders o
-        where o.group_no = r.group_no and o.change_no = r.change_no";
+        where o.group_no = r.group_no and o.change_no = r.change_no");
 }
 
 /// The orders of all groups together that a list of the newest ones reads, and those of a group.
@@ -78,7 +73,9 @@ async fn newest(
     let chosen: Vec<[Value<'_>; 2]> = chosen.collect();
     let mut found: Vec<(NewestRow, i64, OrderItem)> = Vec::new();
     read.each_of(&RECORDS, &chosen, &[], |row| {
-        let OrderRow { newest, seq, order } = row.read()?;
+        let order: StoredOrder<'_> = row.read()?;
+        let StoredOrder { group_no, change_no, trade_start_ms, seq, .. } = order;
+        let newest = NewestRow { group_no, change_no, trade_start_ms };
         let group_id = id_of(&groups, newest.group_no);
         found.push((newest, seq, OrderItem { group_id, archived: false, record: record(&order)? }));
         Ok(())

@@ -2,28 +2,24 @@
 
 use std::borrow::Cow;
 
-use kiosque_contract::LineItem;
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold, sale_at};
 use kiosque_model::{Currency, Minor, UnixMs};
 use serde::Deserialize;
 
-use super::{Head, errors, json, parsed};
+use super::{Fields, json, parsed};
 use crate::Error;
 
 /// Returns the sale of a stored order that was paid at `at`.
 ///
 /// # Errors
-/// The stored text cannot be read.
-pub(crate) fn sale_of(head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Error> {
-    let head = in_braces(head);
-    let head: StoredHead<'_> = parsed(&head)?;
-    let lines: Vec<StoredLine<'_>> = parsed(lines)?;
-    let unknown =
-        |field: &str| Error::Data(format!("the stored text of an order: unknown {field}"));
-    let currency = Currency::parse(&head.currency).map_err(|_| unknown("currency"))?;
-    let shipment = ShipmentStatus::of(head.shipment_status);
-    let goods = lines.into_iter().map(|line| Sold {
+/// The text of the record cannot be read.
+pub(crate) fn sale_of(text: &[u8], at: UnixMs) -> Result<Sale, Error> {
+    let fields: SaleFields<'_> = parsed(text)?;
+    let unknown = |field: &str| Error::Data(format!("the record of an order: unknown {field}"));
+    let currency = Currency::parse(&fields.currency).map_err(|_| unknown("currency"))?;
+    let shipment = ShipmentStatus::of(fields.shipment_status);
+    let goods = fields.lines.into_iter().map(|line| Sold {
         goods_id: line.goods_id.into_owned(),
         items: line.count,
         amount: Minor(line.pay_amount),
@@ -32,8 +28,8 @@ pub(crate) fn sale_of(head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Err
     Ok(Sale {
         at,
         currency,
-        amount: Minor(head.pay_amount),
-        refund: Minor(head.refund_amount),
+        amount: Minor(fields.pay_amount),
+        refund: Minor(fields.refund_amount),
         shipment: shipment.ok_or_else(|| unknown("shipmentStatus"))?,
         goods: goods.collect(),
     })
@@ -42,44 +38,32 @@ pub(crate) fn sale_of(head: &[u8], lines: &[u8], at: UnixMs) -> Result<Sale, Err
 /// Returns the `payEndTime` of a stored order that is a sale, `None` of any other.
 ///
 /// # Errors
-/// The stored text cannot be read.
-pub(crate) fn sale_time(head: &[u8]) -> Result<Option<String>, Error> {
-    let head = in_braces(head);
-    let head: StoredHead<'_> = parsed(&head)?;
-    let status = PayStatus::of(head.pay_status);
+/// The text of the record cannot be read.
+pub(crate) fn sale_time(text: &[u8]) -> Result<Option<String>, Error> {
+    let fields: SaleFields<'_> = parsed(text)?;
+    let status = PayStatus::of(fields.pay_status);
     let paid = status.is_some_and(|status| sale_at(Some(UnixMs(0)), status).is_some());
-    Ok(head.pay_end_time.filter(|_| paid).map(Cow::into_owned))
+    Ok(fields.pay_end_time.filter(|_| paid).map(Cow::into_owned))
 }
 
 /// Checks that a stored order has the fields that this program writes, in any order, and no others.
 ///
 /// # Errors
 /// The fault of the text.
-pub(crate) fn check_text(head: &[u8], lines: &[u8], faults: Option<&[u8]>) -> Result<(), Error> {
-    let head = in_braces(head);
-    let fields: Head<'_> = parsed(&head)?;
-    check_same("the head", Some(&head), Some(&json(&fields)?))?;
-    let items: Vec<LineItem> = parsed(lines)?;
-    check_same("the list of lines", Some(lines), Some(&json(&items)?))?;
-    check_same("the list of shipment errors", faults, errors(&items)?.as_deref())
-}
-
-fn check_same(part: &str, stored: Option<&[u8]>, written: Option<&str>) -> Result<(), Error> {
-    if stored == written.map(str::as_bytes) {
-        return Ok(());
-    }
+pub(crate) fn check_text(text: &[u8]) -> Result<(), Error> {
+    let fields: Fields<'_> = parsed(text)?;
+    let written = json(&fields)?;
     let value = |text: &[u8]| parsed::<serde_json::Value>(text);
-    let stored = stored.map(value).transpose()?;
-    if stored == written.map(|text| value(text.as_bytes())).transpose()? {
+    if text == written.as_bytes() || value(text)? == value(written.as_bytes())? {
         return Ok(());
     }
-    Err(Error::Data(format!("the stored text of an order: {part} is not as it was written")))
+    Err(Error::Data("the record of an order is not as it was written".to_owned()))
 }
 
-/// The fields of a stored head that sums need.
+/// The fields of a record that sums need.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct StoredHead<'a> {
+struct SaleFields<'a> {
     #[serde(borrow)]
     currency: Cow<'a, str>,
     pay_amount: i64,
@@ -88,6 +72,8 @@ struct StoredHead<'a> {
     shipment_status: i64,
     #[serde(borrow)]
     pay_end_time: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "detailVOList")]
+    lines: Vec<StoredLine<'a>>,
 }
 
 /// The fields of a stored line that sums need.
@@ -102,7 +88,28 @@ struct StoredLine<'a> {
     pay_amount: i64,
 }
 
-/// A head is stored without braces.
-fn in_braces(head: &[u8]) -> Vec<u8> {
-    [b"{", head, b"}"].concat()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = concat!(
+        r#"{"deviceCode":"d","currency":"EUR","totalAmount":1,"payAmount":1,"refundAmount":0,"#,
+        r#""payStatus":1,"shipmentStatus":1,"payChannelName":null,"shipmentTime":null,"#,
+        r#""cardNumber":null,"phone":null,"tradeStartTime":"2026-01-01 00:00:00","#,
+        r#""payEndTime":null,"payEndDate":"2026-01-01 00:00:00","detailVOList":[]}"#,
+    );
+
+    #[test]
+    fn a_text_with_other_fields_is_not_as_it_was_written() {
+        assert!(check_text(TEXT.as_bytes()).is_ok());
+        for (written, found, fault) in [
+            ("payAmount", "payAwount", "missing field `payAmount`"),
+            ("\"phone\"", "\"phome\"", "the record of an order is not as it was written"),
+            ("[]", "[{}]", "missing field `goodsId`"),
+            ("[]}", "", "EOF while parsing a value"),
+        ] {
+            let error = check_text(TEXT.replace(written, found).as_bytes()).expect_err(fault);
+            assert!(error.to_string().contains(fault), "{error}");
+        }
+    }
 }

@@ -176,39 +176,3 @@ async fn bounds_hold_every_sale_and_stay_within_their_day() {
     );
     assert_eq!(fixture.store.verify().await.unwrap().differences.len(), 1);
 }
-
-/// The time of a sale comes from its record.
-#[tokio::test]
-async fn the_time_of_a_sale_is_that_of_its_record() {
-    for (planted, message, differences) in [
-        (
-            "sale_at_ms = null where order_id = 'o1'",
-            "group a, device d1, order o1: was paid at 1970-01-01 00:00:05 and counts as no sale",
-            5,
-        ),
-        (
-            "sale_at_ms = 4000 where order_id = 'o1'",
-            "group a, device d1, order o1: counts as a sale at 1970-01-01 00:00:04, its record \
-             says 1970-01-01 00:00:05",
-            2,
-        ),
-        (
-            "sale_at_ms = 86405000 where order_id = 'o1'",
-            "group a, device d1, order o1: counts as a sale at 1970-01-02 00:00:05, its record \
-             says 1970-01-01 00:00:05",
-            9,
-        ),
-        (
-            "sale_at_ms = 5000 where order_id = 'unpaid'",
-            "group a, device d1, order unpaid: counts as a sale at 1970-01-01 00:00:05, its record \
-             says none",
-            5,
-        ),
-    ] {
-        let fixture = fixture().await;
-        fixture.tamper(&format!("update orders set {planted}"));
-        let found = fixture.store.verify().await.unwrap().differences;
-        assert!(found.iter().any(|found| found == message), "{planted}: {found:?}");
-        assert_eq!(found.len(), differences, "{planted}: {found:?}");
-    }
-}

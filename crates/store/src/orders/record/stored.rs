@@ -1,0 +1,259 @@
+//! An order as it is stored: its columns, and its packed record.
+//!
+//! A packed record is a Zstandard frame (RFC 8878). The first four bytes, which are the same in
+//! every frame, are replaced by a checksum over the other bytes and all columns of the order. So an
+//! order of which a bit has changed is refused, and so is one that has the record of another.
+
+use std::borrow::Cow;
+
+use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
+use serde::{Deserialize, Serialize};
+
+use super::dictionaries::{self, Dictionary};
+use super::sale::sale_of;
+use super::{Incoming, Record, derived_trade_no_in, json, parsed};
+use crate::Error;
+use crate::error::{RecordFault, UnreadableOrder};
+use crate::sql::row;
+use kiosque_model::sales::Sale;
+
+/// Lists the columns of [`StoredOrder`], in their order, of a table or alias.
+macro_rules! order_columns {
+    ($of:literal) => {
+        concat!(
+            $of,
+            ".group_no, ",
+            $of,
+            ".device_no, ",
+            $of,
+            ".seq, ",
+            $of,
+            ".trade_start_ms, ",
+            $of,
+            ".change_no, ",
+            $of,
+            ".sale_at_ms, ",
+            $of,
+            ".arrival_no, ",
+            $of,
+            ".order_id, ",
+            $of,
+            ".trade_no, ",
+            $of,
+            ".trade_no_in, ",
+            $of,
+            ".record"
+        )
+    };
+}
+pub(crate) use order_columns;
+
+row! {
+    /// A stored order, borrowed from its row.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct StoredOrder<'r> {
+        pub(crate) group_no: GroupNo,
+        pub(crate) device_no: DeviceNo,
+        pub(crate) seq: i64,
+        pub(crate) trade_start_ms: UnixMs,
+        pub(crate) change_no: i64,
+        pub(crate) sale_at_ms: Option<UnixMs>,
+        pub(crate) arrival_no: Option<i64>,
+        pub(crate) order_id: &'r str,
+        pub(crate) trade_no: Option<&'r str>,
+        pub(crate) trade_no_in: Option<&'r str>,
+        pub(crate) record: &'r [u8],
+    }
+}
+
+/// The bytes of a checksum.
+const CHECKSUM_BYTES: usize = 4;
+/// Between the fields that list and detail share, and the lines of a list record.
+const LINES: &[u8] = br#","detailVOList":"#;
+
+impl StoredOrder<'_> {
+    /// Appends the order as an element of an order list's `records`.
+    pub(crate) fn put_list_record(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.check()?;
+        put_numbers(out, self.trade_no, self.trade_no_in, self.order_id);
+        let start = out.len();
+        self.unpack(out)?;
+        // The opening brace of the record.
+        match out.get_mut(start) {
+            Some(first @ b'{') => *first = b',',
+            _ => return Err(self.unreadable(RecordFault::Text)),
+        }
+        Ok(())
+    }
+
+    /// Appends the order as the `data` of an order detail.
+    pub(crate) fn put_detail(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.check()?;
+        let mut text = Vec::new();
+        self.unpack(&mut text)?;
+        let unreadable = || self.unreadable(RecordFault::Text);
+        let (fields, lines) = split(&text).ok_or_else(unreadable)?;
+        put_numbers(out, self.trade_no, self.trade_no_in, self.order_id);
+        out.push(b',');
+        out.extend_from_slice(fields);
+        out.extend_from_slice(br#","detailList":"#);
+        out.extend_from_slice(lines);
+        out.extend_from_slice(br#","tradeNoOut":"#);
+        put_text(out, self.trade_no.unwrap_or_default());
+        out.extend_from_slice(br#","shipmentErrorList":"#);
+        out.extend_from_slice(shipment_errors(lines)?.as_bytes());
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Returns the sale that the order counts as.
+    pub(crate) fn sale(&self) -> Result<Sale, Error> {
+        let no_sale = || Error::Data(format!("order {} is no sale", self.order_id));
+        sale_of(&self.text()?, self.sale_at_ms.ok_or_else(no_sale)?)
+    }
+
+    /// Returns the text of the record.
+    pub(crate) fn text(&self) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        let mut text = Vec::new();
+        self.unpack(&mut text)?;
+        Ok(text)
+    }
+
+    fn unpack(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        dictionaries::unpack(self.record, out).map_err(|fault| self.unreadable(fault))
+    }
+
+    /// Compares the checksum.
+    fn check(&self) -> Result<(), Error> {
+        let stored = self.record.first_chunk().copied().map(u32::from_le_bytes);
+        if stored == Some(self.checksum()) {
+            return Ok(());
+        }
+        Err(self.unreadable(RecordFault::Checksum))
+    }
+
+    /// Returns the checksum over the columns and the record. The lengths of the texts keep columns
+    /// apart that follow one another; no time is the least number.
+    fn checksum(&self) -> u32 {
+        let of_text = |text: Option<&str>| match text {
+            Some(text) => i64::try_from(text.len()).unwrap_or(i64::MAX),
+            None => -1,
+        };
+        let numbers = [
+            self.group_no.0,
+            self.device_no.0,
+            self.seq,
+            self.trade_start_ms.0,
+            self.change_no,
+            self.sale_at_ms.map_or(i64::MIN, |at| at.0),
+            self.arrival_no.unwrap_or(i64::MIN),
+            of_text(Some(self.order_id)),
+            of_text(self.trade_no),
+            of_text(self.trade_no_in),
+        ];
+        let mut bytes = [0; 80];
+        for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        let mut checksum = flate2::Crc::new();
+        checksum.update(&bytes);
+        for text in [Some(self.order_id), self.trade_no, self.trade_no_in].into_iter().flatten() {
+            checksum.update(text.as_bytes());
+        }
+        checksum.update(self.record.get(CHECKSUM_BYTES..).unwrap_or_default());
+        checksum.sum()
+    }
+
+    /// Returns the error of an order that cannot be read.
+    pub(crate) fn unreadable(&self, fault: RecordFault) -> Error {
+        Error::UnreadableOrder(Box::new(UnreadableOrder {
+            group: self.group_no,
+            device: self.device_no,
+            seq: self.seq,
+            order_id: self.order_id.to_owned(),
+            fault,
+        }))
+    }
+}
+
+/// Packs the record of an order, of which `order` has all other columns.
+pub(crate) fn pack(
+    record: &Record,
+    order: StoredOrder<'_>,
+    dictionary: &Dictionary,
+) -> Result<Vec<u8>, Error> {
+    let mut packed = dictionary.pack(record.text().as_bytes())?;
+    let checksum = StoredOrder { record: &packed, ..order }.checksum().to_le_bytes();
+    if let Some(place) = packed.first_chunk_mut() {
+        *place = checksum;
+    }
+    Ok(packed)
+}
+
+impl Incoming {
+    /// Appends the order as an element of an order list's `records`, as it would be listed if it
+    /// were stored unchanged.
+    pub fn put_list_record(&self, out: &mut Vec<u8>) {
+        let number =
+            |number: &Option<TradeNo>| number.as_ref().map(TradeNo::as_str).map(str::to_owned);
+        let (trade_no, trade_no_in) = (number(&self.trade_no), number(&self.trade_no_in));
+        put_numbers(out, trade_no.as_deref(), trade_no_in.as_deref(), self.order_id.as_str());
+        out.push(b',');
+        out.extend(self.record.text().bytes().skip(1));
+    }
+}
+
+/// Appends the opening brace and the numbers of an order.
+fn put_numbers(
+    out: &mut Vec<u8>,
+    trade_no: Option<&str>,
+    trade_no_in: Option<&str>,
+    order_id: &str,
+) {
+    out.extend_from_slice(br#"{"tradeNo":"#);
+    put_text(out, trade_no.unwrap_or_default());
+    out.extend_from_slice(br#","tradeNoIn":"#);
+    match trade_no_in {
+        Some(number) => put_text(out, number),
+        None => put_text(out, &derived_trade_no_in(order_id)),
+    }
+    out.extend_from_slice(br#","orderId":"#);
+    put_text(out, order_id);
+}
+
+fn put_text(out: &mut Vec<u8>, text: &str) {
+    // A string always serializes, and writing to memory does not fail.
+    let _ = serde_json::to_writer(out, text);
+}
+
+/// Splits the text of a record into the fields before the lines, without a brace, and the lines, an
+/// array. In a text within the JSON, a quotation mark follows a backslash: so none has [`LINES`].
+fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let text = text.strip_prefix(b"{")?.strip_suffix(b"}")?;
+    let brackets = text.iter().enumerate().filter(|(_, byte)| **byte == b'[');
+    let mut splits = brackets.filter_map(|(at, _)| text.split_at_checked(at));
+    splits.find_map(|(before, lines)| Some((before.strip_suffix(LINES)?, lines)))
+}
+
+/// The fields of a line that `shipmentErrorList` has.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ShipmentError<'a> {
+    #[serde(borrow)]
+    goods_id: Cow<'a, str>,
+    #[serde(borrow)]
+    aisle_code: Cow<'a, str>,
+    shipment_err_code: i64,
+    shipment_fail_desc: Option<Cow<'a, str>>,
+}
+
+/// Returns `shipmentErrorList`: the lines that have a fault, or null.
+fn shipment_errors(lines: &[u8]) -> Result<String, Error> {
+    let mut lines: Vec<ShipmentError<'_>> = parsed(lines)?;
+    lines.retain(|line| line.shipment_err_code != 0 || line.shipment_fail_desc.is_some());
+    if lines.is_empty() { Ok("null".to_owned()) } else { json(&lines) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,49 @@
+use kiosque_model::order::{Order, PayStatus};
+use kiosque_model::{Currency, DeviceCode, GroupNo, Minor, OrderId};
+
+use super::*;
+use crate::orders::record::dictionaries::Dictionary;
+use crate::orders::record::stored::pack;
+use crate::orders::record::{Incoming, ProductNames};
+
+/// Returns the faults of an order that was paid at 5 s, or is unpaid, and is stored as a sale at
+/// `sale_at`: as a sale, and as no sale.
+fn faults(pay_end: Option<UnixMs>, sale_at: UnixMs) -> (Option<String>, Option<String>) {
+    let order_id = OrderId::parse("o").expect("an id");
+    let device = DeviceCode::parse("d").expect("a code");
+    let currency = Currency::parse("EUR").expect("a currency");
+    let order = Order::unpaid(order_id, device, currency, Minor(1), UnixMs(0));
+    let pay_status = if pay_end.is_some() { PayStatus::Paid } else { PayStatus::Unpaid };
+    let order = Order { pay_end, pay_status, ..order };
+    let incoming = Incoming::of(order, &Zone::utc(), &ProductNames::new()).expect("renders");
+    let columns = StoredOrder {
+        group_no: GroupNo(1),
+        device_no: DeviceNo(1),
+        seq: 1,
+        trade_start_ms: UnixMs(0),
+        change_no: 1,
+        sale_at_ms: Some(sale_at),
+        arrival_no: None,
+        order_id: "o",
+        trade_no: None,
+        trade_no_in: None,
+        record: &[],
+    };
+    let dictionary = Dictionary::built_in().expect("a dictionary");
+    let record = pack(&incoming.record, columns, dictionary).expect("packs");
+    let order = StoredOrder { record: &record, ..columns };
+    let (_, fault) = sale_and_fault(&order, &Zone::utc()).expect("a sale");
+    (fault, unsold_fault(&order))
+}
+
+/// The time of a sale is that of its record.
+#[test]
+fn an_order_is_the_sale_that_its_record_says() {
+    let paid = UnixMs(5_000);
+    let unsold = "was paid at 1970-01-01 00:00:05 and counts as no sale";
+    assert_eq!(faults(Some(paid), paid), (None, Some(unsold.to_owned())));
+    let other = "counts as a sale at 1970-01-01 00:00:04, its record says 1970-01-01 00:00:05";
+    assert_eq!(faults(Some(paid), UnixMs(4_000)).0.as_deref(), Some(other));
+    let none = "counts as a sale at 1970-01-01 00:00:05, its record says none";
+    assert_eq!(faults(None, paid), (Some(none.to_owned()), None));
+}
