@@ -15,6 +15,8 @@ files! {
     BOUNDS = "bounds.sql",
     /// PostgreSQL: cancels every wait for the standby.
     CANCEL_WAITS = "cancel_waits.sql",
+    /// Adds `BY` to a column of `ORDER` that its checksum covers.
+    DAMAGE_ORDER = "damage_order.sql",
     /// The codes of all devices, in order.
     DEVICE_CODES = "device_codes.sql",
     /// SQLite: writes the log into the database file; `0|0|0` if no snapshot is older than the end
@@ -71,8 +73,6 @@ files! {
     REFUSE_TO_OPEN = "refuse_to_open.sql",
     /// The time from which each order is a sale.
     SALE_TIMES = "sale_times.sql",
-    /// Replaces the stored lines of `ORDER` by the text `LINES`.
-    SET_LINES = "set_lines.sql",
     /// Sets the last sign of every import that runs more than a minute back.
     SILENCE_IMPORTS = "silence_imports.sql",
     /// The totals that are not zero.

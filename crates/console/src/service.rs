@@ -39,6 +39,10 @@ texts! {
     CLOCK: "This node's clock is {0} ms ahead of the database's", "本节点时钟比数据库快 {0} 毫秒";
     CLOCK_DO: "Synchronize the clock: no session is answered until then.",
         "请同步时钟：在此之前不应答任何会话。";
+    DAMAGED: "Requests that failed because of a damaged order: {0}", "因订单记录损坏而失败的请求：{0}";
+    DAMAGED_DO: "“kiosque verify” lists the damaged orders. Restore a backup from before the damage, \
+        and send later orders again; all other orders are served meanwhile.",
+        "“kiosque verify”会列出损坏的订单。请恢复损坏之前的备份，并重发之后的订单；其他订单不受影响。";
     PROGRAM: "Program and data", "程序与数据";
     VERSION: "Version", "版本";
     PLACE: "Data", "数据位置";
@@ -89,6 +93,8 @@ pub struct Service {
     pub certificate_end: Option<UnixMs>,
     /// How many milliseconds this node's clock is ahead of the database's, if that is too much.
     pub clock_off_ms: Option<i64>,
+    /// How many requests since the start of the server needed an order that is damaged.
+    pub damaged_orders: u64,
     /// Limits on concurrent work.
     pub limits: Vec<Limit>,
 }
@@ -187,6 +193,10 @@ fn all_checks(frame: &Frame<'_>, view: &Service) -> Vec<Check> {
     if let Some(bytes) = view.status.log_bytes.filter(|bytes| *bytes >= LOG_BYTES) {
         let text = LOG.fill(frame.language, &[&size(bytes)]);
         checks.push(warning(frame, text, LOG_DO));
+    }
+    if view.damaged_orders > 0 {
+        let text = DAMAGED.fill(frame.language, &[&view.damaged_orders.to_string()]);
+        checks.push(Check { tone: Tone::Bad, ..warning(frame, text, DAMAGED_DO) });
     }
     if let Some(ahead) = view.clock_off_ms {
         let text = CLOCK.fill(frame.language, &[&ahead.to_string()]);

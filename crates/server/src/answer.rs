@@ -145,6 +145,8 @@ pub(crate) enum FaultKind {
     StoreBusy,
     /// The store failed.
     StoreFailed,
+    /// A stored order that the answer needs is damaged; requests without it are answered.
+    DamagedOrder,
     /// A read took too long, or its account had too many at a time.
     TooMuchWork,
     /// A limit on concurrent work is reached.
@@ -231,6 +233,9 @@ impl From<&Error> for Failure {
                 FaultKind::TooMuchWork,
                 "too much work: ask for a shorter range, for fewer devices, or for less at a time",
             ),
+            Error::UnreadableOrder(_) => {
+                (FaultKind::DamagedOrder, "a stored order of this answer is damaged")
+            }
             Error::Unknown(_) => (
                 FaultKind::StoreFailed,
                 "it is not known whether this was done; look before you try again",
@@ -244,7 +249,6 @@ impl From<&Error> for Failure {
             | Error::Postgres(_)
             | Error::Unreachable(_)
             | Error::Data(_)
-            | Error::UnreadableOrder(_)
             | Error::Closed
             | Error::Gone => (FaultKind::StoreFailed, "the store is not available"),
         };

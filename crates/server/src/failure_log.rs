@@ -31,7 +31,8 @@ impl FailureLog {
     /// number.
     pub(crate) fn log(&self, kind: FaultKind, message: &str, cause: &str, request_id: &str) {
         let is_counted = FaultKind::OVERLOAD.contains(&kind)
-            || (kind == FaultKind::StoreFailed && self.is_repeated(message, cause, request_id));
+            || (matches!(kind, FaultKind::StoreFailed | FaultKind::DamagedOrder)
+                && self.is_repeated(message, cause, request_id));
         if is_counted {
             tracing::debug!(request.id = request_id, cause, "{message}");
         } else {

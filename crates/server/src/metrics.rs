@@ -102,9 +102,10 @@ const LOGIN_OUTCOMES: [(LoginOutcome, &str); 6] = [
     (LoginOutcome::Failed, "failed"),
 ];
 
-const FAULT_KINDS: [(FaultKind, &str); 5] = [
+const FAULT_KINDS: [(FaultKind, &str); 6] = [
     (FaultKind::StoreBusy, "store_busy"),
     (FaultKind::StoreFailed, "store_failed"),
+    (FaultKind::DamagedOrder, "damaged_order"),
     (FaultKind::TooMuchWork, "too_much_work"),
     (FaultKind::Overloaded, "overloaded"),
     (FaultKind::Internal, "internal"),
@@ -159,6 +160,7 @@ impl Metrics {
                 (
                     "kiosque_faults_total",
                     "Requests that the server could not answer: store_busy and store_failed; \
+                     damaged_order (the checksum of a stored order is wrong); \
                      too_much_work (a read took too long, or its account had too many at a time); \
                      overloaded (a limit on concurrent work was reached); internal (a defect, \
                      described in the log).",
@@ -195,6 +197,11 @@ impl Metrics {
             let count = self.faults.of(&kind).map_or(0, IntCounter::get);
             (label.map_or("", |(_, label)| label), count)
         })
+    }
+
+    /// Returns how many requests needed a stored order that is damaged.
+    pub(crate) fn damaged_orders(&self) -> u64 {
+        self.faults.of(&FaultKind::DamagedOrder).map_or(0, IntCounter::get)
     }
 
     /// Counts the outcome of a login.

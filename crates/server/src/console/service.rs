@@ -21,6 +21,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         not_storing: cause(app.store.takes_orders().await),
         certificate_end: app.certificate.get().and_then(|certificate| certificate.not_after()),
         clock_off_ms: app.store.clock_off_ms(),
+        damaged_orders: app.metrics.damaged_orders(),
         limits: limits(app),
     };
     let frame = caller.frame();

@@ -10,6 +10,7 @@ mod changes;
 mod compression;
 mod conformance;
 mod console;
+mod damaged_orders;
 mod dashboard;
 mod devices;
 mod examples;

@@ -1,0 +1,47 @@
+//! An order whose record was changed by something else than this program.
+
+use http::Request;
+use kiosque_testkit::{DETAIL_PATH, ORDERS_PATH, Reply, TestServer, between, card, sql};
+
+use crate::catalog;
+use crate::console::Browser;
+
+const DAMAGED: &str = "a stored order of this answer is damaged";
+
+async fn orders(server: &TestServer, token: &str, page: u32) -> Reply {
+    let path = format!("{ORDERS_PATH}?current={page}&size=1");
+    server.call(&path, Some(token), r#"{"deviceCode":"H-1"}"#).await
+}
+
+/// ENV-11: a page or a detail that needs the damaged order fails, and never shows altered data. All
+/// others are answered. The metrics and the page of the service count the requests that failed.
+#[tokio::test]
+async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
+    let (server, token) = catalog::open_to_ops().await;
+    let whole = [orders(&server, &token, 1).await.text, orders(&server, &token, 3).await.text];
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    assert!(!browser.get("/console/service").await.text.contains("damaged order"));
+
+    server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "O-2").replace("BY", "1"));
+    let page = orders(&server, &token, 2).await;
+    let detail = server.call(DETAIL_PATH, Some(&token), r#"{"tradeNoIn":"oid:O-2"}"#).await;
+    for reply in [page, detail] {
+        assert_eq!((reply.status, reply.code()), (500, 500), "{reply:?}");
+        assert!(reply.data().as_str().unwrap().starts_with(DAMAGED), "{reply:?}");
+        assert!(!reply.text.contains("O-2"), "{reply:?}");
+    }
+    let again = [orders(&server, &token, 1).await.text, orders(&server, &token, 3).await.text];
+    assert_eq!(again, whole);
+
+    let metrics = Request::get("/metrics").header("host", "localhost");
+    let mut operator = server.connect_operator().await;
+    let metrics = operator.send(metrics.body(Default::default()).unwrap()).await.text;
+    assert!(metrics.contains("kiosque_faults_total{kind=\"damaged_order\"} 2"), "{metrics}");
+    let service = browser.get("/console/service").await.text;
+    let checks = between(card(&service, "checks"), "<li>", "</li>").concat();
+    let failed = ">failed</span> Requests that failed because of a damaged order: 2";
+    assert!(checks.contains(failed), "{checks}");
+    let found = server.store.verify().await.unwrap().differences;
+    assert!(found.iter().any(|found| found.contains("O-2")), "{found:?}");
+}
