@@ -39,9 +39,10 @@ texts! {
     CLOCK: "This node's clock is {0} ms ahead of the database's", "本节点时钟比数据库快 {0} 毫秒";
     CLOCK_DO: "Synchronize the clock: no session is answered until then.",
         "请同步时钟：在此之前不应答任何会话。";
-    DAMAGED: "Requests that failed because of a damaged order: {0}", "因订单记录损坏而失败的请求：{0}";
-    DAMAGED_DO: "“kiosque verify” lists the damaged orders. Restore a backup from before the damage, \
-        and send later orders again; all other orders are served meanwhile.",
+    DAMAGED: "Requests that failed because of a damaged order: {0}",
+        "因订单记录损坏而失败的请求：{0}";
+    DAMAGED_DO: "“kiosque verify” lists the damaged orders. Restore a backup from before the \
+        damage, and send later orders again; all other orders are served meanwhile.",
         "“kiosque verify”会列出损坏的订单。请恢复损坏之前的备份，并重发之后的订单；其他订单不受影响。";
     PROGRAM: "Program and data", "程序与数据";
     VERSION: "Version", "版本";
