@@ -25,8 +25,8 @@ use crate::pages;
 const ORDERS: usize = 6_000;
 const DEVICES: usize = 4;
 /// Sizes in blocks of 512 bytes. A log that grows to one of them has some orders in it, and neither
-/// it nor the data can hold all of them: those take more than four megabytes.
-const LOG_BLOCKS: Range<u64> = 800..4_000;
+/// it nor the data can hold half of them: all take more than two megabytes.
+const LOG_BLOCKS: Range<u64> = 800..2_000;
 
 fn fleet() -> FleetToml {
     let fleet = FleetToml::new().group("g", "Group").account("walker", &["g"]);
