@@ -104,7 +104,7 @@ fn forget_statements(connection: &Connection) {
 /// A statement that changes an overlaid table, for the table of its changed rows.
 #[derive(Debug, PartialEq, Eq)]
 struct Redirected {
-    /// Adds the rows that an update changes.
+    /// Adds the rows that an update changes, each once: it may name a row twice.
     needed: Option<String>,
     text: String,
 }
@@ -120,8 +120,8 @@ fn redirected(text: &str, (table, key): (&str, &[&str])) -> Option<Redirected> {
     let (_, rows) = rest.split_once(" from unnest(")?;
     let needed = format!(
         "insert into changed_{table} select {table}.* from stored_{table} as {table}, \
-         unnest({rows} and not exists (select from changed_{table} changed where {})",
-        same_row("changed", table, key),
+         unnest({rows} on conflict ({}) do nothing",
+        key.join(", "),
     );
     let text = format!("update changed_{table} as {table} set {rest}");
     Some(Redirected { needed: Some(needed), text })
@@ -185,8 +185,7 @@ mod tests {
         assert_eq!(
             found.needed.expect("an update"),
             "insert into changed_t select t.* from stored_t as t, unnest($1::bigint[], \
-             $2::text[]) as r(b, c) where t.a = $3 and t.b = r.b and not exists (select from \
-             changed_t changed where changed.a = t.a and changed.b = t.b)"
+             $2::text[]) as r(b, c) where t.a = $3 and t.b = r.b on conflict (a, b) do nothing"
         );
         assert_eq!(found.text, text.replacen("update t set", "update changed_t as t set", 1));
         let inserted = redirected("insert into t (a, b) select 1, 2", ("t", KEY));
