@@ -16,8 +16,9 @@ use crate::error::RecordFault;
 
 /// The largest record. An order with a larger one is not stored.
 pub(crate) const RECORD_BYTES_MAX: usize = 32 << 20;
-/// The level of compression: higher ones take longer and save a hundredth.
-const LEVEL: i32 = 3;
+/// The level of compression. Negative ones leave texts without a match as they are: no record has a
+/// Huffman table, which takes longer to build than the rest to read. Level 3 saves a twentieth.
+const LEVEL: i32 = -1;
 
 /// The content of dictionary 0: what is alike in the records of all data. It is never changed.
 pub(super) const BUILT_IN: &[u8] = concat!(
