@@ -156,13 +156,13 @@ impl StoredOrder<'_> {
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
-        let mut checksum = flate2::Crc::new();
+        let mut checksum = crc32fast::Hasher::new();
         checksum.update(&bytes);
         for text in [Some(self.order_id), self.trade_no, self.trade_no_in].into_iter().flatten() {
             checksum.update(text.as_bytes());
         }
         checksum.update(self.record.get(CHECKSUM_BYTES..).unwrap_or_default());
-        checksum.sum()
+        checksum.finalize()
     }
 
     /// Returns the error of an order that cannot be read.
