@@ -22,7 +22,7 @@ use tokio::sync::{
 
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
 use crate::import::PAUSE;
-use crate::inconsistent_devices::log_inconsistent_devices;
+use crate::inconsistent_data::log_inconsistent_data;
 use crate::intake_record::IntakeRecord;
 use crate::storage_order::StorageOrder;
 use arrivals::Arrivals;
@@ -309,7 +309,7 @@ impl GroupCommit {
         drop(arrivals);
         let options = ReceiveOptions { now, locked_groups, parts };
         let received = self.store.receive(Arc::clone(orders), Arc::clone(&self.owners), options);
-        received.await.inspect(|outcomes| log_inconsistent_devices(outcomes))
+        received.await.inspect(|outcomes| log_inconsistent_data(outcomes))
     }
 
     /// Adds the outcomes of a transaction to its submission, and to the record at once: the stream

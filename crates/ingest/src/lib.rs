@@ -12,7 +12,7 @@ pub mod given_order;
 mod group_commit;
 pub mod heartbeats;
 pub mod import;
-mod inconsistent_devices;
+mod inconsistent_data;
 pub mod intake_record;
 mod json_line;
 pub mod ndjson;

@@ -30,7 +30,15 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
     };
     match exported {
         Err(error) if is_closed(&error) => Ok(CommandOutcome::Complete),
-        other => other.map(|()| CommandOutcome::Complete),
+        Ok(0) => Ok(CommandOutcome::Complete),
+        Ok(damaged) => {
+            eprintln!(
+                "kiosque: {damaged} orders are damaged and are not in the export; the last \
+                 backup may have them"
+            );
+            Ok(CommandOutcome::Partial)
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -40,22 +48,25 @@ fn is_closed(error: &anyhow::Error) -> bool {
     fault.is_some_and(|fault| fault.kind() == io::ErrorKind::BrokenPipe)
 }
 
+/// Returns how many orders are damaged, and not written.
 async fn write_ndjson(
     store: &Store,
     export: &OrderExport,
     mut out: impl Write,
-) -> anyhow::Result<()> {
-    each_order(store, export, |_, order| {
+) -> anyhow::Result<usize> {
+    let damaged = each_order(store, export, |_, order| {
         serde_json::to_writer(&mut out, order).map_err(io::Error::from)?;
         out.write_all(b"\n")
     })
     .await?;
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(damaged)
 }
 
-async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyhow::Result<()> {
+/// Returns how many orders are damaged, and not written.
+async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyhow::Result<usize> {
     let mut csv = CsvExport::new(out)?;
-    each_order(store, export, |group, order| csv.write(group, order)).await?;
+    let damaged = each_order(store, export, |group, order| csv.write(group, order)).await?;
     let inexact = csv.finish()?;
     if inexact > 0 {
         eprintln!(
@@ -63,15 +74,16 @@ async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyh
              changes them. Use --output ndjson"
         );
     }
-    Ok(())
+    Ok(damaged)
 }
 
-/// Visits the orders to export, each with its group.
+/// Visits the orders to export, each with its group. Names those that are damaged, also if they
+/// are of another time, and returns how many they are.
 async fn each_order(
     store: &Store,
     export: &OrderExport,
     mut visit: impl FnMut(&str, &OrderLine) -> io::Result<()>,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<usize> {
     let group = export.group.clone().map(GroupId::parse).transpose().context("--group")?;
     let device = export.device.clone().map(DeviceCode::parse).transpose().context("--device")?;
     let time =
@@ -79,19 +91,26 @@ async fn each_order(
     let since = time(&export.since).transpose().context("--since")?.unwrap_or(UnixMs(i64::MIN));
     let until = time(&export.until).transpose().context("--until")?.unwrap_or(UnixMs(i64::MAX));
     let of = OrdersOf { group, device };
-    let mut after = None;
+    let (mut after, mut damaged) = (None, 0);
     loop {
         let part = Listing { after, limit: PART };
         let Listed { entries, next } = store.list_orders(of.clone(), part).await?;
         for order in entries {
-            if since <= order.trade_start && order.trade_start < until {
-                let group = order.item.group_id.clone();
-                visit(&group, &order_line(order, store.zone())?)?;
+            match order {
+                Ok(order) if (since..until).contains(&order.trade_start) => {
+                    let group = order.item.group_id.clone();
+                    visit(&group, &order_line(order, store.zone())?)?;
+                }
+                Ok(_) => {}
+                Err(order) => {
+                    eprintln!("kiosque: not exported: {order}");
+                    damaged += 1;
+                }
             }
         }
         match next {
             Some(next) => after = Some(next),
-            None => return Ok(()),
+            None => return Ok(damaged),
         }
     }
 }

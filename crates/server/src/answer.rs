@@ -257,10 +257,14 @@ impl From<&Error> for Failure {
             message,
             cause: error.to_string(),
             disclosure: match error {
-                Error::File(_) | Error::FileChanged(_) | Error::Damaged(_) => Disclosure::Operator,
+                Error::File(_)
+                | Error::FileChanged(_)
+                | Error::Damaged(_)
+                | Error::UnreadableOrder(_) => Disclosure::Operator,
                 _ => Disclosure::Log,
             },
-            retry_after_s: Some(1),
+            // A damaged order stays damaged.
+            retry_after_s: Some(1).filter(|_| !matches!(error, Error::UnreadableOrder(_))),
         })
     }
 }

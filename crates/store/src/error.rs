@@ -97,6 +97,14 @@ pub enum Refused {
 }
 
 impl Error {
+    /// Returns what is wrong, without the name of an order that is damaged.
+    pub(crate) fn fault(&self) -> String {
+        match self {
+            Error::UnreadableOrder(order) => order.fault.to_string(),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns whether stored data is damaged. On PostgreSQL, a statement that fails because of
     /// damage also ends its transaction.
     pub(crate) fn is_damage(&self) -> bool {

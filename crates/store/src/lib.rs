@@ -87,9 +87,9 @@ pub use fleet::{
 pub use followers::{ChangeWait, Follower};
 pub use imports::{IMPORT_ACTIVE_INTERVAL, IMPORT_REJECTED_MAX, ImportRejections};
 pub use inventory::{
-    DeviceOrders, DeviceSearch, DeviceState, ExportedOrder, FleetKey, FleetPart, FoundDevice,
-    FoundDevices, FoundOrders, Listed, Listing, OrderKey, OrderPosition, OrdersOf, Passwords,
-    RateKey, SaleTimes,
+    DamagedOrder, DeviceOrders, DeviceSearch, DeviceState, ExportedOrder, FleetKey, FleetPart,
+    FoundDevice, FoundDevices, FoundOrders, Listed, Listing, OrderKey, OrderPosition, OrdersOf,
+    Passwords, RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};

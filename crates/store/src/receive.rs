@@ -46,7 +46,8 @@ pub enum OrderOutcome {
     Unchanged,
     /// It is not stored, for this reason.
     Rejected(String),
-    /// It is not stored: the rows of its device contradict each other, in this way.
+    /// It is not stored: the stored order is damaged, or the rows of its device contradict each
+    /// other, in this way.
     Inconsistent(String),
     /// It is not decided: another transaction has locked one of the groups of its device.
     GroupLocked,

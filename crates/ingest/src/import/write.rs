@@ -10,7 +10,7 @@ use kiosque_store::{BatchPart, Incoming, OrderOutcome, OrderSource, Owners, Rece
 
 use super::{Import, ImportError, Progress, notify};
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
-use crate::inconsistent_devices::log_inconsistent_devices;
+use crate::inconsistent_data::log_inconsistent_data;
 use crate::rejected::Rejected;
 use crate::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 
@@ -94,7 +94,7 @@ impl Writer<'_, '_> {
             let begun = Instant::now();
             let batch = Arc::new(batch);
             let outcomes = self.receive(&lines, &batch, sorting).await?;
-            log_inconsistent_devices(&outcomes);
+            log_inconsistent_data(&outcomes);
             let done = (batch.len(), begun.elapsed());
             self.size = self.throughput.next_size(self.size, done, self.time);
             self.count_by_group(&lines, &batch, &outcomes).await?;

@@ -78,7 +78,9 @@ pub(super) async fn orders(call: &mut Call<'_>) -> Result<Listed<OrderItem>, Pro
     known(call, group.as_ref()).await?;
     let orders = call.app.store.list_orders(OrdersOf { group, device }, listing).await;
     let Listed { entries, next } = page(orders)?;
-    Ok(Listed { entries: entries.into_iter().map(|order| order.item).collect(), next })
+    let entries = entries.into_iter().map(|order| order.map(|order| order.item));
+    let entries = entries.collect::<Result<_, _>>().map_err(|damaged| Failure::from(damaged.error));
+    Ok(Listed { entries: entries?, next })
 }
 
 pub(super) async fn device(call: &mut Call<'_>) -> Result<DeviceDetail, Problem> {

@@ -2,6 +2,7 @@
 
 use http::Request;
 use kiosque_testkit::{DETAIL_PATH, ORDERS_PATH, Reply, TestServer, between, card, sql};
+use serde_json::json;
 
 use crate::catalog;
 use crate::console::Browser;
@@ -30,6 +31,8 @@ async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
         assert_eq!((reply.status, reply.code()), (500, 500), "{reply:?}");
         assert!(reply.data().as_str().unwrap().starts_with(DAMAGED), "{reply:?}");
         assert!(!reply.text.contains("O-2"), "{reply:?}");
+        // To repeat the request does not help.
+        assert_eq!(reply.headers.get("retry-after"), None);
     }
     let again = [orders(&server, &token, 1).await.text, orders(&server, &token, 3).await.text];
     assert_eq!(again, whole);
@@ -44,4 +47,31 @@ async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
     assert!(checks.contains(failed), "{checks}");
     let found = server.store.verify().await.unwrap().differences;
     assert!(found.iter().any(|found| found.contains("O-2")), "{found:?}");
+}
+
+/// A batch that has the damaged order again stores all other lines.
+#[tokio::test]
+async fn a_damaged_order_that_is_sent_again_is_rejected_alone() {
+    let (server, token) = catalog::open_to_ops().await;
+    server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "O-2").replace("BY", "1"));
+    let key = server.create_key("orders,read").await;
+    let line = |id: &str| {
+        let order = json!({
+            "orderId": id, "deviceCode": "H-1", "currency": "USD", "totalAmount": 5,
+            "tradeStartTime": "2026-01-02 03:04:05",
+        });
+        format!("{order}\n")
+    };
+    let body = ["new-1", "O-2", "new-2"].map(line).concat();
+    let reply = server.call_operator("/operator/v1/orders", Some(&key), body).await;
+    let reason = "orderId: the stored order O-2 is damaged and cannot be updated: its checksum is \
+                  not that of its columns and its record; `kiosque verify` lists what is damaged, \
+                  and a backup has it as it was";
+    let expected = json!({
+        "accepted": 2, "updated": 0, "unchanged": 0, "rejectedCount": 1,
+        "rejected": [{"line": 2, "orderId": "O-2", "reason": reason}], "ignoredKeys": [],
+    });
+    assert_eq!((reply.status, &reply.json), (200, &expected));
+    let newest = orders(&server, &token, 1).await;
+    assert_eq!(newest.data()["records"][0]["orderId"], "new-2");
 }

@@ -1,5 +1,7 @@
 //! Stored orders for the operator, ledger by ledger, in the order of their arrival.
 
+use std::fmt::{self, Display};
+
 use kiosque_contract::OrderRecord;
 use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
@@ -18,6 +20,10 @@ row! {
         device_no: DeviceNo,
         archived_seq: i64,
     }
+
+    /// The first column of a [`ListedOrder`].
+    struct Position { position: i64 }
+    struct ListedOrder<'r> { position: i64, order: StoredOrder<'r> }
 }
 
 statements! {
@@ -30,8 +36,8 @@ statements! {
             and ($only_group = '' or g.group_id = $only_group)
             and ($only_device = '' or l.device_code = $only_device)
         order by l.group_no, l.device_code limit $count";
-    ORDERS(group_no, device_no, seq, count) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
+    ORDERS(group_no, device_no, seq, count) -> ListedOrder<'_> = concat!(
+        "select seq as position, ", order_columns!("orders"), "
         from orders where group_no = $group_no and device_no = $device_no and seq > $seq
         order by seq limit $count");
     ORDER(group_no, order_id) -> StoredOrder<'_> = concat!(
@@ -71,12 +77,34 @@ pub struct ExportedOrder {
     pub trade_start: UnixMs,
     /// The end of the payment, of an order that is a sale.
     pub paid_at: Option<UnixMs>,
-    key: OrderKey,
+}
+
+/// A stored order that is damaged, with its group and its device.
+#[derive(Debug)]
+pub struct DamagedOrder {
+    group_id: String,
+    device_code: String,
+    seq: i64,
+    /// The error of its own requests.
+    pub error: Error,
+}
+
+impl Display for DamagedOrder {
+    /// Names the order by its id, or by its sequence number if the columns cannot be read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DamagedOrder { group_id, device_code, seq, error } = self;
+        write!(f, "group {group_id}, device {device_code}, ")?;
+        match error {
+            Error::UnreadableOrder(order) => write!(f, "order {}: ", order.order_id)?,
+            _ => write!(f, "the order with sequence number {seq}: ")?,
+        }
+        f.write_str(&error.fault())
+    }
 }
 
 impl Store {
     /// Returns a part of the orders, by group and device in the order of their arrival. An order
-    /// that arrives meanwhile may be missing.
+    /// that arrives meanwhile may be missing; one that is damaged is named in its place.
     ///
     /// # Errors
     /// The store failed.
@@ -84,7 +112,7 @@ impl Store {
         &self,
         of: OrdersOf,
         listing: Listing<OrderKey>,
-    ) -> Result<Listed<ExportedOrder, OrderKey>, Error> {
+    ) -> Result<Listed<Result<ExportedOrder, DamagedOrder>, OrderKey>, Error> {
         let list = async move |read: &Read<'_>| list(read, &of, &listing).await;
         self.db.read(Deadline::OfRequest, list).await
     }
@@ -124,7 +152,10 @@ async fn list(
     read: &Read<'_>,
     of: &OrdersOf,
     listing: &Listing<OrderKey>,
-) -> Result<Listed<ExportedOrder, OrderKey>, Error> {
+) -> Result<Listed<Result<ExportedOrder, DamagedOrder>, OrderKey>, Error> {
+    let cut = |orders| {
+        listing.cut(orders, |(key, _): &(OrderKey, _)| key.clone()).map(|(_, order)| order)
+    };
     let (mut orders, mut after) = (Vec::new(), listing.after.clone());
     loop {
         let ledgers = ledgers(read, of, after.as_ref()).await?;
@@ -135,13 +166,13 @@ async fn list(
             let params = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), left.into()];
             orders.extend(read.all(&ORDERS, &params, |row| ledger.order(row)).await?);
             if orders.len() > listing.limit {
-                return Ok(listing.cut(orders, |order| order.key.clone()));
+                return Ok(cut(orders));
             }
         }
         match ledgers.last() {
             // The last ledger is read again, after its last order.
             Some(last) if ledgers.len() > 1 => after = Some(last.key(i64::MAX)),
-            _ => return Ok(listing.cut(orders, |order| order.key.clone())),
+            _ => return Ok(cut(orders)),
         }
     }
 }
@@ -171,15 +202,29 @@ impl LedgerRow {
         self.group_no.0 == key.group && self.device_code == key.device_code
     }
 
-    fn order(&self, row: &Row<'_>) -> Result<ExportedOrder, Error> {
-        let order: StoredOrder<'_> = row.read()?;
-        let record = record(&order)?;
-        let archived = order.seq <= self.archived_seq;
+    /// Reads an order, and its key.
+    fn order(
+        &self,
+        row: &Row<'_>,
+    ) -> Result<(OrderKey, Result<ExportedOrder, DamagedOrder>), Error> {
+        let read = row.read().and_then(|ListedOrder { position, order }| {
+            Ok((self.key(position), Ok(self.exported(&order)?)))
+        });
+        let error = match read {
+            Err(error) if error.is_damage() => error,
+            other => return other,
+        };
+        let Position { position: seq } = row.read()?;
+        let (group_id, device_code) = (self.group_id.clone(), self.device_code.clone());
+        Ok((self.key(seq), Err(DamagedOrder { group_id, device_code, seq, error })))
+    }
+
+    fn exported(&self, order: &StoredOrder<'_>) -> Result<ExportedOrder, Error> {
+        let (record, archived) = (record(order)?, order.seq <= self.archived_seq);
         Ok(ExportedOrder {
             item: OrderItem { group_id: self.group_id.clone(), archived, record },
             trade_start: order.trade_start_ms,
             paid_at: order.sale_at_ms,
-            key: self.key(order.seq),
         })
     }
 }

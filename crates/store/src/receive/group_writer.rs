@@ -9,15 +9,15 @@ use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
 use super::order_row;
-use super::order_state::{OrderPlace, OrderState, WriteKind};
+use super::order_state::{DamagedOrders, OrderPlace, OrderState, WriteKind, refuse_large};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject, stored_groups};
 use crate::Error;
 use crate::cooperative::yield_if_due;
 use crate::histories::ChangeCounter;
 use crate::orders::blocks::{BlockChanges, blocked_seq};
-use crate::orders::record::dictionaries::{Dictionary, RECORD_BYTES_MAX};
+use crate::orders::record::dictionaries::Dictionary;
 use crate::orders::record::stored::StoredOrder;
-use crate::orders::record::{Incoming, Record, order_id_of, sale};
+use crate::orders::record::{Incoming, order_id_of, sale};
 use crate::sql::{Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 
@@ -62,6 +62,7 @@ pub(super) struct GroupWriter<'a> {
     group: GroupNo,
     /// By order id: the stored orders of the batch, and those that it adds.
     orders: HashMap<Cow<'a, str>, OrderState<'a>>,
+    damaged: DamagedOrders,
     /// Order ids by internal trade number; `None` if an update has cleared the number.
     holders: HashMap<String, Option<String>>,
     /// Orders whose internal trade number an update has cleared.
@@ -93,11 +94,13 @@ impl<'a> GroupWriter<'a> {
         let numbers = distinct(numbers.map(TradeNo::as_str));
         let codes = distinct(orders.iter().map(|one| one.order.device_code.as_str()));
         let mut stored = HashMap::with_capacity(orders.len());
+        let mut damaged = DamagedOrders::default();
         let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
         let (.., counter, in_other_groups) = try_join!(
             biased;
-            order_row::read_orders(write, group, &ids, |row| {
-                stored.insert(Cow::Owned(row.order_id.to_owned()), OrderState::stored(&row)?);
+            order_row::read_orders(write, group, &ids, |id, order| {
+                let state = damaged.unless_damaged(id, order)?;
+                stored.extend(state.map(|state| (Cow::Owned(id.to_owned()), state)));
                 Ok(())
             }),
             write.each_of(&HOLDERS, &numbers, &of_group, |row| {
@@ -117,6 +120,7 @@ impl<'a> GroupWriter<'a> {
             batch,
             group,
             orders: stored,
+            damaged,
             holders,
             cleared: Vec::new(),
             in_other_groups,
@@ -151,6 +155,9 @@ impl<'a> GroupWriter<'a> {
         let order = one.order;
         if !self.last_seqs.contains_key(&one.ownership.device) {
             return self.inconsistent(one).await;
+        }
+        if let Some(refused) = self.damaged.refuse(order.order_id.as_str()) {
+            return Ok(refused);
         }
         if let Some(stored) = self.orders.remove(order.order_id.as_str()) {
             let (state, outcome) = self.update(one, stored).await?;
@@ -384,13 +391,4 @@ impl<'a> GroupWriter<'a> {
     ) -> Result<String, Error> {
         Ok(self.batch.write.one(sql, &[number.into()], |row| row.read()).await?.unwrap_or_default())
     }
-}
-
-/// Rejects an order whose record would be larger than any that is read.
-fn refuse_large(record: &Record) -> Option<OrderOutcome> {
-    let length = record.text().len();
-    (length > RECORD_BYTES_MAX).then(|| {
-        let reason = format!("the order has {length} bytes, the most are {RECORD_BYTES_MAX}");
-        reject("detailVOList", &reason)
-    })
 }

@@ -5,11 +5,17 @@ use kiosque_model::GroupNo;
 use crate::Error;
 use crate::db::{Read, Write};
 use crate::orders::record::stored::{StoredOrder, order_columns};
-use crate::sql::{Row, Value, statements};
+use crate::sql::{Row, Value, row, statements};
+
+row! {
+    /// The first column of a [`FoundOrder`].
+    struct Asked<'r> { asked_id: &'r str }
+    struct FoundOrder<'r> { asked_id: &'r str, order: StoredOrder<'r> }
+}
 
 statements! {
-    STORED_ORDERS(group_no) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), " from {each r: id text}
+    STORED_ORDERS(group_no) -> FoundOrder<'_> = concat!(
+        "select r.id as asked_id, ", order_columns!("o"), " from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id"
     );
     INSERT_ORDERS(group_no) = "insert into orders (group_no, device_no, seq, trade_start_ms,
@@ -29,14 +35,21 @@ statements! {
             and orders.seq = r.seq";
 }
 
-/// Visits the stored orders of a group that have one of the ids.
+/// Visits the stored orders of a group that have one of the ids, each with this id, and with the
+/// error if its columns cannot be read.
 pub(super) async fn read_orders(
     read: &Read<'_>,
     group: GroupNo,
     ids: &[[Value<'_>; 1]],
-    mut visit: impl FnMut(StoredOrder<'_>) -> Result<(), Error>,
+    mut visit: impl FnMut(&str, Result<StoredOrder<'_>, Error>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let visit = |row: &Row<'_>| visit(row.read()?);
+    let visit = |row: &Row<'_>| match row.read() {
+        Ok(FoundOrder { asked_id, order }) => visit(asked_id, Ok(order)),
+        Err(error) => {
+            let Asked { asked_id } = row.read()?;
+            visit(asked_id, Err(error))
+        }
+    };
     read.each_of(&STORED_ORDERS, ids, &[group.into()], visit).await
 }
 

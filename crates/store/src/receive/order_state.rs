@@ -1,10 +1,12 @@
 //! The state of one order while its batch is applied.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 
-use crate::orders::record::dictionaries::Dictionary;
+use super::{OrderOutcome, reject};
+use crate::orders::record::dictionaries::{Dictionary, RECORD_BYTES_MAX};
 use crate::orders::record::stored::{StoredOrder, pack};
 use crate::orders::record::{Incoming, Record};
 use crate::{ArrivalNo, Error};
@@ -117,6 +119,45 @@ impl<'a> OrderState<'a> {
             && self.trade_no == other.trade_no
             && self.trade_no_in == other.trade_no_in
     }
+}
+
+/// What is wrong with each stored order of a batch that is damaged, by its id.
+#[derive(Default)]
+pub(super) struct DamagedOrders(HashMap<String, String>);
+
+impl DamagedOrders {
+    /// Returns the state of a stored order, unless it is damaged.
+    pub(super) fn unless_damaged<'a>(
+        &mut self,
+        id: &str,
+        order: Result<StoredOrder<'_>, Error>,
+    ) -> Result<Option<OrderState<'a>>, Error> {
+        match order.and_then(|order| OrderState::stored(&order)) {
+            Err(error) if error.is_damage() => {
+                self.0.insert(id.to_owned(), error.fault());
+                Ok(None)
+            }
+            state => state.map(Some),
+        }
+    }
+
+    /// Rejects an update of a damaged order: its former sale, which the sums have, is not known.
+    pub(super) fn refuse(&self, id: &str) -> Option<OrderOutcome> {
+        let fault = self.0.get(id)?;
+        Some(OrderOutcome::Inconsistent(format!(
+            "orderId: the stored order {id} is damaged and cannot be updated: {fault}; `kiosque \
+             verify` lists what is damaged, and a backup has it as it was",
+        )))
+    }
+}
+
+/// Rejects an order whose record would be larger than any that is read.
+pub(super) fn refuse_large(record: &Record) -> Option<OrderOutcome> {
+    let length = record.text().len();
+    (length > RECORD_BYTES_MAX).then(|| {
+        let reason = format!("the order has {length} bytes, the most are {RECORD_BYTES_MAX}");
+        reject("detailVOList", &reason)
+    })
 }
 
 fn text(number: &TradeNo) -> Cow<'_, str> {

@@ -201,7 +201,7 @@ impl Recount<'_> {
                         sums.count(self.zone, (group, order.device_no), &sale, SaleChange::Added);
                         differences.extend(fault.map(|fault| self.name(&order, codes, fault)));
                     }
-                    Err(error) => differences.push(self.name(&order, codes, fault_of(&error))),
+                    Err(error) => differences.push(self.name(&order, codes, error.fault())),
                 }
                 Ok(())
             })
@@ -247,7 +247,7 @@ fn unsold_fault(order: &StoredOrder<'_>) -> Option<String> {
     };
     match time() {
         Ok(time) => time.map(|time| format!("was paid at {time} and counts as no sale")),
-        Err(error) => Some(fault_of(&error)),
+        Err(error) => Some(error.fault()),
     }
 }
 
@@ -262,14 +262,6 @@ fn sale_and_fault(order: &StoredOrder<'_>, zone: &Zone) -> Result<(Sale, Option<
         format!("counts as a sale at {expected}, its record says {recorded}")
     });
     Ok((sale, fault))
-}
-
-/// Returns what is wrong with an order, without its name.
-fn fault_of(error: &Error) -> String {
-    match error {
-        Error::UnreadableOrder(order) => order.fault.to_string(),
-        other => other.to_string(),
-    }
 }
 
 impl SumRow {

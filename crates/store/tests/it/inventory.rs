@@ -5,11 +5,11 @@ use kiosque_contract::inventory::{DeviceItem, DeviceOwner, PlannedMove};
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day, DeviceCode, UnixMs};
-use kiosque_store::{DatedRate, Error, Heartbeat, Listed, Listing};
+use kiosque_store::{DatedRate, Error, Heartbeat, Listed, Listing, OrdersOf};
 use kiosque_testkit::entries::{
     account, aisle, bare_device, device, group, group_id, order, product,
 };
-use kiosque_testkit::{NOW, TestStore};
+use kiosque_testkit::{NOW, TestData, TestStore, sql};
 
 /// Returns all entries of a list, which is read in parts of a size.
 async fn all<T, K: Clone>(
@@ -197,4 +197,38 @@ async fn the_status_has_the_totals() {
     assert_eq!((status.session_count, status.last_active_timestamp), (1, Some(600)));
     assert!(status.database_bytes > 0 && status.layout >= 1);
     assert_eq!(status.time_zone, "UTC");
+}
+
+/// A damaged order is named in its place in the list, and all others are listed, in parts of any
+/// size.
+#[tokio::test]
+async fn damaged_orders_are_named_among_the_others() {
+    let fixture = fixture().await;
+    let ids = ["p1", "p2", "p3", "p4"];
+    fixture.receive_new(ids.map(|id| order(id, "e1", 5)).to_vec()).await;
+    fixture.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "p2").replace("BY", "1"));
+    let checksum = "its checksum is not that of its columns and its record";
+    let mut expected =
+        ["a d1 o1", "a d1 o2", "b d1 o3", "b e1 p1", "", "b e1 p3", "b e1 p4"].map(str::to_owned);
+    expected[4] = format!("group b, device e1, order p2: {checksum}");
+    if let TestData::Directory(_) = fixture.data {
+        // Columns that cannot be read.
+        fixture.tamper("update orders set order_id = cast(x'ff' as text) where order_id = 'p4'");
+        expected[6] = "group b, device e1, the order with sequence number 4: the store failed: \
+                       invalid utf-8 sequence of 1 bytes from index 0"
+            .to_owned();
+    }
+    for limit in [1, 2, 3, 100] {
+        let of = OrdersOf::default();
+        let listed =
+            all(limit, async |part| fixture.store.list_orders(of.clone(), part).await).await;
+        let listed = listed.into_iter().map(|order| match order {
+            Ok(order) => {
+                let head = &order.item.record.head;
+                format!("{} {} {}", order.item.group_id, head.device_code, head.order_id)
+            }
+            Err(damaged) => damaged.to_string(),
+        });
+        assert_eq!(listed.collect::<Vec<_>>(), expected, "{limit}");
+    }
 }

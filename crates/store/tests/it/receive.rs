@@ -317,8 +317,8 @@ async fn a_move_during_an_import_counts() {
     assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
 
-/// Names and numbers that an update leaves out keep their stored values. A stored order that cannot
-/// be read fails the whole batch.
+/// Names and numbers that an update leaves out keep their stored values. A line of a stored order
+/// that is damaged is rejected, and all others are stored.
 #[tokio::test]
 async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
     let fixture = TestStore::with_fleet().await;
@@ -336,10 +336,17 @@ async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
     assert_eq!(records[0].detail_vo_list[0].goods_name, "Name then");
 
     fixture.tamper("update orders set trade_no = 'other' where order_id = 'o1'");
-    let rows = kept(&fixture);
-    let batch = Arc::new(vec![order("o2", "d1", 11), with_line("newer", None)]);
-    assert!(fixture.store.receive(batch, no_owners(), ReceiveOptions::at(NOW)).await.is_err());
-    assert_eq!(kept(&fixture), rows);
+    let damaged = OrderOutcome::Inconsistent(
+        "orderId: the stored order o1 is damaged and cannot be updated: its checksum is not that \
+         of its columns and its record; `kiosque verify` lists what is damaged, and a backup has \
+         it as it was"
+            .to_owned(),
+    );
+    let batch = vec![order("o2", "d1", 11), with_line("newer", None), order("o1", "d1", 10)];
+    let outcomes = fixture.receive([batch, vec![order("o3", "d1", 12)]].concat()).await;
+    let accepted = || OrderOutcome::Accepted;
+    assert_eq!(outcomes, [accepted(), damaged.clone(), damaged, accepted()]);
+    assert_eq!(kept(&fixture), ["a|o1|1|2|10", "a|o2|2|3|11", "a|o3|3|4|12"]);
     let unreadable = "group a, device d1, order o1: its checksum is not that of its columns and \
                       its record";
     assert_eq!(fixture.store.verify().await.unwrap().differences, [unreadable]);

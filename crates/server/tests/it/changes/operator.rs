@@ -143,6 +143,35 @@ async fn an_answer_that_sent_lost_changes_breaks_off() {
     assert_eq!(ask(&server, &key, &query).await.status, 400);
 }
 
+/// ENV-11, ORD-24: an answer breaks off at a damaged order, and never leaves it out. The page of an
+/// integrator that needs it fails.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_breaks_off_at_a_damaged_order() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    let orders: String = (0..510).map(|at| line(&format!("o{at}"), at)).collect();
+    server.import_valid(orders).await;
+    server.data.tamper(&sql::DAMAGE_ORDER.replace("ORDER", "o505").replace("BY", "1"));
+    let mut answer = Following::begin(&server, &key, "group=g1").await;
+    let mut last = Value::Null;
+    for change_no in 1..=500 {
+        last = answer.next().await.unwrap();
+        assert_eq!(last["changeNo"], change_no);
+    }
+    answer.breaks_off().await;
+    let next = last["next"].as_str().unwrap();
+    let refused = ask(&server, &key, &format!("group=g1&after={next}")).await;
+    let named = "a stored order of this answer is damaged (order o505 is damaged: ";
+    assert_eq!(refused.status, 500);
+    assert!(refused.json["detail"].as_str().unwrap().starts_with(named), "{refused:?}");
+    let token = server.log_in("ops").await.token;
+    for (size, status) in [(505, 200), (506, 500)] {
+        let body = json!({ "size": size }).to_string();
+        let reply = server.call(CHANGES_PATH, Some(&token), &body).await;
+        assert_eq!(reply.status, status, "{size}");
+    }
+}
+
 /// A revoked key ends the answer, which breaks off, whether or not anything changes. Answers with
 /// other keys go on.
 #[tokio::test(flavor = "multi_thread")]
