@@ -1,5 +1,7 @@
 //! An import or a server that is killed at any moment loses no acknowledged order.
 
+mod archive;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -126,7 +128,7 @@ fn copy_data(from: &Path, to: &Path) {
     }
 }
 
-/// When an import is killed.
+/// When a command is killed.
 #[derive(Clone, Copy)]
 enum When {
     /// Some time after its start, before or after its end perhaps.
@@ -135,13 +137,12 @@ enum When {
     Grown(u64),
 }
 
-/// Runs an import and kills it; whether that was surely when some orders, and not all, were stored
-/// if none were before.
-fn import_and_kill(sandbox: &Sandbox, file: &str, when: When) -> bool {
-    let mut import = sandbox.command(&["import", "orders", file]);
+/// Runs a command and kills it; returns whether the growth of a file has killed it.
+fn run_and_kill(sandbox: &Sandbox, args: &[&str], when: When) -> bool {
+    let mut command = sandbox.command(args);
     match when {
         When::After(time) => {
-            let mut child = import.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             thread::sleep(time);
             child.kill().unwrap();
             child.wait().unwrap();
@@ -151,8 +152,8 @@ fn import_and_kill(sandbox: &Sandbox, file: &str, when: When) -> bool {
             // The system kills a process that writes beyond the limit, as suddenly as kill -9.
             let mut limited = Command::new("sh");
             let script = format!("ulimit -c 0; ulimit -f {blocks}; exec \"$@\"");
-            limited.args(["-c", &script, "sh"]).arg(import.get_program()).args(import.get_args());
-            for (name, value) in import.get_envs() {
+            limited.args(["-c", &script, "sh"]).arg(command.get_program()).args(command.get_args());
+            for (name, value) in command.get_envs() {
                 match value {
                     Some(value) => limited.env(name, value),
                     None => limited.env_remove(name),
@@ -196,7 +197,8 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
                 0 => When::After(Duration::from_micros(random_below(&mut state, takes))),
                 _ => When::Grown(LOG_BLOCKS.start + random_below(&mut state, span)),
             };
-            let surely = import_and_kill(&sandbox, &file, when);
+            // At that size some orders, and not all, are stored if none were before.
+            let surely = run_and_kill(&sandbox, &["import", "orders", &file], when);
             assert_eq!(surely, matches!(when, When::Grown(_)), "round {round}: it ended by itself");
             must_be_amid = surely && kills == 1;
         }

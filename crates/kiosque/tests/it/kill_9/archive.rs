@@ -1,0 +1,80 @@
+//! `kiosque archive` that is killed between its transactions.
+
+use kiosque_testkit::{FleetToml, Sandbox};
+use serde_json::{Value, json};
+
+use super::{When, copy_data, run_and_kill};
+use crate::KIOSQUE;
+
+/// More than one transaction moves.
+const DEVICES: usize = 1_000;
+/// The orders of each device, one a day.
+const DAYS: usize = 3;
+/// Sizes in blocks of 512 bytes: the log passes all but the last while boundaries are moved.
+const LOG_BLOCKS: [u64; 4] = [70, 150, 230, 400];
+
+/// Returns a code whose row fills the log soon.
+fn code(device: usize) -> String {
+    format!("{device:060}")
+}
+
+fn with_orders() -> Sandbox {
+    let fleet = FleetToml::new().group("g", "Group").account("walker", &["g"]);
+    let fleet =
+        (0..DEVICES).map(code).fold(fleet, |fleet, code| fleet.device(&code, "Device", "g"));
+    let sandbox = KIOSQUE.sandbox_with(fleet, "UTC");
+    let places = (0..DEVICES).flat_map(|device| (1..=DAYS).map(move |day| (device, day)));
+    let order = |(device, day)| {
+        let order = json!({
+            "orderId": format!("{device}-{day}"), "deviceCode": code(device), "currency": "USD",
+            "totalAmount": 5, "tradeStartTime": format!("2026-01-0{day} 12:00:00"),
+        });
+        format!("{order}\n")
+    };
+    let orders: String = places.map(order).collect();
+    sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
+    sandbox
+}
+
+/// Returns the numbers of devices by the number of their archived orders.
+fn by_archived(sandbox: &Sandbox) -> [usize; DAYS + 1] {
+    let listed = sandbox.run(&["device", "list", "--output", "json"]).success().stdout;
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let mut devices = [0; DAYS + 1];
+    for device in listed.as_array().unwrap() {
+        devices[usize::try_from(device["archivedCount"].as_u64().unwrap()).unwrap()] += 1;
+    }
+    devices
+}
+
+/// Kills a command that moves the boundaries of all devices. Each is where it was or where it goes,
+/// and the same command moves the others. Returns whether some, and not all, were moved.
+fn kill_and_repeat(sandbox: &Sandbox, args: &[&str], (old, new): (usize, usize), at: u64) -> bool {
+    assert_eq!(by_archived(sandbox)[old], DEVICES);
+    assert!(run_and_kill(sandbox, args, When::Grown(at)), "{args:?} ended by itself");
+    let verified = || sandbox.run(&["verify"]).success().stdout;
+    assert!(verified().ends_with(", no difference\n"));
+    let left = by_archived(sandbox);
+    assert_eq!(left[old] + left[new], DEVICES, "{left:?}");
+    sandbox.run(args).success();
+    assert_eq!(by_archived(sandbox)[new], DEVICES, "{left:?}");
+    assert!(verified().ends_with(", no difference\n"));
+    0 < left[new] && left[new] < DEVICES
+}
+
+/// ORD-5, ORD-22: forward, to two archived orders of each device, and back to one.
+#[test]
+fn kill_9_of_archiving_leaves_each_boundary_old_or_new() {
+    let fresh = with_orders();
+    let forward = ["archive", "--before", "2026-01-03"];
+    let back = ["archive", "--before", "2026-01-02", "--yes"];
+    let amid = LOG_BLOCKS.map(|blocks| {
+        let sandbox = KIOSQUE.sandbox();
+        copy_data(&fresh.data(), &sandbox.data());
+        let forward = kill_and_repeat(&sandbox, &forward, (0, 2), blocks);
+        [forward, kill_and_repeat(&sandbox, &back, (2, 1), blocks)]
+    });
+    for direction in 0..2 {
+        assert!(amid.iter().any(|amid| amid[direction]), "{amid:?}");
+    }
+}
