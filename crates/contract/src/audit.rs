@@ -66,7 +66,7 @@ pub struct AuditEntry {
     pub count: i64,
     /// The reason of a refusal or of the end of a session, or the changes that were made, as text.
     pub detail: Option<String>,
-    /// The same as fields; null if an earlier version wrote the entry, and without any.
+    /// The same as fields; null without any.
     pub details: Option<AuditDetails>,
     /// The session that the event ended.
     pub replaced: Option<ReplacedSession>,

@@ -400,7 +400,8 @@ create index console_links_end on console_links (expires_at_ms);
 
 -- Who did what, only ever added to, and purged from its old end. `account` is a login name that
 -- exists; `actor` an operator's key, or a command. `count` is above 1 for refusals of the same kind
--- that are recorded together. `details` are the fields of the entry, a JSON object. `other_…` say
+-- that are recorded together. `reason` says why a login was refused, why a session ended, or by which
+-- proof the console was entered; `details` are the fields of a change, a JSON object. `other_…` say
 -- from where the session came that a login replaced.
 create table audit (
     entry_no bigint primary key,
@@ -412,7 +413,7 @@ create table audit (
     request_id text,
     group_id text,
     count bigint not null,
-    detail text,
+    reason text,
     details text,
     other_source text,
     other_request_id text,

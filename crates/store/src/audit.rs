@@ -25,7 +25,7 @@ row! {
         request_id: Option<String>,
         group_id: Option<String>,
         count: i64,
-        detail: Option<String>,
+        reason: Option<String>,
         details: Option<&'r str>,
         other: OtherSession<'r>,
     }
@@ -43,16 +43,16 @@ row! {
 
 statements! {
     INSERT_ENTRY(
-        entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
+        entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
         details, other_source, other_request_id, other_at_ms
     ) = "insert into audit (entry_no, at_ms, event, account, actor, source, request_id,
-            group_id, count, detail, details, other_source, other_request_id, other_at_ms)
+            group_id, count, reason, details, other_source, other_request_id, other_at_ms)
         values ($entry_no, $at_ms, $event, $account, $actor, $source, $request_id,
-            $group_id, $count, $detail, $details, $other_source, $other_request_id,
+            $group_id, $count, $reason, $details, $other_source, $other_request_id,
             $other_at_ms)";
     /// An empty text selects all events, or all sources.
     ENTRIES(before_no, after_no, since_ms, count, only_event, only_source) -> EntryRow<'_> = "
-        select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
+        select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
             details, other_source, other_request_id, other_at_ms
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
             and ($only_event = '' or event = $only_event)
@@ -61,7 +61,7 @@ statements! {
     ENTRIES_OF_ACCOUNT(
         before_no, after_no, since_ms, count, only_event, only_source, account
     ) -> EntryRow<'_> = "
-        select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, detail,
+        select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
             details, other_source, other_request_id, other_at_ms
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
             and ($only_event = '' or event = $only_event)
@@ -173,8 +173,11 @@ impl Store {
 
 /// Records an act in its transaction.
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
-    let happened = AuditRecord::by_operator(act.event(), by);
-    let happened = AuditRecord { detail: act.detail(), ..happened };
+    let detail = match act {
+        Act::ConsoleLogin { by } => Some(by.name().to_owned()),
+        _ => None,
+    };
+    let happened = AuditRecord { detail, ..AuditRecord::by_operator(act.event(), by) };
     insert(write, &happened, details::of_act(act, by)).await
 }
 
@@ -188,11 +191,9 @@ pub(crate) async fn is_fleet_changed_since(read: &Read<'_>, entry: i64) -> Resul
 pub(crate) async fn fleet_applied(
     write: &Write<'_>,
     by: &ActedBy,
-    detail: String,
     details: AuditDetails,
 ) -> Result<(), Error> {
     let happened = AuditRecord::by_operator(AuditEvent::FleetApplied, by);
-    let happened = AuditRecord { detail: Some(detail), ..happened };
     insert(write, &happened, details::with_run(details, by)).await
 }
 
@@ -265,6 +266,8 @@ async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String
     read.one(&LOGIN_NAME, &[account.into()], |row| row.read()).await
 }
 
+/// Inserts an entry. Its text is the reason alone: that of other details is rendered when it is
+/// read.
 async fn insert(
     write: &Write<'_>,
     happened: &AuditRecord,
@@ -344,6 +347,9 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
     let earlier = row.other.parse()?;
     // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
+    // A text that a later version wrote in another form is left out.
+    let details: Option<AuditDetails> =
+        row.details.and_then(|text| serde_json::from_str(text).ok());
     let happened = AuditRecord {
         at: row.at_ms,
         event,
@@ -353,11 +359,9 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
         request_id: row.request_id,
         group_id: row.group_id,
         count: row.count,
-        detail: row.detail,
+        detail: row.reason.or_else(|| details::text(event, details.as_ref()?)),
         earlier: ended.then_some(earlier),
     };
-    // A text that a later version wrote in another form is left out.
-    let details = row.details.and_then(|text| serde_json::from_str(text).ok());
     let details = details::with_reason(details, &happened);
     Ok(AuditEntry { entry_no: row.entry_no, happened, details })
 }

@@ -118,15 +118,6 @@ pub struct DatedMove {
     pub since: UnixMs,
 }
 
-/// Formats the counts, as the audit trail has them.
-impl fmt::Display for Applied {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Applied { groups, accounts, products, devices, sessions_ended, .. } = self;
-        write!(f, "groups: {groups}; accounts: {accounts}; products: {products}; ")?;
-        write!(f, "devices: {devices}; sessions ended: {sessions_ended}")
-    }
-}
-
 /// The reason why a fleet was not applied, not even in part.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
@@ -252,7 +243,7 @@ impl Apply<'_> {
         for session in ended {
             session.record(self.write, self.by).await?;
         }
-        audit::fleet_applied(self.write, self.by, applied.to_string(), details).await?;
+        audit::fleet_applied(self.write, self.by, details).await?;
         Ok(applied)
     }
 

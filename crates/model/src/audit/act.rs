@@ -1,9 +1,9 @@
 //! The changes by the operator that the trail records.
 
 use super::AuditEvent;
+use crate::UnixMs;
 use crate::ids::KeyName;
 use crate::operator::Rights;
-use crate::{UnixMs, Zone};
 
 /// A change by the operator, except for applied fleets, which have entries of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -153,36 +153,5 @@ impl Act {
             Act::ConsoleLogin { .. } => AuditEvent::ConsoleLogin,
             Act::ConsoleLogout => AuditEvent::ConsoleLogout,
         }
-    }
-
-    /// Returns the details as text, if the act has any.
-    #[must_use]
-    pub fn detail(&self) -> Option<String> {
-        Some(match self {
-            Act::KeyCreated { name, rights } => format!("{name}: {rights}"),
-            Act::KeyRevoked { name } | Act::ConsoleLinkCreated { name } => name.to_string(),
-            Act::Archived { before, orders, devices, returned_orders, returned_devices } => {
-                let before = Zone::utc().text(*before);
-                let archived = format!("before {before} UTC: {orders} orders of {devices} devices");
-                match returned_orders {
-                    0 => archived,
-                    orders => format!(
-                        "{archived}; {orders} orders of {returned_devices} devices are current \
-                         again"
-                    ),
-                }
-            }
-            Act::DeviceDeleted { device_code, .. } => device_code.clone(),
-            Act::OrdersImported { accepted, updated, unchanged, rejected, .. } => format!(
-                "{accepted} accepted, {updated} updated, {unchanged} unchanged, {rejected} rejected"
-            ),
-            Act::RatesImported { rates } => format!("{rates} rates"),
-            Act::ImportInterrupted { import, reason, orders } => {
-                let orders = orders.map(|orders| format!(", {orders} orders stored"));
-                format!("import {import}: {}{}", reason.name(), orders.unwrap_or_default())
-            }
-            Act::ConsoleLogin { by } => by.name().to_owned(),
-            Act::ConsoleLogout => return None,
-        })
     }
 }

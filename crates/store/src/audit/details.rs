@@ -1,8 +1,10 @@
 //! The details of an entry as fields.
 
-use kiosque_contract::{AuditDetails, ImportedGroup};
-use kiosque_model::ActedBy;
+use kiosque_contract::{Applied, AuditDetails, FleetCounts, ImportedGroup};
 use kiosque_model::audit::{Act, AuditEvent, AuditRecord, CommandRun};
+use kiosque_model::{ActedBy, UnixMs, Zone};
+
+use crate::ChangeCounts;
 
 /// Returns the details of an act.
 pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
@@ -78,7 +80,64 @@ pub(crate) fn of_run(by: &ActedBy) -> AuditDetails {
     }
 }
 
-/// Adds the reason, which the text of these events has alone.
+/// Returns the details of a change as people read them.
+pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> {
+    Some(match event {
+        AuditEvent::FleetApplied => {
+            let FleetCounts { groups, accounts, products, devices, sessions_ended } =
+                details.fleet.as_ref()?;
+            let counts = |&Applied { created, changed, unchanged }: &Applied| ChangeCounts {
+                created,
+                changed,
+                unchanged,
+            };
+            let [groups, accounts, products, devices] =
+                [groups, accounts, products, devices].map(counts);
+            format!(
+                "groups: {groups}; accounts: {accounts}; products: {products}; devices: \
+                 {devices}; sessions ended: {sessions_ended}"
+            )
+        }
+        AuditEvent::KeyCreated => {
+            format!("{}: {}", details.key_name.as_deref()?, details.rights.join(","))
+        }
+        AuditEvent::KeyRevoked | AuditEvent::ConsoleLinkCreated => details.key_name.clone()?,
+        AuditEvent::Archived => {
+            let before = Zone::utc().text(UnixMs(details.before_timestamp?));
+            let (orders, devices) = (details.orders?, details.devices?);
+            let archived = format!("before {before} UTC: {orders} orders of {devices} devices");
+            match (details.returned_orders?, details.returned_devices?) {
+                (0, _) => archived,
+                (orders, devices) => {
+                    format!("{archived}; {orders} orders of {devices} devices are current again")
+                }
+            }
+        }
+        AuditEvent::DeviceDeleted => details.device_code.clone()?,
+        AuditEvent::OrdersImported => format!(
+            "{} accepted, {} updated, {} unchanged, {} rejected",
+            details.accepted?, details.updated?, details.unchanged?, details.rejected?
+        ),
+        AuditEvent::RatesImported => format!("{} rates", details.rates?),
+        AuditEvent::ImportInterrupted => {
+            let (import, reason) = (details.import_id.as_deref()?, details.reason.as_deref()?);
+            let orders = details.orders.map(|orders| format!(", {orders} orders stored"));
+            format!("import {import}: {reason}{}", orders.unwrap_or_default())
+        }
+        // Sessions of integrators and of the console, whose text is a reason or nothing.
+        AuditEvent::Login
+        | AuditEvent::LoginRefused
+        | AuditEvent::SwitchGroup
+        | AuditEvent::Logout
+        | AuditEvent::SessionReplaced
+        | AuditEvent::SessionEnded
+        | AuditEvent::ConsoleLogin
+        | AuditEvent::ConsoleLoginRefused
+        | AuditEvent::ConsoleLogout => return None,
+    })
+}
+
+/// Adds the reason, which is stored as text.
 pub(super) fn with_reason(
     details: Option<AuditDetails>,
     happened: &AuditRecord,

@@ -7,7 +7,7 @@ use kiosque_contract::AuditDetails;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
-use super::{Applied, Apply, ApplyError, Changed, NewHashes, StoredFleet, plan};
+use super::{Apply, ApplyError, Changed, NewHashes, StoredFleet, plan};
 use crate::db::{Deadline, Read, Write};
 use crate::histories::Opening;
 use crate::{Error, Store, audit, metadata};
@@ -71,20 +71,19 @@ impl NewEntries {
         opening: Opening,
     ) -> Result<Created, ApplyError> {
         let NewEntries { fleet, stored } = self;
-        let (mut applied, mut details) = (Applied::default(), AuditDetails::default());
+        let mut details = AuditDetails::default();
         if fleet != Fleet::default() {
             let new_hashes = &NewHashes::new();
             let apply = Apply { write, new_hashes, by, opening, is_dry_run: false };
-            Changed { applied, details, .. } = apply.change(&fleet, stored).await?;
+            Changed { details, .. } = apply.change(&fleet, stored).await?;
         }
-        Ok(Created { fleet, applied, details })
+        Ok(Created { fleet, details })
     }
 }
 
 /// Products and devices that were created.
 pub(crate) struct Created {
     pub(crate) fleet: Fleet,
-    applied: Applied,
     details: AuditDetails,
 }
 
@@ -94,6 +93,6 @@ impl Created {
         if self.fleet == Fleet::default() {
             return Ok(());
         }
-        audit::fleet_applied(write, by, self.applied.to_string(), self.details).await
+        audit::fleet_applied(write, by, self.details).await
     }
 }

@@ -91,7 +91,7 @@ const LAYOUT: [Layout; 29] = [
         "audit",
         &[("entry_no", "bigint")],
         "at_ms bigint, event text, account text, actor text, source text, request_id text, \
-         group_id text, count bigint, detail text, details text, other_source text, \
+         group_id text, count bigint, reason text, details text, other_source text, \
          other_request_id text, other_at_ms bigint",
     ),
     (

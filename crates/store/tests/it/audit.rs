@@ -1,7 +1,7 @@
 //! The audit trail: logins, switches, log outs, refused logins and replaced sessions, with address,
 //! time and request id, and every change of the fleet.
 
-use kiosque_model::audit::{Act, AuditEvent, AuditRecord};
+use kiosque_model::audit::{Act, AuditEvent, AuditRecord, Interruption, SignedInBy};
 use kiosque_model::fleet::{AccountEntry, Fleet};
 use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
 use kiosque_store::{AuditEntry, AuditQuery, Error, NewHashes, PendingEvents};
@@ -265,4 +265,56 @@ async fn events_with_an_unknown_outcome_are_recorded_once() {
     fixture.tamper("update audit set request_id = 'other' where request_id = 'three'");
     fixture.store.record_events(&lost).await.unwrap();
     assert_eq!(recorded(&fixture).await, ["three", "other", "two", "one"]);
+}
+
+/// The text of each act is rendered from its details when it is read, and stored with none.
+#[tokio::test]
+async fn acts_are_read_as_text_and_as_fields() {
+    let fixture = TestStore::with_fleet().await;
+    let name = || KeyName::parse("tills").unwrap();
+    let rights = || "orders,read".parse().unwrap();
+    let (reason, orders) = (Interruption::Signal, Some(7));
+    let forward = Act::Archived {
+        before: UnixMs(86_400_000),
+        orders: 3,
+        devices: 2,
+        returned_orders: 0,
+        returned_devices: 0,
+    };
+    let imported =
+        Act::OrdersImported { accepted: 1, updated: 2, unchanged: 3, rejected: 4, groups: vec![] };
+    let device_code = "d1".to_owned();
+    let acts = [
+        (Act::KeyCreated { name: name(), rights: rights() }, Some("tills: orders,read")),
+        (Act::KeyRevoked { name: name() }, Some("tills")),
+        (forward, Some("before 1970-01-02 00:00:00 UTC: 3 orders of 2 devices")),
+        (
+            archived(),
+            Some(
+                "before 1970-01-01 00:00:00 UTC: 3 orders of 2 devices; 4 orders of 1 devices are \
+                 current again",
+            ),
+        ),
+        (Act::DeviceDeleted { device_code, group_id: None }, Some("d1")),
+        (imported, Some("1 accepted, 2 updated, 3 unchanged, 4 rejected")),
+        (Act::RatesImported { rates: 5 }, Some("5 rates")),
+        (
+            Act::ImportInterrupted { import: 9, reason, orders },
+            Some("import 9: signal, 7 orders stored"),
+        ),
+        (Act::ImportInterrupted { import: 9, reason, orders: None }, Some("import 9: signal")),
+        (Act::ConsoleLinkCreated { name: name() }, Some("tills")),
+        (Act::ConsoleLogin { by: SignedInBy::Link }, Some("link")),
+        (Act::ConsoleLogout, None),
+    ];
+    for (act, text) in acts {
+        fixture.store.record_act(act.clone(), ActedBy::command(NOW)).await.unwrap();
+        let entry = list(&fixture, AuditQuery::latest(1)).await.remove(0);
+        assert_eq!(entry.happened.event, act.event());
+        assert_eq!(entry.happened.detail.as_deref(), text, "{act:?}");
+        let has_fields = !matches!(act, Act::ConsoleLogin { .. } | Act::ConsoleLogout);
+        assert_eq!(entry.details.is_some(), has_fields, "{act:?}");
+    }
+    let twice = "select count(*) from audit where reason is not null and details is not null";
+    assert_eq!(fixture.query(twice), ["0"]);
 }

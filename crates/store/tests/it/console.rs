@@ -268,11 +268,11 @@ async fn the_trail_has_sign_ins_links_and_sign_outs_and_the_data_no_secret() {
     store.sign_out_of_console(&session, by(NOW)).await.unwrap();
     store.sign_out_of_console(&session, by(NOW)).await.unwrap();
     assert_eq!(console.live(2, NOW).await, None);
-    let entries = console.fixture.query("select event, actor, detail from audit order by entry_no");
+    let entries = console.fixture.query("select event, actor, reason from audit order by entry_no");
     assert_eq!(
         entries[1..],
         [
-            "consoleLinkCreated|command|office",
+            "consoleLinkCreated|command|null",
             "consoleLogin|key office|link",
             "consoleLogout|command|null",
         ]
