@@ -71,6 +71,10 @@ files! {
     REFUSE_NO_MORE = "refuse_no_more.sql",
     /// PostgreSQL: makes the end of a move fail.
     REFUSE_TO_OPEN = "refuse_to_open.sql",
+    /// PostgreSQL: makes every update of the order `ORDER` fail.
+    REFUSE_UPDATES_POSTGRES = "refuse_updates_postgres.sql",
+    /// SQLite: makes every update of the order `ORDER` fail.
+    REFUSE_UPDATES_SQLITE = "refuse_updates_sqlite.sql",
     /// The time from which each order is a sale.
     SALE_TIMES = "sale_times.sql",
     /// Sets the last sign of every import that runs more than a minute back.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Reply, ServerOptions, TestData, TestServer, WAIT_MAX, eventually, sql};
+use kiosque_testkit::{Reply, ServerOptions, TestData, TestServer, WAIT_MAX, eventually};
 use tokio::task::JoinHandle;
 
 use super::{ORDERS, Stream, counts, fleet, kept, line, lines, shown};
@@ -93,9 +93,7 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     server.call_operator(ORDERS, Some(&key), line("bad", 1)).await;
-    // The stored sale, which an update takes out of the sums, cannot be read.
-    let damage = sql::DAMAGE_ORDER.replace("ORDER", "bad");
-    server.data.tamper(&damage.replace("BY", "1"));
+    server.data.refuse_updates("bad");
     let held = server.block_writes().await;
     let first = begin(&server, &key, line("a", 1), 0).await;
     let second = begin(&server, &key, [line("b", 1), line("bad", 2)].concat(), 1).await;
@@ -104,9 +102,9 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     assert_eq!(counts(&first.await.unwrap()), [1, 0, 0, 0]);
     let second = second.await.unwrap();
     assert_eq!((second.status, second.headers["retry-after"].as_str()), (503, "1"), "{second:?}");
-    assert_eq!(second.json["detail"], "a stored order of this answer is damaged");
+    assert_eq!(second.json["detail"], "the store is not available");
     assert_eq!(counts(&third.await.unwrap()), [1, 0, 0, 0]);
-    server.data.tamper(&damage.replace("BY", "-1"));
+    server.data.take_updates();
     assert_eq!(kept(&server, &token).await, ["a", "bad", "c"]);
 }
 
