@@ -219,25 +219,6 @@ impl TestData {
         assert!(changed > 0, "{sql} changes nothing");
     }
 
-    /// Makes the store fail on every update of an order.
-    pub fn refuse_updates(&self, order: &str) {
-        let sql = match self {
-            TestData::Directory(_) => sql::REFUSE_UPDATES_SQLITE,
-            TestData::Postgres(_) => sql::REFUSE_UPDATES_POSTGRES,
-        };
-        self.execute(&sql.replace("ORDER", order));
-    }
-
-    /// Undoes [`TestData::refuse_updates`].
-    pub fn take_updates(&self) {
-        self.execute(match self {
-            TestData::Directory(_) => "drop trigger refuse",
-            TestData::Postgres(_) => {
-                "set citus.enable_unsafe_triggers = on; drop trigger refuse on orders"
-            }
-        });
-    }
-
     /// Returns everything stored, as bytes: the database files, or every row with its transaction.
     /// Requests that only read do not change them, nor do transactions that are rolled back.
     pub async fn bytes(&self) -> Vec<Vec<u8>> {

@@ -39,6 +39,8 @@ mod order_line;
 mod paths;
 #[cfg(feature = "program")]
 mod program;
+#[cfg(feature = "store")]
+mod refused_updates;
 #[cfg(feature = "client")]
 mod reply;
 #[cfg(feature = "server")]
