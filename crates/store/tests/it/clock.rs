@@ -1,14 +1,17 @@
 //! Clocks of nodes are compared with the database's: a node whose clock is off answers for no
-//! session.
+//! session, no key and no session of the console.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use kiosque_model::UnixMs;
-use kiosque_store::{Error, OpenOptions, Refused, SessionLease, Store, StoreLocation};
-use kiosque_testkit::{NOW, TestData, TestStore, open_options};
+use kiosque_model::{ActedBy, ConsoleSecret, KeyName, OperatorKey, Rights, UnixMs};
+use kiosque_store::{
+    Error, KeyHolder, OpenOptions, Refused, SessionLease, SessionUse, SignInProof, Store,
+    StoreLocation,
+};
+use kiosque_testkit::{NOW, TestData, TestStore, open_options, origin};
 
 /// Returns the time of the database's clock.
 fn right_time(fixture: &TestStore) -> i64 {
@@ -16,10 +19,18 @@ fn right_time(fixture: &TestStore) -> i64 {
     fixture.query(sql)[0].parse().unwrap()
 }
 
+/// Such a node could read a session, or a key, that has ended.
 #[tokio::test]
-async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
+async fn a_node_whose_clock_is_off_answers_for_no_session_and_no_key_until_it_is_right() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     let session = fixture.log_in("ops").await.unwrap();
+    let key = OperatorKey::mint([1; 32]).digest();
+    let holder = KeyHolder { name: KeyName::parse("office").unwrap(), rights: Rights::all() };
+    fixture.store.create_key(holder, key.clone(), ActedBy::command(NOW)).await.unwrap();
+    let cookie = ConsoleSecret::mint([2; 32]).digest();
+    let proof = SignInProof::Key(key.clone());
+    let origin = origin("192.0.2.1", NOW);
+    fixture.store.sign_in_to_console(proof, cookie.clone(), None, origin).await.unwrap().unwrap();
     let long = Duration::from_secs(300);
     let lease = SessionLease { length: long, clock_skew: Duration::from_secs(60) };
     let store = Store::open(&OpenOptions { lease, ..open_options(&fixture.data) }).await.unwrap();
@@ -27,11 +38,19 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_until_it_is_right() {
         let held = store.check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
         assert!(held.is_off && (held.ahead_ms - off_ms).abs() < 60_000, "{held:?}");
         let refused = store.session(fixture.claim(&session)).await;
-        let Err(Refused::Store(Error::Unreachable(why))) = refused else { panic!("{refused:?}") };
-        assert!(why.contains("clock is") && why.contains("off the database's"), "{why}");
+        let Err(Refused::Store(of_session)) = refused else { panic!("{refused:?}") };
+        let of_key = store.key_in_use(&key, NOW).await.unwrap_err();
+        let of_console = store.console_session(cookie.clone(), SessionUse::Act, NOW).await;
+        for refused in [of_session, of_key, of_console.unwrap_err()] {
+            let Error::Unreachable(why) = refused else { panic!("{refused:?}") };
+            assert!(why.contains("clock is") && why.contains("off the database's"), "{why}");
+        }
         let held = store.check_clock(UnixMs(right_time(&fixture))).unwrap();
         assert!(!held.is_off, "{held:?}");
         store.session(fixture.claim(&session)).await.unwrap();
+        assert!(store.key_in_use(&key, NOW).await.unwrap().is_some());
+        let of_console = store.console_session(cookie.clone(), SessionUse::Act, NOW).await;
+        assert!(of_console.unwrap().is_some());
     }
     // A file has no clock to compare with.
     assert_eq!(TestStore::on(TestData::sqlite()).await.store.check_clock(NOW), None);
