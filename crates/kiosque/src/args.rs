@@ -16,6 +16,7 @@ use clap_complete::Shell;
 
 use self::examples::{BROKER_HELP, CHECK_HELP, DEMO_HELP, EXAMPLES, FAULT_PROXY_HELP};
 use crate::check::CheckArgs;
+use crate::console_link::ConsoleLinkArgs;
 use crate::demo::DemoFlags;
 use crate::fault_proxy::FaultProxyArgs;
 use crate::output::Output;
@@ -26,7 +27,7 @@ pub(crate) use broker::{
     BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
 };
 pub(crate) use changes::{ArchiveArgs, DryRun};
-pub(crate) use keys::{ConsoleLinkArgs, KeyWhat};
+pub(crate) use keys::KeyWhat;
 pub(crate) use lists::{
     AccountWhat, AuditArgs, DeviceWhat, FleetFormat, FleetWhat, GroupWhat, OrderExport,
     OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,

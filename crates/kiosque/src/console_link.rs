@@ -3,15 +3,29 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use anyhow::{Context, bail};
+use clap::Args;
 use kiosque_clock::Entropy;
 use kiosque_model::{ActedBy, ConsoleSecret, KeyName};
 use kiosque_server::console_link;
 use kiosque_store::{Store, WhenAbsent};
 
-use crate::args::ConsoleLinkArgs;
 use crate::output::print_line;
-use crate::settings::Settings;
+use crate::settings::{ConsoleFlags, Settings};
 use crate::{CommandOutcome, acting, open};
+
+/// The arguments of `kiosque console-link`.
+#[derive(Args, Debug)]
+pub(crate) struct ConsoleLinkArgs {
+    /// Name of the operator's key to sign in with.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) key_name: String,
+    /// Base URL at which the browser reaches the operator's listener [default: https:// and
+    /// --operator-listen].
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    #[command(flatten)]
+    pub(crate) console: ConsoleFlags,
+}
 
 /// Prints a link alone on a line. It cannot be printed again: only its digest is stored.
 pub(crate) async fn run(

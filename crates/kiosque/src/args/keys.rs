@@ -1,10 +1,9 @@
-//! The arguments of the commands on keys, and on the console that they sign in to.
+//! The arguments of the commands on keys.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use kiosque_model::Rights;
 
 use crate::output::Output;
-use crate::settings::ConsoleFlags;
 
 /// The commands on keys.
 #[derive(Debug, Subcommand)]
@@ -39,18 +38,4 @@ pub(crate) enum KeyWhat {
         /// Name of the key.
         name: String,
     },
-}
-
-/// The arguments of `kiosque console-link`.
-#[derive(Args, Debug)]
-pub(crate) struct ConsoleLinkArgs {
-    /// Name of the operator's key to sign in with.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) key_name: String,
-    /// Base URL at which the browser reaches the operator's listener [default: https:// and
-    /// --operator-listen].
-    #[arg(long, value_name = "URL")]
-    pub(crate) server: Option<String>,
-    #[command(flatten)]
-    pub(crate) console: ConsoleFlags,
 }
