@@ -11,6 +11,7 @@ mod backup;
 mod citus;
 mod clock;
 mod console;
+mod console_sums;
 mod creating;
 mod dashboard_cache;
 mod device_deletion;

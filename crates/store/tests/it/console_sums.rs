@@ -1,0 +1,58 @@
+//! Cached sums of the console, and the rates at which they were converted.
+
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::{Rate, Sale};
+use kiosque_model::{Currency, Day, Minor, UnixMs};
+use kiosque_store::{DatedRate, FleetSalesQuery, Incoming, OnlineSince};
+use kiosque_testkit::entries::{order, sold};
+use kiosque_testkit::{NOW, TestStore};
+
+fn currency(code: &str) -> Currency {
+    Currency::parse(code).unwrap()
+}
+
+fn sale(device: &str, at: UnixMs, code: &str) -> Incoming {
+    let (currency, amount) = (currency(code), Minor(100));
+    let shipment = ShipmentStatus::Success;
+    let sale = Sale { at, currency, amount, refund: Minor(0), shipment, goods: vec![] };
+    sold(order(code, device, at.0), sale)
+}
+
+/// New rates are seen, also if the sales of each day are the same in dollars as before.
+#[tokio::test]
+async fn rates_that_leave_the_sum_of_a_day_are_seen() {
+    let fixture = TestStore::with_fleet().await;
+    let day = Day(NOW.0.div_euclid(86_400_000) - 9);
+    let at = UnixMs(day.0 * 86_400_000);
+    fixture.receive_new(vec![sale("d1", at, "EUR"), sale("d2", at, "GBP")]).await;
+    let set_rates = async |rates: [(&str, &str); 2]| {
+        let rate = |(code, rate): (&str, &str)| DatedRate {
+            day,
+            currency: currency(code),
+            rate: Rate::parse(rate).unwrap(),
+        };
+        fixture.store.set_rates(rates.map(rate).to_vec()).await.unwrap();
+    };
+    let dollars = async || {
+        let query = FleetSalesQuery {
+            group: None,
+            totals_from: day,
+            first_day: day,
+            last_day: day,
+            products_max: 9,
+            online: OnlineSince(NOW),
+            now: NOW,
+        };
+        let sales = fixture.store.fleet_sales(query).await.unwrap().unwrap();
+        let devices = sales.devices.iter();
+        let mut devices: Vec<_> =
+            devices.map(|of| (of.code.clone(), of.turnover.amount.cents())).collect();
+        devices.sort();
+        devices
+    };
+    let of = |d1, d2| [("d1".to_owned(), d1), ("d2".to_owned(), d2)];
+    set_rates([("EUR", "2"), ("GBP", "3")]).await;
+    assert_eq!(dollars().await, of(200, 300));
+    set_rates([("EUR", "3"), ("GBP", "2")]).await;
+    assert_eq!(dollars().await, of(300, 200));
+}
