@@ -22,6 +22,31 @@ pub struct OrdersReceived {
     pub ignored_keys: Vec<String>,
 }
 
+/// The outcome of a stream of orders that has ended since some could not be stored.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrdersFailed {
+    /// The last line that is counted. Later ones are not stored.
+    pub last_line: u64,
+    /// The outcomes of the lines that have not failed.
+    #[serde(flatten)]
+    pub received: OrdersReceived,
+    /// Lines that could not be stored, or of which this is not known. They may be sent again.
+    pub failed_count: u64,
+    /// The first of them.
+    pub failed: Vec<FailedOrder>,
+}
+
+/// A line of a stream of orders that could not be stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedOrder {
+    /// Its number in the stream, from 1; blank lines count.
+    pub line: u64,
+    /// The id of its order.
+    pub order_id: String,
+}
+
 /// A rejected line of a stream of orders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

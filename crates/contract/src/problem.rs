@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::OrdersFailed;
+
 /// The content type of a [`Problem`].
 pub const PROBLEM_CONTENT_TYPE: &str = "application/problem+json";
 
@@ -26,4 +28,7 @@ pub struct Problem {
     /// Every fault of the request, of a call that reports several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
+    /// The outcomes of the lines of a stream of orders, if not all of them failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orders: Option<Box<OrdersFailed>>,
 }

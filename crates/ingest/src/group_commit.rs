@@ -1,17 +1,20 @@
 //! Group commit for streams: a single writer stores the orders that were queued during one
-//! transaction together in the next one. Each submission is answered once it is durable.
+//! transaction together in the next one. Each submission is answered once it is durable. On a
+//! sharded store, the orders of each group have a transaction of their own.
 
 mod arrivals;
 mod batch;
 mod submission;
+mod transaction;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt, stream};
 use kiosque_clock::Clock;
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{GroupNo, KeyName};
+use kiosque_model::{GroupNo, KeyName, UnixMs};
 use kiosque_store::{
     BatchPart, Error, FleetSnapshot, Incoming, LockedGroups, OrderOutcome, Owners, ReceiveOptions,
     Store,
@@ -23,13 +26,12 @@ use tokio::sync::{
 use crate::batch_size::{BATCH_START, Throughput, TransactionTime};
 use crate::import::PAUSE;
 use crate::inconsistent_data::log_inconsistent_data;
-use crate::intake_record::IntakeRecord;
+use crate::intake_record::{IntakeRecord, Outcomes};
 use crate::storage_order::StorageOrder;
 use arrivals::Arrivals;
-use batch::{Batch, Orders, Part};
-pub(super) use submission::CommitResult;
-use submission::Recorded;
-use submission::Submission;
+use batch::{Batch, Part};
+use submission::{Recorded, Submission};
+use transaction::{Decided, Transaction};
 
 /// The target duration of a transaction. A longer one would store a tenth more orders per second,
 /// because the pages written grow more slowly than the orders; but those pages are written without
@@ -43,6 +45,9 @@ const REMOTE_TIME: TransactionTime =
 /// Orders after which the writer empties its cache of device owners. The cache also has an entry
 /// for each unknown device code, and a stream may name any number of them.
 const OWNERS_CACHE_ORDERS: usize = 100_000;
+
+/// The transactions of a batch that run at a time. Other writers need connections, too.
+const TRANSACTIONS_MAX: usize = 6;
 
 /// The interval at which orders of locked groups are tried again.
 const LOCK_RETRY: Duration = Duration::from_millis(10);
@@ -115,7 +120,7 @@ impl GroupCommit {
         key: KeyName,
         fleet: Arc<FleetSnapshot>,
         bytes: OwnedSemaphorePermit,
-    ) -> oneshot::Receiver<CommitResult> {
+    ) -> oneshot::Receiver<Outcomes> {
         let (result, receiver) = oneshot::channel();
         let current_group = self.queue().current_group;
         if let Some(group) = current_group {
@@ -160,10 +165,10 @@ impl GroupCommit {
                 }
                 Next::Nothing => return,
             };
-            looked_up += batch.orders.0.len();
+            looked_up += batch.orders.len();
             if looked_up > OWNERS_CACHE_ORDERS {
                 *self.owners.lock().await = Owners::default();
-                looked_up = batch.orders.0.len();
+                looked_up = batch.orders.len();
             }
             self.commit(batch).await;
             drop(permit);
@@ -185,131 +190,117 @@ impl GroupCommit {
         queue.submissions.iter().map(Submission::len).sum::<usize>() > queue.size
     }
 
-    /// Stores a batch in one transaction.
+    /// Stores a batch, and reports the outcomes of its orders.
     async fn commit(&self, batch: Batch) {
         let begun = Instant::now();
-        let parts = batch.parts.iter().map(|part| (part.submission.key(), part.orders.clone()));
-        let received = self.receive(&batch.orders, parts.collect()).await;
         let Batch { parts, orders } = batch;
-        let orders = Orders::after(orders);
-        match received {
-            Ok(outcomes) => {
-                let took = begun.elapsed();
-                let mut decided = 0;
-                let mut outcomes = orders.into_iter().zip(outcomes);
-                for Part { mut submission, lines, orders } in parts {
-                    let outcomes = lines.into_iter().zip(outcomes.by_ref());
-                    let outcomes = outcomes.map(|(line, (order, outcome))| (line, order, outcome));
-                    let recorded = submission.record(outcomes, orders.sorted, begun);
-                    decided += recorded.decided;
-                    self.add(&mut submission, recorded);
-                    self.finish_or_queue(submission);
-                }
-                self.adapt_size(decided, took);
-            }
-            Err(error) if is_busy(&error) => {
+        let decided = self.store_batch(&parts, orders).await;
+        let took = begun.elapsed();
+        let mut outcomes = decided.into_iter().map(|(_, order, outcome)| (order, outcome));
+        let (mut decided, mut is_stored) = (0, true);
+        for Part { mut submission, lines, orders } in parts {
+            let outcomes = lines.into_iter().zip(outcomes.by_ref());
+            let outcomes = outcomes.map(|(line, (order, outcome))| (line, order, outcome));
+            let recorded = submission.record(outcomes, orders.sorted, begun);
+            decided += recorded.decided;
+            is_stored &= recorded.outcomes.failure.is_none();
+            let failure = recorded.outcomes.failure.as_ref().filter(|error| is_busy(error));
+            let failure = failure.map(Arc::clone);
+            self.add(&mut submission, recorded);
+            match failure {
                 // The transaction waited as long as a request does.
-                let error = Arc::new(error);
-                for part in parts {
-                    part.submission.finish_with(Arc::clone(&error));
-                }
+                Some(error) => submission.finish_with(&error),
+                None => self.finish_or_queue(submission),
             }
-            Err(error) => self.commit_each(parts, orders, error).await,
+        }
+        if is_stored {
+            self.adapt_size(decided, took);
         }
     }
 
-    /// Stores the orders of each stream and group in a transaction of their own, after the one for
-    /// all has failed: a fault of one of them does not fail the others.
-    async fn commit_each(&self, parts: Vec<Part>, orders: Vec<Incoming>, error: Error) {
-        let error = Arc::new(error);
-        let mut orders = orders.into_iter();
-        let is_single = parts.len() == 1;
-        let mut unavailable = None;
-        for mut part in parts {
-            let own: Vec<Incoming> = orders.by_ref().take(part.lines.len()).collect();
-            let runs = self.runs_by_group(&own, part.orders.sorted).await;
-            if is_single && runs.len() == 1 {
-                part.submission.fail(Arc::clone(&error));
-            } else if unavailable.is_none() {
-                unavailable = self.commit_runs(&mut part, own, runs).await.err();
-            }
-            match &unavailable {
-                Some(error) => part.submission.finish_with(Arc::clone(error)),
-                None => self.finish_or_queue(part.submission),
-            }
+    /// Stores a batch in one transaction. On a sharded store it is one for each group, several at a
+    /// time: none needs a two-phase commit, and the workers work at the same time. Returns the
+    /// orders in their order.
+    async fn store_batch(&self, parts: &[Part], orders: Vec<Incoming>) -> Vec<Decided> {
+        let now = self.clock.now();
+        let all = match self.with_arrivals(parts, now).await {
+            Ok(parts) => Transaction::of_all(orders, parts),
+            Err(error) => return Transaction::of_all(orders, Vec::new()).failed(&Arc::new(error)),
+        };
+        if !self.store.is_sharded() {
+            return self.store_or_divide(all, now).await;
         }
+        let groups = match self.groups_of(&all).await {
+            Ok(groups) => groups,
+            Err(error) => return all.failed(&Arc::new(error)),
+        };
+        let of_groups = all.divide(&groups, |_, group| group).into_iter();
+        let stored = of_groups.map(|transaction| self.store_or_divide(transaction, now));
+        let stored: Vec<Vec<Decided>> =
+            stream::iter(stored).buffer_unordered(TRANSACTIONS_MAX).collect().await;
+        in_order(stored.into_iter().flatten().collect())
     }
 
-    /// Returns the lengths of the runs of neighbours that belong to the same group, first those of
-    /// the sorted orders.
-    async fn runs_by_group(&self, orders: &[Incoming], sorted: usize) -> Vec<usize> {
-        let owners = self.owners.lock().await;
-        let (sorted, by_line) = orders.split_at(sorted.min(orders.len()));
-        let same = |one: &Incoming, next: &Incoming| owners.group_of(one) == owners.group_of(next);
-        let runs = sorted.chunk_by(same).chain(by_line.chunk_by(same));
-        runs.map(<[_]>::len).collect()
-    }
-
-    /// Stores each run of a part in a transaction of its own.
-    ///
-    /// # Errors
-    /// The store is not available.
-    async fn commit_runs(
-        &self,
-        part: &mut Part,
-        orders: Vec<Incoming>,
-        runs: Vec<usize>,
-    ) -> Result<(), Arc<Error>> {
-        let mut orders = std::mem::take(&mut part.lines).into_iter().zip(orders);
-        let (mut sorted, mut is_complete) = (part.orders.sorted, true);
-        for size in runs {
-            let (lines, run): (Vec<u64>, Vec<Incoming>) = orders.by_ref().take(size).unzip();
-            let run = Arc::new(Orders(run));
-            let of_run = BatchPart {
-                orders: 0..size,
-                sorted: sorted.min(size),
-                orders_max: size,
-                arrival: None,
-            };
-            sorted -= of_run.sorted;
-            let received = if is_complete || of_run.sorted > 0 {
-                self.receive(&run, vec![(part.submission.key(), of_run.clone())]).await
-            } else {
-                Ok(vec![OrderOutcome::NotReached; size])
+    /// Runs a transaction. If it fails, the orders of each stream and group get one of their own:
+    /// an order on which the store fails does not fail those of others.
+    async fn store_or_divide(&self, transaction: Transaction, now: UnixMs) -> Vec<Decided> {
+        let error = match self.receive(&transaction, now).await {
+            Ok(outcomes) => return transaction.decided(outcomes),
+            Err(error) => Arc::new(error),
+        };
+        let groups = match self.groups_of(&transaction).await {
+            Ok(groups) if !is_busy(&error) => groups,
+            _ => return transaction.failed(&error),
+        };
+        let divided = transaction.divide(&groups, |part, group| (part, group));
+        let (is_single, mut unavailable) = (divided.len() == 1, None);
+        let mut decided = Vec::new();
+        for one in divided {
+            if is_single {
+                return one.failed(&error);
+            }
+            let received = match &unavailable {
+                Some(error) => Err(Arc::clone(error)),
+                None => self.receive(&one, now).await.map_err(Arc::new),
             };
             match received {
-                Ok(outcomes) => {
-                    let outcomes = lines.into_iter().zip(Orders::after(run)).zip(outcomes);
-                    let outcomes = outcomes.map(|((line, order), outcome)| (line, order, outcome));
-                    let now = Instant::now();
-                    let recorded = part.submission.record(outcomes, of_run.sorted, now);
-                    is_complete &= recorded.undecided == 0 || of_run.sorted == 0;
-                    self.add(&mut part.submission, recorded);
+                Ok(outcomes) => decided.extend(one.decided(outcomes)),
+                Err(error) => {
+                    decided.extend(one.failed(&error));
+                    unavailable = Some(error).filter(|error| is_busy(error));
                 }
-                Err(error) if is_busy(&error) => return Err(Arc::new(error)),
-                Err(error) => part.submission.fail(Arc::new(error)),
             }
         }
-        Ok(())
+        in_order(decided)
     }
 
-    /// Stores the parts of a batch, each with the key that it came with.
+    /// Returns the groups by which the orders of a transaction can be divided.
+    async fn groups_of(&self, transaction: &Transaction) -> Result<Vec<Option<GroupNo>>, Error> {
+        self.store.separable_groups(&self.owners, &transaction.orders).await
+    }
+
+    /// Returns the parts of a batch with the arrival of the key of each.
+    async fn with_arrivals(&self, parts: &[Part], now: UnixMs) -> Result<Vec<BatchPart>, Error> {
+        let mut arrivals = self.arrivals.lock().await;
+        let mut with_arrivals = Vec::with_capacity(parts.len());
+        for part in parts {
+            let arrival = Some(arrivals.of(&self.store, part.submission.key(), now).await?);
+            with_arrivals.push(BatchPart { arrival, ..part.orders.clone() });
+        }
+        Ok(with_arrivals)
+    }
+
+    /// Stores the orders of a transaction.
     async fn receive(
         &self,
-        orders: &Arc<Orders>,
-        of_keys: Vec<(&KeyName, BatchPart)>,
+        transaction: &Transaction,
+        now: UnixMs,
     ) -> Result<Vec<OrderOutcome>, Error> {
-        let (now, locked_groups) = (self.clock.now(), LockedGroups::Skip);
-        let mut arrivals = self.arrivals.lock().await;
-        let mut parts = Vec::with_capacity(of_keys.len());
-        for (key, part) in of_keys {
-            let arrival = Some(arrivals.of(&self.store, key, now).await?);
-            parts.push(BatchPart { arrival, ..part });
-        }
-        drop(arrivals);
+        let (locked_groups, parts) = (LockedGroups::Skip, transaction.parts());
         let options = ReceiveOptions { now, locked_groups, parts };
-        let received = self.store.receive(Arc::clone(orders), Arc::clone(&self.owners), options);
-        received.await.inspect(|outcomes| log_inconsistent_data(outcomes))
+        let (orders, owners) = (Arc::clone(&transaction.orders), Arc::clone(&self.owners));
+        let received = self.store.receive(orders, owners, options).await;
+        received.inspect(|outcomes| log_inconsistent_data(outcomes))
     }
 
     /// Adds the outcomes of a transaction to its submission, and to the record at once: the stream
@@ -332,7 +323,7 @@ impl GroupCommit {
         if submission.len() == 0 {
             submission.finish();
         } else if submission.waited_for_lock(self.wait, now) {
-            submission.finish_with(Arc::new(Error::Busy(self.wait)));
+            submission.finish_with(&Arc::new(Error::Busy(self.wait)));
         } else if submission.is_locked() {
             let mut queue = self.queue();
             queue.retry_at.get_or_insert(now + LOCK_RETRY);
@@ -345,6 +336,12 @@ impl GroupCommit {
 
 fn is_busy(error: &Error) -> bool {
     matches!(error, Error::Busy(_) | Error::Unreachable(_))
+}
+
+/// Sorts orders as they were in their batch.
+fn in_order(mut decided: Vec<Decided>) -> Vec<Decided> {
+    decided.sort_unstable_by_key(|(index, ..)| *index);
+    decided
 }
 
 /// The single writer. If it ends early, the streams that wait receive an error.

@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 use super::json_line::{describe_error, object_text};
 use super::ndjson::RawLine;
 use super::rejected::Reason;
-use super::response_lists::{REJECTED_LISTED_MAX, truncate};
+use super::response_lists::{LINES_LISTED_MAX, truncate};
 use super::unknown_keys::{add_to_list, shown, without_positions};
 use crate::Error;
 
@@ -51,7 +51,7 @@ impl Heartbeats {
         }
         rejected.sort_by_key(|one| one.line);
         self.0.rejected_count += count(rejected.len());
-        let room = REJECTED_LISTED_MAX.saturating_sub(self.0.rejected.len());
+        let room = LINES_LISTED_MAX.saturating_sub(self.0.rejected.len());
         self.0.rejected.extend(rejected.into_iter().take(room));
         Ok(())
     }

@@ -2,11 +2,12 @@
 //! rejected lines. It is bounded, in memory, and lost at a restart.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use kiosque_contract::RejectedOrder;
+use kiosque_contract::{FailedOrder, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
+use kiosque_store::{Error, Incoming};
 
 /// The length of a slot, in which orders are counted together.
 const SLOT_MS: i64 = 10_000;
@@ -50,6 +51,10 @@ pub(crate) struct Outcomes {
     pub(crate) newest_trade: Option<UnixMs>,
     /// The rejected lines, as many as are counted.
     pub(crate) rejected: Vec<RejectedOrder>,
+    /// The lines whose transaction failed. They are not stored, or it is not known whether.
+    pub(crate) failed: Vec<FailedOrder>,
+    /// The first of the failures.
+    pub(crate) failure: Option<Arc<Error>>,
 }
 
 impl Outcomes {
@@ -57,7 +62,13 @@ impl Outcomes {
     pub(crate) fn of_rejected(rejected: Vec<RejectedOrder>) -> Outcomes {
         let lines = u64::try_from(rejected.len()).unwrap_or(u64::MAX);
         let counts = OrderCounts { rejected: lines, ..OrderCounts::default() };
-        Outcomes { counts, newest_trade: None, rejected }
+        Outcomes { counts, rejected, ..Outcomes::default() }
+    }
+
+    /// Adds a line whose transaction failed.
+    pub(crate) fn fail(&mut self, line: u64, order: &Incoming, error: &Arc<Error>) {
+        self.failed.push(FailedOrder { line, order_id: order.order_id.as_str().to_owned() });
+        self.failure.get_or_insert_with(|| Arc::clone(error));
     }
 
     /// Adds the outcomes of other lines.
@@ -65,6 +76,8 @@ impl Outcomes {
         self.counts.add(other.counts);
         self.newest_trade = self.newest_trade.max(other.newest_trade);
         self.rejected.append(&mut other.rejected);
+        self.failed.append(&mut other.failed);
+        self.failure = self.failure.take().or(other.failure);
     }
 }
 

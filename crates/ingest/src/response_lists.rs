@@ -1,7 +1,7 @@
 //! Bounds of the lists in responses to streams.
 
-/// The rejected lines that a response lists; the others are only counted.
-pub(super) const REJECTED_LISTED_MAX: usize = 1_000;
+/// The rejected lines that a response lists, and the failed ones; the others are only counted.
+pub(super) const LINES_LISTED_MAX: usize = 1_000;
 /// The longest reason reported in full, in characters: a reason may quote the line.
 pub(super) const REASON_CHARS_MAX: usize = 500;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use kiosque_clock::Clock;
-use kiosque_contract::{OrdersReceived, RejectedOrder};
+use kiosque_contract::{FailedOrder, OrdersFailed, OrdersReceived, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::order::Order;
 use kiosque_model::shares::{NoShare, Share, Shares};
@@ -15,12 +15,12 @@ use kiosque_store::{FleetSnapshot, Incoming, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 
 use super::given_order::DateRules;
-use super::group_commit::{self, GroupCommit};
+use super::group_commit::GroupCommit;
 use super::import::{Chunk, check_block};
 use super::intake_record::{IntakeRecord, KeyOrders, Outcomes, RejectedLine};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
-use super::response_lists::REJECTED_LISTED_MAX;
+use super::response_lists::LINES_LISTED_MAX;
 use super::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
@@ -65,15 +65,30 @@ pub struct OrderStream<'a> {
     key: KeyName,
     _share: Share<KeyName>,
     received: OrdersReceived,
+    /// The lines submitted last that could not be stored, and why.
+    failed: Vec<FailedOrder>,
+    failure: Option<Arc<kiosque_store::Error>>,
+    /// The last line of which the outcome is known.
+    last_line: u64,
     storing: Option<Storing>,
     started: bool,
+}
+
+/// Why a stream has ended before all of its lines were stored.
+#[derive(Debug)]
+pub struct StreamFailure {
+    /// The first failure.
+    pub error: Error,
+    /// The outcomes of its lines, if any was stored or rejected.
+    pub orders: Option<Box<OrdersFailed>>,
 }
 
 /// A chunk that is being stored.
 struct Storing {
     /// The outcomes of its invalid lines.
     invalid: Outcomes,
-    result: Option<oneshot::Receiver<group_commit::CommitResult>>,
+    result: Option<oneshot::Receiver<Outcomes>>,
+    last_line: u64,
 }
 
 /// A chunk whose lines were checked and sorted.
@@ -83,6 +98,7 @@ struct SortedChunk {
     fleet: Arc<FleetSnapshot>,
     rejected: Vec<RejectedOrder>,
     unknown_keys: BTreeSet<String>,
+    last_line: u64,
 }
 
 impl StreamIntake {
@@ -162,9 +178,17 @@ impl StreamIntake {
                 }
             })
         })?;
-        let received = OrdersReceived::default();
-        let (storing, started) = (None, false);
-        Ok(OrderStream { intake: self, key, _share: share, received, storing, started })
+        Ok(OrderStream {
+            intake: self,
+            key,
+            _share: share,
+            received: OrdersReceived::default(),
+            failed: Vec::new(),
+            failure: None,
+            last_line: 0,
+            storing: None,
+            started: false,
+        })
     }
 
     /// Returns the bytes of a chunk, which depend on the number of open streams.
@@ -227,8 +251,8 @@ impl StreamIntake {
 }
 
 impl OrderStream<'_> {
-    /// Checks the next lines and queues their orders. Returns the counts of the lines before them,
-    /// once those are durable.
+    /// Checks the next lines and queues their orders, unless [`OrderStream::has_failed`]. Returns
+    /// the counts of the lines before them, once those are durable.
     ///
     /// # Errors
     /// None of these lines is stored.
@@ -256,8 +280,8 @@ impl OrderStream<'_> {
         });
         let checked = checked.collect::<Result<Vec<_>, Error>>()?;
         let orders = sort_for_storage(checked, &fleet.groups_by_device);
-        let (rejected, unknown_keys) = (Vec::new(), BTreeSet::new());
-        self.store(SortedChunk { orders, fleet, rejected, unknown_keys }, reserved).await
+        let (rejected, unknown_keys, last_line) = (Vec::new(), BTreeSet::new(), 0);
+        self.store(SortedChunk { orders, fleet, rejected, unknown_keys, last_line }, reserved).await
     }
 
     /// Queues a chunk. A later line may replace an order of an earlier one: the chunks are stored
@@ -268,12 +292,15 @@ impl OrderStream<'_> {
         reserved: OwnedSemaphorePermit,
     ) -> Result<OrderCounts, Error> {
         let settled = self.settle().await?;
-        let SortedChunk { orders, fleet, rejected, .. } = chunk;
+        if self.has_failed() {
+            return Ok(settled);
+        }
+        let SortedChunk { orders, fleet, rejected, last_line, .. } = chunk;
         let (intake, invalid) = (self.intake, Outcomes::of_rejected(rejected));
         intake.record.add(self.key.as_str(), intake.clock.now(), &invalid);
         let result = (!orders.is_empty())
             .then(|| intake.commits.store(orders, self.key.clone(), fleet, reserved));
-        self.storing = Some(Storing { invalid, result });
+        self.storing = Some(Storing { invalid, result, last_line });
         Ok(settled)
     }
 
@@ -284,31 +311,49 @@ impl OrderStream<'_> {
         add_to_list(&mut self.received.ignored_keys, keys);
     }
 
-    /// Returns the counts, the rejected lines and the ignored keys of the stream. Call
-    /// [`OrderStream::settle`] before.
+    /// Returns whether a line could not be stored. Then no later line is.
     #[must_use]
-    pub fn into_received(self) -> OrdersReceived {
-        self.received
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some()
     }
 
-    /// Waits until the lines submitted last are durable, and returns their counts.
+    /// Returns the counts, the rejected lines and the ignored keys of the stream. Call
+    /// [`OrderStream::settle`] before.
     ///
     /// # Errors
-    /// The lines were not stored, or it is not known whether they were.
+    /// Some lines could not be stored.
+    pub fn into_received(self) -> Result<OrdersReceived, StreamFailure> {
+        let OrderStream { received, mut failed, failure, last_line, .. } = self;
+        let Some(failure) = failure else { return Ok(received) };
+        let OrdersReceived { accepted, updated, unchanged, rejected_count, .. } = received;
+        let has_others = accepted + updated + unchanged + rejected_count > 0;
+        let failed_count = u64::try_from(failed.len()).unwrap_or(u64::MAX);
+        failed.sort_unstable_by_key(|one| one.line);
+        failed.truncate(LINES_LISTED_MAX);
+        let orders = OrdersFailed { last_line, received, failed_count, failed };
+        let orders = has_others.then(|| Box::new(orders));
+        Err(StreamFailure { error: failure.into(), orders })
+    }
+
+    /// Waits until the lines submitted last are durable, or have failed, and returns their counts.
+    ///
+    /// # Errors
+    /// The outcome of the lines is not known.
     pub async fn settle(&mut self) -> Result<OrderCounts, Error> {
-        let Some(Storing { invalid: mut outcomes, result }) = self.storing.take() else {
+        let Some(Storing { invalid: mut outcomes, result, last_line }) = self.storing.take() else {
             return Ok(OrderCounts::default());
         };
         if let Some(result) = result {
-            outcomes.add(result.await.map_err(Error::internal)??);
+            outcomes.add(result.await.map_err(Error::internal)?);
         }
-        let Outcomes { counts, mut rejected, .. } = outcomes;
+        let Outcomes { counts, mut rejected, failed, failure, .. } = outcomes;
+        (self.failed, self.failure, self.last_line) = (failed, failure, last_line);
         rejected.sort_by_key(|one| one.line);
         self.received.accepted += counts.accepted;
         self.received.updated += counts.updated;
         self.received.unchanged += counts.unchanged;
         self.received.rejected_count += counts.rejected;
-        let room = REJECTED_LISTED_MAX.saturating_sub(self.received.rejected.len());
+        let room = LINES_LISTED_MAX.saturating_sub(self.received.rejected.len());
         self.received.rejected.extend(rejected.into_iter().take(room));
         Ok(counts)
     }
@@ -323,12 +368,14 @@ fn chunk_bytes(queue_bytes_max: usize, streams: usize) -> usize {
 /// Checks lines, and sorts the valid orders as an import does.
 fn check(lines: Vec<RawLine>, dates: &DateRules<'_>, fleet: Arc<FleetSnapshot>) -> SortedChunk {
     let mut chunk = Chunk::default();
+    let last_line = lines.last().map_or(0, |line| line.number);
     check_block(lines, dates, &fleet.product_names, &mut chunk);
     SortedChunk {
         orders: sort_for_storage(chunk.orders, &fleet.groups_by_device),
         fleet,
         rejected: chunk.rejected.iter().map(Rejected::reported).collect(),
         unknown_keys: chunk.unknown_keys.into_ignored(),
+        last_line,
     }
 }
 

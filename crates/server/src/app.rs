@@ -145,7 +145,7 @@ impl App {
         stream.submit_orders(orders).await?;
         let counts = stream.settle().await?;
         self.metrics.orders.add(counts);
-        Ok(counts)
+        stream.into_received().map(|_| counts).map_err(|failure| failure.error)
     }
 
     /// Returns the refused logins, to be written to the audit trail from time to time.

@@ -201,6 +201,12 @@ impl Store {
         self.db.is_file()
     }
 
+    /// Returns whether the data is distributed over the workers of a Citus cluster.
+    #[must_use]
+    pub fn is_sharded(&self) -> bool {
+        self.db.is_sharded()
+    }
+
     /// Returns the sizes of the files of SQLite.
     #[must_use]
     pub fn file_sizes(&self) -> Option<FileSizes> {

@@ -1,7 +1,7 @@
 //! The owners of each device over time. The first known owner owns all earlier time.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
@@ -114,7 +114,7 @@ impl FromIterator<(String, GroupNo)> for DeviceGroups {
 pub struct Owners {
     fleet_version: i64,
     /// By device code; `None` for a code that no device has.
-    by_code: HashMap<String, Option<Ownership>>,
+    by_code: HashMap<String, Option<Arc<Ownership>>>,
 }
 
 impl Owners {
@@ -128,9 +128,9 @@ impl Owners {
         Ok(())
     }
 
-    /// Returns whether the fleet is unchanged since [`Owners::refresh`].
-    pub(crate) async fn are_current(&self, read: &Read<'_>) -> Result<bool, Error> {
-        Ok(metadata::fleet_version(read).await? == self.fleet_version)
+    /// Returns the version of the fleet in which the cached owners own their devices.
+    pub(crate) fn fleet_version(&self) -> i64 {
+        self.fleet_version
     }
 
     /// Reads the owners of the devices that are not cached yet. A read that fails leaves the cache
@@ -172,12 +172,18 @@ impl Owners {
             ownership.groups.sort_unstable();
             ownership.groups.dedup();
         }
-        self.by_code.extend(found.into_iter().map(|(code, found)| (code.to_owned(), found)));
+        let found = found.into_iter().map(|(code, found)| (code.to_owned(), found.map(Arc::new)));
+        self.by_code.extend(found);
         Ok(())
     }
 
+    /// Returns whether the devices of all orders were loaded.
+    pub(crate) fn has_all_of(&self, batch: &[Incoming]) -> bool {
+        batch.iter().all(|order| self.by_code.contains_key(order.device_code.as_str()))
+    }
+
     /// Returns the owners of a device, if the device exists and was loaded.
-    pub(crate) fn get(&self, code: &str) -> Option<&Ownership> {
+    pub(crate) fn get(&self, code: &str) -> Option<&Arc<Ownership>> {
         self.by_code.get(code)?.as_ref()
     }
 
@@ -187,10 +193,35 @@ impl Owners {
         self.get(order.device_code.as_str())?.owner_at(order.trade_start)
     }
 
+    /// Returns the number of the first group that each order may affect, or may affect together
+    /// with another order. `None` for orders of unknown devices, which affect none.
+    fn first_groups(&self, batch: &[Incoming]) -> Vec<Option<GroupNo>> {
+        let mut firsts = BTreeMap::new();
+        let groups = |order: &Incoming| {
+            Some(self.get(order.device_code.as_str())?.groups()).filter(|groups| !groups.is_empty())
+        };
+        for together in batch.iter().filter_map(groups) {
+            let first = together.iter().map(|group| first_of(&firsts, *group)).min();
+            for group in together {
+                firsts.insert(first_of(&firsts, *group), first.unwrap_or(*group));
+            }
+        }
+        let first = |order| Some(first_of(&firsts, *groups(order)?.first()?));
+        batch.iter().map(first).collect()
+    }
+
     /// Removes one device from the cache.
     pub(crate) fn forget(&mut self, code: &str) {
         self.by_code.remove(code);
     }
+}
+
+/// Returns the first of the groups that belong together with one.
+fn first_of(firsts: &BTreeMap<GroupNo, GroupNo>, mut group: GroupNo) -> GroupNo {
+    while let Some(first) = firsts.get(&group).filter(|first| **first != group) {
+        group = *first;
+    }
+    group
 }
 
 impl Store {
@@ -198,17 +229,37 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn cache_owners(
+    pub async fn cache_owners<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
         &self,
         owners: Arc<tokio::sync::Mutex<Owners>>,
-        batch: Arc<Vec<Incoming>>,
+        batch: Arc<B>,
     ) -> Result<(), Error> {
         let mut owners = owners.lock_owned().await;
         let load = async move |read: &Read<'_>| {
             owners.refresh(read).await?;
-            owners.load(read, batch.iter().map(|order| order.device_code.as_str())).await
+            let batch = (*batch).as_ref().iter();
+            owners.load(read, batch.map(|order| order.device_code.as_str())).await
         };
         self.db.read(Deadline::OfRequest, load).await
+    }
+
+    /// Returns a group for each order of a batch. Orders with different ones do not depend on one
+    /// another, and transactions of their own store them in different groups. Orders of a device
+    /// that moved have the same one as those of all its groups.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn separable_groups<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
+        &self,
+        owners: &Arc<tokio::sync::Mutex<Owners>>,
+        batch: &Arc<B>,
+    ) -> Result<Vec<Option<GroupNo>>, Error> {
+        let orders = (**batch).as_ref();
+        let has_all = owners.lock().await.has_all_of(orders);
+        if !has_all {
+            self.cache_owners(Arc::clone(owners), Arc::clone(batch)).await?;
+        }
+        Ok(owners.lock().await.first_groups(orders))
     }
 }
 

@@ -17,12 +17,13 @@ use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use kiosque_model::{GroupNo, HistoryId, UnixMs, Zone};
+use tokio::sync::Mutex;
 
 use crate::cooperative::yield_if_due;
 use crate::db::{Deadline, Write};
 use crate::orders::record::Incoming;
 use crate::sql::{Sql, Value};
-use crate::{ArrivalNo, Error, Store, owners};
+use crate::{ArrivalNo, Error, Store, metadata, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;
@@ -112,15 +113,14 @@ impl Store {
     pub async fn receive<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
         &self,
         batch: Arc<B>,
-        owners: Arc<tokio::sync::Mutex<Owners>>,
+        owners: Arc<Mutex<Owners>>,
         options: ReceiveOptions,
     ) -> Result<Vec<OrderOutcome>, Error> {
         let (zone, opening) = (self.zone.clone(), self.opening);
         let stored = self.db.write(Deadline::OfRequest, async move |write| {
-            let mut owners = owners.lock().await;
             let history = opening.history(write);
             let writer = BatchWriter { write, options: &options, zone: &zone, history };
-            writer.write((*batch).as_ref(), &mut owners).await
+            writer.write((*batch).as_ref(), &owners).await
         });
         let Written { outcomes, changes } = stored.await?;
         self.followers.changed(&changes);
@@ -175,17 +175,19 @@ struct BatchWriter<'a> {
 }
 
 impl BatchWriter<'_> {
-    async fn write(&self, batch: &[Incoming], owners: &mut Owners) -> Result<Written, Error> {
+    async fn write(&self, batch: &[Incoming], owners: &Mutex<Owners>) -> Result<Written, Error> {
         let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
+        let mut ownerships;
         let (owned, locked_elsewhere) = loop {
-            owners.refresh(self.write).await?;
-            owners.load(self.write, batch.iter().map(|order| order.device_code.as_str())).await?;
-            let owned = self.assign_owners(batch, owners, &mut outcomes);
+            let fleet_version;
+            (fleet_version, ownerships) = self.ownerships(batch, owners).await?;
+            let owned = self.assign_owners(batch, &ownerships, &mut outcomes);
             let locked_elsewhere = self.lock_groups(&owned).await?;
             // A device may have moved before the groups were locked, but not any more.
-            if owners.are_current(self.write).await? {
+            if metadata::fleet_version(self.write).await? == fleet_version {
                 break (owned, locked_elsewhere);
             }
+            owners.lock().await.refresh(self.write).await?;
         };
         let mut owned = self.choose(owned, &locked_elsewhere, &mut outcomes);
         stored_groups::restore(self.write, &mut owned).await?;
@@ -223,18 +225,36 @@ impl BatchWriter<'_> {
         Ok(Written { outcomes, changes })
     }
 
+    /// Returns the owners of the device of each order, and the version of the fleet in which they
+    /// own it. Other transactions share the cache, which may be older than the fleet.
+    async fn ownerships(
+        &self,
+        batch: &[Incoming],
+        owners: &Mutex<Owners>,
+    ) -> Result<(i64, Vec<Option<Arc<Ownership>>>), Error> {
+        let codes = || batch.iter().map(|order| order.device_code.as_str());
+        let mut owners = owners.lock().await;
+        if !owners.has_all_of(batch) {
+            owners.refresh(self.write).await?;
+            owners.load(self.write, codes()).await?;
+        }
+        Ok((owners.fleet_version(), codes().map(|code| owners.get(code).cloned()).collect()))
+    }
+
     /// Assigns each order to the group that owned its device at the start of the trade. Rejects
     /// orders of unknown devices.
     fn assign_owners<'o>(
         &self,
         batch: &'o [Incoming],
-        owners: &'o Owners,
+        ownerships: &'o [Option<Arc<Ownership>>],
         outcomes: &mut [OrderOutcome],
     ) -> Vec<OwnedOrder<'o>> {
         let mut owned = Vec::with_capacity(batch.len());
-        for ((index, order), outcome) in batch.iter().enumerate().zip(outcomes) {
+        let owners = ownerships.iter().map(Option::as_deref);
+        for (((index, order), ownership), outcome) in
+            batch.iter().enumerate().zip(owners).zip(outcomes)
+        {
             yield_if_due();
-            let ownership = owners.get(order.device_code.as_str());
             match ownership.and_then(|it| Some((it, it.owner_at(order.trade_start)?))) {
                 Some((ownership, group)) => {
                     *outcome = OrderOutcome::NotReached;

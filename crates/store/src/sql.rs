@@ -106,6 +106,12 @@ impl Sql {
         Ok(&self.translated()?.postgres)
     }
 
+    /// Returns the text of a bulk statement for PostgreSQL and one row, whose columns are the
+    /// first parameters.
+    pub(crate) fn of_row_for_postgres(&self) -> Result<&str, Error> {
+        Ok(&self.translated()?.postgres_of_row)
+    }
+
     /// Returns the types of the bulk rows' columns; none for other statements.
     pub(crate) fn bulk_types(&self) -> Result<&[ColumnType], Error> {
         Ok(&self.translated()?.bulk_types)

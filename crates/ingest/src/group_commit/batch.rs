@@ -10,7 +10,7 @@ use super::submission::Submission;
 /// The orders of one transaction, and the submissions that they belong to.
 pub(super) struct Batch {
     pub(super) parts: Vec<Part>,
-    pub(super) orders: Arc<Orders>,
+    pub(super) orders: Vec<Incoming>,
 }
 
 /// Orders of a transaction. There may be thousands with many small allocations each, so dropping
@@ -61,7 +61,7 @@ impl Batch {
             let part = submission.fill(&mut orders, &mut lines, share);
             parts.push(Part { submission, lines, orders: part });
         }
-        Batch { parts, orders: Arc::new(Orders(orders)) }
+        Batch { parts, orders }
     }
 
     /// Returns the group of the next order of the submission with the most orders left.

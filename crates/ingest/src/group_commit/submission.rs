@@ -12,9 +12,6 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use crate::intake_record::Outcomes;
 use crate::storage_order::{CheckedOrder, StorageOrder, group_of};
 
-/// The outcomes of the orders of a submission. The streams of a failed transaction share its error.
-pub(crate) type CommitResult = Result<Outcomes, Arc<Error>>;
-
 /// Orders of one stream that wait for a transaction. They are decided as if each came after all
 /// lines before it.
 pub(super) struct Submission {
@@ -32,17 +29,14 @@ pub(super) struct Submission {
     /// The fleet whose groups the orders are sorted by.
     fleet: Arc<FleetSnapshot>,
     outcomes: Outcomes,
-    /// The first failure. The other orders are stored all the same.
-    failure: Option<Arc<Error>>,
-    result: oneshot::Sender<CommitResult>,
+    result: oneshot::Sender<Outcomes>,
     /// Their bytes in the queue.
     _bytes: OwnedSemaphorePermit,
 }
 
-/// The orders of a transaction: how many have an outcome and how many have none, and the outcomes.
+/// The outcomes of orders, and how many have one.
 pub(super) struct Recorded {
     pub(super) decided: usize,
-    pub(super) undecided: usize,
     pub(super) outcomes: Outcomes,
 }
 
@@ -51,7 +45,7 @@ impl Submission {
         (orders, key): (StorageOrder, KeyName),
         fleet: Arc<FleetSnapshot>,
         bytes: OwnedSemaphorePermit,
-        result: oneshot::Sender<CommitResult>,
+        result: oneshot::Sender<Outcomes>,
     ) -> Submission {
         Submission {
             left: Vec::new(),
@@ -62,7 +56,6 @@ impl Submission {
             key,
             fleet,
             outcomes: Outcomes::default(),
-            failure: None,
             result,
             _bytes: bytes,
         }
@@ -113,18 +106,25 @@ impl Submission {
     /// order; the first `sorted` orders were sorted. Those without an outcome are queued again.
     pub(super) fn record(
         &mut self,
-        outcomes: impl Iterator<Item = (u64, Incoming, OrderOutcome)>,
+        outcomes: impl Iterator<Item = (u64, Incoming, Result<OrderOutcome, Arc<Error>>)>,
         sorted: usize,
         now: Instant,
     ) -> Recorded {
         let before = self.locked_since;
         self.locked = 0;
         let (mut orders, mut undecided) = (0, 0);
-        let mut of_transaction = Outcomes::default();
-        let Outcomes { counts, newest_trade, rejected } = &mut of_transaction;
+        let mut of_orders = Outcomes::default();
         for (index, (line, incoming, outcome)) in outcomes.enumerate() {
             yield_if_due();
             orders += 1;
+            let outcome = match outcome {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    of_orders.fail(line, &incoming, &error);
+                    continue;
+                }
+            };
+            let Outcomes { counts, newest_trade, rejected, .. } = &mut of_orders;
             let stored = match outcome {
                 OrderOutcome::Accepted => &mut counts.accepted,
                 OrderOutcome::Updated => &mut counts.updated,
@@ -152,17 +152,12 @@ impl Submission {
             *newest_trade = (*newest_trade).max(Some(incoming.trade_start));
         }
         self.locked_since = (self.locked > 0).then(|| before.unwrap_or(now));
-        Recorded { decided: orders - undecided, undecided, outcomes: of_transaction }
+        Recorded { decided: orders - undecided, outcomes: of_orders }
     }
 
     /// Adds outcomes to those that are reported.
     pub(super) fn add(&mut self, outcomes: Outcomes) {
         self.outcomes.add(outcomes);
-    }
-
-    /// Records that orders failed. They are not stored.
-    pub(super) fn fail(&mut self, error: Arc<Error>) {
-        self.failure.get_or_insert(error);
     }
 
     /// Returns whether the last transaction found a group locked.
@@ -175,16 +170,17 @@ impl Submission {
         self.locked_since.is_some_and(|since| now.duration_since(since) >= wait)
     }
 
-    /// Reports the outcomes, or the first failure.
+    /// Reports the outcomes.
     pub(super) fn finish(self) {
-        let result = self.failure.map_or(Ok(self.outcomes), Err);
         // The stream may have ended; its stored orders stay.
-        let _ = self.result.send(result);
+        let _ = self.result.send(self.outcomes);
     }
 
-    /// Reports a failure.
-    pub(super) fn finish_with(mut self, error: Arc<Error>) {
-        self.fail(error);
+    /// Reports the outcomes, and that the orders without one have failed.
+    pub(super) fn finish_with(mut self, error: &Arc<Error>) {
+        for one in self.left.drain(..).chain(self.sorted.by_ref()).chain(self.by_line.drain(..)) {
+            self.outcomes.fail(one.line, &one.incoming, error);
+        }
         self.finish();
     }
 }

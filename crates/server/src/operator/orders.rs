@@ -9,7 +9,7 @@ use super::key::StreamKey;
 use super::lines::Lines;
 use super::problem::Problem;
 
-/// Returns when every valid line is durable.
+/// Returns when every valid line is durable. Ends early when some lines could not be stored.
 pub(super) async fn receive(
     call: &mut Call<'_>,
     holder: KeyHolder,
@@ -19,6 +19,9 @@ pub(super) async fn receive(
     let mut key = StreamKey::new(ReceiveOrders, call.app, &call.head, call.now);
     let mut lines = Lines::of(&mut call.body, call.app.settings.limits.idle_deadline);
     let ended = loop {
+        if stream.has_failed() {
+            break Ok(());
+        }
         match key.next_chunk(&mut lines, intake.chunk_bytes()).await {
             Ok(Some(chunk)) => metrics.orders.add(stream.submit(chunk).await?),
             Ok(None) => break Ok(()),
@@ -26,5 +29,6 @@ pub(super) async fn receive(
         }
     };
     metrics.orders.add(stream.settle().await?);
-    ended.map(|()| stream.into_received())
+    let received = stream.into_received()?;
+    ended.map(|()| received)
 }

@@ -2,7 +2,8 @@
 
 use http::header::HeaderName;
 use http::{HeaderValue, Response, StatusCode, header};
-use kiosque_contract::PROBLEM_CONTENT_TYPE;
+use kiosque_contract::{OrdersFailed, PROBLEM_CONTENT_TYPE};
+use kiosque_ingest::stream::StreamFailure;
 use kiosque_listener::Content;
 use kiosque_model::Refusal;
 
@@ -15,8 +16,7 @@ use kiosque_locale::{Locale, Message};
 pub(crate) struct Problem {
     status: StatusCode,
     detail: String,
-    /// Every fault of the request, of a call that reports several.
-    faults: Vec<String>,
+    parts: Parts,
     /// The header that the status asks for.
     header: Option<(&'static str, &'static str)>,
     /// For the log; for the caller as well, in parentheses after the detail, if `disclosure` says
@@ -26,6 +26,14 @@ pub(crate) struct Problem {
     /// The kind of a failure of the server.
     fault: Option<FaultKind>,
     retry_after_s: Option<u32>,
+}
+
+/// What has failed, of a call that names each part.
+enum Parts {
+    /// Every fault of the request.
+    Faults(Vec<String>),
+    /// The lines of a stream of orders, with the outcomes of the others.
+    Orders(Box<OrdersFailed>),
 }
 
 impl std::fmt::Debug for Problem {
@@ -48,7 +56,7 @@ impl Problem {
         Problem {
             status,
             detail,
-            faults: Vec::new(),
+            parts: Parts::Faults(Vec::new()),
             header: None,
             cause: None,
             disclosure: Disclosure::Log,
@@ -92,13 +100,15 @@ impl Problem {
 
     /// The request could be read and is faulty; nothing of it was done.
     pub(crate) fn unprocessable(detail: &'static str, faults: Vec<String>) -> Problem {
-        Problem { faults, ..Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }
+        let parts = Parts::Faults(faults);
+        Problem { parts, ..Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail) }
     }
 
     /// The query string is wrong.
     pub(crate) fn bad_query(faults: Vec<String>) -> Problem {
         let detail = "the query string is not valid";
-        Problem { faults, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
+        let parts = Parts::Faults(faults);
+        Problem { parts, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
     }
 
     /// Returns whether the caller stopped sending.
@@ -113,7 +123,10 @@ impl Problem {
 
     #[cfg(test)]
     pub(crate) fn faults(&self) -> &[String] {
-        &self.faults
+        match &self.parts {
+            Parts::Faults(faults) => faults,
+            Parts::Orders(_) => &[],
+        }
     }
 
     fn system(fault: SystemFault) -> Problem {
@@ -159,6 +172,14 @@ impl From<kiosque_ingest::Error> for Problem {
     }
 }
 
+impl From<StreamFailure> for Problem {
+    fn from(failure: StreamFailure) -> Self {
+        let problem = Problem::from(failure.error);
+        let parts = failure.orders.map_or(problem.parts, Parts::Orders);
+        Problem { parts, ..problem }
+    }
+}
+
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         match failure {
@@ -187,13 +208,18 @@ fn failure(problem: Problem, request_id: &str) -> Response<Content> {
         (Disclosure::Operator, Some(cause)) => format!("{} ({cause})", problem.detail),
         _ => problem.detail,
     };
+    let (faults, orders) = match problem.parts {
+        Parts::Faults(faults) => (faults, None),
+        Parts::Orders(orders) => (Vec::new(), Some(orders)),
+    };
     let body = kiosque_contract::Problem {
         kind: "about:blank".into(),
         title: problem.status.canonical_reason().map(Into::into),
         status: problem.status.as_u16(),
         detail: detail.into(),
         request_id: request_id.to_owned(),
-        faults: problem.faults,
+        faults,
+        orders,
     };
     // Texts and numbers can always be written.
     let body = serde_json::to_vec(&body).unwrap_or_default();

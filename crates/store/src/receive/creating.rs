@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, Zone};
+use tokio::sync::Mutex;
 
 use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Written};
 use crate::db::{Deadline, Write};
 use crate::fleet::NewEntries;
 use crate::histories::Opening;
 use crate::orders::record::Incoming;
-use crate::owners::{self, Ownership};
+use crate::owners;
 use crate::{ApplyError, Error, Store};
 
 /// Products and devices that the orders of a batch may need.
@@ -142,7 +143,7 @@ impl CreatingBatch {
         let created = new.create(write, &self.by, self.opening).await?;
         let history = self.opening.history(write);
         let writer = BatchWriter { write, options: &self.options, zone: &self.zone, history };
-        let written = writer.write(&self.orders, &mut owners).await?;
+        let written = writer.write(&self.orders, &Mutex::new(owners)).await?;
         let is_stored = |index| written.outcomes.get(index).is_some_and(OrderOutcome::is_stored);
         if !self.needs_all(&created.fleet, &self.positions(is_stored)) {
             return Err(Ended::Unneeded(written.outcomes));
@@ -162,7 +163,7 @@ impl CreatingBatch {
         owners.refresh(write).await?;
         owners.load(write, codes()).await?;
         let mut groups: Vec<GroupNo> = new.groups().collect();
-        groups.extend(codes().filter_map(|code| owners.get(code)).flat_map(Ownership::groups));
+        groups.extend(codes().filter_map(|code| owners.get(code)).flat_map(|one| one.groups()));
         groups.sort_unstable();
         groups.dedup();
         owners::lock_groups(write, &groups).await

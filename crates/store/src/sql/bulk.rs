@@ -82,6 +82,9 @@
 //! delete from t where t.id = ?1
 //! ```
 //!
+//! On Citus, a single row gets the form of SQLite, with the type of each column (`$1::text`): it
+//! is planned once and not for each use, if it names one table and one group.
+//!
 //! The columns of the rows are the first parameters, in their order; the declared parameters
 //! follow. Anything else is refused with the reason, when the statement is first used and by
 //! `Store::prepare_all`.
@@ -113,7 +116,7 @@ impl ColumnType {
         })
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             ColumnType::Text => "text",
             ColumnType::Bytea => "bytea",

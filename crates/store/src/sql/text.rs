@@ -11,6 +11,8 @@ use super::token::{Kind, Token, tokens};
 pub(super) struct Translated {
     pub(super) sqlite: String,
     pub(super) postgres: String,
+    /// A bulk statement for one row, with a parameter for each column.
+    pub(super) postgres_of_row: String,
     pub(super) bulk_types: Vec<ColumnType>,
 }
 
@@ -21,14 +23,19 @@ pub(super) fn translate(text: &str, parameters: &[&str]) -> Result<Translated, S
     let bulk = Bulk::parse(&tokens)?;
     let width = bulk.as_ref().map_or(0, |bulk| bulk.columns.len());
     let tokens = numbered(tokens, parameters, width)?;
-    let (sqlite, postgres, bulk_types) = match bulk {
-        None => (render(&tokens, '?'), render(&tokens, '$'), Vec::new()),
-        Some(bulk) => {
-            let types = bulk.columns.iter().map(|(_, kind)| *kind).collect();
-            (render(&bulk.row_by_row(&tokens)?, '?'), render(&bulk.as_arrays(&tokens), '$'), types)
-        }
+    let Some(bulk) = bulk else {
+        let (sqlite, postgres) = (render(&tokens, '?', &[]), render(&tokens, '$', &[]));
+        let (postgres_of_row, bulk_types) = (String::new(), Vec::new());
+        return Ok(Translated { sqlite, postgres, postgres_of_row, bulk_types });
     };
-    Ok(Translated { sqlite, postgres, bulk_types })
+    let bulk_types: Vec<ColumnType> = bulk.columns.iter().map(|(_, kind)| *kind).collect();
+    let of_row = bulk.row_by_row(&tokens)?;
+    Ok(Translated {
+        sqlite: render(&of_row, '?', &[]),
+        postgres: render(&bulk.as_arrays(&tokens), '$', &[]),
+        postgres_of_row: render(&of_row, '$', &bulk_types),
+        bulk_types,
+    })
 }
 
 /// Replaces each parameter by its number. Those of bulk rows, `width` of them, come first.
@@ -51,8 +58,8 @@ fn numbered<'a>(
     Ok(tokens)
 }
 
-/// Joins tokens, with one space where there was white space.
-fn render(tokens: &[Token<'_>], sigil: char) -> String {
+/// Joins tokens, with one space where there was white space. The first parameters have these types.
+fn render(tokens: &[Token<'_>], sigil: char, types: &[ColumnType]) -> String {
     let mut text = String::new();
     for token in tokens {
         if token.spaced && !text.is_empty() {
@@ -68,6 +75,9 @@ fn render(tokens: &[Token<'_>], sigil: char) -> String {
             Kind::Number(number) => {
                 // Writing to a string cannot fail.
                 let _ = write!(text, "{sigil}{number}");
+                if let Some(kind) = types.get(number - 1) {
+                    let _ = write!(text, "::{}", kind.name());
+                }
             }
         }
     }

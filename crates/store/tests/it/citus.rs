@@ -2,13 +2,17 @@
 //! cluster print that they did not run where there is none.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{GroupId, LoginName, UnixMs};
-use kiosque_store::{Error, History, OpenOptions, Refused, Store, StoreLocation, citus_statements};
+use kiosque_store::{
+    Error, History, Incoming, OpenOptions, ReceiveOptions, Refused, Store, StoreLocation,
+    citus_statements,
+};
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::entries::{aisle, device, order};
-use kiosque_testkit::{NOW, TestData, TestStore, is_citus, open_options, origin};
+use kiosque_testkit::{NOW, TestData, TestStore, is_citus, no_owners, open_options, origin};
 
 use super::relay::Relay;
 use super::requests::{Requests, all_requests};
@@ -91,6 +95,32 @@ async fn a_request_reads_one_shard_of_a_group_and_one_of_an_account() {
     is_done(store.log_out(claim, from()).await);
     let [of_groups, of_accounts] = shards.named_in(&requests.relay.answers());
     assert_eq!((of_groups.len(), of_accounts.len()), (0, 1), "{of_groups:?} {of_accounts:?}");
+}
+
+/// A batch of one group is written on one node alone, so that one commit ends its transaction. For
+/// groups of two workers, it is prepared on both first.
+#[tokio::test]
+async fn a_batch_of_one_group_needs_no_two_phase_commit() {
+    if !has_cluster() {
+        return;
+    }
+    let recording =
+        |url: &str| Relay::recording(&format!("{url}%20-c%20citus.log_remote_commands%3Don"));
+    let requests = Requests::through(recording).await;
+    let owners = no_owners();
+    for (codes, is_prepared) in [(&["d1", "d2"][..], false), (&["d1", "e1"], true)] {
+        for round in 0..2 {
+            requests.relay.answers();
+            let new = |code: &&str| order(&format!("{code}-{}-{round}", codes.len()), code, 99);
+            let batch: Vec<Incoming> = codes.iter().map(new).collect();
+            let (batch, owners) = (Arc::new(batch), Arc::clone(&owners));
+            let stored = requests.store.receive(batch, owners, ReceiveOptions::at(NOW)).await;
+            assert!(matches!(stored, Ok(_) | Err(Error::Unknown(_))), "{stored:?}");
+            let sent = requests.relay.answers();
+            assert!(sent.contains("BEGIN TRANSACTION"), "{codes:?}: {sent}");
+            assert_eq!(sent.contains("PREPARE TRANSACTION"), is_prepared, "{codes:?}: {sent}");
+        }
+    }
 }
 
 /// A notice that comes with a commit makes its outcome unknown.

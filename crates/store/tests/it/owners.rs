@@ -1,11 +1,14 @@
 //! The owners of devices over time: the first known owner owns all earlier time, and a move takes
 //! effect when it is applied, or at its `since` (SCOPE-6).
 
-use kiosque_model::UnixMs;
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_store::{DatedMove, History};
-use kiosque_testkit::entries::{bare_device, device, group_id, order};
-use kiosque_testkit::{NOW, TestStore};
+use kiosque_model::{GroupNo, UnixMs};
+use kiosque_store::{DatedMove, History, Incoming};
+use kiosque_testkit::entries::{bare_device, device, group, group_id, order};
+use kiosque_testkit::{NOW, TestStore, no_owners};
 
 fn moved(group: &str, since: Option<i64>) -> Fleet {
     let since = since.map(UnixMs);
@@ -226,4 +229,31 @@ async fn a_device_that_is_not_enabled_keeps_its_orders_and_its_owner() {
     assert_eq!(fixture.query(listed), ["d2", "e1"]);
     fixture.apply(moved("b", None)).await.unwrap();
     assert_eq!(fixture.query(listed), ["d2", "e1"], "a move does not enable it");
+}
+
+/// Orders of different groups can be stored in transactions of their own, except for those of a
+/// device that moved, and of all groups of that device.
+#[tokio::test]
+async fn orders_of_a_device_that_moved_are_not_separated_from_those_of_its_groups() {
+    let fixture = TestStore::with_fleet().await;
+    let groups = vec![group("c"), group("d")];
+    let devices = vec![device("c1", "c"), device("d9", "d"), device("m", "d")];
+    fixture.apply(Fleet { groups, devices, ..Fleet::default() }).await.unwrap();
+    let move_to_b = DeviceEntry { group: Some(group_id("b")), ..bare_device("m") };
+    fixture.apply(Fleet { devices: vec![move_to_b], ..Fleet::default() }).await.unwrap();
+    let ids = fixture.query("select group_no, group_id from groups");
+    let split = |row: &String| row.split_once('|').map(|(no, id)| (no.to_owned(), id.to_owned()));
+    let ids: HashMap<String, String> = ids.iter().filter_map(split).collect();
+    let owners = no_owners();
+    for (codes, separated) in [
+        (&["d1", "d2", "e1", "c1", "d9"][..], "a a b c d"),
+        (&["d1", "d9", "m", "e1", "c1"], "a b b b c"),
+        (&["d1", "x", "m"], "a - b"),
+    ] {
+        let batch: Vec<Incoming> = codes.iter().map(|code| order("o", code, 1)).collect();
+        let groups = fixture.store.separable_groups(&owners, &Arc::new(batch)).await.unwrap();
+        let name = |group: GroupNo| ids[&group.0.to_string()].as_str();
+        let names: Vec<&str> = groups.into_iter().map(|one| one.map_or("-", name)).collect();
+        assert_eq!(names.join(" "), separated, "{codes:?}");
+    }
 }

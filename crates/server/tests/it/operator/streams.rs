@@ -103,9 +103,56 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     let second = second.await.unwrap();
     assert_eq!((second.status, second.headers["retry-after"].as_str()), (503, "1"), "{second:?}");
     assert_eq!(second.json["detail"], "the store is not available");
+    assert_eq!(second.json.get("orders"), None, "none of its lines is stored");
     assert_eq!(counts(&third.await.unwrap()), [1, 0, 0, 0]);
     server.data.take_updates();
     assert_eq!(kept(&server, &token).await, ["a", "bad", "c"]);
+}
+
+/// The lines of a group whose transaction fails are named in the answer. Those of other groups are
+/// stored, and those of later chunks are not.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
+    let server = server().await;
+    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
+    let other = |id: &str, total| line(id, total).replace("D1", "D2");
+    server.call_operator(ORDERS, Some(&key), other("bad", 1)).await;
+    server.data.refuse_updates("bad");
+    let unknown = line("u", 1).replace("D1", "D9");
+    let mut body = [line("a", 1), other("bad", 2), unknown, other("b", 1)].concat();
+    body.push('\n');
+    body.push_str(&(0..1_000).map(|at| line(&format!("late{at}"), 1)).collect::<String>());
+    let reply = server.call_operator(ORDERS, Some(&key), body).await;
+    assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
+    let outcomes = serde_json::json!({
+        "lastLine": 1_001,
+        "accepted": 997, "updated": 0, "unchanged": 0,
+        "rejectedCount": 1,
+        "rejected": [{"line": 3, "orderId": "u", "reason": "deviceCode: no device D9 is known"}],
+        "ignoredKeys": [],
+        "failedCount": 2,
+        "failed": [{"line": 2, "orderId": "bad"}, {"line": 4, "orderId": "b"}],
+    });
+    assert_eq!(reply.json["orders"], outcomes);
+    assert_eq!(kept(&server, &token).await.len(), 997);
+    server.data.take_updates();
+    let again = [line("a", 1), other("bad", 2), other("b", 1)].concat();
+    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), again).await), [1, 1, 1, 0]);
+    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// On a cluster, a transaction that changes groups on several workers would need a two-phase
+/// commit, and one of them that is down would fail the orders of all.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_group_has_a_transaction_of_its_own_on_a_cluster() {
+    let server = server().await;
+    let key = server.create_key("orders").await;
+    server.call_operator(ORDERS, Some(&key), line("first", 1)).await;
+    let before = server.commits().await;
+    let both = [lines("a", 3), lines("b", 6).replace("D1", "D2")].concat();
+    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), both).await), [9, 0, 0, 0]);
+    let commits = server.commits().await.difference(&before).count();
+    assert_eq!(commits, if server.store.is_sharded() { 2 } else { 1 });
 }
 
 /// A till is given the reason why its orders cannot be stored, of a database server as well.

@@ -20,10 +20,18 @@ async fn with_tables() -> Client {
     client
 }
 
-/// Returns the plan of a statement for the group, the account and all other values 1.
-async fn plan(client: &Client, sql: &Sql) -> Result<String, Error> {
-    let text = sql.for_postgres().expect("a statement");
+/// Returns the forms of a statement, each with the number of its parameters that are arrays.
+fn forms(sql: &Sql) -> Vec<(&str, usize)> {
     let arrays = sql.bulk_types().expect("a statement").len();
+    let mut forms = vec![(sql.for_postgres().expect("a statement"), arrays)];
+    if arrays > 0 {
+        forms.push((sql.of_row_for_postgres().expect("a statement"), 0));
+    }
+    forms
+}
+
+/// Returns the plan of a statement for the group, the account and all other values 1.
+async fn plan(client: &Client, (text, arrays): (&str, usize)) -> Result<String, Error> {
     let values = (0..parameters(text)).map(|at| if at < arrays { "'{1}'" } else { "'1'" });
     let values = values.collect::<Vec<_>>().join(", ");
     let values = if values.is_empty() { values } else { format!("({values})") };
@@ -62,10 +70,11 @@ async fn the_cluster_plans_every_statement_for_one_shard() {
         return;
     }
     let (client, mut wrong) = (with_tables().await, Vec::new());
-    for sql in crate::all_statements() {
-        let (name, text) = (name_of(sql), sql.for_postgres().expect("a statement"));
+    let statements = crate::all_statements();
+    for (sql, form) in statements.flat_map(|sql| forms(sql).into_iter().map(move |it| (sql, it))) {
+        let (name, (text, _)) = (name_of(sql), form);
         let is_of_all = OF_ALL_GROUPS.iter().any(|(exception, _)| *exception == name);
-        match plan(&client, sql).await {
+        match plan(&client, form).await {
             Err(_) if is_not_on_citus(name) => {}
             Err(error) => wrong.push(format!("{name}: {error:?}: {text}")),
             Ok(plan) if is_not_on_citus(name) => wrong.push(format!("{name} is planned: {plan}")),

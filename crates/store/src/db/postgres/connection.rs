@@ -78,6 +78,8 @@ const CANCEL_WAIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SqlVariant {
     Plain,
+    /// See `Sql::of_row_for_postgres`.
+    OfRow,
     /// See `Sql::with_proof`.
     WithCheck,
     /// See [`Connection::skipping_locked`].
@@ -245,6 +247,11 @@ impl Connection {
     /// Returns a prepared statement; this connection prepares each once.
     pub(super) async fn statement(&self, sql: &'static Sql) -> Result<Statement, Error> {
         self.prepared(sql, SqlVariant::Plain, sql.for_postgres()?).await
+    }
+
+    /// Returns a bulk statement for one row, prepared.
+    pub(super) async fn statement_of_row(&self, sql: &'static Sql) -> Result<Statement, Error> {
+        self.prepared(sql, SqlVariant::OfRow, sql.of_row_for_postgres()?).await
     }
 
     /// Returns a statement prepared behind an authorization check, and the index of the first

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use futures_util::TryStreamExt;
 use tokio::sync::MutexGuard;
+use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
@@ -71,7 +72,8 @@ impl Transaction<'_> {
         params: &[Value<'_>],
     ) -> Result<Option<tokio_postgres::Row>, Error> {
         let mut first = None;
-        self.each_raw(sql, &borrowed(params), &mut |row| {
+        let statement = self.connection.statement(sql);
+        self.each_raw(statement, &borrowed(params), &mut |row| {
             first.get_or_insert(row);
             Ok(())
         })
@@ -86,7 +88,7 @@ impl Transaction<'_> {
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
-        self.each_raw(sql, &borrowed(params), visit).await
+        self.each_raw(self.connection.statement(sql), &borrowed(params), visit).await
     }
 
     pub(crate) async fn each_of<'v>(
@@ -99,15 +101,25 @@ impl Transaction<'_> {
         if rows.is_empty() {
             return Ok(());
         }
+        let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
+        if let ([row], true) = (rows, self.runs_single_rows()) {
+            let params = [row.as_ref(), params].concat();
+            let statement = self.connection.statement_of_row(sql);
+            return self.each_raw(statement, &borrowed(&params), visit).await;
+        }
         let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = all_params(&columns, params);
-        let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
-        self.each_raw(sql, &params, visit).await
+        self.each_raw(self.connection.statement(sql), &params, visit).await
+    }
+
+    /// Returns whether a bulk statement for one row has a form of its own.
+    fn runs_single_rows(&self) -> bool {
+        self.connection.is_sharded && !matches!(self.access, Access::DryRun(_))
     }
 
     async fn each_raw<V>(
         &self,
-        sql: &'static Sql,
+        statement: impl Future<Output = Result<Statement, Error>>,
         params: &[&(dyn ToSql + Sync)],
         visit: &mut V,
     ) -> Result<(), Error>
@@ -116,7 +128,7 @@ impl Transaction<'_> {
     {
         self.within(async {
             let _turn = self.turn().await;
-            let statement = self.connection.statement(sql).await?;
+            let statement = statement.await?;
             let mut rows = pin!(self.connection.rows(&statement, params).await?);
             while let Some(row) = rows.try_next().await? {
                 visit(row)?;
@@ -163,6 +175,15 @@ impl Transaction<'_> {
         if rows.is_empty() {
             return Ok(());
         }
+        if let ([row], true) = (rows.as_slice(), self.runs_single_rows()) {
+            let params = [row.as_ref(), params].concat();
+            let run = async {
+                let statement = self.connection.statement_of_row(sql).await?;
+                self.connection.client.execute(&statement, &borrowed(&params)).await?;
+                Ok(())
+            };
+            return self.within(run).await;
+        }
         let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = all_params(&columns, params);
         self.execute_raw(sql, &params).await.map(|_| ())
@@ -194,6 +215,9 @@ impl Transaction<'_> {
         let text = sql.for_postgres()?;
         let prepared = async {
             let statement = self.connection.client.prepare(text).await?;
+            if !sql.bulk_types()?.is_empty() {
+                self.connection.client.prepare(sql.of_row_for_postgres()?).await?;
+            }
             if text.starts_with("select ") {
                 self.connection.with_check(check, sql).await?;
             }

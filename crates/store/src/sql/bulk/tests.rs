@@ -41,6 +41,30 @@ fn a_look_up_of_each_row_is_one_subquery_for_each() {
     );
 }
 
+/// A number in an expression has no type of its own on PostgreSQL.
+#[test]
+fn the_columns_of_a_single_row_have_types_on_postgresql() {
+    for (text, of_row) in [
+        (
+            "select r.no * 64, l.a from {each r: code text, no bigint} cross join ledger l
+            where l.code = r.code and l.group_no = $group_no",
+            "select $2::bigint * 64, l.a from ledger l where l.code = $1::text and l.group_no = $3",
+        ),
+        (
+            "insert into t (a, group_no) select r.a, g.group_no from {rows r: a boolean}
+            cross join group_changes g where g.group_no = $group_no on conflict do nothing",
+            "insert into t (a, group_no) values ($1::boolean, $2) on conflict do nothing",
+        ),
+        (
+            "update t set a = r.a from {rows r: id bigint, a bytea}
+            where t.group_no = $group_no and t.id = r.id",
+            "update t set a = $2::bytea where t.group_no = $3 and t.id = $1::bigint",
+        ),
+    ] {
+        assert_eq!(read(text).expect(text).postgres_of_row, of_row);
+    }
+}
+
 #[test]
 fn an_insert_names_the_values_of_one_row_on_sqlite() {
     let text = "insert into t (a, b) select r.a, $group_no\n from {rows r: a boolean} where true";
