@@ -49,7 +49,7 @@ fn assert_refused(sandbox: &Sandbox, reason: &str) {
         data.display()
     );
     let commands: [&[&str]; 5] =
-        [&SERVE, &["status"], &["verify"], &["backup", "x.db"], &["operator-key", "list"]];
+        [&["status"], &["verify"], &["backup", "x.db"], &["operator-key", "list"], &SERVE];
     for args in commands {
         assert_eq!(sandbox.run(args).failure().stderr, said, "{args:?}");
     }

@@ -159,3 +159,25 @@ fn data_in_use_is_not_replaced() {
     assert!(said.contains("restore a PostgreSQL database with its own tools"), "{said}");
     assert!(said.contains("docs/scale-out.md"), "{said}");
 }
+
+/// A crash of the machine can undo the move of the old log alone. The restored file is refused next
+/// to it, as the backup is.
+#[test]
+fn the_log_of_the_replaced_data_is_not_read_into_the_backup() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    import(&sandbox, "o", 120);
+    let mut served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    served.kill_9();
+    let log = sandbox.data().join("kiosque.db-wal");
+    let of_killed = fs::read(&log).unwrap();
+    assert!(!of_killed.is_empty());
+    import(&sandbox, "later", 500);
+    sandbox.run(&["backup", "tuesday.db"]).success();
+    sandbox.run(&["restore", "tuesday.db"]).success();
+    fs::write(&log, of_killed).unwrap();
+    let refused = sandbox.run(&["verify"]).failure();
+    assert!(refused.stderr.contains("kiosque.db is a backup, and "), "{}", refused.stderr);
+    fs::remove_file(&log).unwrap();
+    assert_eq!(verified(&sandbox), "verified: 620 orders");
+}
