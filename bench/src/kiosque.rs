@@ -15,8 +15,6 @@ use crate::engine::Engine;
 
 /// How long a starting server may take before it counts as broken.
 const START_WAIT_MAX: Duration = Duration::from_secs(60);
-/// How long a line of the log may take, on a busy machine.
-const LOG_WAIT_MAX: Duration = Duration::from_secs(1_200);
 
 /// The program `kiosque` with one data directory.
 #[derive(Clone)]
@@ -113,28 +111,6 @@ impl Kiosque {
             return Ok(bytes);
         }
         Ok(fs::metadata(self.data.join("kiosque.db"))?.len())
-    }
-
-    /// The length of the log in bytes.
-    pub(crate) fn log_length(&self) -> u64 {
-        fs::metadata(&self.log).map_or(0, |file| file.len())
-    }
-
-    /// Waits until the log has `text` after its first `from` bytes.
-    ///
-    /// # Errors
-    /// When it does not have it in time.
-    pub(crate) fn wait_for_log(&self, from: u64, text: &str) -> anyhow::Result<()> {
-        let since = Instant::now();
-        loop {
-            let log = fs::read(&self.log)?;
-            let new = log.get(usize::try_from(from)?..).unwrap_or_default();
-            if String::from_utf8_lossy(new).contains(text) {
-                return Ok(());
-            }
-            ensure!(since.elapsed() < LOG_WAIT_MAX, "{text:?} is not in {}", self.log.display());
-            std::thread::sleep(Duration::from_secs(1));
-        }
     }
 
     /// Starts an import of orders; [`Kiosque::finish`] waits for its end.

@@ -50,6 +50,8 @@ files! {
     IMPORTED_ORDERS = "imported_orders.sql",
     /// Makes the last change of each group that has two the first one.
     LOSE_CHANGE = "lose_change.sql",
+    /// The rows of months.
+    MONTHS = "months.sql",
     /// SQLite: marks the data as moved to a database.
     MOVED_AWAY = "moved_away.sql",
     /// The names that orders brought for products.

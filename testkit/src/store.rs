@@ -176,6 +176,16 @@ impl TestStore {
         self.data.tamper(sql);
     }
 
+    /// Returns bytes as a literal of the engine's SQL.
+    #[must_use]
+    pub fn bytes_literal(&self, bytes: &[u8]) -> String {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        match self.data {
+            TestData::Directory(_) => format!("x'{digits}'"),
+            TestData::Postgres(_) => format!("cast('\\x{digits}' as bytea)"),
+        }
+    }
+
     /// Returns the rows of a statement; see [`TestData::query`].
     #[must_use]
     pub fn query(&self, sql: &str) -> Vec<String> {

@@ -231,7 +231,6 @@ pub(crate) async fn serve(
         tokio::spawn(maintenance::archive_regularly(store.clone(), age, clock.clone()));
     }
     tokio::spawn(maintenance::purge_regularly(store.clone(), retention, clock.clone()));
-    tokio::spawn(maintenance::roll_up_regularly(store.clone(), clock.clone()));
     tokio::spawn(watch_clock(store.clone(), clock.clone()));
     tokio::spawn(watch_readiness(Arc::clone(&app)));
     let writing = maintenance::write_activity_regularly(store.clone(), activity_flush);

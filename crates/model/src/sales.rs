@@ -213,12 +213,39 @@ impl Rates {
     /// Returns the rate of a currency on a day.
     #[must_use]
     pub fn on(&self, currency: Currency, day: Day) -> Option<Rate> {
+        self.of(currency).on(day)
+    }
+
+    /// Returns the rates of a currency.
+    #[must_use]
+    pub fn of(&self, currency: Currency) -> CurrencyRates<'_> {
         if currency == Currency::USD {
-            return Some(Rate::ONE);
+            return CurrencyRates::One;
         }
-        let dated = self.0.get(currency.code())?;
-        let later = dated.partition_point(|(since, _)| *since <= day);
-        dated.get(later.checked_sub(1)?).map(|(_, rate)| *rate)
+        CurrencyRates::Dated(self.0.get(currency.code()).map_or(&[], Vec::as_slice))
+    }
+}
+
+/// The rates of one currency.
+#[derive(Clone, Copy, Debug)]
+pub enum CurrencyRates<'a> {
+    /// Those of the US dollar.
+    One,
+    /// By day; on each day the latest one applies.
+    Dated(&'a [(Day, Rate)]),
+}
+
+impl CurrencyRates<'_> {
+    /// Returns the rate on a day.
+    #[must_use]
+    pub fn on(self, day: Day) -> Option<Rate> {
+        match self {
+            CurrencyRates::One => Some(Rate::ONE),
+            CurrencyRates::Dated(dated) => {
+                let later = dated.partition_point(|(since, _)| *since <= day);
+                dated.get(later.checked_sub(1)?).map(|(_, rate)| *rate)
+            }
+        }
     }
 }
 
@@ -236,18 +263,6 @@ impl Usd {
         let worth = i128::from(amount.0).checked_mul(i128::from(rate.0));
         let worth = worth.and_then(|worth| worth.checked_mul(shift));
         worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
-    }
-
-    /// Returns the amount of a stored number; see [`Usd::parts`].
-    #[must_use]
-    pub const fn from_parts(parts: i128) -> Usd {
-        Usd(parts)
-    }
-
-    /// Returns the number to store: units of 10^-16 dollars.
-    #[must_use]
-    pub const fn parts(self) -> i128 {
-        self.0
     }
 
     /// Returns the sum, saturating.
@@ -310,22 +325,20 @@ pub struct Turnover {
 }
 
 impl Turnover {
-    /// Adds the sales of a day in one currency.
+    /// Adds sales in one currency, of which the rate is known or not.
     ///
     /// # Errors
     /// The sum is too large.
     pub fn add(
         &mut self,
-        rates: &Rates,
-        day: Day,
-        currency: Currency,
+        (currency, rate): (Currency, Option<Rate>),
         totals: Totals,
     ) -> Result<(), MoneyFault> {
         self.orders += totals.orders;
         self.items += totals.items;
         self.shipped += totals.shipped;
         self.failed += totals.failed;
-        match rates.on(currency, day) {
+        match rate {
             Some(rate) => {
                 self.amount = self.amount.plus(Usd::of(Minor(totals.amount), currency, rate)?);
                 self.refund = self.refund.plus(Usd::of(Minor(totals.refund), currency, rate)?);

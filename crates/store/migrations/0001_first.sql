@@ -16,7 +16,7 @@ create table counters (
     last bigint not null
 ) /* kept in the order of its key */;
 insert into counters (name, last) values ('arrivals', 0), ('audit', 0), ('deleted_devices', 0),
-    ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0), ('roll_ups', 0);
+    ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0);
 
 -- Every primary that a node has seen, by its line of time, and when: a promotion makes another one.
 create table primaries (
@@ -44,7 +44,7 @@ create table groups (
 -- exchange rates. No other write gave them the same number, also not before the data went back.
 -- From `devices_from_ms` on, when the last move of a device to or from the group takes effect,
 -- device pages list `devices` devices; the number of an earlier time is counted when it is asked
--- for. No month after the day `marked_to_day` is in `sales_months`.
+-- for.
 create table group_changes (
     group_no bigint primary key,
     last_change_no bigint not null,
@@ -52,9 +52,7 @@ create table group_changes (
     fleet bigint not null default 0,
     rates bigint not null default 0,
     devices bigint not null default 0,
-    devices_from_ms bigint not null default 0,
-    marked_to_day bigint,
-    months_change_no bigint not null default 0
+    devices_from_ms bigint not null default 0
 );
 
 -- The histories of a group: a change belongs to the history with the greatest first number that is
@@ -247,20 +245,6 @@ create table sales_by_day (
     primary key (group_no, day, currency)
 ) /* kept in the order of its key */;
 
-create table sales_by_device (
-    group_no bigint not null,
-    day bigint not null,
-    device_no bigint not null,
-    currency text not null,
-    orders bigint not null,
-    items bigint not null,
-    amount bigint not null,
-    refund bigint not null,
-    shipped bigint not null,
-    failed bigint not null,
-    primary key (group_no, day, device_no, currency)
-) /* kept in the order of its key */;
-
 create table sales_by_product (
     group_no bigint not null,
     day bigint not null,
@@ -272,61 +256,29 @@ create table sales_by_product (
     primary key (group_no, day, device_no, goods_id, currency)
 ) /* kept in the order of its key */;
 
--- Months of a group whose sales are rolled up, or will be. A month has the number of its first day.
--- The rows of the three tables below count only while the month is closed. Each change of a day of
--- the month, or of a rate that it was converted with, deletes its row here. All sales of a closed
--- month lie between first_sale_at_ms and last_sale_at_ms.
-create table sales_months (
+-- The sums of a device in a month, which has the number of its first day. `days` has of each day
+-- with sales the day, and orders, items, amount, refund, shipped and failed.
+create table device_months (
     group_no bigint not null,
-    first_day bigint not null,
-    roll_up_no bigint not null,
-    closed boolean not null,
-    since_ms bigint not null,
-    first_sale_at_ms bigint,
-    last_sale_at_ms bigint,
-    primary key (group_no, first_day)
-) /* kept in the order of its key */;
-create index sales_months_open on sales_months (since_ms) where not closed;
-
--- Amounts are units of 10^-16 US dollars, in decimal: the sum of the days, each at its own rate.
--- `converted_items` are those with a rate. `devices` is the set of the `device_count` devices that
--- sold it.
-create table monthly_products (
-    group_no bigint not null,
-    first_day bigint not null,
-    goods_id text not null,
-    items bigint not null,
-    converted_items bigint not null,
-    amount text not null,
-    devices text not null,
-    device_count bigint,
-    primary key (group_no, first_day, goods_id)
-) /* kept in the order of its key */;
-
-create table monthly_devices (
-    group_no bigint not null,
-    first_day bigint not null,
+    month bigint not null,
     device_no bigint not null,
-    orders bigint not null,
-    items bigint not null,
-    amount text not null,
-    refund text not null,
-    unconverted_orders bigint not null,
-    converted_items bigint not null,
-    shipped bigint not null,
-    failed bigint not null,
-    primary key (group_no, first_day, device_no)
+    currency text not null,
+    days bytea not null,
+    primary key (group_no, month, device_no, currency)
 ) /* kept in the order of its key */;
 
-create table monthly_device_products (
+-- The sums of a product in a month, by the devices of a block of 1,024 numbers. `days` has of each
+-- day with sales the day, items and amount; `devices` has of each device that sold items the device
+-- and the days on which it did.
+create table product_months (
     group_no bigint not null,
-    first_day bigint not null,
-    device_no bigint not null,
+    month bigint not null,
     goods_id text not null,
-    items bigint not null,
-    converted_items bigint not null,
-    amount text not null,
-    primary key (group_no, first_day, device_no, goods_id)
+    device_block bigint not null,
+    currency text not null,
+    days bytea not null,
+    devices bytea not null,
+    primary key (group_no, month, goods_id, device_block, currency)
 ) /* kept in the order of its key */;
 
 -- The names that goods came with that are no product of ours, as of their latest sale.

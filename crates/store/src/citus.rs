@@ -18,7 +18,7 @@ static UNDISTRIBUTED: Sql = Sql::declared(
 );
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 14] = [
+const BY_GROUP: [&str; 11] = [
     "orders",
     "ledger",
     "device_owners",
@@ -26,13 +26,10 @@ const BY_GROUP: [&str; 14] = [
     "group_histories",
     "order_blocks",
     "sales_by_day",
-    "sales_by_device",
     "sales_by_product",
+    "device_months",
+    "product_months",
     "goods_names",
-    "sales_months",
-    "monthly_products",
-    "monthly_devices",
-    "monthly_device_products",
 ];
 /// Tables distributed by account. Not reference tables: a replica may be stale.
 const BY_ACCOUNT: [&str; 2] = ["sessions", "known_sources"];

@@ -10,8 +10,8 @@
 //! 4. Make the answer from the accumulator in `answer`.
 //! 5. Add a method to [`Store`] that calls `Store::report`, and list the file here and in [`all`].
 //!
-//! The rows that reports share are read by [`shared`]: the devices of the filter, the sums of
-//! closed months and of whole days, exchange rates, and the sales of partial days.
+//! The rows that reports share are read by [`shared`]: the devices of the filter, the sums of whole
+//! days, exchange rates, and the sales of partial days.
 
 mod best_sellers;
 mod day_totals;
@@ -22,12 +22,12 @@ mod fleet_sales;
 mod group_aisles;
 mod group_profile;
 mod months;
+mod product_totals;
 mod range;
 mod report_query;
 mod sales_by_device;
 mod sales_trend;
 mod shared;
-mod spans;
 mod summary;
 mod sums;
 
@@ -40,7 +40,6 @@ use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Decision, Step};
 use crate::devices::CodeFilter;
-use crate::months::{DeviceSet, ProductTotals};
 use crate::scoped_query::{GroupFilter, HintedGroup};
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused, Store};
@@ -52,10 +51,11 @@ pub use device_part::{DevicePart, DevicesRead};
 pub use fleet_sales::{FleetSales, FleetSalesQuery, ProductRank, SilentDevice};
 pub use group_aisles::AislesJson;
 pub use group_profile::ProfileElement;
+use product_totals::ProductTotals;
 use range::Range;
 use report_query::ReportQuery;
 pub use sales_by_device::DeviceSales;
-use shared::FilteredDevices;
+use shared::SharedRows;
 pub use summary::Summary;
 
 /// Every statement of this module and of those below it.
@@ -113,7 +113,7 @@ enum SalesBy {
 
 /// Sales in dollars, as they are read.
 enum Sales<'a> {
-    /// Sales of a device, on a day or in a month.
+    /// Sales of a device, on a day or on several.
     OfDevice {
         device: DeviceNo,
         day: Option<Day>,
@@ -126,16 +126,8 @@ enum Sales<'a> {
 struct ProductSum<'a> {
     goods_id: &'a str,
     totals: ProductTotals,
-    sold_by: SoldBy<'a>,
-}
-
-/// The devices that sold a product.
-enum SoldBy<'a> {
-    /// One device, unless the number of items is zero: updates of orders can leave such sums.
-    Device(DeviceNo),
-    Devices(&'a DeviceSet),
-    /// So many devices, in the only sum of the product.
-    Count(i64),
+    /// The device that sold it. `None` if it sold no items, and of a month.
+    sold_by: Option<DeviceNo>,
 }
 
 /// A function of the dashboard.
@@ -197,20 +189,13 @@ trait Report: Send + Sync + 'static {
 /// The context of [`Report::on_row`].
 struct RowContext<'a> {
     request: &'a Request,
-    filtered: &'a FilteredDevices,
+    shared: &'a SharedRows,
 }
 
 /// The context of [`Report::answer`].
 struct AnswerContext<'a> {
     request: &'a Request,
     group: GroupNo,
-}
-
-impl RowContext<'_> {
-    /// Returns whether the request is about a device.
-    fn selects(&self, device: DeviceNo) -> bool {
-        self.request.is_of_all_devices() || self.filtered.contains(device)
-    }
 }
 
 impl Request {

@@ -20,14 +20,14 @@ pub(crate) static TABLES: TemporaryTables = TemporaryTables {
         "group_changes",
         "goods_names",
         "rates",
-        "sales_months",
     ],
     // Sums, bounds, entries and histories, by which no dry run decides.
     empty: &[
         "group_histories",
         "sales_by_day",
-        "sales_by_device",
         "sales_by_product",
+        "device_months",
+        "product_months",
         "order_blocks",
         "audit",
         "arrivals",

@@ -17,7 +17,6 @@ use sha2::{Digest, Sha256};
 
 use crate::Error;
 use crate::db::Write;
-use crate::months::MonthMarks;
 use crate::sql::{row, statements};
 
 row! {
@@ -27,19 +26,16 @@ row! {
         history: HistoryId,
         /// Whether the history of this opening is one of the group's.
         has_history: bool,
-        pub(crate) marks: MonthMarks,
     }
 }
 
 statements! {
     COUNTER(group_no, history) -> ChangeCounter = "select last_change_no, history,
             exists (select 1 from group_histories h
-                where h.group_no = $group_no and h.history = $history) as has_history,
-            marked_to_day, months_change_no
+                where h.group_no = $group_no and h.history = $history) as has_history
         from group_changes where group_no = $group_no";
     SET_LAST_CHANGE_NO(group_no, last_change_no, history) = "update group_changes
-        set last_change_no = $last_change_no, history = $history,
-            months_change_no = $last_change_no
+        set last_change_no = $last_change_no, history = $history
         where group_no = $group_no";
     BEGIN_HISTORY(group_no, first_change_no, history) = "insert into group_histories
         (group_no, first_change_no, history) values ($group_no, $first_change_no, $history)";

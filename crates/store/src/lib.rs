@@ -35,7 +35,6 @@ mod keys;
 mod known_sources;
 mod metadata;
 mod migrate;
-mod months;
 mod orders;
 mod owners;
 mod rates;
@@ -266,7 +265,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         owners::ALL,
         rates::ALL,
         session_clock::ALL,
-        sums::ALL,
         usage::ALL,
         versions::ALL,
     ];
@@ -276,7 +274,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         .chain(refused_requests::all())
         .chain(dashboard::all())
         .chain(verify::all())
-        .chain(months::all())
+        .chain(sums::all())
         .chain(devices::all())
         .chain(orders::all())
         .chain(inventory::all())

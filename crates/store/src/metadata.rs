@@ -34,7 +34,6 @@ const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
 const AUDIT: &str = "audit";
 const RATES: &str = "rates";
-const ROLL_UPS: &str = "roll_ups";
 const CLOCK: &str = "clock";
 const IMPORTS: &str = "imports";
 const ARRIVALS: &str = "arrivals";
@@ -89,12 +88,6 @@ pub(crate) async fn lock_rates(write: &Write<'_>) -> Result<(), Error> {
 /// so call this late.
 pub(crate) async fn next_audit_entry(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, AUDIT).await
-}
-
-/// Returns a number that no roll-up of a month has had, and locks the marks of months until the
-/// transaction ends.
-pub(crate) async fn next_roll_up(write: &Write<'_>) -> Result<i64, Error> {
-    increment(write, ROLL_UPS).await
 }
 
 /// Returns the number of the next import.

@@ -10,7 +10,7 @@ use crate::fleet::{ChangeCounts, EntryChange};
 use crate::histories::Opening;
 use crate::sql::{row, statements};
 use crate::sums::parse_currency;
-use crate::{Error, Store, metadata, months, versions};
+use crate::{Error, Store, metadata, versions};
 
 row! {
     struct StoredRate { currency: String, day: Day, usd_per_unit_e12: i64 }
@@ -84,15 +84,12 @@ async fn set(write: &Write<'_>, rates: &[DatedRate], opening: Opening) -> Result
     metadata::lock_rates(write).await?;
     let stored = stored_rates(write, rates).await?;
     let (effect, changed) = effect(rates, stored);
-    let mut first_change = None;
     for DatedRate { day, currency, rate } in &changed {
         let key = [currency.code().into(), (*day).into()];
         write.execute(&SET_RATE, &[key[0], key[1], rate.parts().into()]).await?;
-        first_change = Some(first_change.map_or(*day, |first: Day| first.min(*day)));
     }
-    if let Some(day) = first_change {
+    if !changed.is_empty() {
         versions::rates_change(write, opening).await?;
-        months::reopen_since(write, day).await?;
     }
     Ok(effect)
 }

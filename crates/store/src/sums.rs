@@ -1,8 +1,13 @@
-//! Sums of sales in three tables: by (group, day, currency), by device, and by product of a device.
-//! The transaction that changes an order adds the difference to them, so that they always equal a
-//! recount.
+//! Sums of sales: by day, by product of a device and day, and for each month by device and by
+//! product, with the figures of each day. The transaction that changes an order adds the difference
+//! to them, so that they always equal a recount.
 
-use std::collections::BTreeMap;
+mod days;
+mod months;
+mod sellers;
+mod varint;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
@@ -10,10 +15,14 @@ use tokio::try_join;
 
 use crate::Error;
 use crate::db::Write;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Sql, Value, row, statements};
+pub(crate) use days::{DaySums, each_day};
+use months::StoredMonths;
+pub(crate) use months::{DeviceMonth, ProductMonth, ProductSums};
+pub(crate) use sellers::{Sellers, bits_of, block_of, each_seller};
 
 row! {
-    /// The sums of a row by day or by device.
+    /// The sums of a day.
     pub(crate) struct TotalsRow {
         orders: i64,
         items: i64,
@@ -22,6 +31,7 @@ row! {
         shipped: i64,
         failed: i64,
     }
+    struct SoldOut<'r> { day: Day, device_no: DeviceNo, goods_id: &'r str, currency: &'r str }
 }
 
 statements! {
@@ -40,17 +50,6 @@ statements! {
                 then excluded.first_sale_at_ms else total.first_sale_at_ms end,
             last_sale_at_ms = case when excluded.last_sale_at_ms > total.last_sale_at_ms
                 then excluded.last_sale_at_ms else total.last_sale_at_ms end";
-    ADD_TO_DEVICE(group_no) = "insert into sales_by_device as total (group_no, day, device_no,
-            currency, orders, items, amount, refund, shipped, failed)
-        select g.group_no, r.day, r.device, r.currency, r.orders, r.items, r.amount, r.refund,
-            r.shipped, r.failed
-        from {rows r: day bigint, device bigint, currency text, orders bigint, items bigint,
-            amount bigint, refund bigint, shipped bigint, failed bigint}
-        cross join group_changes g where g.group_no = $group_no
-        on conflict (group_no, day, device_no, currency) do update set
-            orders = total.orders + excluded.orders, items = total.items + excluded.items,
-            amount = total.amount + excluded.amount, refund = total.refund + excluded.refund,
-            shipped = total.shipped + excluded.shipped, failed = total.failed + excluded.failed";
     ADD_TO_PRODUCT(group_no) = "insert into sales_by_product as total (group_no, day, device_no,
             goods_id, currency, items, amount)
         select g.group_no, r.day, r.device, r.goods, r.currency, r.items, r.amount
@@ -59,6 +58,11 @@ statements! {
         cross join group_changes g where g.group_no = $group_no
         on conflict (group_no, day, device_no, goods_id, currency) do update set
             items = total.items + excluded.items, amount = total.amount + excluded.amount";
+    SOLD_OUT(group_no) -> SoldOut<'_> = "select s.day, s.device_no, s.goods_id, s.currency
+        from {each r: day bigint, device bigint, goods text, currency text}
+        cross join sales_by_product s
+        where s.group_no = $group_no and s.day = r.day and s.device_no = r.device
+            and s.goods_id = r.goods and s.currency = r.currency and s.items = 0";
     NAME_GOODS(group_no) = "insert into goods_names as total
             (group_no, goods_id, goods_name, sale_at_ms)
         select g.group_no, r.goods, r.name, r.sale_ms
@@ -78,29 +82,37 @@ struct DayTotals {
     last: UnixMs,
 }
 
-/// Items and amount of a product.
-type ProductTotals = (i64, i64);
+/// A product that a device sold on a day in a currency.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ProductDay {
+    /// The first day of the month.
+    month: Day,
+    pub(crate) day: Day,
+    pub(crate) device: DeviceNo,
+    pub(crate) goods_id: String,
+    pub(crate) currency: &'static str,
+}
 
-/// An accumulator of the changes of a transaction, so that each row is written once.
+/// An accumulator of the changes of a group by a transaction, so that each row is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
-    by_day: BTreeMap<(GroupNo, Day, &'static str), DayTotals>,
-    by_device: BTreeMap<(GroupNo, Day, DeviceNo, &'static str), Totals>,
-    by_product: BTreeMap<(GroupNo, Day, DeviceNo, String, &'static str), ProductTotals>,
-    names: BTreeMap<(GroupNo, String), (UnixMs, String)>,
-    cached_day: Option<(Day, UnixMs, UnixMs)>,
+    by_day: BTreeMap<(Day, &'static str), DayTotals>,
+    by_device: BTreeMap<DeviceMonth, DaySums<6>>,
+    /// Items and amount.
+    by_product: BTreeMap<ProductDay, [i64; 2]>,
+    names: BTreeMap<String, (UnixMs, String)>,
+    stored: StoredMonths,
+    cached_day: Option<CachedDay>,
 }
 
-/// The key of a sum within a day of a group. Columns that its table does not have are `None`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SumKey {
-    pub(crate) device: Option<DeviceNo>,
-    pub(crate) goods_id: Option<String>,
-    pub(crate) currency: String,
+#[derive(Clone, Copy, Debug)]
+struct CachedDay {
+    day: Day,
+    /// The first day of its month.
+    month: Day,
+    start: UnixMs,
+    end: UnixMs,
 }
-
-/// The sums of one table, their values in the order of its columns.
-pub(crate) type SumTable = BTreeMap<SumKey, Vec<i64>>;
 
 /// Whether a sale is added to the sums or removed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,43 +134,61 @@ pub(crate) fn parse_currency(code: &str) -> Result<Currency, Error> {
 }
 
 impl Sums {
-    /// Adds a sale to the sums of its day, its device and its goods, or removes it.
-    pub(crate) fn count(
+    /// Reads the rows of months that sales will change. Others are read when they are written,
+    /// which takes one more round trip.
+    pub(crate) async fn read_months<'s>(
         &mut self,
+        write: &Write<'_>,
+        group: GroupNo,
         zone: &Zone,
-        (group, device): (GroupNo, DeviceNo),
-        sale: &Sale,
-        change: SaleChange,
-    ) {
+        sales: impl Iterator<Item = (DeviceNo, &'s Sale)>,
+    ) -> Result<(), Error> {
+        let (mut devices, mut products) = (BTreeSet::new(), BTreeSet::new());
+        for (device, sale) in sales {
+            let (month, currency) = (self.day_of(zone, sale.at).month, sale.currency.code());
+            devices.insert(DeviceMonth { month, device, currency });
+            let block = block_of(device);
+            products.extend(sale.goods.iter().map(|sold| {
+                let goods_id = sold.goods_id.clone();
+                ProductMonth { month, goods_id, block, currency }
+            }));
+        }
+        self.stored.read(write, group, (devices, products)).await
+    }
+
+    /// Adds a sale to the sums of its day, its device and its goods, or removes it.
+    pub(crate) fn count(&mut self, zone: &Zone, device: DeviceNo, sale: &Sale, change: SaleChange) {
         let times = match change {
             SaleChange::Added => 1,
             SaleChange::Removed => -1,
         };
-        let day = self.day_of(zone, sale.at);
+        let CachedDay { day, month, .. } = self.day_of(zone, sale.at);
         let currency = sale.currency.code();
         let totals = sale.totals();
         let empty = DayTotals { totals: Totals::default(), first: sale.at, last: sale.at };
-        let of_day = self.by_day.entry((group, day, currency)).or_insert(empty);
+        let of_day = self.by_day.entry((day, currency)).or_insert(empty);
         of_day.totals.add(totals, times);
         if change == SaleChange::Added {
             of_day.first = of_day.first.min(sale.at);
             of_day.last = of_day.last.max(sale.at);
         }
-        self.by_device.entry((group, day, device, currency)).or_default().add(totals, times);
+        let of_device = self.by_device.entry(DeviceMonth { month, device, currency }).or_default();
+        of_device.add(day, figures(totals).map(|figure| times * figure));
         for goods in &sale.goods {
-            let key = (group, day, device, goods.goods_id.clone(), currency);
-            let of_product = self.by_product.entry(key).or_default();
-            of_product.0 += times * goods.items;
-            of_product.1 += times * goods.amount.0;
+            let goods_id = goods.goods_id.clone();
+            let key = ProductDay { month, day, device, goods_id, currency };
+            let [items, amount] = self.by_product.entry(key).or_default();
+            *items += times * goods.items;
+            *amount += times * goods.amount.0;
         }
     }
 
     /// Records the names of goods that are no product of the fleet. An empty name is not recorded.
-    pub(crate) fn record_goods_names(&mut self, group: GroupNo, sale: &Sale) {
+    pub(crate) fn record_goods_names(&mut self, sale: &Sale) {
         for goods in &sale.goods {
             let Some(name) = goods.name.as_ref().filter(|name| !name.is_empty()) else { continue };
             let named = (sale.at, name.clone());
-            let latest = self.names.entry((group, goods.goods_id.clone()));
+            let latest = self.names.entry(goods.goods_id.clone());
             let latest = latest.or_insert_with(|| named.clone());
             if named > *latest {
                 *latest = named;
@@ -167,104 +197,142 @@ impl Sums {
     }
 
     /// Returns the day of a time. The last day is cached, since most sales of a batch share it.
-    fn day_of(&mut self, zone: &Zone, at: UnixMs) -> Day {
+    fn day_of(&mut self, zone: &Zone, at: UnixMs) -> CachedDay {
         match self.cached_day {
-            Some((day, start, end)) if start <= at && at < end => day,
+            Some(cached) if cached.start <= at && at < cached.end => cached,
             _ => {
                 let day = zone.day_of(at);
-                self.cached_day = Some((day, zone.start_of(day), zone.start_of(day.next())));
-                day
+                let (start, end) = (zone.start_of(day), zone.start_of(day.next()));
+                *self.cached_day.insert(CachedDay { day, month: day.first_of_month(), start, end })
             }
         }
     }
 
-    /// Returns the sums by day, by device and by product of an accumulator with one day of one
-    /// group.
-    pub(crate) fn tables(&self) -> [SumTable; 3] {
-        let columns = |sum: &Totals| {
-            vec![sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
-        };
-        let of = |device: Option<DeviceNo>, goods_id: Option<&String>, currency: &str| SumKey {
-            device,
-            goods_id: goods_id.cloned(),
-            currency: currency.to_owned(),
-        };
-        let of_day = self.by_day.iter();
-        let of_day = of_day.map(|((.., currency), sum)| (of(None, None, currency), &sum.totals));
-        let of_device = self.by_device.iter();
-        let of_device =
-            of_device.map(|((.., device, currency), sum)| (of(Some(*device), None, currency), sum));
-        let of_product = self.by_product.iter().map(|((.., device, goods_id, currency), sum)| {
-            (of(Some(*device), Some(goods_id), currency), vec![sum.0, sum.1])
-        });
-        [
-            of_day.map(|(of, sum)| (of, columns(sum))).collect(),
-            of_device.map(|(of, sum)| (of, columns(sum))).collect(),
-            of_product.collect(),
-        ]
+    /// Returns the sums in each currency of an accumulator with one day.
+    pub(crate) fn by_day(&self) -> impl Iterator<Item = (&'static str, [i64; 6])> {
+        self.by_day.iter().map(|((_, currency), sum)| (*currency, figures(sum.totals)))
+    }
+
+    /// Returns the sums by device, for each month.
+    pub(crate) const fn by_device(&self) -> &BTreeMap<DeviceMonth, DaySums<6>> {
+        &self.by_device
+    }
+
+    /// Returns the items and the amount of each product that a device sold on a day.
+    pub(crate) const fn by_product(&self) -> &BTreeMap<ProductDay, [i64; 2]> {
+        &self.by_product
+    }
+
+    /// Returns the sums by product, for each month, and the devices with more items than before.
+    pub(crate) fn by_month(&self) -> BTreeMap<ProductMonth, ProductSums> {
+        let mut months: BTreeMap<ProductMonth, ProductSums> = BTreeMap::new();
+        for (key, sums) in self.by_product.iter().filter(|(_, sums)| **sums != [0, 0]) {
+            let of_month = months.entry(key.in_month()).or_default();
+            of_month.days.add(key.day, *sums);
+            if sums[0] > 0 {
+                of_month.sellers.insert(key.device, (key.month, key.day));
+            }
+        }
+        months
     }
 
     /// Returns the times of the first and the last sale in each currency.
     pub(crate) fn bounds(&self) -> BTreeMap<&'static str, (UnixMs, UnixMs)> {
-        self.by_day.iter().map(|((.., currency), sum)| (*currency, (sum.first, sum.last))).collect()
+        self.by_day.iter().map(|((_, currency), sum)| (*currency, (sum.first, sum.last))).collect()
     }
 
-    /// Returns the days of an accumulator with one group.
-    pub(crate) fn days(&self) -> impl Iterator<Item = Day> {
-        self.by_day.keys().map(|(_, day, _)| *day)
-    }
-
-    /// Adds the sums to the tables, group by group.
-    pub(crate) async fn write(&self, write: &Write<'_>) -> Result<(), Error> {
-        let mut groups: Vec<GroupNo> = self.by_day.keys().map(|(group, ..)| *group).collect();
-        groups.extend(self.names.keys().map(|(group, _)| *group));
-        groups.sort_unstable();
-        groups.dedup();
-        for group in groups {
-            self.write_group(write, group).await?;
-        }
-        Ok(())
-    }
-
-    async fn write_group(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
-        let of = [group.into()];
-        let by_day = self.by_day.iter().filter(|((owner, ..), _)| *owner == group);
-        let by_day = by_day.map(|((_, day, currency), sum)| {
-            let (day, currency) = ((*day).into(), (*currency).into());
-            let [orders, items, amount, refund, shipped, failed] = values(sum.totals);
-            let (first, last) = (sum.first.into(), sum.last.into());
-            [day, currency, orders, items, amount, refund, shipped, failed, first, last]
-        });
-        let by_device = self.by_device.iter().filter(|((owner, ..), _)| *owner == group);
-        let by_device = by_device.filter(|(_, sum)| !sum.is_zero());
-        let by_device = by_device.map(|((_, day, device, currency), sum)| {
-            let (day, device, currency) = ((*day).into(), (*device).into(), (*currency).into());
-            let [orders, items, amount, refund, shipped, failed] = values(*sum);
-            [day, device, currency, orders, items, amount, refund, shipped, failed]
-        });
-        let by_product = self.by_product.iter().filter(|((owner, ..), _)| *owner == group);
-        let by_product = by_product.filter(|(_, sum)| **sum != (0, 0));
-        let by_product = by_product.map(|((_, day, device, goods_id, currency), sum)| {
-            let (day, device) = ((*day).into(), (*device).into());
-            let (goods_id, currency) = (goods_id.as_str().into(), (*currency).into());
-            [day, device, goods_id, currency, sum.0.into(), sum.1.into()]
-        });
-        let names = self.names.iter().filter(|((owner, _), _)| *owner == group);
-        let names = names.map(|((_, goods_id), (at, name))| {
-            [goods_id.as_str().into(), name.as_str().into(), (*at).into()]
-        });
+    /// Adds the sums to the tables. The statements are pipelined.
+    pub(crate) async fn write(&mut self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+        let products = self.by_month();
+        let keys = (self.by_device.keys().copied().collect(), products.keys().cloned().collect());
+        self.stored.read(write, group, keys).await?;
         try_join!(
             biased;
-            write.execute_each(&ADD_TO_DAY, by_day, &of),
-            write.execute_each(&ADD_TO_DEVICE, by_device, &of),
-            write.execute_each(&ADD_TO_PRODUCT, by_product, &of),
-            write.execute_each(&NAME_GOODS, names, &of),
+            self.write_days(write, group),
+            self.write_products(write, group),
+            self.write_names(write, group),
+            self.stored.add_to_devices(write, group, &self.by_device),
+            async {
+                // The products of devices were sent before.
+                let sold_out = self.sold_out(write, group).await?;
+                self.stored.add_to_products(write, group, &products, &sold_out).await
+            },
         )?;
         Ok(())
     }
+
+    async fn write_days(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+        let by_day = self.by_day.iter().map(|((day, currency), sum)| {
+            let (day, currency) = ((*day).into(), (*currency).into());
+            let [orders, items, amount, refund, shipped, failed] =
+                figures(sum.totals).map(Value::Int);
+            let (first, last) = (sum.first.into(), sum.last.into());
+            [day, currency, orders, items, amount, refund, shipped, failed, first, last]
+        });
+        write.execute_each(&ADD_TO_DAY, by_day, &[group.into()]).await
+    }
+
+    async fn write_products(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+        let changed = self.by_product.iter().filter(|(_, sums)| **sums != [0, 0]);
+        let rows = changed.map(|(key, [items, amount])| {
+            let [day, device, goods, currency] = key.values();
+            [day, device, goods, currency, (*items).into(), (*amount).into()]
+        });
+        write.execute_each(&ADD_TO_PRODUCT, rows, &[group.into()]).await
+    }
+
+    async fn write_names(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+        let names = self.names.iter().map(|(goods_id, (at, name))| {
+            [goods_id.as_str().into(), name.as_str().into(), (*at).into()]
+        });
+        write.execute_each(&NAME_GOODS, names, &[group.into()]).await
+    }
+
+    /// Returns the devices that have fewer items of a product on a day than before, and none now.
+    async fn sold_out(
+        &self,
+        write: &Write<'_>,
+        group: GroupNo,
+    ) -> Result<BTreeMap<ProductMonth, Vec<(DeviceNo, Day)>>, Error> {
+        let fewer = self.by_product.iter().filter(|(_, [items, _])| *items < 0);
+        let fewer: Vec<_> = fewer.map(|(key, _)| key.values()).collect();
+        let mut sold_out: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        write
+            .each_of(&SOLD_OUT, &fewer, &[group.into()], |row| {
+                let SoldOut { day, device_no: device, goods_id, currency } = row.read()?;
+                let (month, goods_id) = (day.first_of_month(), goods_id.to_owned());
+                let currency = parse_currency(currency)?.code();
+                let key = ProductDay { month, day, device, goods_id, currency };
+                sold_out.entry(key.in_month()).or_default().push((device, day));
+                Ok(())
+            })
+            .await?;
+        Ok(sold_out)
+    }
 }
 
-/// Returns the columns of a sum, in the order in which every table has them.
-fn values(sum: Totals) -> [Value<'static>; 6] {
-    [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed].map(Value::Int)
+impl ProductDay {
+    fn in_month(&self) -> ProductMonth {
+        let (month, goods_id) = (self.month, self.goods_id.clone());
+        ProductMonth { month, goods_id, block: block_of(self.device), currency: self.currency }
+    }
+
+    fn values(&self) -> [Value<'_>; 4] {
+        [self.day.into(), self.device.into(), self.goods_id.as_str().into(), self.currency.into()]
+    }
+}
+
+/// Returns the figures of a sum, in the order in which every table has them.
+fn figures(sum: Totals) -> [i64; 6] {
+    [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
+}
+
+/// Returns the sum of figures that are stored in this order.
+pub(crate) fn totals_of([orders, items, amount, refund, shipped, failed]: [i64; 6]) -> Totals {
+    Totals { orders, items, amount, refund, shipped, failed }
+}
+
+/// Every statement of this module and of those below it.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    [ALL, months::ALL].into_iter().flatten().copied()
 }

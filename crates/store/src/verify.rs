@@ -6,7 +6,6 @@
 
 mod blocks;
 mod devices;
-mod months;
 mod owners;
 mod sums;
 
@@ -101,11 +100,6 @@ impl Store {
                 devices::check(read, &ledgers, found).await
             };
             self.check_part(&name, &mut verified, check).await?;
-            let of_months = group.clone();
-            let check = async move |read: &Read<'_>, found: &mut Verified| {
-                months::check(read, &of_months, found).await
-            };
-            self.check_part(&name, &mut verified, check).await?;
             let zone = self.zone.clone();
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 sums::Recount { read, zone: &zone, group: &group }.run(found).await
@@ -191,7 +185,7 @@ impl Verified {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, devices::ALL, months::ALL, owners::ALL, sums::ALL]
+    [ALL, blocks::ALL, devices::ALL, owners::ALL, sums::ALL, sums::months::ALL]
         .into_iter()
         .flatten()
         .copied()

@@ -1,4 +1,4 @@
-use kiosque_model::sales::{Rates, Totals};
+use kiosque_model::sales::{Rate, Totals};
 use kiosque_model::{Currency, Rights, Zone};
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn turnover(orders: i64, cents: i64, failed: i64) -> Turnover {
     let mut turnover = Turnover::default();
     let (amount, shipped) = (cents, orders - failed);
     let totals = Totals { orders, items: orders, amount, refund: 0, shipped, failed };
-    turnover.add(&Rates::default(), TODAY, Currency::USD, totals).expect("a sum");
+    turnover.add((Currency::USD, Some(Rate::ONE)), totals).expect("a sum");
     turnover
 }
 

@@ -1,4 +1,4 @@
-//! The regular work of a server on its data: heartbeats, roll-ups, archiving and purging. A failure
+//! The regular work of a server on its data: heartbeats, archiving and purging. A failure
 //! is logged, and the work is tried again at the next interval.
 
 use std::time::Duration;
@@ -10,10 +10,6 @@ use kiosque_store::{Archived, Error, Store};
 
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
-/// Interval at which months that are marked are rolled up.
-const ROLL_UP_INTERVAL: Duration = Duration::from_secs(60);
-/// How many times that is done before the sums of all groups are searched for unmarked months.
-const ROLL_UPS_PER_MARKING: u32 = 10;
 
 pub(super) async fn write_activity_regularly(store: Store, every: Duration) {
     loop {
@@ -79,34 +75,6 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Cl
             Err(error) => tracing::error!(cause = %error, "ending lost imports failed"),
         }
         tokio::time::sleep(MAINTENANCE_INTERVAL).await;
-    }
-}
-
-/// Rolls up the sales of months that have ended, and of those whose sales or rates have changed.
-pub(super) async fn roll_up_regularly(store: Store, clock: Clock) {
-    loop {
-        for round in 0..ROLL_UPS_PER_MARKING {
-            tokio::time::sleep(ROLL_UP_INTERVAL).await;
-            if round == 0
-                && let Err(error) = store.mark_months(clock.now()).await
-            {
-                tracing::error!(cause = %error, "months could not be marked for their roll-up");
-            }
-            roll_up(&store, &clock).await;
-        }
-    }
-}
-
-async fn roll_up(store: &Store, clock: &Clock) {
-    loop {
-        match store.close_months(clock.now()).await {
-            Ok(0) => return,
-            Ok(months) => tracing::info!(months, "rolled up the sales of months"),
-            Err(error) => {
-                tracing::error!(cause = %error, "the sales of months could not be rolled up");
-                return;
-            }
-        }
     }
 }
 

@@ -101,7 +101,7 @@ fn the_latest_rate_on_or_before_the_day_counts() {
     let mut turnover = Turnover::default();
     let sale = Totals { orders: 1, items: 3, amount: 150, refund: 50, shipped: 1, failed: 0 };
     for day in [9, 10, 20] {
-        turnover.add(&rates, Day(day), eur, sale).expect("counted");
+        turnover.add((eur, rates.on(eur, Day(day))), sale).expect("counted");
     }
     assert_eq!((turnover.orders, turnover.items, turnover.converted_items), (3, 9, 6));
     assert_eq!((turnover.unconverted_orders, turnover.shipped), (1, 3));

@@ -5,14 +5,12 @@ mod goods;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use kiosque_model::Claim;
 use kiosque_model::sales::Usd;
+use kiosque_model::{Claim, DeviceNo};
 
-use super::{
-    AnswerContext, DashboardQuery, ProductSum, Report, Request, RowContext, SalesBy, SoldBy,
-};
+use super::product_totals::ProductTotals;
+use super::{AnswerContext, DashboardQuery, ProductSum, Report, Request, RowContext, SalesBy};
 use crate::db::Step;
-use crate::months::{DeviceSet, ProductTotals};
 use crate::scoped_query::HintedGroup;
 use crate::sql::Row;
 use crate::{Error, Refused, Store};
@@ -72,7 +70,7 @@ impl Store {
 
 struct BestSellersReport {
     most: usize,
-    /// The goods to look up. The answer has no names and prices of others.
+    /// The goods to look up. The answer has no names, prices and devices of others.
     goods: HashSet<String>,
 }
 
@@ -86,9 +84,7 @@ struct ProductRows {
 #[derive(Default)]
 struct SalesOfProduct {
     totals: ProductTotals,
-    devices: DeviceSet,
-    /// The number of devices, if it came without their set.
-    counted_devices: i64,
+    devices: HashSet<DeviceNo>,
 }
 
 impl Report for BestSellersReport {
@@ -104,12 +100,7 @@ impl Report for BestSellersReport {
         }
         let Some(sales) = rows.sales.get_mut(sum.goods_id) else { return };
         sales.totals.join(sum.totals);
-        match sum.sold_by {
-            SoldBy::Device(device) if sum.totals.items != 0 => sales.devices.insert(device),
-            SoldBy::Device(_) => {}
-            SoldBy::Devices(devices) => sales.devices.join(devices),
-            SoldBy::Count(devices) => sales.counted_devices = devices,
-        }
+        sales.devices.extend(sum.sold_by);
     }
 
     fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, GoodsStep>> {
@@ -121,9 +112,16 @@ impl Report for BestSellersReport {
         rows: &mut ProductRows,
         step: &GoodsStep,
         row: &Row<'_>,
-        _: &RowContext<'_>,
+        context: &RowContext<'_>,
     ) -> Result<(), Error> {
-        rows.goods.on_row(step, row, &self.goods)
+        let (GoodsStep::Seller, Some(range)) = (step, &context.request.range) else {
+            return rows.goods.on_row(step, row, &self.goods);
+        };
+        context.shared.sums.each_seller(row, range, |goods_id, device| {
+            if let Some(sales) = rows.sales.get_mut(goods_id) {
+                sales.devices.insert(device);
+            }
+        })
     }
 
     fn answer(self, rows: ProductRows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {

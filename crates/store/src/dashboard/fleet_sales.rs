@@ -13,6 +13,7 @@ use std::sync::Arc;
 use kiosque_model::sales::{Turnover, Usd};
 use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 
+use super::product_totals::ProductTotals;
 use super::report_query::ReportQuery;
 use super::sales_by_device::{NameRow, each_name};
 use super::sales_trend::TrendReport;
@@ -21,7 +22,6 @@ use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
-use crate::months::ProductTotals;
 use crate::scoped_query::rows_of_group;
 use crate::sql::{Sql, row, statements};
 use crate::{Error, Refused, Store};

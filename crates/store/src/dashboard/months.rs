@@ -1,152 +1,176 @@
-//! The sales of closed months. A month is read only if all of its sales lie in the range.
+//! The sales of devices and of products: rows of the months of the range, with the figures of each
+//! day, which are converted with the rate of that day.
 
-use kiosque_model::{Day, DeviceNo};
+use kiosque_model::sales::{Rate, Turnover};
+use kiosque_model::{Currency, Day, DeviceNo, Minor};
 
-use super::spans::Spans;
-use super::{ProductSum, Sales, SoldBy};
+use super::product_totals::ProductTotals;
+use super::range::Range;
+use super::sums::SumRows;
+use super::{ProductSum, Request, Sales, SalesBy};
 use crate::Error;
 use crate::db::Bound;
-use crate::devices::CodeFilter;
-use crate::months::{DeviceMonthRow, ProductMonthRow, ProductTotalsRow};
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Value, row, statements};
+use crate::sums::{bits_of, each_day, each_seller, totals_of};
 
 row! {
-    struct DeviceProductMonthRow<'r> {
-        device_no: DeviceNo,
+    struct DeviceRow<'r> { device_no: DeviceNo, month: Day, currency: &'r str, days: &'r [u8] }
+    struct ProductRow<'r> { goods_id: &'r str, month: Day, currency: &'r str, days: &'r [u8] }
+    struct SellersRow<'r> {
         goods_id: &'r str,
-        totals: ProductTotalsRow<'r>,
+        month: Day,
+        device_block: i64,
+        devices: &'r [u8],
     }
 }
 
 statements! {
-    /// No month counts after a change by an older program, which deletes no marks.
-    PRODUCTS(group_no, start_ms, end_ms, first_month, last_month) -> ProductMonthRow<'_> = "select
-            p.goods_id, p.items, p.converted_items, p.amount, p.device_count, p.devices
-        from group_changes g cross join sales_months m cross join monthly_products p
-        where g.group_no = $group_no and g.months_change_no = g.last_change_no
-            and m.group_no = $group_no and m.first_day >= $first_month
-            and m.first_day <= $last_month and m.closed
-            and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms
-            and p.group_no = $group_no and p.first_day = m.first_day";
-    /// The same of one month, without the sets of devices: they grow with the devices of the group.
-    PRODUCTS_OF_MONTH(group_no, start_ms, end_ms, month) -> ProductMonthRow<'_> = "select
-            p.goods_id, p.items, p.converted_items, p.amount, p.device_count,
-            case when p.device_count is null then p.devices end as devices
-        from group_changes g cross join sales_months m cross join monthly_products p
-        where g.group_no = $group_no and g.months_change_no = g.last_change_no
-            and m.group_no = $group_no and m.first_day = $month and m.closed
-            and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms
-            and p.group_no = $group_no and p.first_day = m.first_day";
-    PRODUCTS_OF_DEVICES(group_no, start_ms, end_ms) -> DeviceProductMonthRow<'_> = "select
-            p.device_no, p.goods_id, p.items, p.converted_items, p.amount
-        from {rows r: month bigint, code text} cross join group_changes g
-        cross join sales_months m cross join ledger l cross join monthly_device_products p
-        where g.group_no = $group_no and g.months_change_no = g.last_change_no
-            and m.group_no = $group_no and m.first_day = r.month and m.closed
-            and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms
-            and l.group_no = $group_no and l.device_code = r.code
-            and p.group_no = $group_no and p.first_day = r.month and p.device_no = l.device_no";
-    DEVICES(group_no, start_ms, end_ms, first_month, last_month) -> DeviceMonthRow<'_> = "select
-            p.device_no, p.orders, p.items, p.amount, p.refund, p.unconverted_orders,
-            p.converted_items, p.shipped, p.failed
-        from group_changes g cross join sales_months m cross join monthly_devices p
-        where g.group_no = $group_no and g.months_change_no = g.last_change_no
-            and m.group_no = $group_no and m.first_day >= $first_month
-            and m.first_day <= $last_month and m.closed
-            and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms
-            and p.group_no = $group_no and p.first_day = m.first_day";
-    DEVICES_OF(group_no, start_ms, end_ms) -> DeviceMonthRow<'_> = "select p.device_no,
-            p.orders, p.items, p.amount, p.refund, p.unconverted_orders, p.converted_items,
-            p.shipped, p.failed
-        from {rows r: month bigint, code text} cross join group_changes g
-        cross join sales_months m cross join ledger l cross join monthly_devices p
-        where g.group_no = $group_no and g.months_change_no = g.last_change_no
-            and m.group_no = $group_no and m.first_day = r.month and m.closed
-            and m.first_sale_at_ms >= $start_ms and m.last_sale_at_ms < $end_ms
-            and l.group_no = $group_no and l.device_code = r.code
-            and p.group_no = $group_no and p.first_day = r.month and p.device_no = l.device_no";
+    DEVICES(group_no, first_month, last_month) -> DeviceRow<'_> = "select device_no, month,
+            currency, days
+        from device_months
+        where group_no = $group_no and month >= $first_month and month <= $last_month";
+    DEVICES_OF(group_no) -> DeviceRow<'_> = "select m.device_no, m.month, m.currency, m.days
+        from {rows r: month bigint, code text} cross join ledger l cross join device_months m
+        where l.group_no = $group_no and l.device_code = r.code
+            and m.group_no = $group_no and m.month = r.month and m.device_no = l.device_no";
+    PRODUCTS(group_no, first_month, last_month) -> ProductRow<'_> = "select goods_id, month,
+            currency, days
+        from product_months
+        where group_no = $group_no and month >= $first_month and month <= $last_month";
+    SELLERS(group_no) -> SellersRow<'_> = "select m.goods_id, m.month, m.device_block, m.devices
+        from {each r: month bigint, goods text} cross join product_months m
+        where m.group_no = $group_no and m.month = r.month and m.goods_id = r.goods";
 }
 
-/// Binds the sales of all products. A product of the only month of a range comes with the number of
-/// its devices, others with their set.
-pub(super) fn bind_products(
-    spans: &Spans,
-    months: (Day, Day),
+/// Binds the sales of the devices of a request.
+pub(super) fn bind_devices<'a>(
+    request: &'a Request,
+    range: &Range,
     group: HintedGroup,
-) -> Bound<'static> {
-    match spans.only_month() {
-        Some(month) => {
-            let [group, start, end] = spans.params(group);
-            Bound::new(&PRODUCTS_OF_MONTH, [group, start, end, month.into()])
+) -> Bound<'a> {
+    match request.codes() {
+        None => Bound::new(&DEVICES, of_months(range, group)),
+        Some(codes) => {
+            Bound::new(&DEVICES_OF, [group.into()]).with_rows(in_each_month(range, &codes))
         }
-        None => Bound::new(&PRODUCTS, with_months(spans, months, group)),
     }
 }
 
-/// Binds the sales of all products of the devices of a filter.
-pub(super) fn bind_products_of<'a>(
-    codes: &'a [CodeFilter],
-    spans: &Spans,
+/// Binds the sales of all products.
+pub(super) fn bind_products(range: &Range, group: HintedGroup) -> Bound<'static> {
+    Bound::new(&PRODUCTS, of_months(range, group))
+}
+
+/// Binds the devices that sold some products.
+pub(super) fn bind_sellers<'a>(
+    goods: &[Vec<Value<'a>>],
+    range: &Range,
     group: HintedGroup,
 ) -> Bound<'a> {
-    Bound::new(&PRODUCTS_OF_DEVICES, spans.params(group)).with_rows(spans.month_rows_of(codes))
+    Bound::new(&SELLERS, [group.into()]).with_rows(in_each_month(range, goods))
 }
 
-/// Binds the sales of all devices.
-pub(super) fn bind_devices(
-    spans: &Spans,
-    months: (Day, Day),
-    group: HintedGroup,
-) -> Bound<'static> {
-    Bound::new(&DEVICES, with_months(spans, months, group))
+fn of_months(range: &Range, group: HintedGroup) -> [Value<'static>; 3] {
+    let (first, last) = (range.first_day.first_of_month(), range.last_day.first_of_month());
+    [group.into(), first.into(), last.into()]
 }
 
-/// Binds the sales of the devices of a filter.
-pub(super) fn bind_devices_of<'a>(
-    codes: &'a [CodeFilter],
-    spans: &Spans,
-    group: HintedGroup,
-) -> Bound<'a> {
-    Bound::new(&DEVICES_OF, spans.params(group)).with_rows(spans.month_rows_of(codes))
+/// Returns the rows of a bulk statement with each month of a range in front.
+fn in_each_month<'a>(range: &Range, rows: &[Vec<Value<'a>>]) -> Vec<Vec<Value<'a>>> {
+    let months = range.first_day.months_to(range.last_day).into_iter();
+    let of_month =
+        |month: Day| rows.iter().map(move |row| [&[month.into()], row.as_slice()].concat());
+    months.flat_map(of_month).collect()
 }
 
-fn with_months(
-    spans: &Spans,
-    (first, last): (Day, Day),
-    group: HintedGroup,
-) -> [Value<'static>; 5] {
-    let [group, start, end] = spans.params(group);
-    [group, start, end, first.into(), last.into()]
-}
+impl SumRows {
+    /// Reads the sales of a device in a month: a sum of each day, or of days with the same rate.
+    pub(super) fn on_device(
+        &mut self,
+        (row, sales_by): (&Row<'_>, SalesBy),
+        range: &Range,
+        selects: impl Fn(DeviceNo) -> bool,
+        mut on_sales: impl FnMut(&Sales<'_>),
+    ) -> Result<(), Error> {
+        let DeviceRow { device_no: device, month, currency, days } = row.read()?;
+        if !selects(device) {
+            return Ok(());
+        }
+        let currency = self.currency(currency)?;
+        let of_days = |day, rate, figures| {
+            let mut turnover = Turnover::default();
+            turnover.add((currency, rate), totals_of(figures))?;
+            on_sales(&Sales::OfDevice { device, day, turnover });
+            Ok(())
+        };
+        self.convert((month, days), currency, (range, sales_by == SalesBy::Day), of_days)
+    }
 
-/// Reads the sales of a product in a month.
-pub(super) fn on_product(row: &Row<'_>, mut on_sales: impl FnMut(&Sales<'_>)) -> Result<(), Error> {
-    let product: ProductMonthRow<'_> = row.read()?;
-    let (goods_id, totals, devices) = (product.goods_id, product.totals()?, product.devices()?);
-    let sold_by = match &devices {
-        Some(devices) => SoldBy::Devices(devices),
-        None => SoldBy::Count(product.device_count.unwrap_or_default()),
-    };
-    on_sales(&Sales::OfProduct(ProductSum { goods_id, totals, sold_by }));
-    Ok(())
-}
+    /// Reads the sales of a product in a month.
+    pub(super) fn on_product(
+        &mut self,
+        row: &Row<'_>,
+        range: &Range,
+        mut on_sales: impl FnMut(&Sales<'_>),
+    ) -> Result<(), Error> {
+        let ProductRow { goods_id, month, currency, days } = row.read()?;
+        let currency = self.currency(currency)?;
+        let mut totals = ProductTotals::default();
+        self.convert((month, days), currency, (range, false), |_, rate, [items, amount]| {
+            totals.join(ProductTotals::of((items, Minor(amount)), (currency, rate))?);
+            Ok(())
+        })?;
+        on_sales(&Sales::OfProduct(ProductSum { goods_id, totals, sold_by: None }));
+        Ok(())
+    }
 
-/// Reads the sales of a product of a device in a month.
-pub(super) fn on_device_product(
-    row: &Row<'_>,
-    mut on_sales: impl FnMut(&Sales<'_>),
-) -> Result<(), Error> {
-    let DeviceProductMonthRow { device_no, goods_id, totals } = row.read()?;
-    let (totals, sold_by) = (totals.totals()?, SoldBy::Device(device_no));
-    on_sales(&Sales::OfProduct(ProductSum { goods_id, totals, sold_by }));
-    Ok(())
-}
+    /// Visits the figures of the whole days of the range in a month: of each day, or the sums of
+    /// days in a row with the same rate.
+    fn convert<const N: usize>(
+        &self,
+        (month, days): (Day, &[u8]),
+        currency: Currency,
+        (range, is_by_day): (&Range, bool),
+        mut visit: impl FnMut(Option<Day>, Option<Rate>, [i64; N]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let rates = self.rates().of(currency);
+        let mut sum: Option<(Option<Rate>, [i64; N])> = None;
+        each_day(days, month, |day, figures| {
+            if !self.is_whole(day, range) {
+                return Ok(());
+            }
+            let rate = rates.on(day);
+            match &mut sum {
+                _ if is_by_day => visit(Some(day), rate, figures)?,
+                Some((of, sums)) if *of == rate => {
+                    sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+                }
+                sum => {
+                    if let Some((rate, sums)) = sum.replace((rate, figures)) {
+                        visit(None, rate, sums)?;
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        sum.map_or(Ok(()), |(rate, sums)| visit(None, rate, sums))
+    }
 
-/// Reads the sales of a device in a month.
-pub(super) fn on_device(row: &Row<'_>, mut on_sales: impl FnMut(&Sales<'_>)) -> Result<(), Error> {
-    let month: DeviceMonthRow<'_> = row.read()?;
-    let (device, turnover) = (month.device_no, month.turnover()?);
-    on_sales(&Sales::OfDevice { device, day: None, turnover });
-    Ok(())
+    /// Visits the devices of a row of [`bind_sellers`] that sold its product on a whole day of the
+    /// range.
+    pub(super) fn each_seller(
+        &self,
+        row: &Row<'_>,
+        range: &Range,
+        mut visit: impl FnMut(&str, DeviceNo),
+    ) -> Result<(), Error> {
+        let SellersRow { goods_id, month, device_block, devices } = row.read()?;
+        let whole = bits_of(month, |day| self.is_whole(day, range));
+        each_seller(devices, device_block, |device, days| {
+            if days & whole != 0 {
+                visit(goods_id, device);
+            }
+        })
+    }
 }

@@ -74,7 +74,7 @@ impl<R: Report> ScopedQuery for ReportQuery<R> {
                 shared.on_row::<R>(*step, row, &self.request, on_sales)
             }
             ReportStep::Own(step) => {
-                let context = RowContext { request: &self.request, filtered: &shared.filtered };
+                let context = RowContext { request: &self.request, shared };
                 self.report.on_row(own, step, row, &context)
             }
         }

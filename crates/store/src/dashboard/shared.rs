@@ -5,10 +5,9 @@ use std::sync::Arc;
 use kiosque_model::DeviceNo;
 
 use super::day_totals::CacheEntry;
-use super::range::{PartialDay, Range};
-use super::spans::Spans;
+use super::range::PartialDay;
 use super::sums::{self, SumRows};
-use super::{Report, Request, RowContext, Sales, SalesBy, months};
+use super::{Report, Request, Sales, SalesBy, months};
 use crate::Error;
 use crate::db::{Bound, Decision, Step};
 use crate::scoped_query::HintedGroup;
@@ -33,17 +32,13 @@ pub(super) enum SharedStep {
     /// range.
     Day,
     Rate,
-    /// The rate of a currency on a day, and the bounds of the day.
-    DayRate,
-    /// The sales of a device in a closed month.
+    /// A partial day with sales outside of the range.
+    Partial,
+    /// The sales of a device in a month.
     DeviceMonth,
-    /// The sales of a product in a closed month.
+    /// The sales of a product in a month.
     ProductMonth,
-    /// The sales of a product of a device in a closed month.
-    DeviceProductMonth,
-    /// The sums of a device on a whole day.
-    DeviceDay,
-    /// The sums of a product of a device on a whole day.
+    /// The sums of a product of a device on a day.
     ProductDay,
     /// The sales in the range of a partial day.
     PartialDay(PartialDay),
@@ -79,46 +74,24 @@ pub(super) fn steps<R: Report>(request: &Request, group: HintedGroup) -> Vec<Ste
         steps.push(sums::bind_days(range, group).step(SharedStep::Day));
         steps.push(sums::bind_rates(range, group).step(SharedStep::Rate));
     } else {
-        steps.extend(sum_steps(R::SALES, request, range, group));
+        let partial = range.partial_days.iter();
+        let partial = partial.map(|part| sums::bind_partial(part, range, group));
+        steps.extend(partial.map(|part| part.step(SharedStep::Partial)));
+        steps.push(sums::bind_rates(range, group).step(SharedStep::Rate));
+        steps.push(match (R::SALES, request.codes()) {
+            (SalesBy::Product, None) => {
+                months::bind_products(range, group).step(SharedStep::ProductMonth)
+            }
+            (SalesBy::Product, Some(codes)) => {
+                sums::bind_products_of(codes, range, group).step(SharedStep::ProductDay)
+            }
+            _ => months::bind_devices(request, range, group).step(SharedStep::DeviceMonth),
+        });
     }
     for part in &range.partial_days {
         let sales = sums::bind_partial_day(part, range, group);
         steps.push(sales.step(SharedStep::PartialDay(*part)));
     }
-    steps
-}
-
-/// Returns the statements that read sums by device or by product.
-fn sum_steps<'a>(
-    sales_by: SalesBy,
-    request: &'a Request,
-    range: &Range,
-    group: HintedGroup,
-) -> Vec<Step<'a, SharedStep>> {
-    let codes = request.query.devices.as_slice();
-    let spans = match sales_by {
-        SalesBy::Day => Spans::by_day(range),
-        _ => Spans::by_month(range, request.zone.day_of(request.now)),
-    };
-    let mut steps = vec![sums::bind_day_rates(&spans, group).step(SharedStep::DayRate)];
-    if let Some(months) = spans.months() {
-        steps.push(match (sales_by, codes) {
-            (SalesBy::Product, []) => {
-                months::bind_products(&spans, months, group).step(SharedStep::ProductMonth)
-            }
-            (SalesBy::Product, codes) => {
-                months::bind_products_of(codes, &spans, group).step(SharedStep::DeviceProductMonth)
-            }
-            (_, []) => months::bind_devices(&spans, months, group).step(SharedStep::DeviceMonth),
-            (_, codes) => {
-                months::bind_devices_of(codes, &spans, group).step(SharedStep::DeviceMonth)
-            }
-        });
-    }
-    steps.push(match sales_by {
-        SalesBy::Product => sums::bind_products(codes, &spans, group).step(SharedStep::ProductDay),
-        _ => sums::bind_devices(codes, &spans, group).step(SharedStep::DeviceDay),
-    });
     steps
 }
 
@@ -160,22 +133,23 @@ impl SharedRows {
         on_sales: impl FnMut(&Sales<'_>),
     ) -> Result<(), Error> {
         let SharedRows { filtered, sums, .. } = self;
-        let context = RowContext { request, filtered };
-        let selects = |device| context.selects(device);
+        let selects = |device| request.is_of_all_devices() || filtered.contains(device);
         match step {
             SharedStep::Versions(group) => self.look_up(group, row.read()?, request),
             SharedStep::FilteredDevice => filtered.add(row.read()?),
             SharedStep::Day => sums.add_day(&row.read()?, request.range.as_ref())?,
             SharedStep::Rate => sums.add_rate(&row.read()?)?,
-            SharedStep::DayRate => {
+            SharedStep::Partial => sums.add_partial(row.read()?),
+            SharedStep::DeviceMonth => {
                 if let Some(range) = &request.range {
-                    sums.add_day_rate(&row.read()?, range)?;
+                    sums.on_device((row, R::SALES), range, selects, on_sales)?;
                 }
             }
-            SharedStep::DeviceMonth => months::on_device(row, on_sales)?,
-            SharedStep::ProductMonth => months::on_product(row, on_sales)?,
-            SharedStep::DeviceProductMonth => months::on_device_product(row, on_sales)?,
-            SharedStep::DeviceDay => sums.on_device_day(row, selects, on_sales)?,
+            SharedStep::ProductMonth => {
+                if let Some(range) = &request.range {
+                    sums.on_product(row, range, on_sales)?;
+                }
+            }
             SharedStep::ProductDay => sums.on_product_day(row, selects, on_sales)?,
             SharedStep::PartialDay(part) => {
                 sums.on_partial_day(part.day, R::SALES, row, selects, on_sales)?;

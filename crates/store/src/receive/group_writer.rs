@@ -96,7 +96,10 @@ impl<'a> GroupWriter<'a> {
         let mut stored = HashMap::with_capacity(orders.len());
         let mut damaged = DamagedOrders::default();
         let (mut holders, mut last_seqs) = (HashMap::new(), HashMap::new());
-        let (.., counter, in_other_groups) = try_join!(
+        let mut sums = Sums::default();
+        let sales =
+            orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
+        let (.., counter, in_other_groups, ()) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |id, order| {
                 let state = damaged.unless_damaged(id, order)?;
@@ -115,6 +118,7 @@ impl<'a> GroupWriter<'a> {
             }),
             ChangeCounter::read(write, group, batch.history),
             stored_groups::orders_in_other_groups(write, orders),
+            sums.read_months(write, group, batch.zone, sales),
         )?;
         Ok(GroupWriter {
             batch,
@@ -129,7 +133,7 @@ impl<'a> GroupWriter<'a> {
             blocks: BlockChanges::default(),
             last_change: counter.last_change_no,
             counter,
-            sums: Sums::default(),
+            sums,
         })
     }
 
@@ -249,8 +253,7 @@ impl<'a> GroupWriter<'a> {
         }
         if let Some(at) = stored.sale_at {
             let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
-            let key = (self.group, ownership.device);
-            self.sums.count(self.batch.zone, key, &old, SaleChange::Removed);
+            self.sums.count(self.batch.zone, ownership.device, &old, SaleChange::Removed);
         }
         self.count_sale(ownership.device, order.sale.as_ref());
         let kind = stored.pending.map_or(WriteKind::Update, |(kind, _)| kind);
@@ -289,8 +292,8 @@ impl<'a> GroupWriter<'a> {
 
     fn count_sale(&mut self, device: DeviceNo, sale: Option<&Sale>) {
         if let Some(sale) = sale {
-            self.sums.count(self.batch.zone, (self.group, device), sale, SaleChange::Added);
-            self.sums.record_goods_names(self.group, sale);
+            self.sums.count(self.batch.zone, device, sale, SaleChange::Added);
+            self.sums.record_goods_names(sale);
         }
     }
 
@@ -352,6 +355,7 @@ impl<'a> GroupWriter<'a> {
             let (code, blocked_seq) = (ledger.code.as_str(), blocked_seq(ledger.last_seq));
             [code.into(), ledger.last_seq.into(), blocked_seq.into(), ledger.active_ms.into()]
         });
+        let mut sums = std::mem::take(&mut self.sums);
         // First, so that a number is free before another order gets it.
         write.execute_each(&CLEAR_TRADE_NO_IN, self.cleared.iter().copied(), &group).await?;
         try_join!(
@@ -360,8 +364,7 @@ impl<'a> GroupWriter<'a> {
             order_row::update_orders(write, self.group, rows(WriteKind::Update)),
             write.execute_each(&SET_LEDGER, ledgers, &group),
             self.write_change_counter(),
-            self.sums.write(write),
-            self.reopen_months(),
+            sums.write(write, self.group),
         )?;
         for (device, ledger) in &self.ledgers {
             self.blocks.extend(*device, ledger.blocked_seq, blocked_seq(ledger.last_seq));
@@ -373,14 +376,6 @@ impl<'a> GroupWriter<'a> {
         let Some(last_change) = self.last_change() else { return Ok(()) };
         let to = (self.batch.history, last_change);
         self.counter.advance(self.batch.write, self.group, to).await
-    }
-
-    /// Deletes the marks of the months that the batch changes, mostly none.
-    async fn reopen_months(&self) -> Result<(), Error> {
-        let Some(_) = self.last_change() else { return Ok(()) };
-        let (write, days) = (self.batch.write, self.sums.days());
-        let before = (self.group, self.counter.last_change_no);
-        self.counter.marks.reopen(write, before, days).await
     }
 
     /// Returns the device code or group id that `sql` reads for a number.

@@ -10,10 +10,9 @@ use crate::sql::{FromRow as _, Row, Sql, Value};
 /// A table: its name, the columns of its key, and its other columns, each with its type.
 type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
-/// Every table except those about one engine's own history (migrations, primaries, nodes) and the
-/// roll-ups of months, which are made again. Sorted by expected size, so that a fault is found
-/// early.
-const LAYOUT: [Layout; 29] = [
+/// Every table except those about one engine's own history (migrations, primaries, nodes). Sorted
+/// by expected size, so that a fault is found early.
+const LAYOUT: [Layout; 30] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -119,9 +118,25 @@ const LAYOUT: [Layout; 29] = [
          failed bigint, first_sale_at_ms bigint, last_sale_at_ms bigint",
     ),
     (
-        "sales_by_device",
-        &[("group_no", "bigint"), ("day", "bigint"), ("device_no", "bigint"), ("currency", "text")],
-        "orders bigint, items bigint, amount bigint, refund bigint, shipped bigint, failed bigint",
+        "device_months",
+        &[
+            ("group_no", "bigint"),
+            ("month", "bigint"),
+            ("device_no", "bigint"),
+            ("currency", "text"),
+        ],
+        "days bytea",
+    ),
+    (
+        "product_months",
+        &[
+            ("group_no", "bigint"),
+            ("month", "bigint"),
+            ("goods_id", "text"),
+            ("device_block", "bigint"),
+            ("currency", "text"),
+        ],
+        "days bytea, devices bytea",
     ),
     (
         "sales_by_product",
@@ -143,7 +158,7 @@ const LAYOUT: [Layout; 29] = [
 ];
 
 /// Tables large enough to continue an interrupted copy in their middle.
-const LARGE: [&str; 4] = ["sales_by_device", "sales_by_product", "orders", "audit"];
+const LARGE: [&str; 4] = ["product_months", "sales_by_product", "orders", "audit"];
 
 static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
     let mut tables: Vec<Table> = LAYOUT.iter().map(Table::of).collect();

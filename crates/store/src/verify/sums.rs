@@ -1,5 +1,7 @@
 //! Recounts the sums of sales from the orders, one day of a group at a time, so that memory is
-//! bounded by the sums of one day.
+//! bounded by the sums of one day and the stored rows of its month.
+
+pub(super) mod months;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +13,12 @@ use crate::Error;
 use crate::db::Read;
 use crate::orders::record::sale::{check_text, sale_time};
 use crate::orders::record::stored::{StoredOrder, order_columns};
-use crate::sql::{Row, row, statements};
-use crate::sums::{SaleChange, SumKey, SumTable, Sums};
+use crate::sql::{row, statements};
+use crate::sums::{ProductDay, SaleChange, Sums};
+use months::MonthTables;
 
 row! {
     struct SumRow {
-        device_no: Option<DeviceNo>,
         currency: String,
         orders: i64,
         items: i64,
@@ -42,7 +44,6 @@ row! {
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
-        union select day from sales_by_device where group_no = $group_no
         union select day from sales_by_product where group_no = $group_no";
     NEXT_SALE(group_no, from_ms) -> UnixMs = "select sale_at_ms from orders
         where group_no = $group_no and sale_at_ms >= $from_ms
@@ -54,19 +55,28 @@ statements! {
     UNSOLD_ORDERS(group_no) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("orders"), "
         from orders where group_no = $group_no and sale_at_ms is null");
-    SUMS_BY_DAY(group_no, day) -> SumRow = "select cast(null as bigint) as device_no, currency,
-            orders, items, amount, refund, shipped, failed
+    SUMS_BY_DAY(group_no, day) -> SumRow = "select currency, orders, items, amount, refund,
+            shipped, failed
         from sales_by_day where group_no = $group_no and day = $day";
     BOUNDS(group_no, day) -> BoundsRow<'_> = "select currency, first_sale_at_ms, last_sale_at_ms
         from sales_by_day where group_no = $group_no and day = $day";
-    SUMS_BY_DEVICE(group_no, day) -> SumRow = "select device_no, currency,
-            orders, items, amount, refund, shipped, failed
-        from sales_by_device where group_no = $group_no and day = $day";
     SUMS_BY_PRODUCT(group_no, day) -> ProductSumRow = "select device_no, goods_id, currency, items,
             amount
         from sales_by_product where group_no = $group_no and day = $day";
     DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
 }
+
+/// The key of a sum within a day of a group. Columns that its table does not have are `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct SumKey {
+    device: Option<DeviceNo>,
+    goods_id: Option<String>,
+    device_block: Option<i64>,
+    currency: String,
+}
+
+/// The sums of one table, their values in the order of its columns.
+type SumTable = BTreeMap<SumKey, Vec<i64>>;
 
 /// Device codes by device number.
 type DeviceCodes = BTreeMap<DeviceNo, String>;
@@ -93,8 +103,33 @@ impl Recount<'_> {
         let stored = self.read.all(&DAYS_WITH_SUMS, &group, |row| row.read()).await?;
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
         self.add_days_with_sales(&mut days).await?;
+        let mut months = MonthTables::months_of(self.read, self.group.number).await?;
+        months.extend(days.iter().map(|day| day.first_of_month()));
+        for month in months {
+            let days = days.range(month..=month.last_of_month()).copied();
+            self.check_month(month, days.collect(), &codes, verified).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks the sums of some days of a month, and of all days that its rows have.
+    async fn check_month(
+        &self,
+        month: Day,
+        mut days: BTreeSet<Day>,
+        codes: &DeviceCodes,
+        verified: &mut Verified,
+    ) -> Result<(), Error> {
+        let stored = match MonthTables::read(self.read, self.group.number, month).await {
+            Ok(stored) => stored,
+            Err(error) => {
+                let name = format!("group {}, the month of {month}", self.group.id);
+                return verified.note_damage(&name, Err(error));
+            }
+        };
+        days.extend(stored.days());
         for day in days {
-            let checked = self.check_day(day, &codes, verified).await;
+            let checked = self.check_day(day, &stored, codes, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
         }
         Ok(())
@@ -150,29 +185,27 @@ impl Recount<'_> {
     async fn check_day(
         &self,
         day: Day,
+        stored: &MonthTables,
         codes: &DeviceCodes,
         verified: &mut Verified,
     ) -> Result<(), Error> {
         let sums = self.recount(day, codes, verified).await?;
         let name = format!("group {}, {day}", self.group.id);
-        let stored = self.stored_tables(day).await?;
-        for (stored, counted) in stored.iter().zip(sums.tables()) {
-            verified.sums += counted.len();
-            compare(&name, codes, stored, &counted, verified);
-        }
-        self.check_bounds(day, &name, &sums, verified).await
-    }
-
-    /// Returns the stored sums of a day by day, by device and by product.
-    async fn stored_tables(&self, day: Day) -> Result<[SumTable; 3], Error> {
         let params = [self.group.number.into(), day.into()];
-        let sum = |row: &Row<'_>| Ok(row.read::<SumRow>()?.entry());
-        let product_sum = |row: &Row<'_>| Ok(row.read::<ProductSumRow>()?.entry());
-        Ok([
-            self.read.all(&SUMS_BY_DAY, &params, sum).await?.into_iter().collect(),
-            self.read.all(&SUMS_BY_DEVICE, &params, sum).await?.into_iter().collect(),
-            self.read.all(&SUMS_BY_PRODUCT, &params, product_sum).await?.into_iter().collect(),
-        ])
+        let by_day = self.read.all(&SUMS_BY_DAY, &params, |row| Ok(row.read::<SumRow>()?.entry()));
+        let by_day: SumTable = by_day.await?.into_iter().collect();
+        let by_product = self
+            .read
+            .all(&SUMS_BY_PRODUCT, &params, |row| Ok(row.read::<ProductSumRow>()?.entry()));
+        let by_product: SumTable = by_product.await?.into_iter().collect();
+        for (stored, counted) in
+            [(by_day, counted_by_day(&sums)), (by_product, counted_by_product(&sums))]
+        {
+            verified.sums += counted.len();
+            compare(&name, codes, &stored, &counted, verified);
+        }
+        stored.check_day(day, &name, &sums, codes, verified);
+        self.check_bounds(day, &name, &sums, verified).await
     }
 
     /// Returns the sums of a day's orders, and checks that each is a sale at the time in its
@@ -198,7 +231,7 @@ impl Recount<'_> {
                 };
                 match sale_and_fault(&order, self.zone) {
                     Ok((sale, fault)) => {
-                        sums.count(self.zone, (group, order.device_no), &sale, SaleChange::Added);
+                        sums.count(self.zone, order.device_no, &sale, SaleChange::Added);
                         differences.extend(fault.map(|fault| self.name(&order, codes, fault)));
                     }
                     Err(error) => differences.push(self.name(&order, codes, error.fault())),
@@ -266,9 +299,8 @@ fn sale_and_fault(order: &StoredOrder<'_>, zone: &Zone) -> Result<(Sale, Option<
 
 impl SumRow {
     fn entry(self) -> (SumKey, Vec<i64>) {
-        let SumRow { device_no: device, currency, orders, items, amount, refund, shipped, failed } =
-            self;
-        let key = SumKey { device, goods_id: None, currency };
+        let SumRow { currency, orders, items, amount, refund, shipped, failed } = self;
+        let key = SumKey { currency, ..SumKey::default() };
         (key, vec![orders, items, amount, refund, shipped, failed])
     }
 }
@@ -276,9 +308,24 @@ impl SumRow {
 impl ProductSumRow {
     fn entry(self) -> (SumKey, Vec<i64>) {
         let ProductSumRow { device_no, goods_id, currency, items, amount } = self;
-        let key = SumKey { device: Some(device_no), goods_id: Some(goods_id), currency };
-        (key, vec![items, amount])
+        let (device, goods_id) = (Some(device_no), Some(goods_id));
+        (SumKey { device, goods_id, currency, ..SumKey::default() }, vec![items, amount])
     }
+}
+
+fn counted_by_day(sums: &Sums) -> SumTable {
+    let key = |currency: &str| SumKey { currency: currency.to_owned(), ..SumKey::default() };
+    sums.by_day().map(|(currency, figures)| (key(currency), figures.to_vec())).collect()
+}
+
+fn counted_by_product(sums: &Sums) -> SumTable {
+    let key = |of: &ProductDay| SumKey {
+        device: Some(of.device),
+        goods_id: Some(of.goods_id.clone()),
+        device_block: None,
+        currency: of.currency.to_owned(),
+    };
+    sums.by_product().iter().map(|(of, figures)| (key(of), figures.to_vec())).collect()
 }
 
 /// Compares the stored sums with the recounted ones. A row of zeros equals a missing row.
@@ -310,7 +357,8 @@ fn compare(
 
 fn describe(key: &SumKey, codes: &DeviceCodes) -> String {
     let device = key.device.map(|device| describe_device(device, codes));
-    let parts = [device, key.goods_id.clone(), Some(key.currency.clone())];
+    let block = key.device_block.map(|block| format!("device block {block}"));
+    let parts = [device, key.goods_id.clone(), block, Some(key.currency.clone())];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

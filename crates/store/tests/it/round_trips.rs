@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::{ActedBy, GroupId, UnixMs};
-use kiosque_store::{NewHashes, OrderOutcome, ReceiveOptions};
-use kiosque_testkit::entries::{aisle, bare_device, device, order};
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::{Sale, Sold};
+use kiosque_model::{ActedBy, Currency, GroupId, Minor, UnixMs};
+use kiosque_store::{Incoming, NewHashes, OrderOutcome, ReceiveOptions};
+use kiosque_testkit::entries::{aisle, bare_device, device, order, sold};
 use kiosque_testkit::{NOW, clock_at, no_owners};
 
 use super::relay::Relay;
@@ -108,4 +110,49 @@ async fn orders_of_a_moved_device_take_no_round_trip_each() {
     // One reads in which group the orders are stored. Statements that are sent together may be
     // answered in two parts.
     assert!(moved <= other + 3, "{moved} round trips, and {other} of another device");
+}
+
+/// Rows of months are read with the state of the orders. An update that takes items back asks which
+/// devices have none left, and reads the rows of a month that none of its sales is in.
+#[tokio::test]
+async fn sales_take_no_round_trip_of_their_own() {
+    const DAY_MS: i64 = 86_400_000;
+    let counted = Requests::through(Relay::to).await;
+    let owners = no_owners();
+    let sale_on = |id: &str, day: i64| {
+        let goods = ["p", "q"].map(|goods_id| Sold {
+            goods_id: goods_id.to_owned(),
+            items: 1,
+            amount: Minor(5),
+            name: None,
+        });
+        let (amount, refund) = (Minor(10), Minor(0));
+        let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
+        let (at, goods) = (UnixMs(day * DAY_MS + 600), goods.to_vec());
+        sold(order(id, "d2", 600), Sale { at, currency, amount, refund, shipment, goods })
+    };
+    let turns = async |batch: Vec<Incoming>, expected: OrderOutcome| {
+        let before = counted.relay.turns();
+        let options = ReceiveOptions::at(NOW);
+        let outcomes = counted.store.receive(Arc::new(batch), Arc::clone(&owners), options).await;
+        assert!(outcomes.unwrap().iter().all(|outcome| *outcome == expected));
+        counted.relay.turns() - before
+    };
+    // Unsold, sold, moved to another day of the month, moved to another month.
+    let mut fewest = [usize::MAX; 4];
+    for round in 0..32 {
+        let (id, unsold) = (format!("{round}"), order(&format!("u{round}"), "d2", 600));
+        let batches = [
+            (unsold, OrderOutcome::Accepted),
+            (sale_on(&id, 0), OrderOutcome::Accepted),
+            (sale_on(&id, 1), OrderOutcome::Updated),
+            (sale_on(&id, 100), OrderOutcome::Updated),
+        ];
+        for (fewest, (one, expected)) in fewest.iter_mut().zip(batches) {
+            *fewest = (*fewest).min(turns(vec![one], expected).await);
+        }
+    }
+    let [unsold, sold, same_month, other_month] = fewest;
+    assert_eq!(sold, unsold, "{fewest:?}");
+    assert_eq!((same_month, other_month), (unsold + 1, unsold + 2), "{fewest:?}");
 }

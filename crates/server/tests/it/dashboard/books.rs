@@ -264,7 +264,6 @@ impl Books {
             let figures = [1, items, order.amount, order.refund, shipped, failed];
             let code = device_code(order.device);
             add(format!("day|g{group}|{date}|{currency}"), &figures);
-            add(format!("device|g{group}|{date}|{code}|{currency}"), &figures);
             for (goods_id, count, amount) in &order.lines {
                 let key = format!("product|g{group}|{date}|{code}|{goods_id}|{currency}");
                 add(key, &[*count, *amount]);

@@ -1,4 +1,4 @@
-//! Names and prices of goods, looked up by their ids.
+//! Names, prices and devices of goods, looked up by their ids.
 //!
 //! The statements of a report are sent before its ranking is known. So the goods that sold best in
 //! an earlier answer are looked up with it, as a hint; if others sold best, the report runs again
@@ -11,12 +11,12 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::{Rate, Usd};
 use kiosque_model::{Currency, DeviceNo, GroupId, GroupNo, Minor};
 
-use super::super::{DashboardQuery, Request};
+use super::super::product_totals::ProductTotals;
+use super::super::{DashboardQuery, Request, months};
 use super::{ProductSales, SalesOfProduct};
 use crate::Error;
 use crate::db::{Bound, Step};
 use crate::devices::bind_listed_count;
-use crate::months::ProductTotals;
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Value, row, statements};
 use crate::sums::parse_currency;
@@ -119,6 +119,8 @@ pub(super) enum GoodsStep {
     Product,
     Price,
     NameOfSale,
+    /// The devices that sold a product in a month, without a filter.
+    Seller,
 }
 
 /// The names and prices of the goods that are looked up.
@@ -157,12 +159,16 @@ pub(super) fn steps<'a>(
         }
     };
     let products = Bound::new(&PRODUCTS, [request.zone.day_of(request.now).into()]);
-    vec![
+    let range = request.range.as_ref().filter(|_| request.is_of_all_devices());
+    let sellers = range.map(|range| months::bind_sellers(&rows, range, group));
+    let names = Bound::new(&NAMES_OF_SALES, [group.into()]);
+    let steps = [
         visible,
         products.with_rows(rows.clone()).step(GoodsStep::Product),
         prices.step(GoodsStep::Price),
-        Bound::new(&NAMES_OF_SALES, [group.into()]).with_rows(rows).step(GoodsStep::NameOfSale),
-    ]
+        names.with_rows(rows).step(GoodsStep::NameOfSale),
+    ];
+    steps.into_iter().chain(sellers.map(|sellers| sellers.step(GoodsStep::Seller))).collect()
 }
 
 impl GoodsRows {
@@ -190,6 +196,8 @@ impl GoodsRows {
                 let NameRow { goods_id, goods_name } = row.read()?;
                 self.names_of_sales.insert(goods_id.to_owned(), goods_name.to_owned());
             }
+            // Counted with the sales.
+            GoodsStep::Seller => {}
         }
         Ok(())
     }
@@ -213,7 +221,7 @@ impl GoodsRows {
         sales: &SalesOfProduct,
     ) -> Result<ProductSales, Error> {
         let ProductTotals { items, converted_items, amount } = sales.totals;
-        let devices = sales.counted_devices + sales.devices.len();
+        let devices = i64::try_from(sales.devices.len()).unwrap_or(i64::MAX);
         let mut answer =
             ProductSales { items, amount, converted_items, devices, ..ProductSales::default() };
         if let Some(product) = self.products.get(&goods_id) {

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Day, DeviceNo, GroupNo, HistoryId, UnixMs, Zone};
 
+use super::super::product_totals::ProductTotals;
 use super::super::{AnswerContext, ProductSum, Report, SalesBy};
 use super::segments::Segment;
 use super::{Context, report_of};
 use crate::cache::{CACHE_BYTES, Cache, Key};
 use crate::db::Read;
-use crate::months::ProductTotals;
 use crate::sql::statements;
 use crate::versions::{self, Versions};
 use crate::{Error, Refused};

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use kiosque_model::{GroupNo, UnixMs};
 
+use super::super::product_totals::ProductTotals;
 use crate::Error;
 use crate::db::Read;
-use crate::months::ProductTotals;
 use crate::sql::{Value, row, statements};
 
 row! {

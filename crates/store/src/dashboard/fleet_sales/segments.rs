@@ -10,8 +10,8 @@ const WEEK: i64 = 7;
 /// Days in a row, the first and the last one included.
 pub(super) type Segment = (Day, Day);
 
-/// Divides a range into segments: whole months that have ended, which have a roll-up; weeks, which
-/// are cut where a month, the range or the days before today end; and today. So a sale of today
+/// Divides a range into segments: whole months that have ended; weeks, which are cut where a month,
+/// the range or the days before today end; and today. So a sale of today
 /// changes the sums of one day, and a change of an earlier day those of a week or of a month, while
 /// the other segments are read from the cache. Overlapping ranges share their segments.
 pub(super) fn segments(first: Day, last: Day, today: Day) -> Vec<Segment> {
@@ -71,7 +71,7 @@ mod tests {
             months,
             ["2026-01-30 2026-01-31", "2026-02-01 2026-02-28", "2026-03-01 2026-03-01"]
         );
-        // A month that has not ended has no roll-up.
+        // The weeks of a month that has not ended are segments.
         assert_eq!(cut("2026-03-01", "2026-03-31", "2026-03-31").len(), 6);
     }
 

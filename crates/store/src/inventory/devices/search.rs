@@ -12,17 +12,18 @@ use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::sql::{Value, row, statements};
+use crate::sums::each_day;
 use crate::{Error, Store};
 
 row! {
-    struct DayRow { device_no: DeviceNo, day: Day, orders: i64 }
+    struct MonthRow<'r> { device_no: DeviceNo, month: Day, days: &'r [u8] }
 }
 
 statements! {
     INACTIVE_GROUPS() -> String = "select group_id from groups where not active";
-    DAYS() -> DayRow = "select s.device_no, s.day, s.orders
-        from {rows r: group_no bigint, device bigint, day bigint} cross join sales_by_device s
-        where s.group_no = r.group_no and s.day = r.day and s.device_no = r.device";
+    MONTHS() -> MonthRow<'_> = "select m.device_no, m.month, m.days
+        from {rows r: group_no bigint, device bigint, month bigint} cross join device_months m
+        where m.group_no = r.group_no and m.month = r.month and m.device_no = r.device";
 }
 
 /// Devices that one part of the search reads at a time.
@@ -193,18 +194,21 @@ async fn count_orders(
     found: &mut Matching,
 ) -> Result<(), Error> {
     let days = search.first_day.0..=search.last_day.0;
+    let months = search.first_day.months_to(search.last_day);
     let mut keys: Vec<[Value<'_>; 3]> = Vec::new();
     for (_, (device, periods)) in &found.devices {
         for ledger in &periods.ledgers {
-            let key = |day: i64| [ledger.group.into(), (*device).into(), day.into()];
-            keys.extend(days.clone().map(key));
+            let key = |month: &Day| [ledger.group.into(), (*device).into(), (*month).into()];
+            keys.extend(months.iter().map(key));
         }
     }
     let mut orders: HashMap<(DeviceNo, Day), i64> = HashMap::new();
-    read.each_of(&DAYS, &keys, &[], |row| {
-        let DayRow { device_no, day, orders: number } = row.read()?;
-        *orders.entry((device_no, day)).or_default() += number;
-        Ok(())
+    read.each_of(&MONTHS, &keys, &[], |row| {
+        let MonthRow { device_no, month, days } = row.read()?;
+        each_day(days, month, |day, [of_day, ..]: [i64; 6]| {
+            *orders.entry((device_no, day)).or_default() += of_day;
+            Ok(())
+        })
     })
     .await?;
     for (device, (number, _)) in &mut found.devices {

@@ -42,6 +42,20 @@ async fn fixture() -> TestStore {
     fixture
 }
 
+/// Returns the bytes of numbers in a row of a month, as a literal.
+fn packed(fixture: &TestStore, numbers: &[i64]) -> String {
+    let mut bytes = Vec::new();
+    for number in numbers {
+        let mut rest = (number << 1) ^ (number >> 63);
+        while rest >= 0x80 {
+            bytes.push(u8::try_from(rest & 0x7f).unwrap() | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(u8::try_from(rest).unwrap());
+    }
+    fixture.bytes_literal(&bytes)
+}
+
 async fn found(planted: &str) -> Vec<String> {
     let fixture = fixture().await;
     fixture.tamper(planted);
@@ -64,30 +78,31 @@ fn listed(figures: &[i64]) -> String {
 async fn sums_that_are_whole_have_no_differences() {
     let fixture = fixture().await;
     let verified = fixture.store.verify().await.unwrap();
-    assert_eq!((verified.orders, verified.sums), (3, 8));
+    assert_eq!((verified.orders, verified.sums), (3, 12));
     assert_eq!(verified.differences, [""; 0]);
     // Bounds are loose, and a sum of zero equals no sum.
     fixture.tamper("update sales_by_day set first_sale_at_ms = first_sale_at_ms - 1");
     fixture.tamper(
         "insert into sales_by_day values (2, 9, 'EUR', 0, 0, 0, 0, 0, 0, 777600000, 777600000)",
     );
-    fixture.tamper("insert into sales_by_device values (2, 9, 3, 'EUR', 0, 0, 0, 0, 0, 0)");
+    let zeros = packed(&fixture, &[9, 0, 0, 0, 0, 0, 0]);
+    fixture.tamper(&format!("insert into device_months values (2, 0, 3, 'EUR', {zeros})"));
+    let (zeros, none) = (packed(&fixture, &[9, 0, 0]), packed(&fixture, &[]));
+    fixture.tamper(&format!(
+        "insert into product_months values (2, 0, 'p', 0, 'EUR', {zeros}, {none})"
+    ));
     fixture.tamper("insert into sales_by_product values (2, 9, 3, 'p', 'EUR', 0, 0)");
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
 #[tokio::test]
 async fn each_figure_is_recounted() {
-    for (table, of) in
-        [("sales_by_day", "1970-01-01: EUR"), ("sales_by_device", "1970-01-01: d1, EUR")]
-    {
-        for (at, column) in COLUMNS.into_iter().enumerate() {
-            let mut kept = SIX;
-            kept[at] += 1;
-            let planted = format!("update {table} set {column} = {column} + 1 where day = 0");
-            let want = [differs(of, &listed(&kept), &listed(&SIX))];
-            assert_eq!(found(&planted).await, want, "{planted}");
-        }
+    for (at, column) in COLUMNS.into_iter().enumerate() {
+        let mut kept = SIX;
+        kept[at] += 1;
+        let planted = format!("update sales_by_day set {column} = {column} + 1 where day = 0");
+        let want = [differs("1970-01-01: EUR", &listed(&kept), &listed(&SIX))];
+        assert_eq!(found(&planted).await, want, "{planted}");
     }
     for (column, kept) in [("items", "1, 300"), ("amount", "2, 299")] {
         let planted = format!(
@@ -105,15 +120,6 @@ async fn each_part_of_a_key_is_recounted() {
     for (table, before, change, after) in [
         ("sales_by_day", "1970-01-01: EUR", "currency = 'JPY'", "1970-01-01: JPY"),
         ("sales_by_day", "1970-01-01: EUR", "day = 2", "1970-01-03: EUR"),
-        ("sales_by_device", "1970-01-01: d1, EUR", "currency = 'USD'", "1970-01-01: d1, USD"),
-        ("sales_by_device", "1970-01-01: d1, EUR", "device_no = 2", "1970-01-01: d2, EUR"),
-        (
-            "sales_by_device",
-            "1970-01-01: d1, EUR",
-            "device_no = 99",
-            "1970-01-01: unknown device 99, EUR",
-        ),
-        ("sales_by_device", "1970-01-01: d1, EUR", "day = 2", "1970-01-03: d1, EUR"),
     ] {
         let planted = format!("update {table} set {change} where day = 0");
         let found = found(&planted).await;
@@ -124,6 +130,7 @@ async fn each_part_of_a_key_is_recounted() {
         ("goods_id = 'r'", "1970-01-01: d1, r, EUR"),
         ("currency = 'USD'", "1970-01-01: d1, p, USD"),
         ("device_no = 2", "1970-01-01: d2, p, EUR"),
+        ("device_no = 99", "1970-01-01: unknown device 99, p, EUR"),
         ("day = 1", "1970-01-02: d1, p, EUR"),
     ] {
         let planted =
@@ -136,22 +143,117 @@ async fn each_part_of_a_key_is_recounted() {
     for (table, columns) in [
         (
             "sales_by_day",
-            "currency, orders, items, amount, refund, shipped, failed, \
+            "day, currency, orders, items, amount, refund, shipped, failed, \
             first_sale_at_ms, last_sale_at_ms",
         ),
-        ("sales_by_device", "device_no, currency, orders, items, amount, refund, shipped, failed"),
-        ("sales_by_product", "device_no, goods_id, currency, items, amount"),
+        ("sales_by_product", "day, device_no, goods_id, currency, items, amount"),
+        ("device_months", "month, device_no, currency, days"),
+        ("product_months", "month, goods_id, device_block, currency, days, devices"),
     ] {
         // A distributed table moves no row to another group.
         for planted in [
             format!(
-                "insert into {table} (group_no, day, {columns})
-                select 2, day, {columns} from {table} where day = 0"
+                "insert into {table} (group_no, {columns})
+                select 2, {columns} from {table} where currency = 'EUR'"
             ),
-            format!("delete from {table} where day = 1"),
+            format!("delete from {table} where currency = 'USD'"),
         ] {
             assert!(!found(&planted).await.is_empty(), "{planted}");
         }
+    }
+}
+
+/// The tables of months, each with a row of the first order, the parts of its key, and its figures.
+const MONTHS: [(&str, &str, &str, &[i64]); 2] = [
+    ("device_months", "device_no = 1", "d1, EUR", &SIX),
+    ("product_months", "goods_id = 'p' and currency = 'EUR'", "p, device block 0, EUR", &[2, 300]),
+];
+
+#[tokio::test]
+async fn each_figure_and_day_of_a_month_is_recounted() {
+    for (table, row, of, figures) in MONTHS {
+        for at in 0..figures.len() {
+            let fixture = fixture().await;
+            let mut kept = figures.to_vec();
+            kept[at] -= 1;
+            let days = packed(&fixture, &[&[0], kept.as_slice()].concat());
+            fixture.tamper(&format!("update {table} set days = {days} where {row}"));
+            let want = [differs(&format!("1970-01-01: {of}"), &listed(&kept), &listed(figures))];
+            assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{table} {at}");
+        }
+        let fixture = fixture().await;
+        let days = packed(&fixture, &[&[2], figures].concat());
+        fixture.tamper(&format!("update {table} set days = {days} where {row}"));
+        let want = [
+            differs(&format!("1970-01-01: {of}"), "", &listed(figures)),
+            differs(&format!("1970-01-03: {of}"), &listed(figures), ""),
+        ];
+        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{table}");
+    }
+}
+
+#[tokio::test]
+async fn each_part_of_the_key_of_a_month_is_recounted() {
+    for (table, row, of, figures) in MONTHS {
+        for (change, from, to) in [
+            ("currency = 'JPY'", "EUR", "JPY"),
+            ("device_no = 2", "d1", "d2"),
+            ("goods_id = 'r'", "p,", "r,"),
+            ("device_block = 1", "block 0", "block 1"),
+            ("month = 31", "1970-01-01", "1970-02-01"),
+        ] {
+            let before = format!("1970-01-01: {of}");
+            if !before.contains(from) {
+                continue;
+            }
+            let planted = format!("update {table} set {change} where {row}");
+            let (found, figures) = (found(&planted).await, listed(figures));
+            let after = differs(&before.replace(from, to), &figures, "");
+            assert!(found.contains(&differs(&before, "", &figures)), "{planted}: {found:?}");
+            assert!(found.contains(&after), "{planted}: {found:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_devices_that_sold_a_product_are_recounted() {
+    let seller = |of: &str| {
+        format!("group a, {of}: the device is stored as a seller, its orders have no items")
+    };
+    let none = |of: &str| {
+        format!("group a, {of}: the device is not stored as a seller, its orders have items")
+    };
+    // Each device with its distance from the one before, and a bit for each of its days.
+    for (devices, want) in [
+        (&[][..], vec![none("1970-01-01: d1, p, EUR")]),
+        (&[1, 1, 1, 1], vec![seller("1970-01-01: d2, p, EUR")]),
+        (&[1, 5], vec![seller("1970-01-03: d1, p, EUR")]),
+        (&[2, 1], vec![none("1970-01-01: d1, p, EUR"), seller("1970-01-01: d2, p, EUR")]),
+    ] {
+        let fixture = fixture().await;
+        let packed = packed(&fixture, devices);
+        let row = "goods_id = 'p' and currency = 'EUR'";
+        fixture.tamper(&format!("update product_months set devices = {packed} where {row}"));
+        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{devices:?}");
+    }
+}
+
+/// A row that cannot be read is a difference, and the other months are recounted.
+#[tokio::test]
+async fn a_month_that_cannot_be_read_is_a_difference() {
+    for (table, column) in
+        [("device_months", "days"), ("product_months", "days"), ("product_months", "devices")]
+    {
+        let fixture = fixture().await;
+        fixture.receive_new(vec![sale("o3", "d1", PAID + 40 * DAY_MS, "EUR")]).await;
+        let damaged = packed(&fixture, &[1]);
+        fixture.tamper(&format!("update {table} set {column} = {damaged} where month = 0"));
+        fixture.tamper("update sales_by_day set orders = 2 where day = 40");
+        let found = fixture.store.verify().await.unwrap().differences;
+        let unreadable = "group a, the month of 1970-01-01: cannot be read further: ";
+        assert!(found[0].starts_with(unreadable), "{found:?}");
+        let recounted = differs("1970-02-10: EUR", "2, 3, 500, 100, 0, 1", &listed(&SIX));
+        assert_eq!(found[1..], [recounted], "{table}");
     }
 }
 

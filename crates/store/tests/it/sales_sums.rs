@@ -1,0 +1,179 @@
+//! The sums of sales by month: reports over years, of one device or of many, whatever the range.
+
+mod against_orders;
+mod fleet_sales;
+
+use std::sync::Arc;
+
+use kiosque_model::fleet::Fleet;
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::{Sale, Sold, Turnover};
+use kiosque_model::{Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
+use kiosque_store::{
+    DashboardQuery, DeviceSales, Incoming, OnlineSince, OrderOutcome, ProductSales, ReceiveOptions,
+    Store,
+};
+use kiosque_testkit::entries::{device, order, sold};
+use kiosque_testkit::{TestStore, no_owners};
+
+const DAY_MS: i64 = 86_400_000;
+/// The first day of 1971: the year before has ended.
+const NOW: UnixMs = UnixMs(365 * DAY_MS + DAY_MS);
+
+/// A paid order with a line for each product: its id, items and amount.
+fn sale(
+    id: &str,
+    device: &str,
+    at: i64,
+    (currency, goods): (&str, &[(&str, i64, i64)]),
+) -> Incoming {
+    let goods = goods.iter().map(|(goods_id, items, amount)| Sold {
+        goods_id: (*goods_id).to_owned(),
+        items: *items,
+        amount: Minor(*amount),
+        name: None,
+    });
+    let goods: Vec<Sold> = goods.collect();
+    let amount = Minor(goods.iter().map(|sold| sold.amount.0).sum());
+    let (refund, shipment) = (Minor(3), ShipmentStatus::Success);
+    let currency = Currency::parse(currency).unwrap();
+    sold(order(id, device, at), Sale { at: UnixMs(at), currency, amount, refund, shipment, goods })
+}
+
+/// A sale of one product on a day.
+fn sale_on(id: &str, device: &str, day: i64) -> Incoming {
+    sale(id, device, day * DAY_MS + 1_000, ("EUR", &[("p", 2, 250)]))
+}
+
+async fn receive(store: &Store, orders: Vec<Incoming>) -> Vec<OrderOutcome> {
+    store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap()
+}
+
+/// The answers of every report about sales.
+#[derive(Debug, PartialEq)]
+struct Answers {
+    best: Vec<ProductSales>,
+    by_device: Vec<DeviceSales>,
+    turnover: Turnover,
+    trend: Vec<(Day, Turnover)>,
+}
+
+fn query(devices: &[&str], (start, end): (UnixMs, UnixMs)) -> DashboardQuery {
+    let devices = devices.iter().map(|code| DeviceCode::parse(*code)).collect();
+    DashboardQuery { group: None, devices, start, end }
+}
+
+async fn answers(store: &Store, session: &PresentedToken, ask: &DashboardQuery) -> Answers {
+    let claim = Claim { token: session.clone(), now: NOW };
+    let online = OnlineSince(UnixMs(0));
+    let summary = store.summary(claim.clone(), online, ask.clone()).await.unwrap();
+    Answers {
+        best: store.best_sellers(claim.clone(), ask.clone(), 100).await.unwrap(),
+        by_device: store.sales_by_device(claim.clone(), ask.clone()).await.unwrap(),
+        turnover: summary.turnover,
+        trend: store.sales_trend(claim, ask.clone()).await.unwrap(),
+    }
+}
+
+/// The best sellers of 1970: goods, items and devices.
+async fn best(
+    store: &Store,
+    session: &PresentedToken,
+    devices: &[&str],
+) -> Vec<(String, i64, i64)> {
+    let claim = Claim { token: session.clone(), now: NOW };
+    let ask = query(devices, (UnixMs(0), NOW));
+    let best = store.best_sellers(claim, ask, 100).await.unwrap();
+    best.into_iter().map(|sales| (sales.goods_id, sales.items, sales.devices)).collect()
+}
+
+/// A year of days is a row for each month, of each device and of each product.
+#[tokio::test]
+async fn a_month_of_a_device_and_of_a_product_is_a_row() {
+    let fixture = TestStore::with_fleet().await;
+    for from in [0, 180] {
+        let orders = (from..from + 180).flat_map(|day| {
+            ["d1", "d2"].map(|device| sale_on(&format!("{device}-{day}"), device, day))
+        });
+        receive(&fixture.store, orders.collect()).await;
+    }
+    let rows = |table: &str| fixture.query(&format!("select count(*) from {table}")).concat();
+    let tables = ["sales_by_day", "sales_by_product", "device_months", "product_months"];
+    assert_eq!(tables.map(rows), ["360", "720", "24", "12"]);
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    let session = fixture.log_in("ops").await.unwrap();
+    assert_eq!(best(&fixture.store, &session, &[]).await, [("p".to_owned(), 1_440, 2)]);
+    assert_eq!(best(&fixture.store, &session, &["d2"]).await, [("p".to_owned(), 720, 1)]);
+    // Half a day on either side.
+    let noon = |day: i64| UnixMs(day * DAY_MS + DAY_MS / 2);
+    let ask = query(&["d1", "d1"], (noon(10), noon(70)));
+    let found = answers(&fixture.store, &session, &ask).await;
+    assert_eq!((found.best[0].items, found.best[0].devices, found.turnover.orders), (120, 1, 60));
+    assert_eq!(found.by_device.len(), 1);
+}
+
+/// A device counts while it has items of the product on a day of the range, in any currency.
+#[tokio::test]
+async fn a_device_counts_until_its_last_sale_is_taken_back() {
+    let fixture = TestStore::with_fleet().await;
+    let at = |day: i64| day * DAY_MS + 9;
+    let dollars = sale("dollars", "d1", at(5), ("USD", &[("p", 1, 5)]));
+    receive(
+        &fixture.store,
+        vec![
+            sale_on("first", "d1", 5),
+            sale_on("second", "d1", 5),
+            sale_on("later", "d1", 8),
+            sale_on("february", "d1", 33),
+            sale_on("other", "d2", 8),
+            dollars,
+        ],
+    )
+    .await;
+    let session = fixture.log_in("ops").await.unwrap();
+    let devices = async || {
+        let mut counts = Vec::new();
+        for (first, last) in [(0, 31), (5, 6), (6, 9), (0, 59)] {
+            let ask = query(&[], (UnixMs(first * DAY_MS), UnixMs(last * DAY_MS)));
+            let claim = Claim { token: session.clone(), now: NOW };
+            let best = fixture.store.best_sellers(claim, ask, 100).await.unwrap();
+            counts.push(best.first().map_or(0, |best| best.devices));
+        }
+        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+        counts
+    };
+    let take_back = async |id: &str, day: i64| {
+        receive(&fixture.store, vec![order(id, "d1", at(day) - 9 + 1_000)]).await;
+    };
+    assert_eq!(devices().await, [2, 1, 2, 2]);
+    take_back("first", 5).await;
+    assert_eq!(devices().await, [2, 1, 2, 2], "a second sale of the day");
+    take_back("second", 5).await;
+    assert_eq!(devices().await, [2, 1, 2, 2], "a sale in another currency");
+    receive(&fixture.store, vec![order("dollars", "d1", at(5))]).await;
+    assert_eq!(devices().await, [2, 0, 2, 2], "sales of other days");
+    take_back("later", 8).await;
+    assert_eq!(devices().await, [1, 0, 1, 2], "a sale of another month");
+    receive(&fixture.store, vec![sale_on("february", "d1", 34)]).await;
+    assert_eq!(devices().await, [1, 0, 1, 2], "the sale has moved to another day");
+    take_back("february", 33).await;
+    assert_eq!(devices().await, [1, 0, 1, 1]);
+}
+
+/// The rows of a product are divided by the numbers of the devices.
+#[tokio::test]
+async fn the_devices_of_a_large_group_are_counted_together() {
+    let fixture = TestStore::with_fleet().await;
+    let codes: Vec<String> = (0..1_040).map(|number| format!("m{number:04}")).collect();
+    let devices = codes.iter().map(|code| device(code, "a")).collect();
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let sales = codes.iter().enumerate().map(|(number, code)| {
+        sale_on(&format!("o{number}"), code, i64::try_from(number % 40).unwrap())
+    });
+    receive(&fixture.store, sales.collect()).await;
+    let session = fixture.log_in("ops").await.unwrap();
+    assert_eq!(best(&fixture.store, &session, &[]).await, [("p".to_owned(), 2_080, 1_040)]);
+    let rows = "select count(*) from product_months";
+    assert_eq!(fixture.query(rows), ["4"], "two months of two blocks");
+    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
