@@ -147,12 +147,17 @@ async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
 async fn each_group_has_a_transaction_of_its_own_on_a_cluster() {
     let server = server().await;
     let key = server.create_key("orders").await;
+    // Two of three groups are on the same of two workers.
+    let group = "[[group]]\nid = \"g3\"\nname = \"Three\"";
+    let device = "[[device]]\ncode = \"D3\"\nname = \"Tower\"\ngroup = \"g3\"";
+    server.apply(&format!("{group}\n{device}")).await.unwrap();
     server.call_operator(ORDERS, Some(&key), line("first", 1)).await;
     let before = server.commits().await;
-    let both = [lines("a", 3), lines("b", 6).replace("D1", "D2")].concat();
-    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), both).await), [9, 0, 0, 0]);
+    let of = |device, name: &str| lines(name, 3).replace("D1", device);
+    let all = [of("D1", "a"), of("D2", "b"), of("D3", "c")].concat();
+    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), all).await), [9, 0, 0, 0]);
     let commits = server.commits().await.difference(&before).count();
-    assert_eq!(commits, if server.store.is_sharded() { 2 } else { 1 });
+    assert_eq!(commits, if server.store.is_sharded() { 3 } else { 1 });
 }
 
 /// A till is given the reason why its orders cannot be stored, of a database server as well.
