@@ -8,6 +8,7 @@ mod submission;
 mod transaction;
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,17 @@ struct Queue {
     /// The group whose orders the next transaction begins with. A new submission starts with the
     /// same group, so that its orders touch the same pages.
     current_group: Option<GroupNo>,
+}
+
+impl Queue {
+    /// Queues the submissions with orders of locked groups again if it is time to. They come before
+    /// newer ones, which may have other versions of their orders.
+    fn retry_locked(&mut self, now: Instant) {
+        if self.retry_at.take_if(|at| *at <= now).is_some() {
+            let newer = mem::replace(&mut self.submissions, mem::take(&mut self.locked).into());
+            self.submissions.extend(newer);
+        }
+    }
 }
 
 /// The next work of the writer.
@@ -354,10 +366,7 @@ impl Writer<'_> {
     /// Takes the next batch from the queue.
     fn next(&mut self) -> Next {
         let mut queue = self.of.queue();
-        if queue.retry_at.take_if(|at| *at <= Instant::now()).is_some() {
-            let locked = std::mem::take(&mut queue.locked);
-            queue.submissions.extend(locked);
-        }
+        queue.retry_locked(Instant::now());
         let count = queue.submissions.len().min(queue.size);
         if count == 0 {
             if let Some(retry_at) = queue.retry_at {
@@ -385,5 +394,27 @@ impl Drop for Writer<'_> {
             queue.retry_at = None;
             queue.writing = false;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::batch::tests::submission;
+    use super::*;
+
+    #[test]
+    fn locked_submissions_are_tried_again_before_newer_ones() {
+        let now = Instant::now();
+        let mut queue = Queue {
+            submissions: [submission(&["1@a1"]), submission(&["1@a1", "2@a1"])].into(),
+            locked: vec![submission(&["1@a1", "2@a1", "3@a1"])],
+            retry_at: Some(now + LOCK_RETRY),
+            ..Queue::default()
+        };
+        queue.retry_locked(now);
+        assert_eq!(queue.submissions.iter().map(Submission::len).collect::<Vec<_>>(), [1, 2]);
+        queue.retry_locked(now + LOCK_RETRY);
+        assert_eq!(queue.submissions.iter().map(Submission::len).collect::<Vec<_>>(), [3, 1, 2]);
+        assert!(queue.locked.is_empty() && queue.retry_at.is_none());
     }
 }

@@ -87,7 +87,7 @@ fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use kiosque_model::KeyName;
     use kiosque_store::FleetSnapshot;
     use tokio::sync::{Semaphore, oneshot};
@@ -96,7 +96,7 @@ mod tests {
     use crate::storage_order::sort_for_storage;
     use crate::storage_order::tests::{checked, groups};
 
-    fn submission(orders: &[&str]) -> Submission {
+    pub(in crate::group_commit) fn submission(orders: &[&str]) -> Submission {
         let bytes = Arc::new(Semaphore::new(1)).try_acquire_owned().expect("a free permit");
         let mut fleet = FleetSnapshot::default();
         fleet.groups_by_device = groups();
