@@ -32,7 +32,8 @@ files! {
     FORGET_ZONE = "forget_zone.sql",
     /// PostgreSQL: undoes [`FULL_DISK`].
     FREE_DISK = "free_disk.sql",
-    /// PostgreSQL: makes the file that shows whether the server has room fail as on a full disk.
+    /// PostgreSQL: makes new orders, and the file that shows whether the server has room, fail as
+    /// on a full disk.
     FULL_DISK = "full_disk.sql",
     /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`].
     HELD = "held.sql",

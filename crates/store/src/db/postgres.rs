@@ -182,6 +182,9 @@ impl Postgres {
             }
             Err(error) => {
                 let again = connection.had_conflict();
+                if let Some(reason) = connection.found_no_room() {
+                    self.room.lacks(reason, Instant::now());
+                }
                 self.roll_back(connection).await;
                 return if again { Tried::Conflict(error) } else { Tried::Done(Err(error)) };
             }
@@ -195,6 +198,9 @@ impl Postgres {
             }
             Err(error) if conflict::is_conflict(&error) => Tried::Conflict(error.into()),
             Err(error) => {
+                if let Error::File(reason) = &error {
+                    self.room.lacks(reason.clone(), Instant::now());
+                }
                 connection.abandon();
                 Tried::Done(Err(error.into()))
             }

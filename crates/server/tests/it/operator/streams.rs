@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Reply, ServerOptions, TestData, TestServer, WAIT_MAX, eventually};
+use kiosque_testkit::{Reply, TestServer, WAIT_MAX, eventually};
 use tokio::task::JoinHandle;
 
 use super::{ORDERS, Stream, counts, fleet, kept, line, lines, shown};
@@ -158,28 +158,6 @@ async fn each_group_has_a_transaction_of_its_own_on_a_cluster() {
     assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), all).await), [9, 0, 0, 0]);
     let commits = server.commits().await.difference(&before).count();
     assert_eq!(commits, if server.store.is_sharded() { 3 } else { 1 });
-}
-
-/// A till is given the reason why its orders cannot be stored, of a database server as well.
-#[tokio::test(flavor = "multi_thread")]
-async fn orders_that_find_no_room_on_the_database_server_are_refused_with_the_reason() {
-    let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
-    let server = TestServer::start_on(fleet(), options).await;
-    let key = server.create_key("orders").await;
-    // Citus has triggers on distributed tables only with this setting, which PostgreSQL ignores.
-    server.data.execute(
-        "set citus.enable_unsafe_triggers = on;
-        create function fill() returns trigger language plpgsql as $$ begin
-            raise exception 'could not extend file: No space left' using errcode = 'disk_full';
-        end $$;
-        create trigger fill before insert on orders for each row execute function fill()",
-    );
-    let refused = server.call_operator(ORDERS, Some(&key), line("a", 1)).await;
-    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
-    let reason = "the database failed: could not extend file: No space left (53100)";
-    assert_eq!(refused.json["detail"], format!("orders cannot be stored ({reason})"));
-    server.data.execute("set citus.enable_unsafe_triggers = on; drop trigger fill on orders");
-    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), line("a", 1)).await), [1, 0, 0, 0]);
 }
 
 /// A busy store is answered with 503 and `Retry-After`. All waiting requests are answered together,

@@ -1,6 +1,7 @@
 //! The calls without a key: `/readyz` and `/metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
@@ -9,7 +10,7 @@ use kiosque_testkit::{
 };
 use tokio::net::TcpStream;
 
-use super::{ORDERS, line, whole};
+use super::{ORDERS, counts, line, whole};
 
 /// Part of every value that belongs to a tenant.
 const CANARY: &str = "canary7";
@@ -219,21 +220,33 @@ async fn a_server_whose_data_was_moved_is_not_ready() {
     assert!(reply.text.contains("orders cannot be stored: "), "{}", reply.text);
 }
 
-/// `/readyz/orders` answers 503 while the disk of the database server is full, before any change
-/// fails. Requests of integrators are answered.
+/// After a write that found no room on the database server, `/readyz/orders` answers 503 until the
+/// server can write a file again, without another order. The order is refused with the reason, and
+/// requests of integrators are answered.
 #[tokio::test]
-async fn a_full_disk_of_the_database_is_noticed_before_a_change_fails() {
+async fn a_full_disk_of_the_database_is_reported_until_there_is_room() {
     let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
-    let server = TestServer::start_on(fleet(), options).await;
-    server.data.execute(sql::FULL_DISK);
+    let server = TestServer::start_on(super::fleet(), options).await;
+    let key = server.create_key("orders").await;
     let orders = async || get(&server, "/readyz/orders").await;
-    eventually("the full disk is noticed", async || orders().await.status == 503).await;
-    let reason = "orders cannot be stored: the database failed: could not write to file: No space \
-                  left on device (53100)";
-    assert_eq!(orders().await.json["detail"], reason);
+    server.data.execute(sql::FULL_DISK);
+    assert_eq!(orders().await.status, 200, "no file is written while no write has failed");
+    let post = async || server.call_operator(ORDERS, Some(&key), line("a", 1)).await;
+    let refused = post().await;
+    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
+    let reason = "the database failed: could not extend file: No space left on device (53100)";
+    assert_eq!(refused.json["detail"], format!("orders cannot be stored ({reason})"));
+    // The files that the server is asked to write fail meanwhile.
+    for _ in 0..30 {
+        let reply = orders().await;
+        assert_eq!(reply.status, 503);
+        assert_eq!(reply.json["detail"], format!("orders cannot be stored: {reason}"));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     assert_eq!(get(&server, "/readyz").await.status, 200);
     server.data.execute(sql::FREE_DISK);
     eventually("there is room again", async || orders().await.status == 200).await;
+    assert_eq!(counts(&post().await), [1, 0, 0, 0]);
 }
 
 /// `/readyz` answers 200 when the store answers a session check, else 503.

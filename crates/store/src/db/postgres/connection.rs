@@ -100,6 +100,8 @@ pub(crate) struct Connection {
     /// Whether a statement failed since the transaction began, and whether one had a conflict.
     failed: AtomicBool,
     conflict: AtomicBool,
+    /// The message of a statement that has failed for want of room since the transaction began.
+    no_room: Mutex<Option<String>>,
     /// Held while statements are sent that must not be interleaved with others.
     pub(super) sending: Mutex<()>,
     /// The server's timeline ID. It changes with every promotion.
@@ -190,6 +192,7 @@ impl Connection {
             warnings,
             failed: AtomicBool::new(false),
             conflict: AtomicBool::new(false),
+            no_room: Mutex::default(),
             sending: Mutex::default(),
             wait,
             opened_at: Instant::now(),
@@ -348,6 +351,7 @@ impl Connection {
     pub(super) async fn begin(&self, text: &str) -> Result<(), Error> {
         self.failed.store(false, Ordering::Release);
         self.conflict.store(false, Ordering::Release);
+        *lock_ignoring_poison(&self.no_room) = None;
         self.simple(text).await
     }
 
@@ -362,8 +366,17 @@ impl Connection {
         self.failed.load(Ordering::Acquire)
     }
 
+    /// Returns the message of a statement that has failed for want of room since the transaction
+    /// began.
+    pub(super) fn found_no_room(&self) -> Option<String> {
+        lock_ignoring_poison(&self.no_room).clone()
+    }
+
     pub(super) fn note(&self, error: &Error) {
         self.failed.store(true, Ordering::Release);
+        if let Error::File(reason) = error {
+            *lock_ignoring_poison(&self.no_room) = Some(reason.clone());
+        }
         if is_conflict(error) {
             self.conflict.store(true, Ordering::Release);
         }

@@ -1,4 +1,5 @@
-//! Whether the database server has room for orders: now and then it writes a file.
+//! Whether the database server has room for orders: after a write that found none, it is asked to
+//! write a file now and then, until it can.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,38 +15,35 @@ const BEGIN: &str = "begin read only; set local work_mem = '64kB'";
 /// Writes a mebibyte to a temporary file: the server stores the rows of a function in `from` before
 /// it reads them.
 const WRITE_FILE: &str = "select count(*) from unnest(array_fill(repeat('x', 8192), array[128]))";
-/// The time between two files of this node.
-const INTERVAL: Duration = Duration::from_secs(10);
-/// The time between two files while there was no room for the last one.
-const INTERVAL_WITHOUT_ROOM: Duration = Duration::from_secs(1);
+/// The time between two files.
+const INTERVAL: Duration = Duration::from_secs(2);
 
-/// What the last file showed.
+/// Why the last write found no room; nothing while writes succeed.
 #[derive(Debug, Default)]
-pub(super) struct Room(Mutex<State>);
+pub(super) struct Room(Mutex<Option<Full>>);
 
-#[derive(Debug, Default)]
-struct State {
-    /// When the next file is due; `None` before the first one.
-    next_at: Option<Instant>,
-    /// The server's message when there was no room.
-    fault: Option<String>,
+#[derive(Debug)]
+struct Full {
+    /// The server's message.
+    reason: String,
+    /// When the next file is due.
+    next_at: Instant,
 }
 
 impl Postgres {
-    /// Fails if the database server had no room for the last file, and starts to write the next one
-    /// if it is due. Neither the lease nor most changes notice a full disk: they write to pages and
-    /// to log files that exist.
-    ///
-    /// The caller does not wait for the file, because a server that is only slow takes orders.
+    /// Fails after a write that found no room, until a file has shown that there is room again. The
+    /// next file is written if it is due; the caller does not wait for it. Neither the lease nor
+    /// most changes show whether there is room: they write to pages and to log files that exist.
     pub(in crate::db) fn check_room(self: &Arc<Self>) -> Result<(), Error> {
         if self.room.is_due(Instant::now()) {
             let postgres = Arc::clone(self);
             self.runtime.spawn(async move {
-                let written = postgres.write_file().await;
-                postgres.room.note(written, Instant::now());
+                if postgres.write_file().await.is_ok() {
+                    postgres.room.found();
+                }
             });
         }
-        self.room.known()
+        self.room.check()
     }
 
     async fn write_file(self: &Arc<Self>) -> Result<(), Error> {
@@ -60,33 +58,25 @@ impl Postgres {
 }
 
 impl Room {
+    /// Records that a write found no room.
+    pub(super) fn lacks(&self, reason: String, now: Instant) {
+        *lock_ignoring_poison(&self.0) = Some(Full { reason, next_at: now + INTERVAL });
+    }
+
     /// Returns whether a file is due, and sets the time of the next one.
     fn is_due(&self, now: Instant) -> bool {
         let mut state = lock_ignoring_poison(&self.0);
-        let is_due = state.next_at.is_none_or(|at| at <= now);
-        if is_due {
-            state.next_at = Some(now + INTERVAL);
-        }
-        is_due
+        let due = state.as_mut().filter(|full| full.next_at <= now);
+        due.map(|full| full.next_at = now + INTERVAL).is_some()
     }
 
-    /// Notes the outcome of a file. A failure of another kind says nothing about the room: only
-    /// orders that cannot be stored may be refused.
-    fn note(&self, written: Result<(), Error>, now: Instant) {
-        let mut state = lock_ignoring_poison(&self.0);
-        match written {
-            Ok(()) => state.fault = None,
-            Err(Error::File(fault)) => {
-                state.next_at = Some(now + INTERVAL_WITHOUT_ROOM);
-                state.fault = Some(fault);
-            }
-            Err(_) => {}
-        }
+    fn found(&self) {
+        *lock_ignoring_poison(&self.0) = None;
     }
 
-    fn known(&self) -> Result<(), Error> {
-        match &lock_ignoring_poison(&self.0).fault {
-            Some(fault) => Err(Error::File(fault.clone())),
+    fn check(&self) -> Result<(), Error> {
+        match &*lock_ignoring_poison(&self.0) {
+            Some(full) => Err(Error::File(full.reason.clone())),
             None => Ok(()),
         }
     }
@@ -101,22 +91,16 @@ mod tests {
     use crate::db::postgres::connection::Connection;
 
     #[test]
-    fn only_a_file_without_room_is_a_fault_and_the_next_one_ends_it() {
+    fn files_are_due_after_a_write_without_room_alone() {
         let (room, start) = (Room::default(), Instant::now());
-        let after = |seconds| start + Duration::from_secs(seconds);
-        let due_at = |times: [u64; 5]| times.map(|seconds| room.is_due(after(seconds)));
-        assert_eq!(due_at([0, 0, 9, 10, 19]), [true, false, false, true, false]);
-
-        let full = || Err(Error::File("no room".to_owned()));
-        room.note(Err(Error::Busy(INTERVAL)), after(19));
-        assert!(room.known().is_ok());
-        room.note(full(), after(19));
-        assert_eq!(room.known().map_err(|fault| fault.to_string()), Err("no room".to_owned()));
-        assert_eq!(due_at([19, 20, 20, 29, 30]), [false, true, false, false, true]);
-        room.note(Err(Error::Busy(INTERVAL)), after(30));
-        assert!(room.known().is_err(), "it is not known to have room again");
-        room.note(Ok(()), after(30));
-        assert!(room.known().is_ok());
+        let is_due_after = |seconds| room.is_due(start + Duration::from_secs(seconds));
+        assert!(!is_due_after(60) && room.check().is_ok());
+        room.lacks("no room".to_owned(), start);
+        let reason = room.check().map_err(|error| error.to_string());
+        assert_eq!(reason, Err("no room".to_owned()));
+        assert_eq!([1, 2, 3, 4].map(is_due_after), [false, true, false, true]);
+        room.found();
+        assert!(!is_due_after(60) && room.check().is_ok());
     }
 
     /// The statement reaches the disk: its rows exceed the memory that they may take.
