@@ -10,6 +10,7 @@ use kiosque_store::{BatchPart, Error, FleetSnapshot, Incoming, OrderOutcome, yie
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::intake_record::Outcomes;
+use crate::rejected::Reason;
 use crate::storage_order::{CheckedOrder, StorageOrder, group_of};
 
 /// Orders of one stream that wait for a transaction. They are decided as if each came after all
@@ -131,6 +132,7 @@ impl Submission {
                 OrderOutcome::Unchanged => &mut counts.unchanged,
                 OrderOutcome::Rejected(reason) | OrderOutcome::Inconsistent(reason) => {
                     let order_id = Some(incoming.order_id.as_str().to_owned());
+                    let reason = Reason::new(&reason).reported();
                     rejected.push(RejectedOrder { line, order_id, reason });
                     counts.rejected += 1;
                     continue;

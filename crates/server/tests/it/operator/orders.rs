@@ -20,6 +20,8 @@ fn mixed() -> Vec<u8> {
     body.extend_from_slice(b"\nnonsense 4111111111111234\n\xff\xfe\n");
     let elsewhere = line("elsewhere", 5).replace("D1", "D9");
     body.extend_from_slice(elsewhere.as_bytes());
+    let misplaced = line("misplaced", 5).replace("D1", "5500005555555559");
+    body.extend_from_slice(misplaced.as_bytes());
     let colour = line("colour", 5).replace("\"currency\"", "\"colour\":1,\"currency\"");
     body.extend_from_slice(colour.as_bytes());
     // A later line of an order replaces an earlier one.
