@@ -31,7 +31,7 @@ use postgres::{Postgres, transaction::Transaction};
 pub use sqlite::{Copied, FileSizes};
 pub(crate) use sqlite::{
     DATABASE, Header, PRIVATE_FILE, create_private, database_exists, database_files, has_table,
-    integrity_of, mark_as_backup, unopened_entry,
+    integrity_of, is_cut_off, mark_as_backup, unopened_entry,
 };
 use sqlite::{Snapshot, Sqlite};
 

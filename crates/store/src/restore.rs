@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::db::{
     Changes, DATABASE, Header, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
-    create_private, database_files, has_table, mark_as_backup,
+    create_private, database_files, has_table, is_cut_off, mark_as_backup,
 };
 use crate::{Error, Store, Verified, create_directory, migrate};
 
@@ -155,7 +155,7 @@ impl Drop for Staged {
 /// Fails unless a file can be a backup, or is the database of a server that was stopped.
 ///
 /// # Errors
-/// The file is no database, cannot be read, or has a write-ahead log.
+/// The file is no database, cannot be read, is cut off, or has a write-ahead log.
 pub fn ensure_backup(path: &Path) -> Result<(), RestoreError> {
     let failed = |error| RestoreError::File(path.to_owned(), error);
     let none = |reason| Err(RestoreError::NoBackup(path.to_owned(), reason));
@@ -167,11 +167,14 @@ pub fn ensure_backup(path: &Path) -> Result<(), RestoreError> {
         return none("is no backup of Kiosque: it is no database");
     };
     let [_, log, _] = database_files(path);
-    if !header.is_backup() && fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+    if !header.is_backup() && fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return none(
             "is a database with a write-ahead log, and no backup; make a backup of it with \
              `kiosque backup`",
         );
+    }
+    if is_cut_off(&file, &log).map_err(failed)? {
+        return none("is cut off: it lacks pages that it had");
     }
     Ok(())
 }

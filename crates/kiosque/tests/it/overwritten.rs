@@ -13,6 +13,9 @@ use crate::fleet::{fields, fleet, order};
 use crate::shell;
 
 const ORDERS: &str = "/operator/v1/orders";
+const PAGE_BYTES: usize = 4096;
+const LOG_HEADER_BYTES: usize = 32;
+const FRAME_HEADER_BYTES: usize = 24;
 const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
 
 fn orders(name: &str, count: usize) -> String {
@@ -37,9 +40,8 @@ fn send(served: &Served, key: &str, orders: &str) -> u16 {
     served.connect_operator().call_operator(ORDERS, key, orders).unwrap().status
 }
 
-/// The whole database file is refused by servers and commands alike, and stays as it is.
+/// A database next to a log of other data is refused.
 fn assert_refused(sandbox: &Sandbox, reason: &str) {
-    let before = fs::read(database(sandbox)).unwrap();
     let (data, shown) = (sandbox.data(), database(sandbox));
     let said = format!(
         "kiosque: {} {reason}, and {}-wal belongs to other data: move the log away, or restore a \
@@ -48,6 +50,12 @@ fn assert_refused(sandbox: &Sandbox, reason: &str) {
         shown.display(),
         data.display()
     );
+    assert_refused_with(sandbox, &said);
+}
+
+/// The database is refused by servers and commands alike, and stays as it is.
+fn assert_refused_with(sandbox: &Sandbox, said: &str) {
+    let before = fs::read(database(sandbox)).unwrap();
     let commands: [&[&str]; 5] =
         [&["status"], &["verify"], &["backup", "x.db"], &["operator-key", "list"], &SERVE];
     for args in commands {
@@ -180,4 +188,43 @@ fn a_backup_alone_in_a_directory_is_opened() {
     assert_eq!(versions(database(&copy)), [2, 2]);
     let identity = |sandbox: &Sandbox| fs::read(database(sandbox)).unwrap()[68..72].to_owned();
     assert_ne!(identity(&copy), identity(&sandbox));
+}
+
+/// A file that lost its end is refused, with the log of its data and without one. The end may be
+/// missing because a crash ended the copying of the log: then the log has it.
+#[test]
+fn a_file_that_lost_its_end_is_refused() {
+    let (sandbox, key) = backed_up();
+    let said = format!(
+        "kiosque: {} is cut off: it lacks pages that it had; restore a backup with `kiosque \
+         restore FILE --data {}`\n",
+        database(&sandbox).display(),
+        sandbox.data().display()
+    );
+    let shorten = |whole: &[u8], bytes: usize| {
+        fs::write(database(&sandbox), whole.get(..whole.len() - bytes).unwrap()).unwrap();
+        assert_refused_with(&sandbox, &said);
+        fs::write(database(&sandbox), whole).unwrap();
+    };
+    let whole = fs::read(database(&sandbox)).unwrap();
+    for bytes in [1, PAGE_BYTES, whole.len() / 2] {
+        shorten(&whole, bytes);
+    }
+    let mut served = sandbox.serve();
+    assert_eq!(send(&served, &key, &orders("more", 600)), 200);
+    served.kill_9();
+    let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
+    // The log has the last pages, and not all of them.
+    shorten(&whole, whole.len() / 2);
+    assert!(fs::read(sandbox.data().join("kiosque.db-wal")).unwrap() == log);
+    // Its last version of the first page counts the pages that only the log has.
+    let mut frames = log[LOG_HEADER_BYTES..].chunks_exact(FRAME_HEADER_BYTES + PAGE_BYTES);
+    let first = frames.rfind(|frame| frame.starts_with(&1_u32.to_be_bytes())).unwrap();
+    let copied = [&first[FRAME_HEADER_BYTES..], &whole[PAGE_BYTES..]].concat();
+    let pages = u32::from_be_bytes(copied[28..32].try_into().unwrap());
+    assert!(copied.len() < pages as usize * PAGE_BYTES);
+    shorten(&copied, whole.len() / 2);
+    fs::write(database(&sandbox), copied).unwrap();
+    let verified = sandbox.run(&["verify"]).success().stdout;
+    assert!(verified.starts_with("verified: 1300 orders "), "{verified}");
 }

@@ -1,6 +1,7 @@
 //! `kiosque restore FILE`: the data of a directory is replaced as a whole, or not at all.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use kiosque_testkit::{Sandbox, sql};
@@ -113,7 +114,7 @@ fn what_is_no_backup_is_not_restored() {
         ("notes.txt", "notes.txt is no backup of Kiosque: it is no database"),
         ("empty.db", "empty.db is no backup of Kiosque: it is no database"),
         ("photos.db", "photos.db is no backup of Kiosque: it is the database of another program"),
-        ("short.db", "the backup "),
+        ("short.db", "short.db is cut off: it lacks pages that it had"),
         ("damaged.db", "the backup "),
         (".", ". is no file; name a backup"),
     ] {
@@ -180,4 +181,45 @@ fn the_log_of_the_replaced_data_is_not_read_into_the_backup() {
     assert!(refused.stderr.contains("kiosque.db is a backup, and "), "{}", refused.stderr);
     fs::remove_file(&log).unwrap();
     assert_eq!(verified(&sandbox), "verified: 620 orders");
+}
+
+/// Data that all commands refuse, a backup next to the log of a killed server, is moved aside with
+/// that log.
+#[test]
+fn a_backup_next_to_another_log_is_replaced() {
+    let sandbox = backed_up();
+    let mut served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    served.kill_9();
+    let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
+    assert!(!log.is_empty());
+    fs::copy(sandbox.path("monday.db"), sandbox.data().join("kiosque.db")).unwrap();
+    let dry = sandbox.run(&["restore", "monday.db", "--dry-run"]).success();
+    assert_eq!(dry.stdout, "verified monday.db: 120 orders, no difference\n");
+    let refused = sandbox.run(&["status"]).failure();
+    assert!(refused.stderr.contains("kiosque.db is a backup, and "), "{}", refused.stderr);
+    sandbox.run(&["restore", "monday.db"]).success();
+    let aside = moved_aside(&sandbox);
+    let [aside] = aside.as_slice() else { panic!("{aside:?}") };
+    assert_eq!(fs::read(aside.join("kiosque.db-wal")).unwrap(), log);
+    assert_eq!(verified(&sandbox), "verified: 120 orders");
+}
+
+/// A link in the place of the database is left alone, and so is what it leads to.
+#[test]
+fn a_link_is_not_replaced() {
+    let sandbox = backed_up();
+    let (database, elsewhere) = (sandbox.data().join("kiosque.db"), sandbox.path("elsewhere.db"));
+    fs::rename(&database, &elsewhere).unwrap();
+    symlink(&elsewhere, &database).unwrap();
+    let before = fs::read(&elsewhere).unwrap();
+    let refused = sandbox.run(&["restore", "monday.db"]).failure();
+    let said = format!(
+        "kiosque: {} is a link; restore into the directory that it leads to\n",
+        database.display()
+    );
+    assert_eq!(refused.stderr, said);
+    assert!(moved_aside(&sandbox).is_empty());
+    assert!(!sandbox.data().join("restoring").exists());
+    assert!(fs::read(&elsewhere).unwrap() == before && database.is_symlink());
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kiosque_locks::lock_ignoring_poison;
 use rusqlite::ErrorCode;
 
-use super::header::{self, Content, foreign_log};
+use super::header::{self, Content, foreign_log, is_cut_off};
 use crate::Error;
 use crate::db::WhenAbsent;
 use crate::file_system::{self, FileSystem, io_error};
@@ -105,6 +105,7 @@ impl Files {
         let [_, (log, _), _] = &files.opened;
         let file = File::open(&database).map_err(failed)?;
         match foreign_log(&file, log).map_err(failed)? {
+            None if is_cut_off(&file, log).map_err(failed)? => Err(cut_off(&database)),
             None => {
                 files.descriptor = Some(file);
                 Ok(files)
@@ -313,6 +314,15 @@ fn foreign(database: &Path, reason: &str, log: &Path) -> Error {
     Error::File(format!(
         "{shown} {reason}, and {log} belongs to other data: move the log away, or restore a backup \
          with `kiosque restore FILE --data {directory}`, which moves away what is there"
+    ))
+}
+
+/// Returns the error for a database file that lacks its end.
+fn cut_off(database: &Path) -> Error {
+    let (shown, directory) = (database.display(), file_system::directory_of(database).display());
+    Error::File(format!(
+        "{shown} is cut off: it lacks pages that it had; restore a backup with `kiosque restore \
+         FILE --data {directory}`"
     ))
 }
 

@@ -1,8 +1,10 @@
 //! The header of a database file, and of the log next to it: the data that both belong to, and
 //! whether the file is a backup. SQLite itself ties a log to no file.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -33,6 +35,9 @@ pub(crate) struct Header {
     /// Grows with the transactions that change the first page, except those in a row of one
     /// connection.
     changes: u32,
+    page_bytes: u32,
+    /// The number of pages with all that was copied from the log; 0 if it is not known.
+    pages: u32,
 }
 
 impl Header {
@@ -49,7 +54,14 @@ impl Header {
     fn read(page: &[u8]) -> Option<Header> {
         let versions = page.get(18..20)?.try_into().ok()?;
         let (identity, changes) = (number_at(page, 68)?, number_at(page, 24)?);
-        page.starts_with(MAGIC).then_some(Header { versions, identity, changes })
+        // The largest size does not fit, and is written as 1.
+        let page_bytes = match u16::from_be_bytes(page.get(16..18)?.try_into().ok()?) {
+            1 => 1 << 16,
+            bytes => bytes.into(),
+        };
+        let pages = if number_at(page, 92)? == changes { number_at(page, 28)? } else { 0 };
+        let header = Header { versions, identity, changes, page_bytes, pages };
+        page.starts_with(MAGIC).then_some(header)
     }
 
     /// Returns whether the file was written by a backup, and was not opened since.
@@ -82,7 +94,14 @@ pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'st
     }
     // The log is read first. A server may copy it to the file and begin it anew meanwhile: then the
     // file is newer than what was read.
-    let logged = first_page(&mut BufReader::with_capacity(1 << 16, log))?;
+    let mut logged = None;
+    each_frame(log, |number, _, page| {
+        if number != 1 {
+            return ControlFlow::Continue(());
+        }
+        logged = Header::read(page);
+        ControlFlow::Break(())
+    })?;
     let Some(header) = Header::of(database)? else {
         return Ok(Some("is no database"));
     };
@@ -93,31 +112,65 @@ pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'st
     })
 }
 
-/// Returns the header in the first version of the first page in a log, if it has any. Frames that a
-/// crash left incomplete end the log.
-fn first_page(log: &mut impl Read) -> io::Result<Option<Header>> {
-    let mut header = [0; LOG_HEADER_BYTES];
-    if !fill(log, &mut header)? {
-        return Ok(None);
+/// Returns whether the end of a database file is missing: the file is too short for the pages that
+/// it counts, and the log does not have them. A checkpoint that a crash ended has copied the first
+/// page before the last ones, which the log has then.
+pub(crate) fn is_cut_off(database: &File, log: &Path) -> io::Result<bool> {
+    let Some(header) = Header::of(database)? else { return Ok(false) };
+    let present = || {
+        let bytes = database.metadata()?.len();
+        Ok::<_, io::Error>(bytes.checked_div(header.page_bytes.into()).unwrap_or_default())
+    };
+    let end = present()?;
+    let missing = u64::from(header.pages).saturating_sub(end);
+    if missing == 0 {
+        return Ok(false);
     }
-    let Some(mut sums) = Checksums::of(&header) else { return Ok(None) };
+    let (mut found, mut uncommitted) = (HashSet::new(), Vec::new());
+    match File::open(log) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        opened => each_frame(opened?, |number, pages, _| {
+            uncommitted.push(number);
+            if pages > 0 {
+                let is_missing =
+                    |number: &u32| (end + 1..=end + missing).contains(&(*number).into());
+                found.extend(uncommitted.drain(..).filter(is_missing));
+            }
+            ControlFlow::Continue(())
+        })?,
+    }
+    // Another process may have copied the log meanwhile, and begun it again.
+    Ok(found.len() as u64 != missing && present()? < u64::from(header.pages))
+}
+
+/// Visits the frames of a log: the number of the page, the pages of the database after the commit
+/// that the frame ends, or 0, and the page. Frames that a crash left incomplete end the log.
+fn each_frame(
+    log: File,
+    mut visit: impl FnMut(u32, u32, &[u8]) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let mut log = BufReader::with_capacity(1 << 16, log);
+    let mut header = [0; LOG_HEADER_BYTES];
+    if !fill(&mut log, &mut header)? {
+        return Ok(());
+    }
+    let Some(mut sums) = Checksums::of(&header) else { return Ok(()) };
     let number = |at| number_at(&header, at).unwrap_or(0);
     // Larger pages do not exist.
     let page_bytes = number(8).min(1 << 16) as usize;
     let mut frame = vec![0; FRAME_HEADER_BYTES + page_bytes];
-    while fill(log, &mut frame)? {
+    while fill(&mut log, &mut frame)? {
         let (head, page) = frame.split_at(FRAME_HEADER_BYTES);
         sums.add(head.get(..8).unwrap_or_default());
         sums.add(page);
         let is_whole = head.get(8..16) == header.get(16..24)
             && (number_at(head, 16), number_at(head, 20)) == (Some(sums.first), Some(sums.second));
-        match (is_whole, number_at(head, 0)) {
-            (true, Some(1)) => return Ok(Header::read(page)),
-            (true, _) => {}
-            (false, _) => break,
+        let (Some(number), Some(pages)) = (number_at(head, 0), number_at(head, 4)) else { break };
+        if !is_whole || visit(number, pages, page).is_break() {
+            break;
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// Reads a file to its end.
