@@ -1,10 +1,10 @@
 //! The log of `kiosque serve`.
 
-use kiosque_testkit::{DEVICES_PATH, Served, TOKEN_PATH, wait_until};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Served, TOKEN_PATH, sql, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
-use crate::fleet::fleet;
+use crate::fleet::{fleet, order};
 
 const ORDERS: &str = "/operator/v1/orders";
 const LINE: &str = "requests failed because the server is overloaded";
@@ -40,9 +40,12 @@ fn overload_is_logged_by_its_number() {
     assert!(!served.stderr().contains("too many order streams"), "{}", served.stderr());
 }
 
-/// Returns how many requests failed for a cause of the store by the log, and in how many lines.
-pub(crate) fn store_failures(log: &str) -> (usize, usize) {
-    let lines = log.lines().filter(|line| line.contains("the store is not available"));
+/// The message of a request that failed for a cause of the store.
+pub(crate) const STORE_FAILED: &str = "the store is not available";
+
+/// Returns how many requests failed by the log, and in how many lines.
+pub(crate) fn failures(log: &str, message: &str) -> (usize, usize) {
+    let lines = log.lines().filter(|line| line.contains(message));
     let requests = lines.clone().map(|line| {
         assert!(line.contains("request.id=") && line.contains("cause="), "{line}");
         let repeated = line.rsplit_once("requests=");
@@ -64,8 +67,28 @@ fn a_store_that_fails_does_not_fill_the_log() {
     std::fs::rename(sandbox.data(), sandbox.path("away")).unwrap();
     wait_until("requests fail", || code() == 500);
     assert!((1..300).all(|_| code() == 500));
-    wait_until("all are in the log", || store_failures(&served.stderr()).0 == 300);
-    assert!(store_failures(&served.stderr()).1 < 300, "{}", served.stderr());
+    wait_until("all are in the log", || failures(&served.stderr(), STORE_FAILED).0 == 300);
+    assert!(failures(&served.stderr(), STORE_FAILED).1 < 300, "{}", served.stderr());
+}
+
+/// ENV-11: the log names the damaged order for which requests fail, and callers cannot fill it.
+#[test]
+fn a_damaged_order_is_named_in_the_log() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    sandbox.run_with_input(&["import", "orders", "-"], order("broken").as_bytes()).success();
+    drop(sandbox.run_sql(&sql::DAMAGE_ORDER.replace("ORDER", "broken").replace("BY", "1")));
+    let served = sandbox.serve();
+    let mut caller = served.connect();
+    let token = caller.log_in("walker", "secret");
+    let mut code = || caller.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).code();
+    assert!((0..50).all(|_| code() == 500));
+    let message = "a stored order of this answer is damaged";
+    wait_until("all are in the log", || failures(&served.stderr(), message).0 == 50);
+    let log = served.stderr();
+    assert!(failures(&log, message).1 < 50, "{log}");
+    let is_named = |line: &&str| line.contains("ERROR") && line.contains("order broken is damaged");
+    let named = log.lines().filter(is_named).count();
+    assert_eq!(named, failures(&log, message).1, "{log}");
 }
 
 /// Every line of the log is an object, from the start of the server to its end.

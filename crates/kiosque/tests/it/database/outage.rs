@@ -9,7 +9,7 @@ use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{Reply, Served, TOKEN_PATH, sql, wait_until};
 
 use super::{Node, UNHURRIED, is_soak, log_in, order, until_good, use_of};
-use crate::log::store_failures;
+use crate::log::{STORE_FAILED, failures};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
 
@@ -246,6 +246,6 @@ fn a_database_that_fails_does_not_fill_the_log() {
     let token = log_in(&mut caller, "guest");
     server.sql(sql::TEAR_DOWN).unwrap();
     assert!((0..300).all(|_| use_of(&mut caller, &token) == 500));
-    wait_until("all are in the log", || store_failures(&served.stderr()).0 == 300);
-    assert!(store_failures(&served.stderr()).1 < 300, "{}", served.stderr());
+    wait_until("all are in the log", || failures(&served.stderr(), STORE_FAILED).0 == 300);
+    assert!(failures(&served.stderr(), STORE_FAILED).1 < 300, "{}", served.stderr());
 }
