@@ -1,8 +1,8 @@
 //! VER-2: the answers are those that the OpenAPI document describes.
 
 use kiosque_contract::{ENDPOINTS, TokenRule};
-use kiosque_openapi::integrator;
-use kiosque_testkit::{LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest};
+use kiosque_openapi::{integrator, operator};
+use kiosque_testkit::{LOGOUT_PATH, Reply, SWITCH_PATH, TOKEN_PATH, TestRequest, TestServer};
 use serde_json::{Value, json};
 
 use crate::catalog;
@@ -147,6 +147,43 @@ async fn answers_are_those_of_the_document() {
     let wrong = TestRequest::to(TOKEN_PATH).body(r#"{"username":"ops","password":"wrong"}"#);
     document.check(TOKEN_PATH, &wrong.send(&server).await);
     document.check(LOGOUT_PATH, &TestRequest::to(LOGOUT_PATH).token(token).send(&server).await);
+}
+
+/// Asks an operator's call with this query string.
+async fn get(server: &TestServer, path: &str, key: &str, query: &str) -> Reply {
+    let request = http::Request::get(format!("{path}?{query}")).header("host", "localhost");
+    let request = request.header("authorization", format!("Bearer {key}"));
+    server.connect_operator().await.send(request.body(Default::default()).unwrap()).await
+}
+
+/// VER-2: the document of the operator's calls requires the bodies that may not be empty, and
+/// permits an empty parameter where it counts as absent.
+#[tokio::test]
+async fn what_may_be_empty_is_in_the_operators_document() {
+    let document = operator::document(operator::DEFAULT_SERVER);
+    let (server, _) = catalog::open_to_ops().await;
+    let key = server.create_key("read,audit,orders,activity,fleet").await;
+    let (mut bodies, mut parameters) = (0, 0);
+    for (path, calls) in document["paths"].as_object().unwrap() {
+        let body = &calls["post"]["requestBody"];
+        if body.is_object() {
+            let empty = server.call_operator(path, Some(&key), "").await;
+            assert_eq!(body["required"], empty.status != 200, "{path}: {empty:?}");
+            bodies += 1;
+        }
+        for parameter in calls["get"]["parameters"].as_array().into_iter().flatten() {
+            let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
+            let reply = get(&server, path, &key, &format!("{name}=")).await;
+            let faults = reply.json["faults"].as_array().into_iter().flatten();
+            let starts = |fault: &Value| fault.as_str().unwrap().starts_with(&format!("{name} "));
+            let is_refused = faults.into_iter().any(starts);
+            let is_text = schema["type"].to_string().contains("\"string\"");
+            let may_be_empty = is_text && schema["minLength"].is_null();
+            assert_eq!(is_refused, !may_be_empty, "{path} {name}: {reply:?}");
+            parameters += 1;
+        }
+    }
+    assert!(bodies > 2 && parameters > 20, "{bodies} bodies, {parameters} parameters");
 }
 
 /// The values of open enumerations are known ones.
