@@ -150,10 +150,15 @@ fn a_file_that_was_copied_next_to_the_log_of_a_killed_server_is_refused() {
     assert!(!log.is_empty());
     let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     other.run_with_input(&["import", "orders", "-"], orders("x", 900).as_bytes()).success();
+    // By its counter of changes it is newer than the log.
+    let mut newer = fs::read(database(&other)).unwrap();
+    newer[24..28].fill(0x7f);
+    fs::write(sandbox.path("newer.db"), newer).unwrap();
     let cases = [
         (sandbox.path("monday.db"), "is a backup"),
         (sandbox.path("older.db"), "is other or older data"),
         (database(&other), "is other or older data"),
+        (sandbox.path("newer.db"), "is other or older data"),
     ];
     for (file, reason) in cases {
         fs::copy(file, database(&sandbox)).unwrap();
