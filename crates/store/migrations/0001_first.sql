@@ -214,6 +214,13 @@ create unique index orders_trade_no_in on orders (group_no, trade_no_in)
     where trade_no_in is not null;
 create index orders_sale on orders (group_no, sale_at_ms) where sale_at_ms is not null;
 
+-- The dictionaries by which records are compressed, trained from orders. The number is a checksum of
+-- the content. None is changed or deleted: records name them.
+create table dictionaries (
+    dictionary_no bigint primary key,
+    content bytea not null
+);
+
 -- Bounds of the trade starts of 64 orders each that follow each other, from block * 64 + 1 on. Lists
 -- of a span skip the blocks outside of it. The bounds are only widened.
 create table order_blocks (

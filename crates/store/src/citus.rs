@@ -46,13 +46,14 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 13] = [
+const AT_THE_COORDINATOR: [&str; 14] = [
     "account_uses",
     "arrivals",
     "audit",
     "console_links",
     "console_sessions",
     "counters",
+    "dictionaries",
     "house",
     "imports",
     "migrations",

@@ -40,6 +40,7 @@ use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Decision, Step};
 use crate::devices::CodeFilter;
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::scoped_query::{GroupFilter, HintedGroup};
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused, Store};
@@ -94,6 +95,7 @@ struct Request {
     zone: Zone,
     activity: Arc<Activity>,
     cache: Arc<Cache>,
+    dictionaries: Arc<Dictionaries>,
 }
 
 /// The sums of sales that a report receives.
@@ -231,6 +233,7 @@ impl Store {
             zone: self.zone.clone(),
             activity: Arc::clone(&self.activity),
             cache: Arc::clone(&self.cache),
+            dictionaries: Arc::clone(&self.dictionaries),
         };
         self.query(claim, ReportQuery { request, report }).await
     }

@@ -81,7 +81,7 @@ pub(crate) enum RecordFault {
     Checksum,
     #[error("its record claims {0} bytes, which is more than any has")]
     Length(u64),
-    #[error("its record needs dictionary {0}, which is not stored")]
+    #[error("its record needs dictionary {0}, which is missing or damaged")]
     Dictionary(u32),
     #[error("its record cannot be unpacked")]
     Text,
@@ -103,6 +103,12 @@ impl Error {
             Error::UnreadableOrder(order) => order.fault.to_string(),
             other => other.to_string(),
         }
+    }
+
+    /// Returns whether the record of an order names a dictionary that this process has not read.
+    pub(crate) fn lacks_dictionary(&self) -> bool {
+        matches!(self, Error::UnreadableOrder(order)
+            if matches!(order.fault, RecordFault::Dictionary(_)))
     }
 
     /// Returns whether stored data is damaged. On PostgreSQL, a statement that fails because of

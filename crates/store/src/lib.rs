@@ -19,6 +19,7 @@ mod cooperative;
 mod dashboard;
 mod db;
 mod devices;
+mod dictionaries;
 mod directory;
 mod dry_run;
 mod error;
@@ -114,8 +115,10 @@ use activity::Activity;
 use cache::{CACHE_BYTES, Cache};
 use dashboard::BestSellerHints;
 use db::{ClosedData, Db, Deadline};
+use dictionaries::Training;
 use followers::Followers;
 use histories::Opening;
+use orders::record::dictionaries::Dictionaries;
 use refused_requests::RefusedQueue;
 use scoped_query::ProvenBefore;
 use session_clock::SessionClock;
@@ -129,6 +132,8 @@ pub struct Store {
     opening: Opening,
     activity: Arc<Activity>,
     cache: Arc<Cache>,
+    dictionaries: Arc<Dictionaries>,
+    training: Arc<Training>,
     proven_before: Arc<ProvenBefore>,
     best_seller_hints: Arc<BestSellerHints>,
     session_clock: Arc<SessionClock>,
@@ -173,6 +178,8 @@ impl Store {
             opening: Opening::new(options.random),
             activity: Arc::default(),
             cache: Arc::new(Cache::new(CACHE_BYTES)),
+            dictionaries: Arc::default(),
+            training: Arc::default(),
             proven_before: Arc::default(),
             best_seller_hints: Arc::default(),
             session_clock: Arc::new(SessionClock::new(clock_ms)),
@@ -255,6 +262,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         archive::ALL,
         arrivals::ALL,
         console::ALL,
+        dictionaries::ALL,
         followers::ALL,
         histories::ALL,
         imports::ALL,

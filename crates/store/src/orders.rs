@@ -6,6 +6,8 @@ pub(crate) mod changes;
 mod in_span;
 pub(crate) mod record;
 
+use std::sync::Arc;
+
 use kiosque_model::{Claim, DeviceCode, PageRequest, Refusal, Scope, UnixMs};
 
 use crate::db::{Bound, Cost, Step};
@@ -14,6 +16,7 @@ use crate::scoped_query::{HintedGroup, ScopedQuery};
 use crate::sql::{Row, Sql, has_no_nul, row, statements};
 use crate::{Error, Refused, Store};
 use in_span::PageInSpan;
+use record::dictionaries::Dictionaries;
 use record::order_id_of;
 use record::stored::{StoredOrder, order_columns};
 
@@ -122,10 +125,10 @@ impl Store {
         claim: Claim,
         request: OrderQuery,
     ) -> Result<OrderPage, Refused> {
-        let now = claim.now;
+        let (now, dictionaries) = (claim.now, Arc::clone(&self.dictionaries));
         match request.span {
-            None => self.query(claim, Page { request, now }).await,
-            Some(span) => self.query(claim, PageInSpan { request, span, now }).await,
+            None => self.query(claim, Page { request, now, dictionaries }).await,
+            Some(span) => self.query(claim, PageInSpan { request, span, now, dictionaries }).await,
         }
     }
 
@@ -138,7 +141,8 @@ impl Store {
         claim: Claim,
         numbers: TradeNumbers,
     ) -> Result<Vec<u8>, Refused> {
-        self.query(claim, Detail { numbers }).await
+        let dictionaries = Arc::clone(&self.dictionaries);
+        self.query(claim, Detail { numbers, dictionaries }).await
     }
 }
 
@@ -163,6 +167,7 @@ impl OrderPage {
 struct Page {
     request: OrderQuery,
     now: UnixMs,
+    dictionaries: Arc<Dictionaries>,
 }
 
 #[derive(Default)]
@@ -200,7 +205,7 @@ impl ScopedQuery for Page {
         rows.in_scope = Some((before_first_seq, last_seq));
         if let Some(order) = order {
             rows.orders += 1;
-            rows.records.push_with(|json| order.put_list_record(json))?;
+            rows.records.push_with(|json| order.put_list_record(&self.dictionaries, json))?;
         }
         Ok(())
     }
@@ -224,6 +229,7 @@ impl ScopedQuery for Page {
 
 struct Detail {
     numbers: TradeNumbers,
+    dictionaries: Arc<Dictionaries>,
 }
 
 impl ScopedQuery for Detail {
@@ -255,7 +261,7 @@ impl ScopedQuery for Detail {
         let order: StoredOrder<'_> = row.read()?;
         *rows = None;
         if self.numbers.out.as_deref().is_none_or(|out| order.trade_no == Some(out)) {
-            order.put_detail(rows.insert(Vec::new()))?;
+            order.put_detail(&self.dictionaries, rows.insert(Vec::new()))?;
         }
         Ok(())
     }

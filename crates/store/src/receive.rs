@@ -18,12 +18,14 @@ use std::sync::Arc;
 use futures_util::future::try_join_all;
 use kiosque_model::{GroupNo, HistoryId, UnixMs, Zone};
 use tokio::sync::Mutex;
+use tokio::try_join;
 
 use crate::cooperative::yield_if_due;
 use crate::db::{Deadline, Write};
 use crate::orders::record::Incoming;
+use crate::orders::record::dictionaries::{Dictionaries, Dictionary};
 use crate::sql::{Sql, Value};
-use crate::{ArrivalNo, Error, Store, metadata, owners};
+use crate::{ArrivalNo, Error, Store, dictionaries, metadata, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;
@@ -117,14 +119,24 @@ impl Store {
         options: ReceiveOptions,
     ) -> Result<Vec<OrderOutcome>, Error> {
         let (zone, opening) = (self.zone.clone(), self.opening);
+        let dictionaries = Arc::clone(&self.dictionaries);
         let stored = self.db.write(Deadline::OfRequest, async move |write| {
             let history = opening.history(write);
-            let writer = BatchWriter { write, options: &options, zone: &zone, history };
+            let (options, zone, dictionaries) = (&options, &zone, &*dictionaries);
+            let writer = BatchWriter { write, options, zone, history, dictionaries };
             writer.write((*batch).as_ref(), &owners).await
         });
-        let Written { outcomes, changes } = stored.await?;
-        self.followers.changed(&changes);
-        Ok(outcomes)
+        Ok(self.committed(stored.await?).await)
+    }
+
+    /// Wakes the followers of a batch that is durable, and trains a dictionary if it is time to.
+    /// Returns the outcomes.
+    async fn committed(&self, batch: Written) -> Vec<OrderOutcome> {
+        self.followers.changed(&batch.changes);
+        if batch.packed_with_built_in > 0 {
+            self.train_if_due(batch.packed_with_built_in).await;
+        }
+        batch.outcomes
     }
 }
 
@@ -163,6 +175,8 @@ struct Written {
     outcomes: Vec<OrderOutcome>,
     /// The last change number of each group of which an order changed.
     changes: Vec<(GroupNo, i64)>,
+    /// The number of records that were packed with dictionary 0.
+    packed_with_built_in: i64,
 }
 
 /// The transaction of a batch, and the context that its groups share.
@@ -172,20 +186,27 @@ struct BatchWriter<'a> {
     zone: &'a Zone,
     /// The history that the changes begin, unless an earlier batch has.
     history: HistoryId,
+    dictionaries: &'a Dictionaries,
 }
 
 impl BatchWriter<'_> {
     async fn write(&self, batch: &[Incoming], owners: &Mutex<Owners>) -> Result<Written, Error> {
         let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
         let mut ownerships;
-        let (owned, locked_elsewhere) = loop {
+        let (owned, locked_elsewhere, dictionary) = loop {
             let fleet_version;
             (fleet_version, ownerships) = self.ownerships(batch, owners).await?;
             let owned = self.assign_owners(batch, &ownerships, &mut outcomes);
             let locked_elsewhere = self.lock_groups(&owned).await?;
-            // A device may have moved before the groups were locked, but not any more.
-            if metadata::fleet_version(self.write).await? == fleet_version {
-                break (owned, locked_elsewhere);
+            // A device may have moved before the groups were locked, but not any more. Nor is a
+            // record stored with another dictionary than these.
+            let (version, dictionary) = try_join!(
+                biased;
+                metadata::fleet_version(self.write),
+                dictionaries::load(self.write, self.dictionaries),
+            )?;
+            if version == fleet_version {
+                break (owned, locked_elsewhere, dictionary);
             }
             owners.lock().await.refresh(self.write).await?;
         };
@@ -219,10 +240,15 @@ impl BatchWriter<'_> {
                 *slot = outcome;
             }
         }
-        try_join_all(writers.values_mut().map(GroupWriter::write)).await?;
+        let dictionary = match dictionary {
+            Some(trained) => trained,
+            None => Dictionary::built_in()?,
+        };
+        let packed = try_join_all(writers.values_mut().map(|one| one.write(dictionary))).await?;
+        let packed_with_built_in = if dictionary.is_built_in() { packed.iter().sum() } else { 0 };
         let changes = writers.iter().filter_map(|(group, one)| Some((*group, one.last_change()?)));
         let changes = changes.collect();
-        Ok(Written { outcomes, changes })
+        Ok(Written { outcomes, changes, packed_with_built_in })
     }
 
     /// Returns the owners of the device of each order, and the version of the fleet in which they

@@ -8,6 +8,8 @@
 mod proven_before;
 mod unproven;
 
+use std::sync::Arc;
+
 use kiosque_model::ids::IdFault;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::{AccountNo, Claim, GroupId, GroupNo, Refusal, Scope};
@@ -111,7 +113,7 @@ struct ScopedRows<Q: ScopedQuery> {
     of_query: Unproven<Q>,
 }
 
-impl<Q: ScopedQuery> Batch for Scoped<Q> {
+impl<Q: ScopedQuery> Batch for Arc<Scoped<Q>> {
     type Proof = Scope;
     type Rows = ScopedRows<Q>;
     type Step = ScopedStep<Q::Step>;
@@ -219,23 +221,28 @@ impl Store {
         self.ended_if_expired((account, now), answer).await
     }
 
-    async fn answer<Q: ScopedQuery>(
-        &self,
-        mut claim: Claim,
-        mut query: Q,
-    ) -> Result<Q::Answer, Refused> {
+    async fn answer<Q: ScopedQuery>(&self, claim: Claim, query: Q) -> Result<Q::Answer, Refused> {
         let cost = query.cost();
-        let mut group = match self.hinted_group(&claim, query.group(), cost) {
+        let group = match self.hinted_group(&claim, query.group(), cost) {
             Some(group) => group,
             None => self.prove_group(&claim, query.group()).await?,
         };
+        let (mut scoped, mut has_loaded) = (Arc::new(Scoped { claim, group, query }), false);
         loop {
-            let presented = self.proven_before.presented(&claim.token);
-            let scoped = Scoped { claim, group, query };
-            let ran = self.db.batch(scoped, cost).await;
-            let (scoped, selected, rows) =
-                ran.inspect_err(|refused| self.proven_before.forget_refused(presented, refused))?;
-            Scoped { claim, query, .. } = scoped;
+            let presented = self.proven_before.presented(&scoped.claim.token);
+            let ran = self.db.batch(Arc::clone(&scoped), cost).await;
+            let (_, selected, rows) = match ran {
+                // Another process has trained the dictionary of a record.
+                Err(Refused::Store(error)) if !has_loaded && error.lacks_dictionary() => {
+                    self.load_dictionaries().await?;
+                    has_loaded = true;
+                    continue;
+                }
+                ran => ran.inspect_err(|refused| {
+                    self.proven_before.forget_refused(presented, refused);
+                })?,
+            };
+            let Scoped { claim, query, .. } = Arc::into_inner(scoped).ok_or(Error::Gone)?;
             let scope = match query.group() {
                 None => selected,
                 Some(filter) => narrowed(selected, filter, rows.open_group).inspect_err(|_| {
@@ -250,7 +257,7 @@ impl Store {
             if let Some(filter) = query.group() {
                 self.proven_before.add_group(filter, scope);
             }
-            group = HintedGroup(scope.group());
+            scoped = Arc::new(Scoped { claim, group: HintedGroup(scope.group()), query });
         }
     }
 

@@ -12,8 +12,9 @@ mod sums;
 use kiosque_model::{DeviceNo, GroupNo};
 
 use crate::db::{Deadline, Read};
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::sql::{Sql, row, statements};
-use crate::{Error, Store, aisle_texts};
+use crate::{Error, Store, aisle_texts, dictionaries};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String }
@@ -88,6 +89,7 @@ impl Store {
         };
         self.check_part("the database file", &mut verified, check).await?;
         self.check_part("the devices", &mut verified, stocks_and_owners).await?;
+        self.check_part("the dictionaries", &mut verified, stored_dictionaries).await?;
         self.verify_orders_across_groups(&mut verified).await?;
         for group in self.groups_to_verify(&mut verified).await? {
             let name = format!("group {}", group.id);
@@ -102,7 +104,10 @@ impl Store {
             self.check_part(&name, &mut verified, check).await?;
             let zone = self.zone.clone();
             let check = async move |read: &Read<'_>, found: &mut Verified| {
-                sums::Recount { read, zone: &zone, group: &group }.run(found).await
+                // Not those that this process knows: what is stored is checked.
+                let (zone, group, dictionaries) = (&zone, &group, &Dictionaries::default());
+                dictionaries::load(read, dictionaries).await?;
+                sums::Recount { read, zone, group, dictionaries }.run(found).await
             };
             self.check_part(&name, &mut verified, check).await?;
         }
@@ -189,6 +194,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
         .into_iter()
         .flatten()
         .copied()
+}
+
+async fn stored_dictionaries(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
+    for number in dictionaries::damaged(read).await? {
+        found.differences.push(format!("dictionary {number}: its content has another checksum"));
+    }
+    Ok(())
 }
 
 async fn stocks_and_owners(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {

@@ -13,6 +13,8 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("owners::PERIODS", "the owners of a device over time, cached by the caller"),
     ("owners::LEDGERS", "the groups of devices that are not cached"),
     ("fleet::stored_devices::PERIODS_OF_DEVICES", "the devices that an apply names"),
+    ("dictionaries::CHANGES", "some times before a dictionary is trained"),
+    ("dictionaries::SAMPLES", "once, to train a dictionary"),
     ("followers::LAST_CHANGES", "once a second, for the groups with waiting requests"),
     ("followers::TOKENS", "once a second, for the accounts with waiting requests"),
     ("fleet::snapshot::GROUPS_BY_DEVICE", "once before an import"),

@@ -22,6 +22,7 @@ use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::scoped_query::rows_of_group;
 use crate::sql::{Sql, row, statements};
 use crate::{Error, Refused, Store};
@@ -139,6 +140,7 @@ impl Store {
             now: query.now,
             activity: Arc::clone(&self.activity),
             cache: Arc::clone(&self.cache),
+            dictionaries: Arc::clone(&self.dictionaries),
         };
         for _ in 0..CACHED_ATTEMPTS {
             match self.read_sales(query.clone(), context.clone()).await? {
@@ -160,7 +162,7 @@ impl Store {
         query: FleetSalesQuery,
         context: Context,
     ) -> Result<FleetRead, Error> {
-        let sum = async move |read: &Read<'_>| {
+        let sum = async move |read: &Read<'_>, _: &Arc<Dictionaries>| {
             let id = query.group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
             if groups.is_empty() && query.group.is_some() {
@@ -175,7 +177,7 @@ impl Store {
             }
             Ok(FleetRead::Sales(Box::new(sums.ranked(read, &groups, &query).await?)))
         };
-        self.db.read(Deadline::OfRequest, sum).await
+        self.read_records(Deadline::OfRequest, sum).await
     }
 }
 
@@ -186,6 +188,7 @@ struct Context {
     now: UnixMs,
     activity: Arc<Activity>,
     cache: Arc<Cache>,
+    dictionaries: Arc<Dictionaries>,
 }
 
 impl Context {
@@ -199,6 +202,7 @@ impl Context {
             zone: self.zone.clone(),
             activity: Arc::clone(&self.activity),
             cache: Arc::clone(&self.cache),
+            dictionaries: Arc::clone(&self.dictionaries),
         }
     }
 }

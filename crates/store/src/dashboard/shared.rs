@@ -152,6 +152,7 @@ impl SharedRows {
             }
             SharedStep::ProductDay => sums.on_product_day(row, selects, on_sales)?,
             SharedStep::PartialDay(part) => {
+                let row = (row, &*request.dictionaries);
                 sums.on_partial_day(part.day, R::SALES, row, selects, on_sales)?;
             }
         }

@@ -10,6 +10,7 @@ use super::range::{PartialDay, Range};
 use super::{ProductSum, Sales, SalesBy};
 use crate::Error;
 use crate::db::Bound;
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::scoped_query::HintedGroup;
 use crate::sql::{Row, Value, row, statements};
@@ -189,7 +190,7 @@ impl SumRows {
         &mut self,
         day: Day,
         sales_by: SalesBy,
-        row: &Row<'_>,
+        (row, dictionaries): (&Row<'_>, &Dictionaries),
         selects: impl Fn(DeviceNo) -> bool,
         mut on_sales: impl FnMut(&Sales<'_>),
     ) -> Result<(), Error> {
@@ -198,7 +199,7 @@ impl SumRows {
         if !selects(device) {
             return Ok(());
         }
-        let sale = order.sale()?;
+        let sale = order.sale(dictionaries)?;
         let currency = (sale.currency, self.rates.on(sale.currency, day));
         if sales_by != SalesBy::Product {
             let mut turnover = Turnover::default();

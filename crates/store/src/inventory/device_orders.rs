@@ -3,6 +3,7 @@
 mod newest;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
@@ -10,6 +11,7 @@ use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
 use super::orders::record;
 use crate::db::{Deadline, Read};
 use crate::orders::Span;
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::order_id_of;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Sql, Value, has_no_nul, row, statements};
@@ -134,8 +136,10 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn latest_orders(&self, of: DeviceOrders) -> Result<Option<FoundOrders>, Error> {
-        let list = async move |read: &Read<'_>| latest(read, &of).await;
-        self.db.read(Deadline::OfRequest, list).await
+        let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
+            latest(read, dictionaries, &of).await
+        };
+        self.read_records(Deadline::OfRequest, list).await
     }
 
     /// Returns the times of the sales of a device from a time on. At most 2,000 orders of each
@@ -178,8 +182,10 @@ impl Store {
         group: Option<GroupId>,
         most: usize,
     ) -> Result<Vec<OrderItem>, Error> {
-        let find = async move |read: &Read<'_>| by_number(read, &number, group, most).await;
-        self.db.read(Deadline::OfRequest, find).await
+        let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
+            by_number((read, dictionaries), &number, group, most).await
+        };
+        self.read_records(Deadline::OfRequest, find).await
     }
 }
 
@@ -196,9 +202,14 @@ async fn ledgers(
     Ok(Some((number, ledgers)))
 }
 
-async fn latest(read: &Read<'_>, of: &DeviceOrders) -> Result<Option<FoundOrders>, Error> {
+async fn latest(
+    read: &Read<'_>,
+    dictionaries: &Dictionaries,
+    of: &DeviceOrders,
+) -> Result<Option<FoundOrders>, Error> {
     let Some((device, ledgers)) = ledgers(read, &of.device).await? else { return Ok(None) };
-    let mut part = OrdersPart { of, device, found: FoundOrders::default(), left: of.read_max };
+    let (found, left) = (FoundOrders::default(), of.read_max);
+    let mut part = OrdersPart { of, device, dictionaries, found, left };
     let is_before = |ledger: &LedgerRow| of.after.is_some_and(|key| key.group != ledger.group_no);
     let mut before = of.after.map_or(i64::MAX, |key| key.seq);
     for ledger in ledgers.iter().skip_while(|ledger| is_before(ledger)) {
@@ -215,6 +226,7 @@ async fn latest(read: &Read<'_>, of: &DeviceOrders) -> Result<Option<FoundOrders
 struct OrdersPart<'a> {
     of: &'a DeviceOrders,
     device: DeviceNo,
+    dictionaries: &'a Dictionaries,
     found: FoundOrders,
     /// The number of records that may still be read.
     left: usize,
@@ -270,7 +282,7 @@ impl OrdersPart<'_> {
         let params = [group, device, before.into(), start.into(), end.into(), count.into()];
         read.all(&LATEST, &params, |row| {
             let order: StoredOrder<'_> = row.read()?;
-            Ok((order.seq, ledger.item(&order)?))
+            Ok((order.seq, ledger.item(&order, self.dictionaries)?))
         })
         .await
     }
@@ -295,7 +307,7 @@ async fn with_archived(
 }
 
 async fn by_number(
-    read: &Read<'_>,
+    (read, dictionaries): (&Read<'_>, &Dictionaries),
     number: &str,
     group: Option<GroupId>,
     most: usize,
@@ -319,7 +331,8 @@ async fn by_number(
             let order: StoredOrder<'_> = row.read()?;
             let (group_no, seq) = (order.group_no, order.seq);
             let group_id = id_of(&groups, group_no);
-            let order = OrderItem { group_id, archived: false, record: record(&order)? };
+            let record = record(&order, dictionaries)?;
+            let order = OrderItem { group_id, archived: false, record };
             let is_known = |known: &(GroupNo, i64, OrderItem)| known.2 == order;
             if found.len() < most && !found.iter().any(is_known) {
                 found.push((group_no, seq, order));
@@ -336,9 +349,13 @@ impl LedgerRow {
         OrderPosition { group: self.group_no, seq }
     }
 
-    fn item(&self, order: &StoredOrder<'_>) -> Result<OrderItem, Error> {
+    fn item(
+        &self,
+        order: &StoredOrder<'_>,
+        dictionaries: &Dictionaries,
+    ) -> Result<OrderItem, Error> {
         let (group_id, archived) = (self.group_id.clone(), order.seq <= self.archived_seq);
-        Ok(OrderItem { group_id, archived, record: record(order)? })
+        Ok(OrderItem { group_id, archived, record: record(order, dictionaries)? })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Stored orders for the operator, ledger by ledger, in the order of their arrival.
 
 use std::fmt::{self, Display};
+use std::sync::Arc;
 
 use kiosque_contract::OrderRecord;
 use kiosque_contract::inventory::OrderItem;
@@ -8,6 +9,7 @@ use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, row, statements};
 use crate::{Error, Store};
@@ -113,8 +115,10 @@ impl Store {
         of: OrdersOf,
         listing: Listing<OrderKey>,
     ) -> Result<Listed<Result<ExportedOrder, DamagedOrder>, OrderKey>, Error> {
-        let list = async move |read: &Read<'_>| list(read, &of, &listing).await;
-        self.db.read(Deadline::OfRequest, list).await
+        let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
+            list(read, dictionaries, &of, &listing).await
+        };
+        self.read_records(Deadline::OfRequest, list).await
     }
 }
 
@@ -128,28 +132,33 @@ impl Store {
         &self,
         ids: Vec<(GroupNo, OrderId)>,
     ) -> Result<Vec<OrderRecord>, Error> {
-        let find = async move |read: &Read<'_>| {
+        let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             let mut orders = Vec::with_capacity(ids.len());
             for (group, id) in &ids {
                 let key = [(*group).into(), id.as_str().into()];
-                orders.extend(read.one(&ORDER, &key, |row| record(&row.read()?)).await?);
+                let order = read.one(&ORDER, &key, |row| record(&row.read()?, dictionaries));
+                orders.extend(order.await?);
             }
             Ok(orders)
         };
-        self.db.read(Deadline::OfRequest, find).await
+        self.read_records(Deadline::OfRequest, find).await
     }
 }
 
 /// Returns an order as it is answered in a list.
-pub(super) fn record(order: &StoredOrder<'_>) -> Result<OrderRecord, Error> {
+pub(super) fn record(
+    order: &StoredOrder<'_>,
+    dictionaries: &Dictionaries,
+) -> Result<OrderRecord, Error> {
     let mut json = Vec::new();
-    order.put_list_record(&mut json)?;
+    order.put_list_record(dictionaries, &mut json)?;
     serde_json::from_slice(&json)
         .map_err(|error| Error::Data(format!("the stored text of an order: {error}")))
 }
 
 async fn list(
     read: &Read<'_>,
+    dictionaries: &Dictionaries,
     of: &OrdersOf,
     listing: &Listing<OrderKey>,
 ) -> Result<Listed<Result<ExportedOrder, DamagedOrder>, OrderKey>, Error> {
@@ -164,7 +173,8 @@ async fn list(
             let left = usize::try_from(listing.count()).unwrap_or(usize::MAX) - orders.len();
             let left = i64::try_from(left).unwrap_or(i64::MAX);
             let params = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), left.into()];
-            orders.extend(read.all(&ORDERS, &params, |row| ledger.order(row)).await?);
+            let of_ledger = read.all(&ORDERS, &params, |row| ledger.order(row, dictionaries));
+            orders.extend(of_ledger.await?);
             if orders.len() > listing.limit {
                 return Ok(cut(orders));
             }
@@ -206,9 +216,10 @@ impl LedgerRow {
     fn order(
         &self,
         row: &Row<'_>,
+        dictionaries: &Dictionaries,
     ) -> Result<(OrderKey, Result<ExportedOrder, DamagedOrder>), Error> {
         let read = row.read().and_then(|ListedOrder { position, order }| {
-            Ok((self.key(position), Ok(self.exported(&order)?)))
+            Ok((self.key(position), Ok(self.exported(&order, dictionaries)?)))
         });
         let error = match read {
             Err(error) if error.is_damage() => error,
@@ -219,8 +230,12 @@ impl LedgerRow {
         Ok((self.key(seq), Err(DamagedOrder { group_id, device_code, seq, error })))
     }
 
-    fn exported(&self, order: &StoredOrder<'_>) -> Result<ExportedOrder, Error> {
-        let (record, archived) = (record(order)?, order.seq <= self.archived_seq);
+    fn exported(
+        &self,
+        order: &StoredOrder<'_>,
+        dictionaries: &Dictionaries,
+    ) -> Result<ExportedOrder, Error> {
+        let (record, archived) = (record(order, dictionaries)?, order.seq <= self.archived_seq);
         Ok(ExportedOrder {
             item: OrderItem { group_id: self.group_id.clone(), archived, record },
             trade_start: order.trade_start_ms,

@@ -6,9 +6,12 @@
 //! any later snapshot on any node, unless the data was restored to an earlier state: see
 //! [`crate::histories`].
 
+use std::sync::Arc;
+
 use kiosque_model::refusal::Fault;
 use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Scope, Violation};
 
+use super::record::dictionaries::Dictionaries;
 use super::record::stored::{StoredOrder, order_columns};
 use crate::db::{Bound, Cost, Deadline, Read, Step};
 use crate::inventory::group_number;
@@ -110,7 +113,8 @@ impl Store {
         claim: Claim,
         query: ChangeQuery,
     ) -> Result<OrderChanges, Refused> {
-        self.query(claim, query).await
+        let dictionaries = Arc::clone(&self.dictionaries);
+        self.query(claim, Changes { query, dictionaries }).await
     }
 
     /// Returns orders of any group that changed after a position, for the operator; `None` if there
@@ -124,12 +128,13 @@ impl Store {
         group: GroupId,
         query: ChangeQuery,
     ) -> Result<Option<OrderChanges>, Refused> {
-        let read = async move |read: &Read<'_>| {
+        let read = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             let Some(number) = group_number(read, &group).await? else { return Ok(None) };
-            let rows = rows_of_group(read, &query, number).await?;
+            let changes = Changes { query, dictionaries: Arc::clone(dictionaries) };
+            let rows = rows_of_group(read, &changes, number).await?;
             query.answer_for(rows, number).map(Some)
         };
-        self.db.read(Deadline::OfRequest, read).await
+        self.read_records(Deadline::OfRequest, read).await
     }
 }
 
@@ -143,20 +148,26 @@ pub(crate) struct ChangeRows {
     more: bool,
 }
 
-impl ScopedQuery for ChangeQuery {
+/// A read of changes, as a query.
+struct Changes {
+    query: ChangeQuery,
+    dictionaries: Arc<Dictionaries>,
+}
+
+impl ScopedQuery for Changes {
     type Rows = ChangeRows;
     type Step = ();
     type Answer = OrderChanges;
 
     fn cost(&self) -> Cost {
-        Cost::of_records(self.size)
+        Cost::of_records(self.query.size)
     }
 
     fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
-        let (after, known) =
-            self.after.map_or((0, 0), |after| (after.change_no, after.last_change_no));
+        let ChangeQuery { after, size } = self.query;
+        let (after, known) = after.map_or((0, 0), |after| (after.change_no, after.last_change_no));
         // One more, to see whether there are further ones.
-        let count = self.size.saturating_add(1);
+        let count = size.saturating_add(1);
         let changes =
             Bound::new(&CHANGES, [group.into(), after.into(), known.into(), count.into()]);
         vec![changes.step(())]
@@ -167,16 +178,16 @@ impl ScopedQuery for ChangeQuery {
         rows.last_change_no = last_change_no;
         (rows.history, rows.history_of_cursor) = (history, history_of_cursor);
         let Some(order) = order else { return Ok(()) };
-        rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= self.size);
+        rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= self.query.size);
         if !rows.more {
             rows.change_nos.push(order.change_no);
-            rows.orders.push_with(|json| order.put_list_record(json))?;
+            rows.orders.push_with(|json| order.put_list_record(&self.dictionaries, json))?;
         }
         Ok(())
     }
 
     fn answer(self, rows: ChangeRows, scope: Scope) -> Result<OrderChanges, Refused> {
-        self.answer_for(rows, scope.group())
+        self.query.answer_for(rows, scope.group())
     }
 }
 

@@ -1,7 +1,10 @@
 //! Pages of the orders whose trades started in a span.
 
+use std::sync::Arc;
+
 use kiosque_model::{Refusal, Scope, UnixMs};
 
+use super::record::dictionaries::Dictionaries;
 use super::record::stored::{StoredOrder, order_columns};
 use super::{History, MAX_OFFSET, OrderPage, OrderQuery, Span};
 use crate::db::{Bound, Cost, Step};
@@ -94,6 +97,7 @@ pub(super) struct PageInSpan {
     pub(super) request: OrderQuery,
     pub(super) span: Span,
     pub(super) now: UnixMs,
+    pub(super) dictionaries: Arc<Dictionaries>,
 }
 
 impl ScopedQuery for PageInSpan {
@@ -133,7 +137,7 @@ impl ScopedQuery for PageInSpan {
         let PageRow { total: counted, order } = row.read()?;
         *total = Some(counted);
         if let Some(order) = order {
-            records.push_with(|json| order.put_list_record(json))?;
+            records.push_with(|json| order.put_list_record(&self.dictionaries, json))?;
         }
         Ok(())
     }

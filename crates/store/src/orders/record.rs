@@ -38,6 +38,15 @@ pub type ProductNames = HashMap<String, String>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record(String);
 
+/// Returns the text of a record without the card and the phone number, which a dictionary must not
+/// have.
+pub(crate) fn without_personal_data(text: &[u8]) -> Result<String, Error> {
+    let fields: Fields<'_> = parsed(text)?;
+    let hidden = |number: Option<Cow<'_, str>>| number.map(|_| Cow::Borrowed(""));
+    let (card_number, phone) = (hidden(fields.card_number), hidden(fields.phone));
+    json(&Fields { card_number, phone, ..fields })
+}
+
 impl Record {
     /// Returns the record with this text.
     pub(crate) fn read(text: Vec<u8>) -> Result<Record, Error> {

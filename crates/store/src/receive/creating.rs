@@ -12,6 +12,7 @@ use crate::db::{Deadline, Write};
 use crate::fleet::NewEntries;
 use crate::histories::Opening;
 use crate::orders::record::Incoming;
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::owners;
 use crate::{ApplyError, Error, Store};
 
@@ -66,16 +67,22 @@ impl Store {
         let mut indexes: Vec<usize> = (0..batch.len()).collect();
         let NeededEntries { fleet, of_orders } = needed;
         let (zone, opening) = (self.zone.clone(), self.opening);
-        let mut attempt =
-            CreatingBatch { orders: batch, of_orders, fleet, options, by, zone, opening };
+        let dictionaries = Arc::clone(&self.dictionaries);
+        let mut attempt = CreatingBatch {
+            orders: batch,
+            of_orders,
+            fleet,
+            options,
+            by,
+            zone,
+            opening,
+            dictionaries,
+        };
         loop {
             let transaction = attempt.clone();
             let run = async move |write: &Write<'_>| transaction.run(write).await;
             let (done, decided) = match self.db.write(Deadline::None, run).await {
-                Ok(Written { outcomes, changes }) => {
-                    self.followers.changed(&changes);
-                    (true, outcomes)
-                }
+                Ok(written) => (true, self.committed(written).await),
                 Err(Ended::Unneeded(decided)) => (false, decided),
                 Err(Ended::Failed(error)) => return Err(error),
             };
@@ -125,6 +132,7 @@ struct CreatingBatch {
     by: ActedBy,
     zone: Zone,
     opening: Opening,
+    dictionaries: Arc<Dictionaries>,
 }
 
 /// Positions of products and of devices in a fleet.
@@ -142,7 +150,8 @@ impl CreatingBatch {
         self.lock_groups(write, &mut owners, &new).await?;
         let created = new.create(write, &self.by, self.opening).await?;
         let history = self.opening.history(write);
-        let writer = BatchWriter { write, options: &self.options, zone: &self.zone, history };
+        let CreatingBatch { options, zone, dictionaries, .. } = self;
+        let writer = BatchWriter { write, options, zone, history, dictionaries };
         let written = writer.write(&self.orders, &Mutex::new(owners)).await?;
         let is_stored = |index| written.outcomes.get(index).is_some_and(OrderOutcome::is_stored);
         if !self.needs_all(&created.fleet, &self.positions(is_stored)) {

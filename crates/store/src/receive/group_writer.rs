@@ -102,7 +102,7 @@ impl<'a> GroupWriter<'a> {
         let (.., counter, in_other_groups, ()) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |id, order| {
-                let state = damaged.unless_damaged(id, order)?;
+                let state = damaged.unless_damaged(id, order, batch.dictionaries)?;
                 stored.extend(state.map(|state| (Cow::Owned(id.to_owned()), state)));
                 Ok(())
             }),
@@ -325,8 +325,9 @@ impl<'a> GroupWriter<'a> {
         self.last_change
     }
 
-    /// Writes the changes; the statements are pipelined.
-    pub(super) async fn write(&mut self) -> Result<(), Error> {
+    /// Writes the changes, with records packed with a dictionary; the statements are pipelined.
+    /// Returns the number of records.
+    pub(super) async fn write(&mut self, dictionary: &Dictionary) -> Result<i64, Error> {
         let (write, group) = (self.batch.write, [self.group.into()]);
         let mut pending: Vec<(&str, &OrderState<'_>, WriteKind, i64)> = Vec::new();
         for (id, state) in &self.orders {
@@ -336,7 +337,6 @@ impl<'a> GroupWriter<'a> {
         }
         // In the order of the batch.
         pending.sort_unstable_by_key(|(.., change)| *change);
-        let dictionary = Dictionary::built_in()?;
         let mut packed = Vec::with_capacity(pending.len());
         for (id, state, kind, change) in &pending {
             yield_if_due();
@@ -369,7 +369,8 @@ impl<'a> GroupWriter<'a> {
         for (device, ledger) in &self.ledgers {
             self.blocks.extend(*device, ledger.blocked_seq, blocked_seq(ledger.last_seq));
         }
-        self.blocks.write(write, self.group).await
+        self.blocks.write(write, self.group).await?;
+        Ok(i64::try_from(packed.len()).unwrap_or(i64::MAX))
     }
 
     async fn write_change_counter(&self) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 
 use super::{OrderOutcome, reject};
-use crate::orders::record::dictionaries::{Dictionary, RECORD_BYTES_MAX};
+use crate::orders::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
 use crate::orders::record::stored::{StoredOrder, pack};
 use crate::orders::record::{Incoming, Record};
 use crate::{ArrivalNo, Error};
@@ -65,7 +65,10 @@ impl OrderState<'_> {
 
 impl<'a> OrderState<'a> {
     /// Returns the state of a stored order.
-    pub(super) fn stored(row: &StoredOrder<'_>) -> Result<OrderState<'a>, Error> {
+    pub(super) fn stored(
+        row: &StoredOrder<'_>,
+        dictionaries: &Dictionaries,
+    ) -> Result<OrderState<'a>, Error> {
         let text = |text: Option<&str>| text.map(|text| Cow::Owned(text.to_owned()));
         Ok(OrderState {
             device: row.device_no,
@@ -75,7 +78,7 @@ impl<'a> OrderState<'a> {
             trade_no: text(row.trade_no),
             trade_no_in: text(row.trade_no_in),
             sale_at: row.sale_at_ms,
-            record: Cow::Owned(Record::read(row.text()?)?),
+            record: Cow::Owned(Record::read(row.text(dictionaries)?)?),
             pending: None,
         })
     }
@@ -131,8 +134,9 @@ impl DamagedOrders {
         &mut self,
         id: &str,
         order: Result<StoredOrder<'_>, Error>,
+        dictionaries: &Dictionaries,
     ) -> Result<Option<OrderState<'a>>, Error> {
-        match order.and_then(|order| OrderState::stored(&order)) {
+        match order.and_then(|order| OrderState::stored(&order, dictionaries)) {
             Err(error) if error.is_damage() => {
                 self.0.insert(id.to_owned(), error.fault());
                 Ok(None)

@@ -12,7 +12,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 
 /// Every table except those about one engine's own history (migrations, primaries, nodes). Sorted
 /// by expected size, so that a fault is found early.
-const LAYOUT: [Layout; 30] = [
+const LAYOUT: [Layout; 31] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -57,6 +57,7 @@ const LAYOUT: [Layout; 30] = [
          show_price bigint, max_stock bigint, curr_stock bigint, enabled boolean, broken boolean",
     ),
     ("aisle_texts", &[("device_no", "bigint")], "element text"),
+    ("dictionaries", &[("dictionary_no", "bigint")], "content bytea"),
     (
         "device_owners",
         &[("group_no", "bigint"), ("device_code", "text"), ("since_ms", "bigint")],

@@ -11,6 +11,7 @@ use kiosque_model::{Day, DeviceNo, UnixMs, Zone};
 use super::{Group, Verified};
 use crate::Error;
 use crate::db::Read;
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::sale::{check_text, sale_time};
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{row, statements};
@@ -86,6 +87,7 @@ pub(super) struct Recount<'a> {
     pub(super) read: &'a Read<'a>,
     pub(super) zone: &'a Zone,
     pub(super) group: &'a Group,
+    pub(super) dictionaries: &'a Dictionaries,
 }
 
 impl Recount<'_> {
@@ -145,7 +147,8 @@ impl Recount<'_> {
         self.read
             .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
                 let fault = match row.read::<StoredOrder<'_>>() {
-                    Ok(order) => unsold_fault(&order).map(|fault| self.name(&order, codes, fault)),
+                    Ok(order) => unsold_fault(&order, self.dictionaries)
+                        .map(|fault| self.name(&order, codes, fault)),
                     Err(error) => Some(self.unreadable(error)?),
                 };
                 differences.extend(fault);
@@ -229,7 +232,7 @@ impl Recount<'_> {
                         return Ok(());
                     }
                 };
-                match sale_and_fault(&order, self.zone) {
+                match sale_and_fault((&order, self.dictionaries), self.zone) {
                     Ok((sale, fault)) => {
                         sums.count(self.zone, order.device_no, &sale, SaleChange::Added);
                         differences.extend(fault.map(|fault| self.name(&order, codes, fault)));
@@ -272,9 +275,9 @@ impl Recount<'_> {
 }
 
 /// Returns the fault of an order whose columns say that it is no sale.
-fn unsold_fault(order: &StoredOrder<'_>) -> Option<String> {
+fn unsold_fault(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<String> {
     let time = || {
-        let text = order.text()?;
+        let text = order.text(dictionaries)?;
         check_text(&text)?;
         sale_time(&text)
     };
@@ -285,10 +288,13 @@ fn unsold_fault(order: &StoredOrder<'_>) -> Option<String> {
 }
 
 /// Returns the sale of an order whose columns say that it is one, and its fault.
-fn sale_and_fault(order: &StoredOrder<'_>, zone: &Zone) -> Result<(Sale, Option<String>), Error> {
-    let text = order.text()?;
+fn sale_and_fault(
+    (order, dictionaries): (&StoredOrder<'_>, &Dictionaries),
+    zone: &Zone,
+) -> Result<(Sale, Option<String>), Error> {
+    let text = order.text(dictionaries)?;
     check_text(&text)?;
-    let sale = order.sale()?;
+    let sale = order.sale(dictionaries)?;
     let (recorded, expected) = (sale_time(&text)?, zone.text(sale.at));
     let fault = (recorded.as_deref() != Some(expected.as_str())).then(|| {
         let recorded = recorded.as_deref().unwrap_or("none");

@@ -16,6 +16,7 @@ mod creating;
 mod dashboard_cache;
 mod device_deletion;
 mod device_lists;
+mod dictionaries;
 mod dry_run;
 mod engines;
 mod fleet_caches;

@@ -2,12 +2,14 @@
 
 use std::cmp::Reverse;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{GROUPS, GroupRow, id_of, record, with_archived};
 use crate::db::{Deadline, Read};
+use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Value, row, statements};
 use crate::{Error, Store};
@@ -45,13 +47,16 @@ impl Store {
         group: Option<GroupId>,
         most: usize,
     ) -> Result<Vec<OrderItem>, Error> {
-        let find = async move |read: &Read<'_>| newest(read, group.as_ref(), most).await;
-        self.db.read(Deadline::OfRequest, find).await
+        let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
+            newest(read, dictionaries, group.as_ref(), most).await
+        };
+        self.read_records(Deadline::OfRequest, find).await
     }
 }
 
 async fn newest(
     read: &Read<'_>,
+    dictionaries: &Dictionaries,
     group: Option<&GroupId>,
     most: usize,
 ) -> Result<Vec<OrderItem>, Error> {
@@ -77,7 +82,8 @@ async fn newest(
         let StoredOrder { group_no, change_no, trade_start_ms, seq, .. } = order;
         let newest = NewestRow { group_no, change_no, trade_start_ms };
         let group_id = id_of(&groups, newest.group_no);
-        found.push((newest, seq, OrderItem { group_id, archived: false, record: record(&order)? }));
+        let record = record(&order, dictionaries)?;
+        found.push((newest, seq, OrderItem { group_id, archived: false, record }));
         Ok(())
     })
     .await?;

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use super::dictionaries::{self, Dictionary};
+use super::dictionaries::{self, Dictionaries, Dictionary};
 use super::sale::sale_of;
 use super::{Incoming, Record, derived_trade_no_in, json, parsed};
 use crate::Error;
@@ -73,11 +73,15 @@ const LINES: &[u8] = br#","detailVOList":"#;
 
 impl StoredOrder<'_> {
     /// Appends the order as an element of an order list's `records`.
-    pub(crate) fn put_list_record(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn put_list_record(
+        &self,
+        dictionaries: &Dictionaries,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         self.check()?;
         put_numbers(out, self.trade_no, self.trade_no_in, self.order_id);
         let start = out.len();
-        self.unpack(out)?;
+        self.unpack(dictionaries, out)?;
         // The opening brace of the record.
         match out.get_mut(start) {
             Some(first @ b'{') => *first = b',',
@@ -87,10 +91,14 @@ impl StoredOrder<'_> {
     }
 
     /// Appends the order as the `data` of an order detail.
-    pub(crate) fn put_detail(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn put_detail(
+        &self,
+        dictionaries: &Dictionaries,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         self.check()?;
         let mut text = Vec::new();
-        self.unpack(&mut text)?;
+        self.unpack(dictionaries, &mut text)?;
         let unreadable = || self.unreadable(RecordFault::Text);
         let (fields, lines) = split(&text).ok_or_else(unreadable)?;
         put_numbers(out, self.trade_no, self.trade_no_in, self.order_id);
@@ -107,21 +115,21 @@ impl StoredOrder<'_> {
     }
 
     /// Returns the sale that the order counts as.
-    pub(crate) fn sale(&self) -> Result<Sale, Error> {
+    pub(crate) fn sale(&self, dictionaries: &Dictionaries) -> Result<Sale, Error> {
         let no_sale = || Error::Data(format!("order {} is no sale", self.order_id));
-        sale_of(&self.text()?, self.sale_at_ms.ok_or_else(no_sale)?)
+        sale_of(&self.text(dictionaries)?, self.sale_at_ms.ok_or_else(no_sale)?)
     }
 
     /// Returns the text of the record.
-    pub(crate) fn text(&self) -> Result<Vec<u8>, Error> {
+    pub(crate) fn text(&self, dictionaries: &Dictionaries) -> Result<Vec<u8>, Error> {
         self.check()?;
         let mut text = Vec::new();
-        self.unpack(&mut text)?;
+        self.unpack(dictionaries, &mut text)?;
         Ok(text)
     }
 
-    fn unpack(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        dictionaries::unpack(self.record, out).map_err(|fault| self.unreadable(fault))
+    fn unpack(&self, dictionaries: &Dictionaries, out: &mut Vec<u8>) -> Result<(), Error> {
+        dictionaries::unpack(self.record, dictionaries, out).map_err(|fault| self.unreadable(fault))
     }
 
     /// Compares the checksum.

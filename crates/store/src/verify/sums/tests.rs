@@ -2,7 +2,7 @@ use kiosque_model::order::{Order, PayStatus};
 use kiosque_model::{Currency, DeviceCode, GroupNo, Minor, OrderId};
 
 use super::*;
-use crate::orders::record::dictionaries::Dictionary;
+use crate::orders::record::dictionaries::{Dictionaries, Dictionary};
 use crate::orders::record::stored::pack;
 use crate::orders::record::{Incoming, ProductNames};
 
@@ -32,8 +32,9 @@ fn faults(pay_end: Option<UnixMs>, sale_at: UnixMs) -> (Option<String>, Option<S
     let dictionary = Dictionary::built_in().expect("a dictionary");
     let record = pack(&incoming.record, columns, dictionary).expect("packs");
     let order = StoredOrder { record: &record, ..columns };
-    let (_, fault) = sale_and_fault(&order, &Zone::utc()).expect("a sale");
-    (fault, unsold_fault(&order))
+    let none = Dictionaries::default();
+    let (_, fault) = sale_and_fault((&order, &none), &Zone::utc()).expect("a sale");
+    (fault, unsold_fault(&order, &none))
 }
 
 /// The time of a sale is that of its record.

@@ -50,8 +50,8 @@ fn packed(incoming: &Incoming, order: StoredOrder<'_>) -> Vec<u8> {
 }
 
 fn fault(order: &StoredOrder<'_>) -> RecordFault {
-    let listed = order.put_list_record(&mut Vec::new());
-    let shown = order.put_detail(&mut Vec::new());
+    let listed = order.put_list_record(&Dictionaries::default(), &mut Vec::new());
+    let shown = order.put_detail(&Dictionaries::default(), &mut Vec::new());
     let faults =
         [listed.expect_err("listed"), shown.expect_err("shown")].map(|error| match error {
             Error::UnreadableOrder(order) => order.fault,
@@ -77,8 +77,8 @@ fn records_and_details_have_the_fields_of_their_types() {
         let record = packed(&incoming, order);
         let order = StoredOrder { record: &record, ..order };
         let (mut listed, mut shown, mut expected) = (Vec::new(), Vec::new(), Vec::new());
-        order.put_list_record(&mut listed).expect("listed");
-        order.put_detail(&mut shown).expect("shown");
+        order.put_list_record(&Dictionaries::default(), &mut listed).expect("listed");
+        order.put_detail(&Dictionaries::default(), &mut shown).expect("shown");
         incoming.put_list_record(&mut expected);
         assert_is::<OrderRecord>(&listed);
         assert_is::<OrderDetail>(&shown);
@@ -102,7 +102,7 @@ fn pay_end_date_follows_from_the_times() {
 fn a_changed_bit_or_column_is_found() {
     let record = packed(&incoming("Tea", &[None], None), columns());
     let order = StoredOrder { record: &record, ..columns() };
-    assert!(order.text().is_ok());
+    assert!(order.text(&Dictionaries::default()).is_ok());
     for bit in 0..record.len() * 8 {
         let mut damaged = record.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
@@ -166,4 +166,23 @@ fn the_built_in_dictionary_is_never_changed() {
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(dictionaries::BUILT_IN);
     assert_eq!(checksum.finalize(), 3_590_585_097);
+}
+
+/// A dictionary is known by a number that only its content has.
+#[test]
+fn a_content_with_another_number_is_no_dictionary() {
+    let sample = |at: usize| incoming(&format!("Tea {}", at * 7_919), &[None], None).record.0;
+    let samples: Vec<String> = (0..500).map(sample).collect();
+    let (number, content) = dictionaries::train(&samples).expect("a dictionary");
+    let knows = |number, content: &[u8]| {
+        let known = Dictionaries::default();
+        known.add(number, content);
+        known.get(number).is_some()
+    };
+    assert!(knows(number, &content) && !knows(number ^ 1, &content));
+    for at in (0..16).chain((16..content.len()).step_by(97)) {
+        let mut changed = content.clone();
+        changed[at] ^= 1;
+        assert!(!knows(number, &changed), "{at}");
+    }
 }

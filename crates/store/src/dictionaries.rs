@@ -1,0 +1,169 @@
+//! The dictionaries of the data. The first is trained from the data's own orders as soon as there
+//! are some thousands; later records are packed with it.
+//!
+//! A dictionary that is stored is never changed or deleted. Another process may store one at any
+//! time, and a snapshot that has a record has the dictionary of it: so a read of records loads the
+//! dictionaries that its snapshot has and the process does not know, or runs again after it met
+//! one. A dictionary has texts of orders of all groups, such as names of products, and no card or
+//! phone numbers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::db::{Deadline, Read, Write};
+use crate::orders::record::dictionaries::{Dictionaries, Dictionary, train};
+use crate::orders::record::stored::{StoredOrder, order_columns};
+use crate::orders::record::without_personal_data;
+use crate::sql::{Row, row, statements};
+use crate::{Error, Store};
+
+row! {
+    struct Content<'r> { content: &'r [u8] }
+}
+
+statements! {
+    NUMBERS() -> i64 = "select dictionary_no from dictionaries order by dictionary_no";
+    CONTENT(dictionary_no) -> Content<'_> = "select content from dictionaries
+        where dictionary_no = $dictionary_no";
+    ADD(dictionary_no, content) = "insert into dictionaries (dictionary_no, content)
+        values ($dictionary_no, $content) on conflict (dictionary_no) do nothing";
+    CHANGES() -> i64 = "select cast(coalesce(sum(last_change_no), 0) as bigint)
+        from group_changes";
+    /// Orders of all groups, of each one of so many changes.
+    SAMPLES(step) -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("o"), "
+        from orders o where o.change_no % $step = 0
+        order by o.group_no, o.change_no");
+}
+
+/// The changes of orders after which a dictionary is trained.
+const TRAINED_AFTER: i64 = 4_000;
+/// The changes whose orders it is trained from; at most twice as many.
+const SAMPLES_MIN: i64 = 2_000;
+
+/// The orders that this process may still pack with dictionary 0 before it asks whether to train
+/// another one.
+#[derive(Debug, Default)]
+pub(crate) struct Training {
+    left: AtomicI64,
+}
+
+impl Training {
+    /// Counts orders that were packed with dictionary 0. Returns whether to ask now; other callers
+    /// go on meanwhile.
+    fn is_due(&self, packed: i64) -> bool {
+        let left = self.left.fetch_sub(packed, Ordering::Relaxed).saturating_sub(packed);
+        left <= 0 && self.left.swap(TRAINED_AFTER, Ordering::Relaxed) <= 0
+    }
+}
+
+/// Loads the dictionaries that a snapshot has and the process does not know. Returns the one to
+/// pack records with, if there is one.
+pub(crate) async fn load<'d>(
+    read: &Read<'_>,
+    dictionaries: &'d Dictionaries,
+) -> Result<Option<&'d Dictionary>, Error> {
+    let mut first = None;
+    for stored in read.all(&NUMBERS, &[], |row| row.read::<i64>()).await? {
+        let Ok(number) = u32::try_from(stored) else { continue };
+        if dictionaries.get(number).is_none() {
+            let add = |row: &Row<'_>| {
+                let Content { content } = row.read()?;
+                dictionaries.add(number, content);
+                Ok(())
+            };
+            read.each(&CONTENT, &[stored.into()], add).await?;
+        }
+        first = first.or_else(|| dictionaries.get(number));
+    }
+    Ok(first)
+}
+
+/// Returns the numbers of the stored dictionaries that are damaged.
+pub(crate) async fn damaged(read: &Read<'_>) -> Result<Vec<i64>, Error> {
+    let dictionaries = Dictionaries::default();
+    load(read, &dictionaries).await?;
+    let mut numbers = read.all(&NUMBERS, &[], |row| row.read::<i64>()).await?;
+    let is_known = |number: i64| Some(dictionaries.get(u32::try_from(number).ok()?).is_some());
+    numbers.retain(|number| is_known(*number) != Some(true));
+    Ok(numbers)
+}
+
+impl Store {
+    /// Reads records from one snapshot, with its dictionaries.
+    pub(crate) async fn read_records<T, E>(
+        &self,
+        deadline: Deadline,
+        ask: impl AsyncFnOnce(&Read<'_>, &Arc<Dictionaries>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Error> + Send + 'static,
+    {
+        let dictionaries = Arc::clone(&self.dictionaries);
+        let read = async move |read: &Read<'_>| {
+            load(read, &dictionaries).await?;
+            ask(read, &dictionaries).await
+        };
+        self.db.read(deadline, read).await
+    }
+
+    /// Loads the dictionaries that other processes have stored.
+    pub(crate) async fn load_dictionaries(&self) -> Result<(), Error> {
+        self.read_records(Deadline::OfRequest, async |_, _| Ok(())).await
+    }
+
+    /// Trains the dictionary of the data if it has none and is large enough, after orders were
+    /// packed with dictionary 0. Orders are stored and read as well without: a failure only means
+    /// that it is tried again after further orders.
+    pub(crate) async fn train_if_due(&self, packed: i64) {
+        if !self.is_dry_run() && self.training.is_due(packed) {
+            let _ = self.train().await;
+        }
+    }
+
+    async fn train(&self) -> Result<(), Error> {
+        let training = Arc::clone(&self.training);
+        let sample = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
+            samples(read, dictionaries, &training).await
+        };
+        let samples = self.read_records(Deadline::OfRequest, sample).await?;
+        let trained = tokio::task::spawn_blocking(move || train(&samples)).await;
+        let Some((number, content)) = trained.map_err(|_| Error::Gone)? else { return Ok(()) };
+        let add = async move |write: &Write<'_>| {
+            if has_dictionary(write).await? {
+                return Ok(());
+            }
+            let row = [i64::from(number).into(), content.as_slice().into()];
+            write.execute(&ADD, &row).await.map(|_| ())
+        };
+        self.db.write(Deadline::OfRequest, add).await
+    }
+}
+
+async fn has_dictionary(read: &Read<'_>) -> Result<bool, Error> {
+    Ok(read.one(&NUMBERS, &[], |row| row.read::<i64>()).await?.is_some())
+}
+
+/// Returns the texts to train a dictionary from; none if the data has a dictionary, or too few
+/// orders.
+async fn samples(
+    read: &Read<'_>,
+    dictionaries: &Dictionaries,
+    training: &Training,
+) -> Result<Vec<String>, Error> {
+    if has_dictionary(read).await? {
+        return Ok(Vec::new());
+    }
+    let changes = read.one(&CHANGES, &[], |row| row.read::<i64>()).await?.unwrap_or(0);
+    if changes < TRAINED_AFTER {
+        training.left.store(TRAINED_AFTER - changes, Ordering::Relaxed);
+        return Ok(Vec::new());
+    }
+    let step = changes / SAMPLES_MIN;
+    read.all(&SAMPLES, &[step.into()], |row| {
+        let order: StoredOrder<'_> = row.read()?;
+        without_personal_data(&order.text(dictionaries)?)
+    })
+    .await
+}
