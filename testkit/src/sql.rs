@@ -19,6 +19,8 @@ files! {
     DAMAGE_ORDER = "damage_order.sql",
     /// The codes of all devices, in order.
     DEVICE_CODES = "device_codes.sql",
+    /// The number of dictionaries.
+    DICTIONARIES = "dictionaries.sql",
     /// SQLite: writes the log into the database file; `0|0|0` if no snapshot is older than the end
     /// of the log.
     EMPTY_LOG = "empty_log.sql",
@@ -35,10 +37,13 @@ files! {
     /// PostgreSQL: makes new orders, and the file that shows whether the server has room, fail as
     /// on a full disk.
     FULL_DISK = "full_disk.sql",
-    /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`].
+    /// PostgreSQL: the number of sessions that sleep in a trigger of [`HOLD_MOVE`] or
+    /// [`HOLD_DICTIONARY`].
     HELD = "held.sql",
     /// The number of histories of all groups.
     HISTORIES = "histories.sql",
+    /// PostgreSQL: makes the first process sleep that adds a dictionary.
+    HOLD_DICTIONARY = "hold_dictionary.sql",
     /// PostgreSQL: begins a transaction that locks the group `GROUP`.
     HOLD_GROUP = "hold_group.sql",
     /// PostgreSQL: makes a move sleep before it adds `FIRST_ORDER`, then before `SECOND_ORDER`.

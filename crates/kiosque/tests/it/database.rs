@@ -2,6 +2,7 @@
 //! directory. Each test has servers of its own, with durable commits.
 
 mod away_standby;
+mod dictionaries;
 mod encryption;
 mod failover;
 mod followers;

@@ -1,0 +1,2 @@
+-- The number of dictionaries.
+select count(*) from dictionaries
