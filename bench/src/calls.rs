@@ -3,8 +3,8 @@
 use anyhow::{Context, ensure};
 use kiosque_contract::endpoint::{self, DevicePage, LogIn, QueryOrderList};
 use kiosque_contract::{
-    DeviceRecord, Endpoint, LoginRequest, OrderDetail, OrderDetailRequest, OrderFilter,
-    OrderRecord, Page, SessionData,
+    DashboardFilter, DeviceRecord, Endpoint, LoginRequest, OrderDetail, OrderDetailRequest,
+    OrderFilter, OrderRecord, Page, SessionData,
 };
 
 use crate::client::{Call, Client};
@@ -88,6 +88,17 @@ impl Sessions {
         self.workload((1..self.size.devices).map(page))
     }
 
+    /// Pages of all depths of every device but the big one: more than are read twice soon.
+    ///
+    /// # Errors
+    /// When a call cannot travel.
+    pub(crate) fn unread_pages(&self) -> anyhow::Result<Workload> {
+        let small = self.size.orders - self.size.big_device_orders;
+        let pages = small / 10 / u64::try_from(self.size.devices)?;
+        let all = (1..self.size.devices).flat_map(|device| (1..=pages).map(move |at| (device, at)));
+        self.workload(all.map(|(device, at)| order_page(device, at, false, self.token_of(device))))
+    }
+
     /// One page of the big device, whose session all workers share.
     ///
     /// # Errors
@@ -106,13 +117,22 @@ impl Sessions {
         self.workload(all.map(|(token, page)| device_page(page, token)))
     }
 
-    /// One call for each group and body.
+    /// The calls of a dashboard function with the filters of each group.
     ///
     /// # Errors
     /// When a call cannot travel.
-    pub(crate) fn of_each_group(&self, path: &str, bodies: &[String]) -> anyhow::Result<Workload> {
-        let all = self.tokens.iter().flat_map(|token| bodies.iter().map(move |body| (token, body)));
-        self.workload(all.map(|(token, body)| Call::new(path, Some(token), body.clone())))
+    pub(crate) fn of_each_group(
+        &self,
+        path: &str,
+        filters: impl Fn(usize) -> Vec<DashboardFilter>,
+    ) -> anyhow::Result<Workload> {
+        let all = self.tokens.iter().enumerate().flat_map(|(group, token)| {
+            filters(group).into_iter().map(move |filter| (token, filter))
+        });
+        let call = |(token, filter): (&String, DashboardFilter)| {
+            Call::new(path, Some(token), serde_json::to_string(&filter)?)
+        };
+        self.workload(all.map(call))
     }
 
     /// Orders with a trade number, from all devices and all of the year.

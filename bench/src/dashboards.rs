@@ -12,59 +12,75 @@ use kiosque_contract::{DashboardFilter, Endpoint};
 
 use crate::calls::Sessions;
 use crate::catalog::CURRENCIES;
-use crate::options::Size;
+use crate::fleet::{device_code, group_of};
+use crate::options::{Goods, Size};
 use crate::orders::LAST_TRADE;
 use crate::rounds::{Against, Scenario};
 
-/// The last month that orders fill: 2026-10-01 00:00:00 UTC.
-const MONTH: i64 = LAST_TRADE - 31 * 86_400;
-
+/// Hours of a month and of a year.
+const MONTH: i64 = 31 * 24;
+const YEAR: i64 = 365 * 24;
+/// The most devices of a filter.
+const FILTERED_MAX: usize = 1_000;
 /// Spans of 31 days that a year's orders fill.
 const MONTHS: i64 = 11;
 
+/// Returns the filters of a group.
+type Filters<'a> = &'a dyn Fn(usize) -> Vec<DashboardFilter>;
+
+/// Returns a filter of the time between two hours, counted back from the last trade.
+fn hours(first: i64, last: i64) -> DashboardFilter {
+    let hours_ago = |hours: i64| (LAST_TRADE - hours * 3_600) * 1_000;
+    DashboardFilter {
+        start_timestamp: Some(hours_ago(first)),
+        end_timestamp: Some(hours_ago(last) - 1),
+        ..DashboardFilter::default()
+    }
+}
+
 /// Every function, for each group in turn. "Now" is the last second of the orders, so that the last
-/// day of the range is today.
+/// day of the range is today. The aims are those of SQLite.
 ///
 /// # Errors
 /// When a call cannot travel.
-pub(crate) fn scenarios(sessions: &Sessions) -> anyhow::Result<Vec<Scenario>> {
-    let month = DashboardFilter {
-        start_timestamp: Some(MONTH * 1_000),
-        end_timestamp: Some(LAST_TRADE * 1_000 - 1),
-        ..DashboardFilter::default()
-    };
+pub(crate) fn scenarios(sessions: &Sessions, size: &Size) -> anyhow::Result<Vec<Scenario>> {
+    let month = |_| vec![hours(MONTH, 0)];
+    // A month that was not read just before.
+    let months = |_| (0..MONTHS).map(|ago| hours((ago + 1) * MONTH, ago * MONTH)).collect();
     // From noon to noon: both days are counted from their orders.
-    let cut = DashboardFilter {
-        start_timestamp: Some((LAST_TRADE - 3 * 86_400 - 43_200) * 1_000),
-        end_timestamp: Some((LAST_TRADE - 43_200) * 1_000),
-        ..DashboardFilter::default()
+    let cut = |_| vec![hours(84, 12)];
+    let ten_years = |_| vec![hours(10 * YEAR, 0)];
+    let of_devices = |group: usize, most: usize, filter: DashboardFilter| {
+        let devices = (1..size.devices).filter(|device| group_of(*device, size) == group);
+        let device_codes = devices.take(most).map(device_code).collect();
+        vec![DashboardFilter { device_codes, ..filter }]
     };
-    // The server remembers one month of a group: nearly every other one has to be read.
-    let months = (0..MONTHS).map(|ago| DashboardFilter {
-        start_timestamp: Some((MONTH - ago * 31 * 86_400) * 1_000),
-        end_timestamp: Some((LAST_TRADE - ago * 31 * 86_400) * 1_000 - 1),
-        ..DashboardFilter::default()
-    });
-    let months: Vec<DashboardFilter> = months.collect();
-    let (month, cut) = (std::slice::from_ref(&month), std::slice::from_ref(&cut));
-    let scenario = |name: &str, path: &str, filters: &[DashboardFilter], against| {
-        let bodies = filters.iter().map(serde_json::to_string).collect::<Result<Vec<_>, _>>()?;
-        Ok(Scenario::new(name, sessions.of_each_group(path, &bodies)?, against))
+    let one_device = |group| of_devices(group, 1, hours(10 * YEAR, 0));
+    let year_of_all = |group| of_devices(group, FILTERED_MAX, hours(YEAR, 0));
+    let (best, best_aim) = match size.goods {
+        Goods::Aisles => (BestSellingProduct::PATH, 20.0),
+        Goods::Any => (BestSellingProduct::PATH, 60.0),
     };
-    [
-        ("summary", Summary::PATH, month, Against::Limit(2.4)),
-        ("summary, of any month", Summary::PATH, &months, Against::Nothing),
-        ("sales trend", SalesTrend::PATH, month, Against::Nothing),
-        ("sales by device", SalesByDevice::PATH, month, Against::Nothing),
-        ("best-selling product", BestSellingProduct::PATH, month, Against::Nothing),
-        ("device aisle hierarchy", DeviceAisle::PATH, month, Against::Nothing),
-        ("device profile", DeviceProfile::PATH, month, Against::Nothing),
-        ("online devices", OnlineDevices::PATH, month, Against::Nothing),
-        ("summary, noon to noon", Summary::PATH, cut, Against::Nothing),
-    ]
-    .into_iter()
-    .map(|(name, path, filter, against)| scenario(name, path, filter, against))
-    .collect()
+    let all: [(&str, &str, Filters<'_>, Option<f64>); 12] = [
+        ("summary", Summary::PATH, &month, Some(1.6)),
+        ("summary, of any month", Summary::PATH, &months, Some(4.0)),
+        ("sales trend", SalesTrend::PATH, &month, None),
+        ("sales by device", SalesByDevice::PATH, &month, Some(12.0)),
+        ("best-selling product", best, &month, Some(best_aim)),
+        ("best-selling product, ten years", best, &ten_years, None),
+        ("best-selling product, ten years of a device", best, &one_device, None),
+        ("best-selling product, a year of a filter", best, &year_of_all, None),
+        ("device aisle hierarchy", DeviceAisle::PATH, &month, None),
+        ("device profile", DeviceProfile::PATH, &month, None),
+        ("online devices", OnlineDevices::PATH, &month, Some(4.0)),
+        ("summary, noon to noon", Summary::PATH, &cut, Some(20.0)),
+    ];
+    all.into_iter()
+        .map(|(name, path, filters, aim)| {
+            let against = aim.map_or(Against::Nothing, Against::Limit);
+            Ok(Scenario::new(name, sessions.of_each_group(path, filters)?, against))
+        })
+        .collect()
 }
 
 /// A rate a day for every currency, from a week before the first order.

@@ -7,7 +7,7 @@ use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 
 /// Bytes that an order should take at most.
-const AIM: f64 = 1_100.0;
+const AIM: f64 = 450.0;
 
 /// The row of the data file, when everything has ended and its log is folded in.
 ///

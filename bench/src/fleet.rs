@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::catalog::{CURRENCIES, GOODS, MODELS, PLACES, VARIANTS};
-use crate::options::Size;
+use crate::options::{Goods, Size};
 use crate::rng::Rng;
 
 /// Accounts that do nothing but log in, so that no two workers share a session.
@@ -30,8 +30,11 @@ pub(crate) fn group_id(group: usize) -> String {
 }
 
 /// The currency that a group trades in.
-pub(crate) fn group_currency(group: usize) -> &'static str {
-    CURRENCIES[group % CURRENCIES.len()]
+pub(crate) fn group_currency(group: usize, size: &Size) -> &'static str {
+    match size.goods {
+        Goods::Aisles => CURRENCIES[group % CURRENCIES.len()],
+        Goods::Any => CURRENCIES[0],
+    }
 }
 
 /// The `deviceCode` of a device, counted from 0; device 0 is the big one.
@@ -45,13 +48,16 @@ pub(crate) fn group_of(device: usize, size: &Size) -> usize {
 }
 
 /// The product in an aisle; all counted from 0.
-pub(crate) fn product_in(device: usize, aisle: usize) -> usize {
-    (device * 7 + aisle * 5) % products()
+pub(crate) fn product_in(device: usize, aisle: usize, size: &Size) -> usize {
+    (device * 7 + aisle * 5) % products(size)
 }
 
 /// How many products there are.
-pub(crate) const fn products() -> usize {
-    GOODS.len() * VARIANTS.len()
+pub(crate) const fn products(size: &Size) -> usize {
+    match size.goods {
+        Goods::Aisles => GOODS.len() * VARIANTS.len(),
+        Goods::Any => 400,
+    }
 }
 
 /// The `goodsId` of a product, counted from 0.
@@ -153,7 +159,7 @@ pub(crate) fn write(size: &Size, out: impl Write) -> anyhow::Result<()> {
         .collect();
     let account =
         readers(size).into_iter().chain(callers(size)).map(account_entry).collect::<Vec<_>>();
-    let product = (0..products()).map(product_entry).collect();
+    let product = (0..products(size)).map(product_entry).collect();
     let device = (0..size.devices).map(|device| device_entry(device, size)).collect();
     serde_json::to_writer(out, &FleetFile { group, account, product, device })?;
     Ok(())
@@ -184,8 +190,8 @@ fn device_entry(device: usize, size: &Size) -> DeviceEntry {
     let aisle = (0..AISLES)
         .map(|aisle| AisleEntry {
             code: aisle_code(aisle),
-            product: goods_id(product_in(device, aisle)),
-            price: goods_price(product_in(device, aisle)),
+            product: goods_id(product_in(device, aisle, size)),
+            price: goods_price(product_in(device, aisle, size)),
             stock: rng.below(13),
             capacity: 12,
             layer: aisle / 10 + 1,
@@ -226,7 +232,7 @@ mod tests {
         let (groups, products) =
             (ids(list(&fleet, "group"), "id"), ids(list(&fleet, "product"), "id"));
         assert_eq!(groups.len(), size.groups);
-        assert_eq!(products.len(), super::products());
+        assert_eq!(products.len(), super::products(&size));
         assert_eq!(ids(list(&fleet, "device"), "code").len(), size.devices);
         assert_eq!(ids(list(&fleet, "account"), "login_name").len(), size.groups + LOGIN_ACCOUNTS);
         for device in list(&fleet, "device") {

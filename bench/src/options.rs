@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::ensure;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::engine::Store;
 
@@ -162,9 +162,22 @@ pub(crate) struct Size {
     /// Years that the orders are spread over; the last one always ends with October 2026
     #[arg(long, default_value_t = 1)]
     pub(crate) years: u32,
+    /// What the devices of a group sell
+    #[arg(long, value_enum, default_value = "aisles")]
+    pub(crate) goods: Goods,
     /// Another seed makes other orders
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+/// The products that are sold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, ValueEnum)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Goods {
+    /// Each device those in its 40 aisles; groups trade in three currencies
+    Aisles,
+    /// Each device any of 400 products; all groups trade in one currency
+    Any,
 }
 
 impl Options {
@@ -199,15 +212,29 @@ impl Size {
     /// A directory name that differs when the input files do.
     pub(crate) fn directory(&self) -> String {
         format!(
-            "{}-orders-{}-devices-{}-groups-{}-big-{}-years-seed-{}",
-            self.orders, self.devices, self.groups, self.big_device_orders, self.years, self.seed
+            "{}-orders-{}-devices-{}-groups-{}-big-{}-years-{:?}-seed-{}",
+            self.orders,
+            self.devices,
+            self.groups,
+            self.big_device_orders,
+            self.years,
+            self.goods,
+            self.seed
         )
     }
 
     /// A size for tests.
     #[cfg(test)]
     pub(crate) const fn small() -> Size {
-        Size { orders: 2_000, devices: 12, groups: 3, big_device_orders: 500, years: 1, seed: 1 }
+        Size {
+            orders: 2_000,
+            devices: 12,
+            groups: 3,
+            big_device_orders: 500,
+            years: 1,
+            goods: Goods::Aisles,
+            seed: 1,
+        }
     }
 }
 

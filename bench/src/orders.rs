@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::catalog::{CHANNELS, FAULTS};
 use crate::fleet;
-use crate::options::Size;
+use crate::options::{Goods, Size};
 use crate::rng::Rng;
 
 /// When the last trade has started: 2026-11-01 00:00:00 UTC. A fixed time, so that the file is the
@@ -139,7 +139,7 @@ pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     let pay = start + i64::try_from(4 + rng.below(40))?;
     let ship = pay + i64::try_from(3 + rng.below(20))?;
     let course = Course::draw(&mut rng);
-    let lines = lines(&mut rng, device, course);
+    let lines = lines(&mut rng, (device, size), course);
     let total: i64 = lines.iter().map(|line| line.sale_price * line.count).sum();
     let paid = course != Course::Unpaid;
     let trade_no = if rng.percent(1) { String::new() } else { trade_no(start, number)? };
@@ -150,7 +150,7 @@ pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
         ),
         trade_no,
         device_code: fleet::device_code(device),
-        currency: fleet::group_currency(fleet::group_of(device, size)),
+        currency: fleet::group_currency(fleet::group_of(device, size), size),
         total_amount: total,
         pay_amount: if paid { total } else { 0 },
         refund_amount: refund(course, total, &lines),
@@ -167,12 +167,15 @@ pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     })
 }
 
-fn lines(rng: &mut Rng, device: usize, course: Course) -> Vec<Line> {
+fn lines(rng: &mut Rng, (device, size): (usize, &Size), course: Course) -> Vec<Line> {
     let wanted = if course == Course::Partial { 2 } else { 1 + rng.below(3) };
     (0..wanted)
         .map(|index| {
             let aisle = rng.index(fleet::AISLES);
-            let product = fleet::product_in(device, aisle);
+            let product = match size.goods {
+                Goods::Aisles => fleet::product_in(device, aisle, size),
+                Goods::Any => rng.index(fleet::products(size)),
+            };
             let price = fleet::goods_price(product);
             let sale_price = if rng.percent(10) { price * 9 / 10 } else { price };
             let count = if rng.percent(85) { 1 } else { 2 };
@@ -252,7 +255,7 @@ fn phone(rng: &mut Rng) -> String {
 /// A line with a paid order of a device, whose trade starts now.
 pub(crate) fn order_of_now(id: &str, device: usize, size: &Size) -> Vec<u8> {
     let now = Clock::System.now().rfc3339();
-    let currency = fleet::group_currency(fleet::group_of(device, size));
+    let currency = fleet::group_currency(fleet::group_of(device, size), size);
     let line = json!({
         "orderId": id, "deviceCode": fleet::device_code(device),
         "currency": currency, "totalAmount": 1_000, "payAmount": 1_000, "payStatus": 1,

@@ -65,6 +65,10 @@ pub(crate) struct Row {
     pub(crate) p99_micros: Option<Spread>,
     /// CPU time as a multiple of the limit's, round by round.
     pub(crate) times_limit: Option<Spread>,
+    /// The same, of a limit whose answer is as long.
+    pub(crate) times_sending: Option<Spread>,
+    /// The bytes of an answer.
+    pub(crate) bytes: Option<usize>,
     /// The figure that the row is about.
     pub(crate) figure: Option<Figure>,
     /// A remark below the table.
@@ -87,7 +91,7 @@ impl Row {
         self
     }
 
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> [String; COLUMNS] {
         let whole =
             |spread: Option<Spread>| spread.map_or(String::new(), |s| format!("{:.0}", s.median));
         let (figure, aim, verdict) = match &self.figure {
@@ -108,6 +112,8 @@ impl Row {
             whole(self.p50_micros),
             whole(self.p99_micros),
             self.times_limit.map_or(String::new(), ranged),
+            self.times_sending.map_or(String::new(), ranged),
+            self.bytes.map_or(String::new(), |bytes| bytes.to_string()),
             figure,
             aim,
             verdict,
@@ -131,13 +137,16 @@ fn ranged(spread: Spread) -> String {
     format!("{:.digits$} ({:.digits$}–{:.digits$})", spread.median, spread.min, spread.max)
 }
 
-const HEADS: [&str; 9] = [
+const COLUMNS: usize = 11;
+const HEADS: [&str; COLUMNS] = [
     "scenario",
     "server CPU us/request",
     "per second",
     "p50 us",
     "p99 us",
     "× limit",
+    "× sending",
+    "bytes",
     "figure",
     "aim",
     "verdict",
@@ -199,7 +208,7 @@ fn width(cell: &str) -> usize {
     cell.chars().count()
 }
 
-fn push_row<T: AsRef<str>>(table: &mut String, widths: &[usize; 9], cells: &[T; 9]) {
+fn push_row<T: AsRef<str>>(table: &mut String, widths: &[usize; COLUMNS], cells: &[T; COLUMNS]) {
     for (wide, cell) in widths.iter().zip(cells) {
         // Writing to a String does not fail.
         let _ = write!(table, "| {:<wide$} ", cell.as_ref());

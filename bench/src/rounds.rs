@@ -1,11 +1,13 @@
 //! CPU cost of each read: scenario after scenario, each next to the limit, in rounds.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
 use tokio::runtime::Runtime;
 
 use crate::calls::Sessions;
+use crate::client::Client;
 use crate::engine::Store;
 use crate::latency::Latencies;
 use crate::limit::Limit;
@@ -88,12 +90,13 @@ pub(crate) fn lists(
 ) -> anyhow::Result<Vec<Scenario>> {
     let deep = size.deep_page();
     // Each engine's own aim; only the order page has one on PostgreSQL.
-    let (page, deeper, detail, devices) = match store {
-        Store::Sqlite => (2.4, 1.1, Against::Limit(2.3), Against::Limit(2.8)),
-        Store::Postgres => (8.0, 1.2, Against::Nothing, Against::Nothing),
+    let (page, unread, deeper, detail, devices) = match store {
+        Store::Sqlite => (1.5, Against::Limit(2.2), 1.1, Against::Limit(1.9), Against::Limit(2.0)),
+        Store::Postgres => (8.0, Against::Nothing, 1.2, Against::Nothing, Against::Nothing),
     };
     Ok(vec![
         Scenario::new("order page", sessions.order_pages(false)?, Against::Limit(page)),
+        Scenario::new("order page that was not read", sessions.unread_pages()?, unread),
         Scenario::new("big device, page 1", sessions.big_device_page(1)?, Against::Nothing),
         Scenario::new(
             format!("big device, page {deep}"),
@@ -106,10 +109,26 @@ pub(crate) fn lists(
     ])
 }
 
-/// One scenario of one round, with the limit measured right before it.
-struct Pair {
+/// One scenario of one round, with the limit measured right before it, also with an answer of the
+/// scenario's size.
+struct Compared {
     limit: Sample,
+    sending: Sample,
     ours: Sample,
+}
+
+/// A limit server with an answer of a scenario.
+struct Sending {
+    limit: Limit,
+    bytes: usize,
+}
+
+impl Sending {
+    async fn start(client: &Client, scenario: &Scenario, dir: &Path) -> anyhow::Result<Sending> {
+        let call = scenario.workload.first().context("no call")?;
+        let answer = client.connect().await?.post(call).await?;
+        Ok(Sending { limit: Limit::start(dir, &answer)?, bytes: answer.len() })
+    }
 }
 
 /// Measures every read; a row for the limit, and one for each.
@@ -119,30 +138,37 @@ struct Pair {
 pub(crate) fn run(
     runtime: &Runtime,
     subject: &Subject<'_>,
-    limit: &Limit,
+    (limit, dir): (&Limit, &Path),
     scenarios: &[Scenario],
     effort: &Effort,
 ) -> anyhow::Result<Vec<Row>> {
     let same_size = &scenarios.first().context("no scenario")?.workload;
-    let mut pairs: Vec<Vec<Pair>> = scenarios.iter().map(|_| Vec::new()).collect();
+    let sending = scenarios.iter().map(|scenario| {
+        let sending = runtime.block_on(Sending::start(subject.client, scenario, dir));
+        Ok((sending.with_context(|| scenario.name.clone())?, Vec::new()))
+    });
+    let mut measured = sending.collect::<anyhow::Result<Vec<(Sending, Vec<Compared>)>>>()?;
     for round in 1..=effort.rounds {
-        for (scenario, measured) in scenarios.iter().zip(&mut pairs) {
-            let bare_subject = limit.subject();
-            let bare = sample(&bare_subject, same_size, effort.span());
-            let limit_sample = runtime.block_on(bare).context("limit server")?;
+        for (scenario, (sending, rounds)) in scenarios.iter().zip(&mut measured) {
+            let bare = |subject: &Subject<'_>| {
+                let bare = sample(subject, same_size, effort.span());
+                runtime.block_on(bare).context("limit server")
+            };
+            let (limit, sending) = (bare(&limit.subject())?, bare(&sending.limit.subject())?);
             let ours = sample(subject, &scenario.workload, effort.span());
             let ours = runtime.block_on(ours).with_context(|| scenario.name.clone())?;
             eprintln!(
                 "round {round}: limit {:.1} us, {} {:.1} us",
-                limit_sample.cpu_micros, scenario.name, ours.cpu_micros
+                limit.cpu_micros, scenario.name, ours.cpu_micros
             );
-            measured.push(Pair { limit: limit_sample, ours });
+            rounds.push(Compared { limit, sending, ours });
         }
     }
-    let mut rows = vec![limit_row(pairs.iter().flatten().map(|pair| &pair.limit))];
+    let limits = measured.iter().flat_map(|(_, rounds)| rounds).map(|round| &round.limit);
+    let mut rows = vec![limit_row(limits)];
     for (index, scenario) in scenarios.iter().enumerate() {
-        let before = index.checked_sub(1).map(|index| pairs[index].as_slice());
-        rows.push(row(scenario, &pairs[index], before.unwrap_or_default()));
+        let before = index.checked_sub(1).map(|index| measured[index].1.as_slice());
+        rows.push(row(scenario, &measured[index], before.unwrap_or_default()));
     }
     Ok(rows)
 }
@@ -156,18 +182,27 @@ pub(crate) fn limit_row<'a>(samples: impl Iterator<Item = &'a Sample>) -> Row {
     row
 }
 
-fn row(scenario: &Scenario, pairs: &[Pair], before: &[Pair]) -> Row {
+fn row(
+    scenario: &Scenario,
+    (sending, rounds): &(Sending, Vec<Compared>),
+    before: &[Compared],
+) -> Row {
     let mut answers: Vec<_> =
-        pairs.iter().map(|pair| (pair.ours.rate, pair.ours.latencies.clone())).collect();
+        rounds.iter().map(|round| (round.ours.rate, round.ours.latencies.clone())).collect();
     let mut row = Row::new(scenario.name.clone()).answers(&mut answers);
-    row.cpu_micros = Some(Spread::of(pairs.iter().map(|pair| pair.ours.cpu_micros)));
-    let times = Spread::of(pairs.iter().map(|p| p.ours.cpu_micros / p.limit.cpu_micros));
+    row.cpu_micros = Some(Spread::of(rounds.iter().map(|round| round.ours.cpu_micros)));
+    let against = |bare: fn(&Compared) -> &Sample| {
+        Spread::of(rounds.iter().map(|round| round.ours.cpu_micros / bare(round).cpu_micros))
+    };
+    let times = against(|round| &round.limit);
     row.times_limit = Some(times);
+    row.times_sending = Some(against(|round| &round.sending));
+    row.bytes = Some(sending.bytes);
     row.figure = match scenario.against {
         Against::Limit(bound) => Some(Figure::new(times, " × limit", Some(Aim::AtMost(bound)))),
         Against::Before(bound) => {
-            let both = pairs.iter().zip(before);
-            let times = both.map(|(pair, before)| pair.ours.cpu_micros / before.ours.cpu_micros);
+            let both = rounds.iter().zip(before);
+            let times = both.map(|(one, before)| one.ours.cpu_micros / before.ours.cpu_micros);
             Some(Figure::new(Spread::of(times), " × page 1", Some(Aim::AtMost(bound))))
         }
         Against::Nothing => None,

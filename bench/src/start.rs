@@ -47,7 +47,7 @@ fn row(taken: Vec<f64>) -> Row {
 }
 
 /// Memory that serving pages should take at most, in MiB.
-pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(60.0);
+pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(40.0);
 
 /// Memory of the server now.
 ///

@@ -134,14 +134,14 @@ fn reads(
     limit: &Limit,
     (server, sessions, options): (&Server, &Sessions, &Options),
 ) -> anyhow::Result<(Vec<Row>, Vec<Row>)> {
-    let (mut rows, mut memory) = (Vec::new(), Vec::new());
+    let (mut rows, mut memory, dir) = (Vec::new(), Vec::new(), directory(options)?.join("limit"));
     if !options.part.dashboards_only {
         let lists = rounds::lists(sessions, &options.size, options.store)?;
-        rows = rounds::run(runtime, subject, limit, &lists, &options.effort)?;
+        rows = rounds::run(runtime, subject, (limit, &dir), &lists, &options.effort)?;
         memory.push(start::memory(server, "pages", Some(start::MEMORY_AIM))?);
     }
-    let dashboards = dashboards::scenarios(sessions)?;
-    let mut more = rounds::run(runtime, subject, limit, &dashboards, &options.effort)?;
+    let dashboards = dashboards::scenarios(sessions, &options.size)?;
+    let mut more = rounds::run(runtime, subject, (limit, &dir), &dashboards, &options.effort)?;
     if !rows.is_empty() {
         // The limit has its row already.
         more.remove(0);
