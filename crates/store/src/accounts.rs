@@ -2,7 +2,7 @@
 
 use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName};
 
-use crate::db::{Bound, Read};
+use crate::db::Read;
 use crate::sql::{row, statements};
 use crate::{Error, Store};
 
@@ -82,9 +82,4 @@ pub(crate) async fn open_group(
 ) -> Result<Option<GroupNo>, Error> {
     let params = [account.into(), group.as_str().into()];
     read.one(&OPEN_GROUP, &params, |row| row.read()).await
-}
-
-/// Binds the look-up of an active group of the account by its public id.
-pub(crate) fn bind_open_group(account: AccountNo, group: &GroupId) -> Bound<'_> {
-    Bound::new(&OPEN_GROUP, [account.into(), group.as_str().into()])
 }

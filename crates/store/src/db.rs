@@ -1,7 +1,6 @@
 //! The driver: two engines behind one set of operations. A statement is written once and means the
 //! same on both. Nothing above this module depends on the engine, and this module knows no table.
 
-mod batch;
 mod database;
 mod erased;
 mod faults;
@@ -9,18 +8,18 @@ mod files;
 mod open;
 mod postgres;
 mod read_permits;
+mod reading;
 mod sqlite;
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use kiosque_model::UnixMs;
+use kiosque_model::{AccountNo, UnixMs};
 
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 
-pub(crate) use batch::{Batch, Bound, Cost, Decision, Step};
 use faults::Faults;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
 pub(crate) use open::{ClosedData, TemporaryTables};
@@ -28,6 +27,7 @@ pub(crate) use postgres::PLANNER;
 pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
+pub(crate) use reading::{Bound, CheckedRead, Reading, Readings};
 pub use sqlite::{Copied, FileSizes};
 pub(crate) use sqlite::{
     DATABASE, Header, PRIVATE_FILE, create_private, database_exists, database_files, has_table,
@@ -65,16 +65,20 @@ impl Db {
         })
     }
 
-    /// Runs a batch, and returns it with its proof and its rows.
-    pub(crate) async fn batch<B: Batch>(
+    /// Reads for an account, behind a check, in one snapshot. The read begins where it is cheapest,
+    /// with a budget of work: on the calling thread for SQLite, on a shared connection for
+    /// PostgreSQL. If the budget is spent, `again` returns the read that begins again, as a long
+    /// one, under a permit of the account; it is returned once it has its rows.
+    pub(crate) async fn read_checked<R: CheckedRead + 'static>(
         &self,
-        batch: B,
-        cost: Cost,
-    ) -> Result<(B, B::Proof, B::Rows), Refused> {
+        account: AccountNo,
+        read: &mut dyn CheckedRead,
+        again: impl FnOnce() -> R,
+    ) -> Result<Option<R>, Refused> {
         match self {
-            Db::Sqlite(sqlite) => sqlite.batch(batch, cost).await,
+            Db::Sqlite(sqlite) => sqlite.read_checked(account, read, again).await,
             // Boxed: this future is ten times as large as the rest of a request, and moves with it.
-            Db::Postgres(postgres) => Box::pin(postgres.batch(batch, cost)).await,
+            Db::Postgres(postgres) => Box::pin(postgres.read_checked(account, read, again)).await,
         }
     }
 
@@ -182,7 +186,7 @@ impl Db {
         }
     }
 
-    /// Returns whether the statements of a batch are sent before its check is answered.
+    /// Returns whether the statements of a read are sent before its check is answered.
     pub(crate) fn sends_ahead(&self) -> bool {
         matches!(self, Db::Postgres(_))
     }

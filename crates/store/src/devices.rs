@@ -2,19 +2,17 @@
 
 mod page;
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use kiosque_contract::DeviceRecord;
 use kiosque_model::ids::IdFault;
-use kiosque_model::{Claim, DeviceCode, DeviceNo, GroupNo, PageRequest, UnixMs};
+use kiosque_model::{DeviceCode, DeviceNo, GroupNo, PageRequest, UnixMs};
 
 use crate::activity::Activity;
-use crate::db::Bound;
-use crate::scoped_query::{GroupFilter, HintedGroup};
-use crate::sql::{Row, Sql, Value, row, statements};
-use crate::{Error, Refused, Store};
-use page::DevicePage;
+use crate::db::{Bound, Reading};
+use crate::scoped::{GroupFilter, HintedGroup};
+use crate::sql::{Row, Sql, row, statements};
+use crate::{Error, Store};
 
 row! {
     struct OwnerRow { group_id: String, group_name: String, group_no: GroupNo }
@@ -157,49 +155,50 @@ impl DeviceQuery {
 }
 
 impl Store {
-    /// Visits a page of the devices that the scope's group owns now, and returns the total.
-    ///
-    /// # Errors
-    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_page<A, V>(
+    /// Reads devices of a group into `rows` with `add`, behind the group itself.
+    pub(crate) fn devices_of<T: Send + 'static>(
         &self,
-        claim: Claim,
-        online: OnlineSince,
-        request: DeviceQuery,
-        visit: V,
-    ) -> Result<(i64, A), Refused>
-    where
-        A: Default + Send + 'static,
-        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
-    {
-        let (now, activity, devices) = (claim.now, Arc::clone(&self.activity), PhantomData);
-        let page = DevicePage { request, now, online, activity, visit, devices };
-        self.query(claim, page).await
+        group: HintedGroup,
+        devices: Bound,
+        rows: T,
+        add: impl Fn(&mut T, Device<'_>) -> Result<(), Error> + Send + 'static,
+    ) -> Reading<(Option<Owner>, T)> {
+        let activity = Arc::clone(&self.activity);
+        owner(group, rows).then(devices, move |(owner, rows), row| match owner {
+            Some(owner) => add(rows, owner.device(row, &activity)?),
+            None => Ok(()),
+        })
     }
 }
 
-/// Binds the look-up of the group whose devices are listed.
-pub(crate) fn bind_owner(group: HintedGroup) -> Bound<'static> {
-    Bound::new(&OWNER, [group.into()])
+/// Reads the group whose devices are listed, for the statements that read its devices into `rows`.
+pub(crate) fn owner<T: Send + 'static>(group: HintedGroup, rows: T) -> Reading<(Option<Owner>, T)> {
+    let add = |(owner, _): &mut (Option<Owner>, T), row: &Row<'_>| {
+        *owner = Some(Owner::read(row)?);
+        Ok(())
+    };
+    Bound::new(&OWNER, [group.into()]).fold((None, rows), add)
 }
 
 /// Binds the count of the devices that a group lists now.
-pub(crate) fn bind_listed_count(group: HintedGroup, now: UnixMs) -> Bound<'static> {
+pub(crate) fn bind_listed_count(group: HintedGroup, now: UnixMs) -> Bound {
     Bound::new(&LISTED_COUNT, [group.into(), now.into()])
 }
 
-/// Binds the list of the devices that a group owns now, by code: all, or those with sorted codes,
-/// each looked up by its key.
-pub(crate) fn bind_listed(
-    group: HintedGroup,
-    now: UnixMs,
-    codes: Option<Vec<Vec<Value<'_>>>>,
-) -> Bound<'_> {
-    let params = [group.into(), now.into()];
-    match codes {
-        None => Bound::new(&LISTED, params),
-        Some(codes) => Bound::new(&LISTED_OF, params).with_rows(codes),
-    }
+/// Counts the devices that a group lists now.
+pub(crate) fn listed_count(group: HintedGroup, now: UnixMs) -> Reading<Option<i64>> {
+    bind_listed_count(group, now).one()
+}
+
+/// Binds the list of the devices that a group owns now, by code.
+fn listed(group: HintedGroup, now: UnixMs) -> Bound {
+    Bound::new(&LISTED, [group.into(), now.into()])
+}
+
+/// Binds the look-up of a device that a group owns now.
+fn listed_with(group: HintedGroup, now: UnixMs, code: &DeviceCode) -> Bound {
+    let codes = [vec![code.as_str().into()]];
+    Bound::new(&LISTED_OF, [group.into(), now.into()]).with_rows(codes)
 }
 
 /// The group whose devices are listed.
@@ -211,13 +210,12 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Reads a row of [`bind_owner`].
-    pub(crate) fn read(row: &Row<'_>) -> Result<Owner, Error> {
+    fn read(row: &Row<'_>) -> Result<Owner, Error> {
         let OwnerRow { group_id: id, group_name: name, group_no: number } = row.read()?;
         Ok(Owner { number, id, name })
     }
 
-    /// Reads a row of [`bind_listed`], or of a page of it.
+    /// Reads a [`DeviceRow`].
     pub(crate) fn device<'r>(
         &'r self,
         row: &'r Row<'_>,

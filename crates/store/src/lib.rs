@@ -2,8 +2,8 @@
 //! here knows HTTP or reads a clock (`now` is an argument).
 //!
 //! Every statement is written once, in the SQL that SQLite and PostgreSQL share, in the module that
-//! uses it. Business reads go through `Store::query`, which proves the session in the same snapshot
-//! as the rows.
+//! uses it. Business reads go through `Store::scoped`, which proves the session in the same
+//! snapshot as the rows.
 
 mod accounts;
 mod activity;
@@ -43,7 +43,7 @@ mod readiness;
 mod receive;
 mod refused_requests;
 mod restore;
-mod scoped_query;
+mod scoped;
 mod session_clock;
 mod sessions;
 mod sql;
@@ -105,7 +105,9 @@ pub use receive::{
 };
 pub use refused_requests::{Exchange, FoundRequest, REFUSED_AGE_MS, RefusedRequest, Sender};
 pub use restore::{RestoreError, Staged, ensure_backup, stage_backup};
-pub use scoped_query::GroupFilter;
+pub use scoped::GroupFilter;
+#[doc(hidden)]
+pub use scoped::Unproven;
 pub use sessions::{EndedSession, OpenedSession};
 pub use transfer::{MoveError, MovePreview, MoveProgress, MoveStep, Moved};
 pub use usage::{AccountUse, CodeCount, FunctionUsage, Guesses};
@@ -120,7 +122,7 @@ use followers::Followers;
 use histories::Opening;
 use orders::record::dictionaries::Dictionaries;
 use refused_requests::RefusedQueue;
-use scoped_query::ProvenBefore;
+use scoped::ProvenBefore;
 use session_clock::SessionClock;
 use usage::Usage;
 

@@ -8,14 +8,13 @@ pub(crate) mod record;
 
 use std::sync::Arc;
 
-use kiosque_model::{Claim, DeviceCode, PageRequest, Refusal, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceCode, PageRequest, Refusal, UnixMs};
 
-use crate::db::{Bound, Cost, Step};
+use crate::db::Bound;
 use crate::json_records::JsonRecords;
-use crate::scoped_query::{HintedGroup, ScopedQuery};
+use crate::scoped::HintedGroup;
 use crate::sql::{Row, Sql, has_no_nul, row, statements};
 use crate::{Error, Refused, Store};
-use in_span::PageInSpan;
 use record::dictionaries::Dictionaries;
 use record::order_id_of;
 use record::stored::{StoredOrder, order_columns};
@@ -116,7 +115,7 @@ pub struct TradeNumbers {
 }
 
 impl Store {
-    /// Returns a page of a device's orders.
+    /// Returns a page of a device's orders: a key range, and a total that follows from the ledger.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
@@ -125,11 +124,31 @@ impl Store {
         claim: Claim,
         request: OrderQuery,
     ) -> Result<OrderPage, Refused> {
-        let (now, dictionaries) = (claim.now, Arc::clone(&self.dictionaries));
-        match request.span {
-            None => self.query(claim, Page { request, now, dictionaries }).await,
-            Some(span) => self.query(claim, PageInSpan { request, span, now, dictionaries }).await,
+        if let Some(span) = request.span {
+            return self.order_page_in_span(claim, request, span).await;
         }
+        let statement = match request.history {
+            History::Left => &PAGE,
+            History::Included => &PAGE_WITH_HISTORY,
+        };
+        let (skip, size) = request.skip_and_size();
+        let page = |group: HintedGroup, device: &DeviceCode| {
+            let (device, now) = (device.as_str().into(), claim.now.into());
+            let params = [group.into(), device, now, skip.into(), (skip + size).into()];
+            let dictionaries = Arc::clone(&self.dictionaries);
+            let add = move |rows: &mut PageRows, row: &Row<'_>| rows.add(row, &dictionaries);
+            Bound::new(statement, params).fold(PageRows::default(), add)
+        };
+        let device = request.device.as_ref();
+        let (_, rows) =
+            self.scoped(&claim, None, |group| device.map(|device| page(group, device))).await?;
+        let PageRows { in_scope, orders, records } = rows.unwrap_or_default();
+        let (low, high) = in_scope.ok_or(Refusal::OutOfScope)?;
+        if orders != orders_on_page(low, high, (skip, size)) {
+            let why = format!("{device:?}: {orders} orders on a page, in ({low}, {high}]");
+            return Err(Error::Data(why).into());
+        }
+        Ok(OrderPage { total: high - low, oldest_first: records })
     }
 
     /// Returns the order with a trade number, as the JSON of an order detail.
@@ -141,8 +160,39 @@ impl Store {
         claim: Claim,
         numbers: TradeNumbers,
     ) -> Result<Vec<u8>, Refused> {
-        let dictionaries = Arc::clone(&self.dictionaries);
-        self.query(claim, Detail { numbers, dictionaries }).await
+        let TradeNumbers { out, inner } = &numbers;
+        let by_number = match (out.as_deref(), inner.as_deref()) {
+            (_, Some(inner)) => match order_id_of(inner) {
+                Some(order_id) => Some((&BY_ORDER_ID, order_id)),
+                None => Some((&BY_TRADE_NO_IN, inner)),
+            },
+            (Some(out), None) => Some((&BY_TRADE_NO, out)),
+            (None, None) => None,
+        };
+        let is_storable = [out, inner].into_iter().flatten().all(|number| has_no_nul(number));
+        let by_number = by_number.filter(|_| is_storable);
+        let detail = |group: HintedGroup, statement: &'static Sql, number: &str| {
+            let (out, dictionaries) = (out.clone(), Arc::clone(&self.dictionaries));
+            let render = move |detail: &mut Option<Vec<u8>>, row: &Row<'_>| {
+                let order: StoredOrder<'_> = row.read()?;
+                *detail = None;
+                if out.as_deref().is_none_or(|out| order.trade_no == Some(out)) {
+                    order.put_detail(&dictionaries, detail.insert(Vec::new()))?;
+                }
+                Ok(())
+            };
+            Bound::new(statement, [group.into(), number.into()]).fold(None, render)
+        };
+        let about = |group| by_number.map(|(statement, number)| detail(group, statement, number));
+        let (_, detail) = self.scoped(&claim, None, about).await?;
+        Ok(detail.flatten().ok_or(Refusal::OrderUnknown)?)
+    }
+}
+
+impl OrderQuery {
+    /// Returns how many of the newest orders come before the page, and how many it has at most.
+    fn skip_and_size(&self) -> (i64, i64) {
+        (self.page.skip().min(MAX_OFFSET), self.page.size().min(MAX_OFFSET))
     }
 }
 
@@ -163,13 +213,6 @@ impl OrderPage {
     }
 }
 
-/// A page of a device's orders: a key range, and a total that follows from the ledger.
-struct Page {
-    request: OrderQuery,
-    now: UnixMs,
-    dictionaries: Arc<Dictionaries>,
-}
-
 #[derive(Default)]
 struct PageRows {
     /// The sequence numbers in scope: above the first, up to the second.
@@ -178,95 +221,20 @@ struct PageRows {
     records: JsonRecords,
 }
 
-impl ScopedQuery for Page {
-    type Rows = PageRows;
-    type Step = ();
-    type Answer = OrderPage;
-
-    fn cost(&self) -> Cost {
-        Cost::of_records(self.request.page.size())
-    }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
-        let Some(device) = &self.request.device else { return Vec::new() };
-        let page = match self.request.history {
-            History::Left => &PAGE,
-            History::Included => &PAGE_WITH_HISTORY,
-        };
-        let skip = self.request.page.skip().min(MAX_OFFSET);
-        let end = skip + self.request.page.size().min(MAX_OFFSET);
-        let params =
-            [group.into(), device.as_str().into(), self.now.into(), skip.into(), end.into()];
-        vec![Bound::new(page, params).step(())]
-    }
-
-    fn on_row(&self, rows: &mut PageRows, (): &(), row: &Row<'_>) -> Result<(), Error> {
+impl PageRows {
+    fn add(&mut self, row: &Row<'_>, dictionaries: &Dictionaries) -> Result<(), Error> {
         let PageRow { before_first_seq, last_seq, order } = row.read()?;
-        rows.in_scope = Some((before_first_seq, last_seq));
+        self.in_scope = Some((before_first_seq, last_seq));
         if let Some(order) = order {
-            rows.orders += 1;
-            rows.records.push_with(|json| order.put_list_record(&self.dictionaries, json))?;
+            self.orders += 1;
+            self.records.push_with(|json| order.put_list_record(dictionaries, json))?;
         }
         Ok(())
     }
-
-    fn answer(self, rows: PageRows, scope: Scope) -> Result<OrderPage, Refused> {
-        let (low, high) = rows.in_scope.ok_or(Refusal::OutOfScope)?;
-        let newest = high - self.request.page.skip().min(MAX_OFFSET);
-        let oldest = (newest - self.request.page.size().min(MAX_OFFSET)).max(low);
-        let expected = (newest - oldest).max(0);
-        if rows.orders != expected {
-            let (orders, group) = (rows.orders, scope.group().0);
-            return Err(Error::Data(format!(
-                "group {group}, device {:?}: {orders} orders in ({oldest}, {newest}]",
-                self.request.device
-            ))
-            .into());
-        }
-        Ok(OrderPage { total: high - low, oldest_first: rows.records })
-    }
 }
 
-struct Detail {
-    numbers: TradeNumbers,
-    dictionaries: Arc<Dictionaries>,
-}
-
-impl ScopedQuery for Detail {
-    type Rows = Option<Vec<u8>>;
-    type Step = ();
-    type Answer = Vec<u8>;
-
-    fn cost(&self) -> Cost {
-        Cost::Inline
-    }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
-        let (out, inner) = (self.numbers.out.as_deref(), self.numbers.inner.as_deref());
-        if ![out, inner].into_iter().flatten().all(has_no_nul) {
-            return Vec::new();
-        }
-        let (sql, number) = match (out, inner) {
-            (_, Some(inner)) => match order_id_of(inner) {
-                Some(order_id) => (&BY_ORDER_ID, order_id),
-                None => (&BY_TRADE_NO_IN, inner),
-            },
-            (Some(out), None) => (&BY_TRADE_NO, out),
-            (None, None) => return Vec::new(),
-        };
-        vec![Bound::new(sql, [group.into(), number.into()]).step(())]
-    }
-
-    fn on_row(&self, rows: &mut Self::Rows, (): &(), row: &Row<'_>) -> Result<(), Error> {
-        let order: StoredOrder<'_> = row.read()?;
-        *rows = None;
-        if self.numbers.out.as_deref().is_none_or(|out| order.trade_no == Some(out)) {
-            order.put_detail(&self.dictionaries, rows.insert(Vec::new()))?;
-        }
-        Ok(())
-    }
-
-    fn answer(self, rows: Self::Rows, _: Scope) -> Result<Self::Answer, Refused> {
-        Ok(rows.ok_or(Refusal::OrderUnknown)?)
-    }
+/// Returns the number of orders on a page, of those with sequence numbers above `low` up to `high`.
+fn orders_on_page(low: i64, high: i64, (skip, size): (i64, i64)) -> i64 {
+    let newest = high - skip;
+    (newest - (newest - size).max(low)).max(0)
 }

@@ -2,6 +2,8 @@
 
 mod end;
 
+use std::ops::ControlFlow;
+
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
@@ -11,7 +13,7 @@ use kiosque_model::{
 };
 
 use crate::accounts::{self, Credentials, SwitchableGroup};
-use crate::db::{Batch, Bound, Cost, Deadline, Step, Write};
+use crate::db::{Bound, CheckedRead, Deadline, Write};
 use crate::sql::{Row, Sql, row, statements};
 use crate::{Error, Refused, Store, audit, known_sources};
 pub use end::EndedSession;
@@ -25,6 +27,7 @@ row! {
         expires_at_ms: UnixMs,
         is_open: bool,
     }
+    struct SessionAndGroup<'r> { session: StoredSession<'r>, filtered_group_no: Option<GroupNo> }
     struct AccountRow<'r> { password_hash: &'r str, enabled: bool, third_party_api: bool }
 }
 
@@ -34,6 +37,17 @@ statements! {
                 select g.active from account_groups ag join groups g on g.group_no = ag.group_no
                 where ag.account_no = s.account_no and ag.group_no = s.group_no
             ), false) as is_open
+        from sessions s where s.account_no = $account_no";
+    /// The session, and an open group of the account by its id.
+    SESSION_AND_GROUP(account_no, group_id) -> SessionAndGroup<'_> = "select s.account_no,
+            s.group_no, s.token_digest, s.expires_at_ms, coalesce((
+                select g.active from account_groups ag join groups g on g.group_no = ag.group_no
+                where ag.account_no = s.account_no and ag.group_no = s.group_no
+            ), false) as is_open, (
+                select g.group_no from groups g
+                join account_groups ag on ag.group_no = g.group_no
+                where ag.account_no = s.account_no and g.group_id = $group_id and g.active
+            ) as filtered_group_no
         from sessions s where s.account_no = $account_no";
     ACCOUNT(account_no) -> AccountRow<'_> = "select password_hash, enabled, third_party_api
         from accounts where account_no = $account_no";
@@ -86,30 +100,16 @@ struct NewToken {
 /// The session check alone.
 struct SessionCheck(Claim);
 
-impl Batch for SessionCheck {
-    type Proof = Session;
-    type Rows = ();
-    type Step = ();
-
-    fn account(&self) -> AccountNo {
-        self.0.token.account_hint()
+impl CheckedRead for SessionCheck {
+    fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
+        (check(&self.0, None), Vec::new())
     }
 
-    fn check(&self) -> Bound<'_> {
-        check(&self.0)
+    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
+        prove(&self.0, None, row).map(|_| ControlFlow::Continue(()))
     }
 
-    fn prove(&self, row: Option<&Row<'_>>) -> Result<Session, Refused> {
-        prove(&self.0, row).map(|(session, _)| session)
-    }
-
-    fn rows(&self) {}
-
-    fn steps(&self) -> Vec<Step<'_, ()>> {
-        Vec::new()
-    }
-
-    fn on_row(&self, (): &mut (), (): &(), _: &Row<'_>) -> Result<(), Error> {
+    fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -119,17 +119,36 @@ pub(crate) fn check_statement() -> &'static Sql {
     &SESSION
 }
 
-/// Binds the session check to the account that a claim names.
-pub(crate) fn check(claim: &Claim) -> Bound<'static> {
-    Bound::new(&SESSION, [claim.token.account_hint().into()])
+/// Binds the session check to the account that a claim names, and to the id of another group that
+/// its query is about.
+pub(crate) fn check(claim: &Claim, filter: Option<&GroupId>) -> Bound {
+    let account = claim.token.account_hint().into();
+    match filter {
+        None => Bound::new(&SESSION, [account]),
+        Some(group) => Bound::new(&SESSION_AND_GROUP, [account, group.as_str().into()]),
+    }
 }
 
-/// Returns the session that a row of the check proves, and whether its group is open.
+/// What a row of the session check proves.
+pub(crate) struct ProvenSession {
+    pub(crate) session: Session,
+    /// Whether the selected group is open.
+    pub(crate) access: GroupAccess,
+    /// The group that the check was bound to, if it is an open group of the account.
+    pub(crate) filtered: Option<GroupNo>,
+}
+
+/// Returns what a row of the session check proves. `filter` is the group that it was bound to.
 pub(crate) fn prove(
     claim: &Claim,
+    filter: Option<&GroupId>,
     row: Option<&Row<'_>>,
-) -> Result<(Session, GroupAccess), Refused> {
-    let stored: StoredSession<'_> = row.ok_or(Refusal::TokenInvalid)?.read()?;
+) -> Result<ProvenSession, Refused> {
+    let row = row.ok_or(Refusal::TokenInvalid)?;
+    let SessionAndGroup { session: stored, filtered_group_no: filtered } = match filter {
+        None => SessionAndGroup { session: row.read()?, filtered_group_no: None },
+        Some(_) => row.read()?,
+    };
     let session = SessionRow {
         account: stored.account_no,
         group: stored.group_no,
@@ -141,7 +160,7 @@ pub(crate) fn prove(
         TokenFault::Expired => Refusal::SessionExpired,
     })?;
     let access = if stored.is_open { GroupAccess::Open } else { GroupAccess::Closed };
-    Ok((session, access))
+    Ok(ProvenSession { session, access, filtered })
 }
 
 impl Store {
@@ -152,7 +171,8 @@ impl Store {
     /// `TokenInvalid`, `SessionExpired`, or the store failed.
     pub async fn session(&self, claim: Claim) -> Result<(), Refused> {
         let (account, now) = (claim.token.account_hint(), claim.now);
-        let proven = self.db.batch(SessionCheck(claim), Cost::Inline).await;
+        let (mut check, again) = (SessionCheck(claim.clone()), || SessionCheck(claim));
+        let proven = self.db.read_checked(account, &mut check, again).await;
         self.ended_if_expired((account, now), proven.map(|_| ())).await
     }
 
@@ -260,9 +280,8 @@ impl Store {
 /// Returns the session that a claim proves, in a transaction that changes it.
 async fn live_session(write: &Write<'_>, claim: &Claim) -> Result<Session, Refused> {
     let account = [claim.token.account_hint().into()];
-    let proven = write.one(&SESSION, &account, |row| Ok(prove(claim, Some(row)))).await?;
-    let (session, _) = proven.ok_or(Refusal::TokenInvalid)??;
-    Ok(session)
+    let proven = write.one(&SESSION, &account, |row| Ok(prove(claim, None, Some(row)))).await?;
+    Ok(proven.ok_or(Refusal::TokenInvalid)??.session)
 }
 
 /// Locks the session of an account until the transaction ends. Without it, a login that read the

@@ -33,7 +33,7 @@ use crate::Error;
 pub(crate) use bulk::ColumnType;
 pub(crate) use row::{FromRow, Reader, Row, row};
 use text::Translated;
-pub(crate) use value::{Value, has_no_nul};
+pub(crate) use value::{OwnedValue, Value, has_no_nul, values};
 
 /// The declared columns of a statement. An empty name matches any name.
 #[derive(Debug)]
@@ -54,8 +54,6 @@ pub(crate) struct Sql {
     parameters: Cow<'static, [&'static str]>,
     columns: Columns,
     translated: OnceLock<Result<Translated, String>>,
-    /// For PostgreSQL, with the session check in front; see `Sql::with_proof`.
-    with_proof: OnceLock<String>,
 }
 
 impl Sql {
@@ -77,7 +75,6 @@ impl Sql {
             parameters: Cow::Borrowed(parameters),
             columns,
             translated: OnceLock::new(),
-            with_proof: OnceLock::new(),
         }
     }
 
@@ -130,19 +127,17 @@ impl Sql {
     /// The first column is true in the row of the proof. Each row has only the columns of its own
     /// part, as many as `widths` says; the others are null. The parameters of the proof come
     /// first.
-    pub(crate) fn with_proof(&self, proof: &Sql, widths: (usize, usize)) -> Result<&str, Error> {
+    pub(crate) fn with_proof(&self, proof: &Sql, widths: (usize, usize)) -> Result<String, Error> {
         let (proof_width, own_width) = widths;
         let (proof_text, own_text) = (proof.for_postgres()?, self.for_postgres()?);
-        Ok(self.with_proof.get_or_init(|| {
-            let nulls = |columns| ", null".repeat(columns);
-            format!(
-                "select true as is_proof, proof.*{} from ({proof_text}) proof union all \
-                 select false{}, asked.* from ({}) asked",
-                nulls(own_width),
-                nulls(proof_width),
-                text::shift_parameters(own_text),
-            )
-        }))
+        let nulls = |columns| ", null".repeat(columns);
+        Ok(format!(
+            "select true as is_proof, proof.*{} from ({proof_text}) proof union all \
+             select false{}, asked.* from ({}) asked",
+            nulls(own_width),
+            nulls(proof_width),
+            text::shift_parameters(own_text, proof.parameters.len()),
+        ))
     }
 
     /// Compares the column names that an engine reports with the declared ones.

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use kiosque_model::{GroupNo, HistoryId, UnixMs};
 
-use crate::db::{Bound, Read, Write};
+use crate::db::{Bound, Read, Reading, Write};
 use crate::histories::Opening;
-use crate::scoped_query::HintedGroup;
+use crate::scoped::HintedGroup;
 use crate::sql::{Value, row, statements};
 use crate::{Error, owners};
 
@@ -67,9 +67,9 @@ impl Versions {
     }
 }
 
-/// Binds the look-up of the versions of a group. A group that never had a device has none.
-pub(crate) fn bind_versions(group: HintedGroup) -> Bound<'static> {
-    Bound::new(&VERSIONS, [group.into()])
+/// Reads the versions of a group. A group that never had a device has none.
+pub(crate) fn versions(group: HintedGroup) -> Reading<Option<Versions>> {
+    Bound::new(&VERSIONS, [group.into()]).one()
 }
 
 /// Returns the versions of a group.

@@ -2,22 +2,19 @@
 
 mod goods;
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
+use kiosque_model::Claim;
 use kiosque_model::sales::Usd;
-use kiosque_model::{Claim, DeviceNo};
 
-use super::product_totals::ProductTotals;
-use super::{AnswerContext, DashboardQuery, ProductSum, Report, Request, RowContext, SalesBy};
-use crate::db::Step;
-use crate::scoped_query::HintedGroup;
-use crate::sql::Row;
-use crate::{Error, Refused, Store};
+use super::figures::products::{add_parts, ranked};
+use super::{DashboardQuery, months, sums};
+use crate::scoped::HintedGroup;
+use crate::{Refused, Store};
 
 pub(super) use goods::ALL;
 pub(crate) use goods::BestSellerHints;
-use goods::{GoodsRows, GoodsStep, HintKey};
+use goods::HintKey;
 
 /// The sales of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,94 +50,39 @@ impl Store {
         query: DashboardQuery,
         most: usize,
     ) -> Result<Vec<ProductSales>, Refused> {
+        let (range, now, codes) = (query.range(&self.zone), claim.now, query.codes());
         let key = HintKey::of(&query, claim.token.group_hint());
-        let mut goods: HashSet<String> = self.best_seller_hints.get(&key).into_iter().collect();
+        let mut goods: BTreeSet<String> = self.best_seller_hints.get(&key).into_iter().collect();
         loop {
-            let report = BestSellersReport { most, goods: goods.clone() };
-            let ranked = self.report(claim.clone(), query.clone(), report).await?;
-            let best = ranked.iter().map(|sales| sales.goods_id.clone());
-            if ranked.iter().all(|sales| goods.contains(&sales.goods_id)) {
-                self.best_seller_hints.insert(key, best.collect());
-                return Ok(ranked);
-            }
-            goods.extend(best);
-        }
-    }
-}
-
-struct BestSellersReport {
-    most: usize,
-    /// The goods to look up. The answer has no names, prices and devices of others.
-    goods: HashSet<String>,
-}
-
-#[derive(Default)]
-struct ProductRows {
-    /// By `goodsId`.
-    sales: HashMap<String, SalesOfProduct>,
-    goods: GoodsRows,
-}
-
-#[derive(Default)]
-struct SalesOfProduct {
-    totals: ProductTotals,
-    devices: HashSet<DeviceNo>,
-}
-
-impl Report for BestSellersReport {
-    type Rows = ProductRows;
-    type Step = GoodsStep;
-    type Answer = Vec<ProductSales>;
-    const SALES: SalesBy = SalesBy::Product;
-
-    fn on_product(&self, rows: &mut ProductRows, sum: &ProductSum<'_>) {
-        // Most sums are of a product that is there already.
-        if !rows.sales.contains_key(sum.goods_id) {
-            rows.sales.insert(sum.goods_id.to_owned(), SalesOfProduct::default());
-        }
-        let Some(sales) = rows.sales.get_mut(sum.goods_id) else { return };
-        sales.totals.join(sum.totals);
-        sales.devices.extend(sum.sold_by);
-    }
-
-    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, GoodsStep>> {
-        goods::steps(&self.goods, request, group)
-    }
-
-    fn on_row(
-        &self,
-        rows: &mut ProductRows,
-        step: &GoodsStep,
-        row: &Row<'_>,
-        context: &RowContext<'_>,
-    ) -> Result<(), Error> {
-        let (GoodsStep::Seller, Some(range)) = (step, &context.request.range) else {
-            return rows.goods.on_row(step, row, &self.goods);
-        };
-        context.shared.sums.each_seller(row, range, |goods_id, device| {
-            if let Some(sales) = rows.sales.get_mut(goods_id) {
-                sales.devices.insert(device);
-            }
-        })
-    }
-
-    fn answer(self, rows: ProductRows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
-        let ProductRows { sales, goods } = rows;
-        if !goods.has_visible_device {
-            return Ok(Vec::new());
-        }
-        let mut sales: Vec<(String, SalesOfProduct)> =
-            sales.into_iter().filter(|(_, sales)| sales.totals.items > 0).collect();
-        sales.sort_unstable_by(|(one_id, one), (other_id, other)| {
-            // By cents, so that equal amounts of the answer are ranked by their ids.
-            let by = |ProductTotals { items, amount, .. }: &ProductTotals| {
-                (Reverse(*items), Reverse(amount.cents()))
+            let ids: Vec<&str> = goods.iter().map(String::as_str).collect();
+            let about = |group: HintedGroup| {
+                let sales = range.as_ref().map(|range| {
+                    let sales = match &codes {
+                        None => months::by_product_with_sellers(&ids, range, group),
+                        Some(codes) => months::by_product(Some(codes), range, group),
+                    };
+                    (sales, sums::products_in_parts(range, group, &self.dictionaries))
+                });
+                let today = self.zone.day_of(now);
+                let goods = goods::of(&ids, codes.as_deref(), (today, now), group);
+                (query.devices_in_scope(group, now), sales, goods)
             };
-            by(&one.totals).cmp(&by(&other.totals)).then_with(|| one_id.cmp(other_id))
-        });
-        sales.truncate(self.most);
-        let ranked =
-            sales.into_iter().map(|(goods_id, sales)| goods.product_sales(goods_id, &sales));
-        Ok(ranked.collect::<Result<_, Error>>()?)
+            let (_, (in_scope, sales, of_goods)) =
+                self.scoped(&claim, query.group.as_ref(), about).await?;
+            let devices = query.selected(in_scope)?;
+            let Some((months, parts)) = sales.filter(|_| of_goods.has_visible_device()) else {
+                return Ok(Vec::new());
+            };
+            let mut sales = months.sales;
+            add_parts(&mut sales, parts, &devices, &months.rates)?;
+            let best = ranked(sales, |sales| sales.totals, most);
+            let ids = || best.iter().map(|(goods_id, _)| goods_id.clone());
+            // Only the goods that were sent have names, prices and devices.
+            if ids().all(|goods_id| goods.contains(&goods_id)) {
+                self.best_seller_hints.insert(key, ids().collect());
+                return Ok(of_goods.describe(best)?);
+            }
+            goods.extend(ids());
+        }
     }
 }

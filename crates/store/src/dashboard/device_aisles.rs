@@ -1,15 +1,11 @@
 //! The aisles of the devices that a group owns now.
 
-use std::marker::PhantomData;
-
 use kiosque_model::{Claim, UnixMs};
 
 use super::device_part::PartRows;
-use super::{
-    AnswerContext, DashboardQuery, DevicePart, DevicesRead, Report, Request, RowContext, SalesBy,
-};
-use crate::db::{Bound, Step};
-use crate::scoped_query::HintedGroup;
+use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::db::Bound;
+use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
 use crate::{Error, Refused, Store};
 
@@ -59,64 +55,34 @@ impl Store {
     ) -> Result<DevicesRead<A>, Refused>
     where
         A: Default + Send + 'static,
-        V: Fn(&mut A, DeviceElement<'_>) -> Result<(), Error> + Send + Sync + 'static,
+        V: Fn(&mut A, DeviceElement<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
     {
-        self.report(claim, query, AislesReport { part, visit, visited: PhantomData }).await
+        let (now, codes) = (claim.now, query.codes());
+        let about = |group: HintedGroup| {
+            let devices = match &codes {
+                None => bind_part(group, now, &part),
+                Some(codes) => Bound::new(&AISLES_OF, [group.into(), now.into()])
+                    .with_rows(part.filter_rows(codes)),
+            };
+            let visit = visit.clone();
+            let add = move |rows: &mut PartRows<A>, row: &Row<'_>| {
+                let ElementRow { device_code, element } = row.read()?;
+                rows.visit(device_code);
+                match element {
+                    Some(json) => visit(&mut rows.devices, DeviceElement { device_code, json }),
+                    None => Ok(()),
+                }
+            };
+            (query.devices_in_scope(group, now), devices.fold(PartRows::default(), add))
+        };
+        let (_, (in_scope, rows)) = self.scoped(&claim, query.group.as_ref(), about).await?;
+        query.selected(in_scope)?;
+        Ok(rows.finish(&part, &query))
     }
 }
 
 /// Binds the part of all devices of a group.
-pub(super) fn bind_part(group: HintedGroup, now: UnixMs, part: &DevicePart) -> Bound<'_> {
+pub(super) fn bind_part(group: HintedGroup, now: UnixMs, part: &DevicePart) -> Bound {
     let (after, size) = (part.after.as_str().into(), part.size());
     Bound::new(&AISLES, [group.into(), now.into(), after, size])
-}
-
-struct AislesReport<A, V> {
-    part: DevicePart,
-    visit: V,
-    visited: PhantomData<fn() -> A>,
-}
-
-impl<A, V> Report for AislesReport<A, V>
-where
-    A: Default + Send + 'static,
-    V: Fn(&mut A, DeviceElement<'_>) -> Result<(), Error> + Send + Sync + 'static,
-{
-    type Rows = PartRows<A>;
-    type Step = ();
-    type Answer = DevicesRead<A>;
-    const SALES: SalesBy = SalesBy::Nothing;
-
-    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ()>> {
-        let bound = if request.is_of_all_devices() {
-            bind_part(group, request.now, &self.part)
-        } else {
-            let params = [group.into(), request.now.into()];
-            Bound::new(&AISLES_OF, params).with_rows(self.part.filter_rows(request))
-        };
-        vec![bound.step(())]
-    }
-
-    fn on_row(
-        &self,
-        rows: &mut Self::Rows,
-        (): &(),
-        row: &Row<'_>,
-        _: &RowContext<'_>,
-    ) -> Result<(), Error> {
-        let ElementRow { device_code, element } = row.read()?;
-        rows.visit(device_code);
-        match element {
-            Some(json) => (self.visit)(&mut rows.devices, DeviceElement { device_code, json }),
-            None => Ok(()),
-        }
-    }
-
-    fn answer(
-        self,
-        rows: Self::Rows,
-        context: &AnswerContext<'_>,
-    ) -> Result<Self::Answer, Refused> {
-        Ok(rows.finish(&self.part, context.request))
-    }
 }

@@ -1,7 +1,8 @@
 //! Parts of a list of devices. A long list is read part by part, each from a snapshot of its own,
 //! so that no snapshot is held while the caller of the list reads it.
 
-use super::{DashboardQuery, Request};
+use super::DashboardQuery;
+use super::filter::rows_of;
 use crate::sql::Value;
 
 /// The devices of a list after a code, in the order of codes.
@@ -39,12 +40,9 @@ impl DevicePart {
 
     /// Returns the codes of the filter that belong to this part, and the one after which the next
     /// part begins.
-    fn filtered<'q>(&self, query: &'q DashboardQuery) -> (Vec<&'q str>, Option<&'q str>) {
-        let codes = query.devices.iter().filter_map(|code| code.as_ref().ok());
-        let mut codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
-        codes.retain(|code| *code > self.after.as_str());
-        codes.sort_unstable();
-        codes.dedup();
+    fn filtered<'q>(&self, codes: &[&'q str]) -> (Vec<&'q str>, Option<&'q str>) {
+        let mut codes: Vec<&str> =
+            codes.iter().copied().filter(|code| *code > self.after.as_str()).collect();
         let has_more = codes.len() > self.size;
         codes.truncate(self.size);
         let next = codes.last().copied().filter(|_| has_more);
@@ -57,9 +55,8 @@ impl DevicePart {
     }
 
     /// Returns the codes of the filter that belong to this part, as rows of a bulk statement.
-    pub(super) fn filter_rows<'q>(&self, request: &'q Request) -> Vec<Vec<Value<'q>>> {
-        let (codes, _) = self.filtered(&request.query);
-        codes.into_iter().map(|code| vec![code.into()]).collect()
+    pub(super) fn filter_rows<'q>(&self, codes: &[&'q str]) -> Vec<Vec<Value<'q>>> {
+        rows_of(self.filtered(codes).0).collect()
     }
 }
 
@@ -73,12 +70,11 @@ impl<A> PartRows<A> {
         }
     }
 
-    /// Returns the part that these rows are.
-    pub(super) fn finish(self, part: &DevicePart, request: &Request) -> DevicesRead<A> {
-        let next = if request.is_of_all_devices() {
-            (self.count >= part.size).then_some(self.last)
-        } else {
-            part.filtered(&request.query).1.map(str::to_owned)
+    /// Returns the part that these rows are, of the devices with the codes of a query.
+    pub(super) fn finish(self, part: &DevicePart, query: &DashboardQuery) -> DevicesRead<A> {
+        let next = match query.codes() {
+            None => (self.count >= part.size).then_some(self.last),
+            Some(codes) => part.filtered(&codes).1.map(str::to_owned),
         };
         DevicesRead { devices: self.devices, next }
     }

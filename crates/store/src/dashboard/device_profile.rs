@@ -1,17 +1,13 @@
 //! The devices that a group owns now, as on a device page.
 
-use std::marker::PhantomData;
-
 use kiosque_model::Claim;
 
 use super::device_part::PartRows;
-use super::{
-    AnswerContext, DashboardQuery, DevicePart, DevicesRead, Report, Request, RowContext, SalesBy,
-};
-use crate::db::{Bound, Step};
-use crate::devices::{Device, DeviceRow, Owner, bind_owner};
-use crate::scoped_query::HintedGroup;
-use crate::sql::{Row, statements};
+use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::db::Bound;
+use crate::devices::{Device, DeviceRow};
+use crate::scoped::HintedGroup;
+use crate::sql::statements;
 use crate::{Error, Refused, Store};
 
 statements! {
@@ -50,70 +46,29 @@ impl Store {
     ) -> Result<DevicesRead<A>, Refused>
     where
         A: Default + Send + 'static,
-        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
+        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
     {
-        self.report(claim, query, ProfileReport { part, visit, visited: PhantomData }).await
-    }
-}
-
-struct ProfileReport<A, V> {
-    part: DevicePart,
-    visit: V,
-    visited: PhantomData<fn() -> A>,
-}
-
-/// A statement of the profile.
-enum ProfileStep {
-    Owner,
-    Device,
-}
-
-impl<A, V> Report for ProfileReport<A, V>
-where
-    A: Default + Send + 'static,
-    V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
-{
-    type Rows = (Option<Owner>, PartRows<A>);
-    type Step = ProfileStep;
-    type Answer = DevicesRead<A>;
-    const SALES: SalesBy = SalesBy::Nothing;
-
-    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ProfileStep>> {
-        let owner = bind_owner(group).step(ProfileStep::Owner);
-        let (group, now) = (group.into(), request.now.into());
-        let devices = if request.is_of_all_devices() {
-            let (after, size) = (self.part.after.as_str().into(), self.part.size());
-            Bound::new(&PROFILE, [group, now, after, size])
-        } else {
-            Bound::new(&PROFILE_OF, [group, now]).with_rows(self.part.filter_rows(request))
-        };
-        vec![owner, devices.step(ProfileStep::Device)]
-    }
-
-    fn on_row(
-        &self,
-        (owner, rows): &mut Self::Rows,
-        step: &ProfileStep,
-        row: &Row<'_>,
-        context: &RowContext<'_>,
-    ) -> Result<(), Error> {
-        match (step, owner) {
-            (ProfileStep::Owner, owner) => *owner = Some(Owner::read(row)?),
-            (ProfileStep::Device, Some(owner)) => {
-                let device = owner.device(row, &context.request.activity)?;
+        let (now, codes) = (claim.now, query.codes());
+        let about = |group: HintedGroup| {
+            let params = [group.into(), now.into()];
+            let devices = match &codes {
+                None => {
+                    let [group, now] = params;
+                    let (after, size) = (part.after.as_str().into(), part.size());
+                    Bound::new(&PROFILE, [group, now, after, size])
+                }
+                Some(codes) => Bound::new(&PROFILE_OF, params).with_rows(part.filter_rows(codes)),
+            };
+            let visit = visit.clone();
+            let visit = move |rows: &mut PartRows<A>, device: Device<'_>| {
                 rows.visit(device.code);
-                (self.visit)(&mut rows.devices, device)?;
-            }
-            (ProfileStep::Device, None) => {}
-        }
-        Ok(())
-    }
-
-    fn answer(
-        self,
-        (_, rows): Self::Rows,
-        context: &AnswerContext<'_>,
-    ) -> Result<Self::Answer, Refused> {
-        Ok(rows.finish(&self.part, context.request))
+                visit(&mut rows.devices, device)
+            };
+            let devices = self.devices_of(group, devices, PartRows::default(), visit);
+            (query.devices_in_scope(group, now), devices)
+        };
+        let (_, (in_scope, (_, rows))) = self.scoped(&claim, query.group.as_ref(), about).await?;
+        query.selected(in_scope)?;
+        Ok(rows.finish(&part, &query))
     }
 }

@@ -13,19 +13,18 @@ use std::sync::Arc;
 use kiosque_model::sales::{Turnover, Usd};
 use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 
-use super::product_totals::ProductTotals;
-use super::report_query::ReportQuery;
-use super::sales_by_device::{NameRow, each_name};
-use super::sales_trend::TrendReport;
-use super::{DashboardQuery, DeviceSales, Range, Report, Request};
+use super::figures::days::{days_within, every_day, totals_of_days};
+use super::figures::products::{ProductTotals, ranked};
+use super::range::Range;
+use super::sales_by_device::{named, names};
+use super::{DeviceSales, sums};
 use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
-use crate::orders::record::dictionaries::Dictionaries;
-use crate::scoped_query::rows_of_group;
+use crate::scoped::HintedGroup;
 use crate::sql::{Sql, row, statements};
-use crate::{Error, Refused, Store};
+use crate::{Error, Store};
 use group_sums::{SegmentSums, Segments};
 
 row! {
@@ -65,7 +64,7 @@ const CACHED_ATTEMPTS: usize = 3;
 
 /// Every statement of this module and of those below it.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, group_sums::ALL, names::ALL].into_iter().flatten().copied()
+    [ALL, names::ALL, group_sums::ALL].into_iter().flatten().copied()
 }
 
 /// Selects sales.
@@ -140,7 +139,6 @@ impl Store {
             now: query.now,
             activity: Arc::clone(&self.activity),
             cache: Arc::clone(&self.cache),
-            dictionaries: Arc::clone(&self.dictionaries),
         };
         for _ in 0..CACHED_ATTEMPTS {
             match self.read_sales(query.clone(), context.clone()).await? {
@@ -162,7 +160,7 @@ impl Store {
         query: FleetSalesQuery,
         context: Context,
     ) -> Result<FleetRead, Error> {
-        let sum = async move |read: &Read<'_>, _: &Arc<Dictionaries>| {
+        let sum = async move |read: &Read<'_>| {
             let id = query.group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
             if groups.is_empty() && query.group.is_some() {
@@ -177,7 +175,7 @@ impl Store {
             }
             Ok(FleetRead::Sales(Box::new(sums.ranked(read, &groups, &query).await?)))
         };
-        self.read_records(Deadline::OfRequest, sum).await
+        self.db.read(Deadline::OfRequest, sum).await
     }
 }
 
@@ -188,22 +186,13 @@ struct Context {
     now: UnixMs,
     activity: Arc<Activity>,
     cache: Arc<Cache>,
-    dictionaries: Arc<Dictionaries>,
 }
 
 impl Context {
-    /// Returns the request for a report about whole days.
-    fn request(&self, first: Day, last: Day) -> Request {
+    /// Returns the range of whole days.
+    fn range(&self, first: Day, last: Day) -> Option<Range> {
         let (start, end) = (self.zone.start_of(first), self.zone.start_of(last.next()));
-        Request {
-            query: DashboardQuery { group: None, devices: Vec::new(), start, end },
-            range: Range::of(start, end, &self.zone),
-            now: self.now,
-            zone: self.zone.clone(),
-            activity: Arc::clone(&self.activity),
-            cache: Arc::clone(&self.cache),
-            dictionaries: Arc::clone(&self.dictionaries),
-        }
+        Range::of(start, end, &self.zone)
     }
 }
 
@@ -244,8 +233,7 @@ impl FleetSums {
         context: &Context,
     ) -> Result<Added, Error> {
         let FleetSalesQuery { totals_from, first_day, last_day, .. } = *query;
-        let request = context.request(totals_from, last_day);
-        let days = report_of(read, group, request, TrendReport).await?;
+        let days = days_of(read, context, group, (totals_from, last_day)).await?;
         let today = context.zone.day_of(context.now);
         let segments = segments::segments(first_day, last_day, today);
         let sums = match group_sums::of_group(read, context, group, (&segments, &days)).await? {
@@ -278,7 +266,7 @@ impl FleetSums {
         group: GroupNo,
         segments: &[Arc<SegmentSums>],
     ) -> Result<(), Error> {
-        let mut devices: HashMap<DeviceNo, Turnover> = HashMap::new();
+        let mut devices: BTreeMap<DeviceNo, Turnover> = BTreeMap::new();
         for sums in segments {
             for (device, turnover) in &sums.devices {
                 devices.entry(*device).or_default().join(turnover);
@@ -296,22 +284,16 @@ impl FleetSums {
         if devices.is_empty() {
             return Ok(());
         }
-        each_name(read, group, |row| {
-            let Some(turnover) = devices.remove(&row.read()?) else { return Ok(()) };
-            let NameRow { device_no: _, device_code: code, device_name: name } = row.read()?;
-            match self.devices.get_mut(&code) {
-                Some(device) => device.turnover.join(&turnover),
+        let names = read.together(names(None, HintedGroup::for_operator(group))).await?;
+        for sales in named(devices, names)? {
+            match self.devices.get_mut(&sales.code) {
+                Some(device) => device.turnover.join(&sales.turnover),
                 None => {
-                    self.devices.insert(code.clone(), DeviceSales { code, name, turnover });
+                    self.devices.insert(sales.code.clone(), sales);
                 }
             }
-            Ok(())
-        })
-        .await?;
-        match devices.keys().next() {
-            None => Ok(()),
-            Some(device) => Err(Error::Data(format!("device {} has sales and no name", device.0))),
         }
+        Ok(())
     }
 
     async fn add_devices(
@@ -345,14 +327,7 @@ impl FleetSums {
         silent.sort_by(|one, other| {
             (Reverse(one.last_active), &one.code).cmp(&(Reverse(other.last_active), &other.code))
         });
-        let mut products: Vec<(String, ProductTotals)> =
-            self.products.into_iter().filter(|(_, totals)| totals.items > 0).collect();
-        products.sort_unstable_by(|(one_id, one), (other_id, other)| {
-            let by =
-                |totals: &ProductTotals| (Reverse(totals.items), Reverse(totals.amount.cents()));
-            by(one).cmp(&by(other)).then_with(|| one_id.cmp(other_id))
-        });
-        products.truncate(query.products_max);
+        let products = ranked(self.products, |totals| *totals, query.products_max);
         let mut names = names::of_goods(read, groups, &products).await?;
         let products = products.into_iter().map(|(goods_id, totals)| ProductRank {
             goods_name: names.remove(&goods_id),
@@ -371,17 +346,17 @@ impl FleetSums {
     }
 }
 
-/// Returns the answer of a report about a group.
-async fn report_of<R: Report>(
+/// Returns the sales of every day from the first to the last.
+async fn days_of(
     read: &Read<'_>,
+    context: &Context,
     group: GroupNo,
-    request: Request,
-    report: R,
-) -> Result<R::Answer, Error> {
-    let query = ReportQuery { request, report };
-    let rows = rows_of_group(read, &query, group).await?;
-    query.answer_about(rows, group).map_err(|refused| match refused {
-        Refused::Store(error) => error,
-        Refused::Refusal(refusal) => Error::Data(format!("a report was refused: {refusal:?}")),
-    })
+    (first, last): (Day, Day),
+) -> Result<Vec<(Day, Turnover)>, Error> {
+    let Some(range) = context.range(first, last) else { return Ok(Vec::new()) };
+    let group = HintedGroup::for_operator(group);
+    let (sums, rates) =
+        read.together((sums::days(&range, group), sums::rates(&range, group))).await?;
+    let days = days_within(&totals_of_days(&sums, &rates)?, &range);
+    Ok(every_day(&days, Some(&range), &context.zone))
 }

@@ -10,16 +10,15 @@ mod texts;
 use std::ops::Range;
 use std::sync::Arc;
 
-use kiosque_model::{Claim, DeviceNo, GroupNo, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{DashboardQuery, DevicePart, DevicesRead};
-use crate::activity::Activity;
 use crate::cache::Key;
-use crate::db::{Bound, Cost, Step};
-use crate::devices::{Device, DeviceRow, OnlineSince, Owner, bind_owner};
-use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
-use crate::sql::{Row, row, statements};
-use crate::versions::{Versions, bind_versions};
+use crate::db::{Bound, Reading};
+use crate::devices::{Device, DeviceRow, OnlineSince, Owner, owner};
+use crate::scoped::HintedGroup;
+use crate::sql::{row, statements};
+use crate::versions::{Versions, versions};
 use crate::{Error, Refused, Store};
 use texts::DeviceTexts;
 
@@ -51,9 +50,6 @@ pub(crate) struct GroupProfile {
     versions: Versions,
     devices: DeviceTexts,
 }
-
-/// The last activity of at most so many devices is read on the serving thread.
-const INLINE_DEVICES_MAX: usize = 128;
 
 /// Profiles of larger groups are not cached.
 const DEVICES_MAX: i64 = 50_000;
@@ -98,26 +94,42 @@ impl Store {
     ) -> Result<DevicesRead<A>, Refused>
     where
         A: Default + Send + 'static,
-        V: Fn(&mut A, ProfileElement<'_>) -> Result<(), Error> + Send + Sync + 'static,
+        V: Fn(&mut A, ProfileElement<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
     {
-        let group = self.presumed_group(&claim, query.group.as_ref());
+        let (filter, now) = (query.group.as_ref(), claim.now);
+        let group = self.presumed_group(&claim, filter);
         let cached = group.and_then(|group| self.cache.get::<GroupProfile>(&Key::Profile(group)));
-        let cached = cached.filter(|profile| profile.versions.is_settled(claim.now));
+        let cached = cached.filter(|profile| profile.versions.is_settled(now));
         let place = cached.as_deref().and_then(|profile| profile.devices.part(&part));
-        if let (Some(profile), Some(place)) = (cached, place) {
-            let (filter, activity) = (query.group.clone(), Arc::clone(&self.activity));
-            let of_part = CachedPart { filter, profile, place, activity };
-            if let Some(active) = self.query(claim.clone(), of_part).await? {
-                return active.visit(&part, &visit);
+        if let Some((profile, place)) = cached.zip(place) {
+            let (after, last) = profile.devices.bounds(&place);
+            let about = |group: HintedGroup| {
+                let active = Bound::new(&LAST_ACTIVE, [group.into(), after.into(), last.into()]);
+                (versions(group), active.all())
+            };
+            let (scope, (present, active)) = self.scoped(&claim, filter, about).await?;
+            let is_present = present.is_some_and(|now| now.has_lists_of(&profile.versions));
+            let last_active = self.last_active(&profile, place.clone(), active);
+            if let Some(last_active) = last_active
+                && is_present
+                && scope.group() == profile.group
+            {
+                return WithActivity { profile, place, last_active }.visit(&part, &visit);
             }
         }
         if part.after.is_empty() {
-            let (filter, activity) = (query.group.clone(), Arc::clone(&self.activity));
-            let all = WholeProfile { filter, now: claim.now, activity };
-            if let Some((loaded, active)) = self.query(claim.clone(), all).await? {
-                let (group, size) = (loaded.group, loaded.devices.size());
-                self.cache.insert(Key::Profile(group), size, Arc::clone(&loaded));
-                return active.visit(&part, &visit);
+            let about = |group: HintedGroup| {
+                let devices = [group.into(), now.into(), DEVICES_MAX.into()];
+                (versions(group), self.texts_of(group, Bound::new(&DEVICES, devices)))
+            };
+            let (scope, (versions, (_, texts))) = self.scoped(&claim, filter, about).await?;
+            let (devices, last_active) = texts;
+            if let Some(versions) = versions.filter(|_| !last_active.is_empty()) {
+                let (group, size) = (scope.group(), devices.size());
+                let profile = Arc::new(GroupProfile { group, versions, devices });
+                self.cache.insert(Key::Profile(group), size, Arc::clone(&profile));
+                let place = 0..last_active.len();
+                return WithActivity { profile, place, last_active }.visit(&part, &visit);
             }
         }
         let visit = move |devices: &mut A, device: Device<'_>| {
@@ -126,7 +138,39 @@ impl Store {
         };
         self.device_profile(claim, query, part, visit).await
     }
+
+    /// Reads the texts of devices, and the last activity of each.
+    fn texts_of(&self, group: HintedGroup, devices: Bound) -> Reading<(Option<Owner>, Texts)> {
+        let activity = Arc::clone(&self.activity);
+        owner(group, Default::default()).then(devices, move |(owner, rows), row| {
+            let (texts, last_active): &mut Texts = rows;
+            let Some(owner) = owner else { return Ok(()) };
+            let device = owner.device(row, &activity)?;
+            texts.add(row.read()?, device)?;
+            last_active.push(device.last_active);
+            Ok(())
+        })
+    }
+
+    /// Returns when each device of a place was last active. `read` has all devices in the ledger,
+    /// also those that have left. A ledger without a device of the profile is damaged.
+    fn last_active(
+        &self,
+        profile: &GroupProfile,
+        place: Range<usize>,
+        read: Vec<ActivityRow>,
+    ) -> Option<Vec<Option<UnixMs>>> {
+        let mut read = read.into_iter();
+        let last_active = profile.devices.numbers(place).map(|number| {
+            let found = read.find(|row| row.device_no == number)?;
+            Some(self.activity.merged((profile.group, number), found.last_active_ms))
+        });
+        last_active.collect()
+    }
 }
+
+/// The texts of devices, and the last activity of each.
+type Texts = (DeviceTexts, Vec<Option<UnixMs>>);
 
 /// Devices of a cached profile, and the last activity of each.
 struct WithActivity {
@@ -151,148 +195,5 @@ impl WithActivity {
         }
         let next = last.filter(|_| has_more).map(str::to_owned);
         Ok(DevicesRead { devices, next })
-    }
-}
-
-/// Reads the last activity of devices of a cached profile. The answer is `None` if the profile does
-/// not hold.
-struct CachedPart {
-    filter: Option<GroupFilter>,
-    profile: Arc<GroupProfile>,
-    place: Range<usize>,
-    activity: Arc<Activity>,
-}
-
-#[derive(Default)]
-struct ActivityRows {
-    versions: Option<Versions>,
-    /// Of all devices in the ledger, also of those that have left.
-    last_active: Vec<(DeviceNo, Option<UnixMs>)>,
-}
-
-enum PartStep {
-    Versions,
-    Activity,
-}
-
-impl ScopedQuery for CachedPart {
-    type Rows = ActivityRows;
-    type Step = PartStep;
-    type Answer = Option<WithActivity>;
-
-    fn group(&self) -> Option<&GroupFilter> {
-        self.filter.as_ref()
-    }
-
-    fn cost(&self) -> Cost {
-        if self.place.len() <= INLINE_DEVICES_MAX { Cost::Inline } else { Cost::Blocking }
-    }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PartStep>> {
-        let (after, last) = self.profile.devices.bounds(&self.place);
-        let part = [group.into(), after.into(), last.into()];
-        vec![
-            bind_versions(group).step(PartStep::Versions),
-            Bound::new(&LAST_ACTIVE, part).step(PartStep::Activity),
-        ]
-    }
-
-    fn on_row(&self, rows: &mut ActivityRows, step: &PartStep, row: &Row<'_>) -> Result<(), Error> {
-        match step {
-            PartStep::Versions => rows.versions = Some(row.read()?),
-            PartStep::Activity => {
-                let ActivityRow { device_no, last_active_ms } = row.read()?;
-                rows.last_active.push((device_no, last_active_ms));
-            }
-        }
-        Ok(())
-    }
-
-    fn answer(self, rows: ActivityRows, scope: Scope) -> Result<Self::Answer, Refused> {
-        let CachedPart { profile, place, activity, .. } = self;
-        let is_present = |present: Versions| present.has_lists_of(&profile.versions);
-        if !rows.versions.is_some_and(is_present) || scope.group() != profile.group {
-            return Ok(None);
-        }
-        let mut found = rows.last_active.into_iter();
-        let last_active = profile
-            .devices
-            .numbers(place.clone())
-            .map(|number| found.find(|(device, _)| *device == number).map(|(_, last)| last));
-        // A ledger without a device of the profile is damaged: the devices are read again.
-        let Some(mut last_active) = last_active.collect::<Option<Vec<_>>>() else {
-            return Ok(None);
-        };
-        for (number, last) in profile.devices.numbers(place.clone()).zip(&mut last_active) {
-            *last = activity.merged((profile.group, number), *last);
-        }
-        Ok(Some(WithActivity { profile, place, last_active }))
-    }
-}
-
-/// Reads the profile of a group. The answer is `None` if it cannot be cached.
-struct WholeProfile {
-    filter: Option<GroupFilter>,
-    now: UnixMs,
-    activity: Arc<Activity>,
-}
-
-#[derive(Default)]
-struct ProfileRows {
-    versions: Option<Versions>,
-    owner: Option<Owner>,
-    devices: DeviceTexts,
-    last_active: Vec<Option<UnixMs>>,
-}
-
-enum WholeStep {
-    Versions,
-    Owner,
-    Device,
-}
-
-impl ScopedQuery for WholeProfile {
-    type Rows = ProfileRows;
-    type Step = WholeStep;
-    type Answer = Option<(Arc<GroupProfile>, WithActivity)>;
-
-    fn group(&self) -> Option<&GroupFilter> {
-        self.filter.as_ref()
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::Blocking
-    }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, WholeStep>> {
-        let devices = [group.into(), self.now.into(), DEVICES_MAX.into()];
-        vec![
-            bind_versions(group).step(WholeStep::Versions),
-            bind_owner(group).step(WholeStep::Owner),
-            Bound::new(&DEVICES, devices).step(WholeStep::Device),
-        ]
-    }
-
-    fn on_row(&self, rows: &mut ProfileRows, step: &WholeStep, row: &Row<'_>) -> Result<(), Error> {
-        match (step, &rows.owner) {
-            (WholeStep::Versions, _) => rows.versions = Some(row.read()?),
-            (WholeStep::Owner, _) => rows.owner = Some(Owner::read(row)?),
-            (WholeStep::Device, Some(owner)) => {
-                let device = owner.device(row, &self.activity)?;
-                rows.devices.add(row.read()?, device)?;
-                rows.last_active.push(device.last_active);
-            }
-            (WholeStep::Device, None) => {}
-        }
-        Ok(())
-    }
-
-    fn answer(self, rows: ProfileRows, scope: Scope) -> Result<Self::Answer, Refused> {
-        let ProfileRows { versions, devices, last_active, .. } = rows;
-        let Some(versions) = versions.filter(|_| !last_active.is_empty()) else { return Ok(None) };
-        let profile = Arc::new(GroupProfile { group: scope.group(), versions, devices });
-        let place = 0..last_active.len();
-        let active = WithActivity { profile: Arc::clone(&profile), place, last_active };
-        Ok(Some((profile, active)))
     }
 }

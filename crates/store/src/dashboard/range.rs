@@ -40,11 +40,6 @@ impl Range {
         Some(Range { start, end, first_day, last_day, partial_days })
     }
 
-    /// Returns the number of days from the first to the last.
-    pub(super) fn day_count(&self) -> i64 {
-        self.last_day.0 - self.first_day.0 + 1
-    }
-
     /// Returns every day that has an instant in the range. Some zones have skipped a whole day.
     pub(super) fn days(&self, zone: &Zone) -> Vec<Day> {
         let mut days = Vec::new();

@@ -3,20 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Claim, DeviceNo, GroupNo};
+use kiosque_model::{Claim, DeviceNo};
 
-use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
-use crate::db::{Bound, Read, Step};
-use crate::scoped_query::HintedGroup;
-use crate::sql::{Row, row, statements};
+use super::figures::days::each_in_parts;
+use super::filter::rows_of;
+use super::{DashboardQuery, months, sums};
+use crate::db::{Bound, Reading};
+use crate::scoped::HintedGroup;
+use crate::sql::{row, statements};
 use crate::{Error, Refused, Store};
 
 row! {
-    pub(super) struct NameRow {
-        pub(super) device_no: DeviceNo,
-        pub(super) device_code: String,
-        pub(super) device_name: String,
-    }
+    pub(super) struct NameRow { device_no: DeviceNo, device_code: String, device_name: String }
 }
 
 statements! {
@@ -48,66 +46,51 @@ impl Store {
         claim: Claim,
         query: DashboardQuery,
     ) -> Result<Vec<DeviceSales>, Refused> {
-        self.report(claim, query, DeviceSalesReport).await
-    }
-}
-
-/// Visits the name of each device that a group owns or ever owned, a [`NameRow`] each.
-pub(super) async fn each_name(
-    read: &Read<'_>,
-    group: GroupNo,
-    visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    read.each(&NAMES, &[group.into()], visit).await
-}
-
-struct DeviceSalesReport;
-
-#[derive(Default)]
-struct DeviceSalesRows {
-    sales: BTreeMap<DeviceNo, Turnover>,
-    names: HashMap<DeviceNo, NameRow>,
-}
-
-impl Report for DeviceSalesReport {
-    type Rows = DeviceSalesRows;
-    type Step = ();
-    type Answer = Vec<DeviceSales>;
-    const SALES: SalesBy = SalesBy::Device;
-
-    fn on_device(&self, rows: &mut Self::Rows, device: DeviceNo, turnover: &Turnover) {
-        rows.sales.entry(device).or_default().join(turnover);
-    }
-
-    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, ()>> {
-        let names = match request.codes() {
-            None => Bound::new(&NAMES, [group.into()]),
-            Some(codes) => Bound::new(&NAMES_OF, [group.into()]).with_rows(codes),
+        let (range, codes) = (query.range(&self.zone), query.codes());
+        let about = |group: HintedGroup| {
+            let sales = range.as_ref().map(|range| {
+                (
+                    months::by_device(codes.as_deref(), range, group),
+                    sums::parts(range, group, &self.dictionaries),
+                )
+            });
+            (query.devices_in_scope(group, claim.now), sales, names(codes.as_deref(), group))
         };
-        vec![names.step(())]
+        let (_, (in_scope, sales, names)) =
+            self.scoped(&claim, query.group.as_ref(), about).await?;
+        let devices = query.selected(in_scope)?;
+        let Some((months, parts)) = sales else { return Ok(Vec::new()) };
+        let mut sales = months.sales;
+        each_in_parts(&parts, &devices, &months.rates, |_, device, turnover| {
+            sales.entry(device).or_default().join(turnover);
+        })?;
+        Ok(named(sales, names)?)
     }
+}
 
-    fn on_row(
-        &self,
-        rows: &mut Self::Rows,
-        (): &(),
-        row: &Row<'_>,
-        _: &RowContext<'_>,
-    ) -> Result<(), Error> {
-        if rows.sales.contains_key(&row.read()?) {
-            let name: NameRow = row.read()?;
-            rows.names.insert(name.device_no, name);
+/// Reads the names of devices that a group owns or ever owned: of all, or of those with codes.
+pub(super) fn names(codes: Option<&[&str]>, group: HintedGroup) -> Reading<Vec<NameRow>> {
+    match codes {
+        None => Bound::new(&NAMES, [group.into()]).all(),
+        Some(codes) => {
+            let codes = rows_of(codes.iter().copied());
+            Bound::new(&NAMES_OF, [group.into()]).with_rows(codes).all()
         }
-        Ok(())
     }
+}
 
-    fn answer(self, mut rows: Self::Rows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
-        let sales = rows.sales.into_iter().filter(|(_, turnover)| turnover.orders != 0);
-        let named = sales.map(|(device, turnover)| {
-            let unknown = || Error::Data(format!("device {} has sales and no name", device.0));
-            let name = rows.names.remove(&device).ok_or_else(unknown)?;
-            Ok(DeviceSales { code: name.device_code, name: name.device_name, turnover })
-        });
-        Ok(named.collect::<Result<_, Error>>()?)
-    }
+/// Returns the devices with sales by their numbers, each with its name.
+pub(super) fn named(
+    sales: BTreeMap<DeviceNo, Turnover>,
+    names: Vec<NameRow>,
+) -> Result<Vec<DeviceSales>, Error> {
+    let mut names: HashMap<DeviceNo, NameRow> =
+        names.into_iter().map(|name| (name.device_no, name)).collect();
+    let sales = sales.into_iter().filter(|(_, turnover)| turnover.orders != 0);
+    let named = sales.map(|(device, turnover)| {
+        let unknown = || Error::Data(format!("device {} has sales and no name", device.0));
+        let NameRow { device_code, device_name, .. } = names.remove(&device).ok_or_else(unknown)?;
+        Ok(DeviceSales { code: device_code, name: device_name, turnover })
+    });
+    named.collect()
 }

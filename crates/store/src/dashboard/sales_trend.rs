@@ -1,11 +1,10 @@
 //! The sales trend: the sales of each day of a range.
 
-use std::collections::BTreeMap;
-
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, Day};
 
-use super::{AnswerContext, DashboardQuery, Report, SalesBy};
+use super::DashboardQuery;
+use super::figures::days::every_day;
 use crate::{Refused, Store};
 
 impl Store {
@@ -18,30 +17,8 @@ impl Store {
         claim: Claim,
         query: DashboardQuery,
     ) -> Result<Vec<(Day, Turnover)>, Refused> {
-        self.report(claim, query, TrendReport).await
-    }
-}
-
-pub(super) struct TrendReport;
-
-impl Report for TrendReport {
-    type Rows = BTreeMap<Day, Turnover>;
-    type Step = ();
-    type Answer = Vec<(Day, Turnover)>;
-    const SALES: SalesBy = SalesBy::Day;
-
-    fn on_day(&self, rows: &mut Self::Rows, day: Day, turnover: &Turnover) {
-        rows.entry(day).or_default().join(turnover);
-    }
-
-    fn answer(
-        self,
-        mut rows: Self::Rows,
-        context: &AnswerContext<'_>,
-    ) -> Result<Self::Answer, Refused> {
-        let request = context.request;
-        let days = request.range.as_ref().map(|range| range.days(&request.zone));
-        let days = days.unwrap_or_default().into_iter();
-        Ok(days.map(|day| (day, rows.remove(&day).unwrap_or_default())).collect())
+        let range = query.range(&self.zone);
+        let (_, days, ()) = self.sales_by_day(&claim, &query, range.as_ref(), |_| ()).await?;
+        Ok(every_day(&days, range.as_ref(), &self.zone))
     }
 }

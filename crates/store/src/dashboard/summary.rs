@@ -5,13 +5,15 @@ use std::sync::Arc;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
-use super::{AnswerContext, DashboardQuery, Report, Request, RowContext, SalesBy};
-use crate::cache::{Cache, Key};
-use crate::db::{Bound, Decision, Step};
-use crate::devices::{OnlineSince, bind_listed_count};
-use crate::scoped_query::HintedGroup;
+use super::DashboardQuery;
+use super::figures::days::sum;
+use super::filter::rows_of;
+use crate::cache::Key;
+use crate::db::{Bound, Reading};
+use crate::devices::{OnlineSince, listed_count};
+use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
-use crate::{Error, Refused, Store};
+use crate::{Refused, Store};
 
 row! {
     struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }
@@ -32,8 +34,6 @@ statements! {
 
 /// The age, in milliseconds, at which a count of online devices is made again (DASH-28).
 const COUNT_AGE_MAX: i64 = 1_000;
-/// The online devices of larger groups are counted on the blocking pool.
-const INLINE_DEVICES_MAX: i64 = 200;
 
 /// The figures of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,22 @@ pub struct Summary {
     pub devices: i64,
     /// Those of them that are online, as of a second ago at most (DASH-28).
     pub online_devices: i64,
+}
+
+/// The number of the online devices of a group. To count them, all devices of the group are read.
+/// It may be a second old, so that it is not validated by versions.
+#[derive(Clone, Copy, Debug)]
+struct OnlineCount {
+    counted_at: UnixMs,
+    since: OnlineSince,
+    online: i64,
+}
+
+/// Devices, as they are counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    devices: i64,
+    online: i64,
 }
 
 impl Store {
@@ -57,132 +73,59 @@ impl Store {
         online: OnlineSince,
         query: DashboardQuery,
     ) -> Result<Summary, Refused> {
-        let cache = Arc::clone(&self.cache);
-        let hinted_group = query.group.is_none().then(|| claim.token.group_hint());
-        self.report(claim, query, SummaryReport { hinted_group, online, cache }).await
+        let (range, now) = (query.range(&self.zone), claim.now);
+        if let Some(codes) = query.codes() {
+            let about = |group: HintedGroup| {
+                let devices = Bound::new(&LAST_ACTIVE_OF, [group.into(), now.into()]);
+                self.counts(group, online, devices.with_rows(rows_of(codes.iter().copied())))
+            };
+            let (_, days, counts) =
+                self.sales_by_day(&claim, &query, range.as_ref(), about).await?;
+            let Counts { devices, online: online_devices } = counts;
+            return Ok(Summary { turnover: sum(&days), devices, online_devices });
+        }
+        let about = |group: HintedGroup| {
+            let online = match self.known_online(group.number(), online, now) {
+                Some(known) => Reading::of(Counts { devices: 0, online: known }),
+                None => {
+                    let devices = Bound::new(&LAST_ACTIVE, [group.into(), now.into()]);
+                    self.counts(group, online, devices)
+                }
+            };
+            (listed_count(group, now), online)
+        };
+        let (scope, days, (devices, counts)) =
+            self.sales_by_day(&claim, &query, range.as_ref(), about).await?;
+        if self.known_online(scope.group(), online, now).is_none() {
+            let count = OnlineCount { counted_at: now, since: online, online: counts.online };
+            let key = Key::Online(scope.group());
+            self.cache.insert(key, size_of::<OnlineCount>(), Arc::new(count));
+        }
+        let devices = devices.unwrap_or_default();
+        // An apply may have removed a device since they were counted.
+        let online_devices = counts.online.min(devices);
+        Ok(Summary { turnover: sum(&days), devices, online_devices })
     }
-}
 
-/// The number of the online devices of a group. To count them, all devices of the group are read.
-/// It may be a second old, so that it is not validated by versions.
-#[derive(Clone, Copy, Debug)]
-struct OnlineCount {
-    counted_at: UnixMs,
-    since: OnlineSince,
-    online: i64,
-}
+    /// Counts the devices of a statement, and those of them that are online.
+    fn counts(&self, group: HintedGroup, online: OnlineSince, devices: Bound) -> Reading<Counts> {
+        let activity = Arc::clone(&self.activity);
+        devices.fold(Counts::default(), move |counts: &mut Counts, row: &Row<'_>| {
+            let ActivityRow { device_no, last_active_ms } = row.read()?;
+            let last_active = activity.merged((group.number(), device_no), last_active_ms);
+            counts.devices += 1;
+            counts.online += i64::from(online.holds(last_active));
+            Ok(())
+        })
+    }
 
-impl SummaryReport {
     /// Returns the count of a group, unless it is too old or was made with another window.
-    fn cached(&self, group: GroupNo, now: UnixMs) -> Option<i64> {
+    fn known_online(&self, group: GroupNo, online: OnlineSince, now: UnixMs) -> Option<i64> {
         let count: Arc<OnlineCount> = self.cache.get(&Key::Online(group))?;
         let window = |now: UnixMs, since: OnlineSince| now.0.saturating_sub(since.0.0);
         let age = now.0.saturating_sub(count.counted_at.0);
         let is_usable = (0..COUNT_AGE_MAX).contains(&age)
-            && window(now, self.online) == window(count.counted_at, count.since);
+            && window(now, online) == window(count.counted_at, count.since);
         is_usable.then_some(count.online)
-    }
-}
-
-struct SummaryReport {
-    /// The group that the token names, unless the request names another.
-    hinted_group: Option<GroupNo>,
-    online: OnlineSince,
-    cache: Arc<Cache>,
-}
-
-#[derive(Default)]
-struct SummaryRows {
-    turnover: Turnover,
-    devices: i64,
-    /// Devices of the group or of the filter that are online, unless their number is cached.
-    online_devices: i64,
-    cached: Option<i64>,
-}
-
-/// A statement about devices.
-enum SummaryStep {
-    /// The number of devices, and the number of those online if it is cached.
-    Count(Option<i64>),
-    /// A device of the group.
-    Device(HintedGroup),
-    /// A device of the filter.
-    FilteredDevice(HintedGroup),
-}
-
-impl Report for SummaryReport {
-    type Rows = SummaryRows;
-    type Step = SummaryStep;
-    type Answer = Summary;
-    const SALES: SalesBy = SalesBy::Range;
-
-    fn on_sales(&self, rows: &mut SummaryRows, turnover: &Turnover) {
-        rows.turnover.join(turnover);
-    }
-
-    fn steps<'a>(&'a self, request: &'a Request, group: HintedGroup) -> Vec<Step<'a, SummaryStep>> {
-        let of_group = [group.into(), request.now.into()];
-        if let Some(codes) = request.codes() {
-            let devices = Bound::new(&LAST_ACTIVE_OF, of_group).with_rows(codes);
-            return vec![devices.step(SummaryStep::FilteredDevice(group))];
-        }
-        let cached = self.cached(group.number(), request.now);
-        let mut steps =
-            vec![bind_listed_count(group, request.now).step(SummaryStep::Count(cached))];
-        if cached.is_none() {
-            steps.push(Bound::new(&LAST_ACTIVE, of_group).step(SummaryStep::Device(group)));
-        }
-        steps
-    }
-
-    fn may_scan(&self, request: &Request) -> bool {
-        let cached = |group| self.cached(group, request.now);
-        request.is_of_all_devices() && self.hinted_group.and_then(cached).is_none()
-    }
-
-    fn decide(&self, rows: &SummaryRows, step: &SummaryStep) -> Decision {
-        match step {
-            SummaryStep::Device(_) if rows.devices > INLINE_DEVICES_MAX => Decision::RunBlocking,
-            _ => Decision::Run,
-        }
-    }
-
-    fn on_row(
-        &self,
-        rows: &mut SummaryRows,
-        step: &SummaryStep,
-        row: &Row<'_>,
-        context: &RowContext<'_>,
-    ) -> Result<(), Error> {
-        let is_online = |group: HintedGroup| {
-            let ActivityRow { device_no, last_active_ms } = row.read()?;
-            let key = (group.number(), device_no);
-            let last_active = context.request.activity.merged(key, last_active_ms);
-            Ok::<_, Error>(i64::from(self.online.holds(last_active)))
-        };
-        match step {
-            SummaryStep::Count(cached) => {
-                rows.devices = row.read()?;
-                rows.cached = *cached;
-            }
-            SummaryStep::Device(group) => rows.online_devices += is_online(*group)?,
-            SummaryStep::FilteredDevice(group) => {
-                rows.devices += 1;
-                rows.online_devices += is_online(*group)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn answer(self, rows: SummaryRows, context: &AnswerContext<'_>) -> Result<Summary, Refused> {
-        let SummaryRows { turnover, devices, online_devices: counted, cached } = rows;
-        if cached.is_none() && context.request.is_of_all_devices() {
-            let (counted_at, since) = (context.request.now, self.online);
-            let count = Arc::new(OnlineCount { counted_at, since, online: counted });
-            self.cache.insert(Key::Online(context.group), size_of::<OnlineCount>(), count);
-        }
-        // An apply may have removed a device since they were counted.
-        let online_devices = cached.unwrap_or(counted).min(devices);
-        Ok(Summary { turnover, devices, online_devices })
     }
 }

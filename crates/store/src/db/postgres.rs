@@ -2,8 +2,8 @@
 //! connections that run one transaction at a time.
 
 pub(super) mod address;
-mod batch;
 mod boot_time;
+mod checked;
 mod conflict;
 mod connection;
 mod dry_run;
@@ -33,7 +33,7 @@ pub(crate) use connection::PLANNER;
 use connection::{Connection, until};
 use lease::Lease;
 use room::Room;
-use shared::Slot;
+use shared::{SHARED_STATEMENT_MAX, Slot};
 use temporary_tables::DryRun;
 use transaction::{Access, Transaction};
 
@@ -65,7 +65,7 @@ pub(crate) struct Postgres {
     short: Vec<Slot>,
     /// As many as there are permits for batches that may take long.
     long: Vec<Slot>,
-    batch_permits: ReadPermits,
+    long_read_permits: ReadPermits,
     /// Permits to use a connection of the pool.
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
@@ -81,9 +81,11 @@ pub(crate) struct Postgres {
 impl Postgres {
     pub(super) fn open(address: &str, options: &OpenOptions<'_>) -> Result<Postgres, Error> {
         let address = Arc::new(Address::parse(address)?);
-        let slots = |count| std::iter::repeat_with(Slot::new).take(count).collect();
+        let slots = |count, statement_max: Option<Duration>| {
+            std::iter::repeat_with(|| Slot::new(statement_max)).take(count).collect()
+        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let batch_permits = ReadPermits::for_cores(cores);
+        let long_read_permits = ReadPermits::for_cores(cores);
         let dry_run = (options.changes == Changes::RolledBack).then(DryRun::default);
         let pool_max = if dry_run.is_some() { 1 } else { POOL_MAX };
         Ok(Postgres {
@@ -91,10 +93,10 @@ impl Postgres {
             address,
             runtime: Handle::current(),
             wait: options.wait,
-            single: slots(SHARED_FOR_SINGLE),
-            short: slots(SHARED_FOR_SHORT),
-            long: slots(batch_permits.total()),
-            batch_permits,
+            single: slots(SHARED_FOR_SINGLE, None),
+            short: slots(SHARED_FOR_SHORT, Some(SHARED_STATEMENT_MAX)),
+            long: slots(long_read_permits.total(), None),
+            long_read_permits,
             permits: Arc::new(Semaphore::new(pool_max)),
             idle: Mutex::default(),
             room: Room::default(),

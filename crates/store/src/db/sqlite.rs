@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::AccountNo;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::runtime::Handle;
@@ -24,7 +25,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Batch, Bound, Changes, Cost, Deadline, Decision, OpenOptions, Read};
+use super::{Bound, Changes, CheckedRead, Deadline, OpenOptions, Read};
 use crate::cooperative::yield_if_due;
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
@@ -58,8 +59,8 @@ pub(crate) struct Sqlite {
     /// The transaction of a dry run, in which the writer stays. Its snapshot is closed after it.
     pub(super) dry_run: Option<DryRun>,
     readers: Readers,
-    /// Permits for batches on the blocking pool.
-    batch_permits: ReadPermits,
+    /// Permits for reads of accounts on the blocking pool.
+    long_read_permits: ReadPermits,
     /// Permits for other reads there.
     long_permits: Arc<Semaphore>,
     /// The readers of both.
@@ -106,7 +107,7 @@ impl Sqlite {
             writer: Mutex::new(writer),
             dry_run,
             readers: Readers { cache_kib: READER_CACHE_KIB, idle: Mutex::default() },
-            batch_permits: ReadPermits::for_cores(cores),
+            long_read_permits: ReadPermits::for_cores(cores),
             // One more than cores: a reader that waits for the disk uses no core.
             long_permits: Arc::new(Semaphore::new(cores + 1)),
             long_readers: Readers { cache_kib: LONG_READER_CACHE_KIB, idle: Mutex::default() },
@@ -115,33 +116,39 @@ impl Sqlite {
         })
     }
 
-    /// Runs a batch in one snapshot: on the calling thread, or on the blocking pool, a few at a
-    /// time. A change of threads costs a short batch more than its reads.
-    pub(super) async fn batch<B: Batch>(
+    /// Reads behind a check in one snapshot: on the calling thread, or once its budget is spent,
+    /// again on the blocking pool, a few at a time. A change of threads costs a short read more
+    /// than its statements.
+    pub(super) async fn read_checked<R: CheckedRead + 'static>(
         self: &Arc<Self>,
-        batch: B,
-        cost: Cost,
-    ) -> Result<(B, B::Proof, B::Rows), Refused> {
-        if cost != Cost::Blocking {
-            let inline = || self.run(&self.readers, &batch, cost);
-            match Budget::INLINE.limit(inline) {
-                Ok(Some((proof, rows))) => return Ok((batch, proof, rows)),
-                Ok(None) | Err(Refused::Store(Error::TooMuchWork(_))) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        // Includes the wait for a permit.
+        account: AccountNo,
+        read: &mut dyn CheckedRead,
+        again: impl FnOnce() -> R,
+    ) -> Result<Option<R>, Refused> {
         let ends = Instant::now() + self.wait;
-        let permit = self.batch_permits.acquire(batch.account(), ends).await?;
-        let sqlite = Arc::clone(self);
+        match Budget::INLINE.limit(|| self.run_checked(&self.readers, read)) {
+            Err(Refused::Store(Error::TooMuchWork(_))) => {}
+            done => return done.map(|()| None),
+        }
+        // `ends` includes the wait for a permit.
+        let permit = self.long_read_permits.acquire(account, ends).await?;
+        let (sqlite, mut read) = (Arc::clone(self), again());
         let done = on_blocking_pool(move || {
             // The work holds the permit, because it goes on when its caller hangs up.
             let _permit = permit;
-            let long = || sqlite.run(&sqlite.long_readers, &batch, Cost::Blocking);
-            let (proof, rows) = Budget::Until(ends).limit(long)?.ok_or(Error::Gone)?;
-            Ok((batch, proof, rows))
+            let long = || sqlite.run_checked(&sqlite.long_readers, &mut read);
+            Budget::Until(ends).limit(long)?;
+            Ok(Some(read))
         });
         done.await.unwrap_or_else(|| Err(Error::Gone.into()))
+    }
+
+    fn run_checked(&self, readers: &Readers, read: &mut dyn CheckedRead) -> Result<(), Refused> {
+        let ran = self.with_reader(readers, |connection| run_checked(connection, read));
+        ran.map_err(|refused| match refused {
+            Refused::Store(error) => Refused::Store(self.files.explain(error)),
+            refused @ Refused::Refusal(_) => refused,
+        })
     }
 
     /// Returns the first row of one statement, read on the calling thread.
@@ -153,20 +160,6 @@ impl Sqlite {
     ) -> Result<Option<T>, Error> {
         self.with_reader(&self.readers, |connection| one(connection, sql, params, read))
             .map_err(|error| self.files.explain(error))
-    }
-
-    /// Runs a batch on a reader.
-    fn run<B: Batch>(
-        &self,
-        readers: &Readers,
-        batch: &B,
-        cost: Cost,
-    ) -> Result<Option<Run<B>>, Refused> {
-        let ran = self.with_reader(readers, |connection| run(connection, batch, cost));
-        ran.map_err(|refused| match refused {
-            Refused::Store(error) => Refused::Store(self.files.explain(error)),
-            refused @ Refused::Refusal(_) => refused,
-        })
     }
 
     fn with_reader<T, E: From<Error>>(
@@ -291,37 +284,25 @@ fn configured(connection: Connection, wait: Duration) -> Result<Connection, Erro
     Ok(connection)
 }
 
-/// The proof and the rows of a batch.
-type Run<B> = (<B as Batch>::Proof, <B as Batch>::Rows);
-
-/// Runs a batch, unless its check refuses the caller. Returns `None` for a batch that turns out to
-/// belong on the blocking pool.
-fn run<B: Batch>(
-    connection: &Connection,
-    batch: &B,
-    cost: Cost,
-) -> Result<Option<Run<B>>, Refused> {
-    let check = batch.check();
+/// Runs the statements of a read, unless its check refuses the caller.
+fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<(), Refused> {
+    let (check, statements) = read.take_statements();
     let mut statement = connection.prepare_cached(check.sql.for_sqlite()?).map_err(Error::from)?;
     let mut row = statement.query(rusqlite::params_from_iter(&check.params))?;
     // The check returns one row at most. As long as no second one is requested, its statement keeps
     // the snapshot open for the others: a transaction would take two more statements.
     let proved = row.next()?;
     closed::check(connection)?;
-    let proof = batch.prove(proved.map(Row::Sqlite).as_ref())?;
-    let mut rows = batch.rows();
-    for step in batch.cache_check().iter() {
-        each_of(connection, &step.statement, |row| batch.on_row(&mut rows, &step.kind, row))?;
+    if read.prove(proved.map(Row::Sqlite).as_ref())?.is_break() {
+        return Ok(());
     }
-    for step in &batch.steps() {
-        match batch.decide(&rows, &step.kind) {
-            Decision::Skip => continue,
-            Decision::RunBlocking if cost != Cost::Blocking => return Ok(None),
-            Decision::Run | Decision::RunBlocking => {}
-        }
-        each_of(connection, &step.statement, |row| batch.on_row(&mut rows, &step.kind, row))?;
+    for (at, statement) in statements.iter().enumerate() {
+        each_of(connection, statement, |row| {
+            budget::spend_row()?;
+            read.add(at, row)
+        })?;
     }
-    Ok(Some((proof, rows)))
+    Ok(())
 }
 
 fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
@@ -332,15 +313,17 @@ fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
 /// Visits each row of a statement; of a bulk statement, the rows for each bulk row in turn.
 fn each_of(
     connection: &Connection,
-    bound: &Bound<'_>,
+    bound: &Bound,
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let Some(rows) = &bound.rows else {
-        return each(connection, bound.sql, &bound.params, visit);
-    };
-    for row in rows {
-        let params: Vec<Value<'_>> = row.iter().chain(&bound.params).copied().collect();
-        each(connection, bound.sql, &params, &mut visit)?;
+    let mut statement = connection.prepare_cached(bound.sql.for_sqlite()?)?;
+    let no_row = [Vec::new()];
+    for row in bound.rows.as_deref().unwrap_or(&no_row) {
+        let params = row.iter().chain(&bound.params);
+        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+        while let Some(row) = rows.next()? {
+            visit(&Row::Sqlite(row))?;
+        }
     }
     Ok(())
 }

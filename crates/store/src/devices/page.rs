@@ -1,18 +1,12 @@
 //! The query of a device page.
 
-use std::marker::PhantomData;
-use std::sync::Arc;
+use kiosque_model::{Claim, Refusal};
 
-use kiosque_model::{Refusal, Scope, UnixMs};
-
-use super::{
-    Device, DeviceQuery, DeviceRow, OnlineSince, Owner, bind_listed, bind_listed_count, bind_owner,
-};
-use crate::activity::Activity;
-use crate::db::{Bound, Cost, Step};
-use crate::scoped_query::{GroupFilter, HintedGroup, ScopedQuery};
-use crate::sql::{Row, statements};
-use crate::{Error, Refused};
+use super::{Device, DeviceQuery, DeviceRow, OnlineSince, listed, listed_count, listed_with};
+use crate::db::Bound;
+use crate::scoped::HintedGroup;
+use crate::sql::statements;
+use crate::{Error, Refused, Store};
 
 statements! {
     /// A page of all devices of a group. Without a move ahead, its first device is found in an
@@ -46,117 +40,78 @@ statements! {
             and (since_ms <= $now_ms or last_seq >= first_seq)";
 }
 
-/// A page of the devices of a group: a range of all of them, or of those that match filters, for
-/// which all devices are read, or the one with a code.
-///
-/// Filters are applied here, one device at a time: half of a device's last activity is in memory,
-/// and both engines must compare texts alike.
-pub(super) struct DevicePage<A, V> {
-    pub(super) request: DeviceQuery,
-    pub(super) now: UnixMs,
-    pub(super) online: OnlineSince,
-    pub(super) activity: Arc<Activity>,
-    pub(super) visit: V,
-    pub(super) devices: PhantomData<fn() -> A>,
-}
-
-#[derive(Default)]
-pub(super) struct PageRows<A> {
-    group: Option<Owner>,
-    /// The number of devices that match.
-    matching: i64,
-    is_code_in_scope: bool,
-    devices: A,
-}
-
-/// A statement of a page.
-pub(super) enum PageStep {
-    Owner,
-    Count,
-    /// A device of the page.
-    OnPage,
-    /// A device that may match.
-    Device,
-    CodeInScope,
-}
-
-impl<A, V> ScopedQuery for DevicePage<A, V>
-where
-    A: Default + Send + 'static,
-    V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Send + Sync + 'static,
-{
-    type Rows = PageRows<A>;
-    type Step = PageStep;
-    type Answer = (i64, A);
-
-    fn group(&self) -> Option<&GroupFilter> {
-        self.request.group.as_ref()
-    }
-
-    fn cost(&self) -> Cost {
-        if self.request.is_plain() {
-            Cost::of_records(self.request.page.size())
-        } else if self.request.code.is_some() {
-            Cost::Inline
-        } else {
-            Cost::Blocking
+impl Store {
+    /// Visits a page of the devices that the scope's group owns now, and returns the total: a range
+    /// of all of them, or of those that match filters, for which all devices are read, or the one
+    /// with a code.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn device_page<A, V>(
+        &self,
+        claim: Claim,
+        online: OnlineSince,
+        request: DeviceQuery,
+        visit: V,
+    ) -> Result<(i64, A), Refused>
+    where
+        A: Default + Send + 'static,
+        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
+    {
+        if !request.is_plain() {
+            return self.filtered_device_page(claim, online, request, visit).await;
         }
+        let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
+        let about = |group: HintedGroup| {
+            let page = Bound::new(&PAGE, [group.into(), now.into(), skip.into(), size.into()]);
+            (listed_count(group, now), self.devices_of(group, page, A::default(), visit.clone()))
+        };
+        let (_, (total, (_, devices))) = self.scoped(&claim, request.group.as_ref(), about).await?;
+        Ok((total.unwrap_or_default(), devices))
     }
 
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, PageStep>> {
-        let mut steps = vec![bind_owner(group).step(PageStep::Owner)];
-        match &self.request.code {
-            Some(Err(_)) => {}
-            Some(Ok(code)) => {
-                let codes = vec![vec![code.as_str().into()]];
-                let listed = bind_listed(group, self.now, Some(codes));
-                let in_scope = [group.into(), code.as_str().into(), self.now.into()];
-                steps.push(listed.step(PageStep::Device));
-                steps.push(Bound::new(&IN_SCOPE, in_scope).step(PageStep::CodeInScope));
-            }
-            None if self.request.is_plain() => {
-                let (skip, size) = (self.request.page.skip(), self.request.page.size());
-                let page = [group.into(), self.now.into(), skip.into(), size.into()];
-                steps.push(bind_listed_count(group, self.now).step(PageStep::Count));
-                steps.push(Bound::new(&PAGE, page).step(PageStep::OnPage));
-            }
-            None => steps.push(bind_listed(group, self.now, None).step(PageStep::Device)),
-        }
-        steps
-    }
-
-    fn on_row(&self, rows: &mut Self::Rows, step: &PageStep, row: &Row<'_>) -> Result<(), Error> {
-        match step {
-            PageStep::Owner => rows.group = Some(Owner::read(row)?),
-            PageStep::Count => rows.matching = row.read()?,
-            PageStep::OnPage => {
-                let Some(owner) = &rows.group else { return Ok(()) };
-                let device = owner.device(row, &self.activity)?;
-                (self.visit)(&mut rows.devices, device)?;
-            }
-            PageStep::Device => {
-                let Some(owner) = &rows.group else { return Ok(()) };
-                let device = owner.device(row, &self.activity)?;
-                if self.request.matches(&device, self.online) {
-                    let skip = self.request.page.skip();
-                    let end = skip.saturating_add(self.request.page.size());
-                    if (skip..end).contains(&rows.matching) {
-                        (self.visit)(&mut rows.devices, device)?;
-                    }
-                    rows.matching += 1;
+    /// Applies filters one device at a time: half of a device's last activity is in memory, and
+    /// both engines must compare texts alike.
+    async fn filtered_device_page<A, V>(
+        &self,
+        claim: Claim,
+        online: OnlineSince,
+        request: DeviceQuery,
+        visit: V,
+    ) -> Result<(i64, A), Refused>
+    where
+        A: Default + Send + 'static,
+        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
+    {
+        let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
+        let about = |group: HintedGroup| {
+            let (devices, in_scope) = match &request.code {
+                None => (listed(group, now), None),
+                Some(Err(_)) => return None,
+                Some(Ok(code)) => {
+                    let params = [group.into(), code.as_str().into(), now.into()];
+                    let in_scope = Bound::new(&IN_SCOPE, params).one::<i64>();
+                    (listed_with(group, now, code), Some(in_scope))
                 }
-            }
-            PageStep::CodeInScope => rows.is_code_in_scope = true,
-        }
-        Ok(())
-    }
-
-    /// A device outside the scope is refused (SCOPE-4). A device that the group once owned, or that
-    /// is not enabled, is in scope and on no page (DEV-5).
-    fn answer(self, rows: Self::Rows, _: Scope) -> Result<Self::Answer, Refused> {
-        if self.request.code.is_some() && !rows.is_code_in_scope {
+            };
+            let (request, visit) = (request.clone(), visit.clone());
+            let visit = move |(matching, devices): &mut (i64, A), device: Device<'_>| {
+                if !request.matches(&device, online) {
+                    return Ok(());
+                }
+                let is_on_page = (skip..skip.saturating_add(size)).contains(matching);
+                *matching += 1;
+                if is_on_page { visit(devices, device) } else { Ok(()) }
+            };
+            Some((self.devices_of(group, devices, (0, A::default()), visit), in_scope))
+        };
+        let (_, rows) = self.scoped(&claim, request.group.as_ref(), about).await?;
+        // A device outside the scope is refused (SCOPE-4). A device that the group once owned, or
+        // that is not enabled, is in scope and on no page (DEV-5).
+        let ((_, page), in_scope) = rows.ok_or(Refusal::OutOfScope)?;
+        if in_scope.is_some_and(|in_scope| in_scope.is_none()) {
             return Err(Refusal::OutOfScope.into());
         }
-        Ok((rows.matching, rows.devices))
+        Ok(page)
     }
 }

@@ -9,14 +9,14 @@
 use std::sync::Arc;
 
 use kiosque_model::refusal::Fault;
-use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Scope, Violation};
+use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Violation};
 
 use super::record::dictionaries::Dictionaries;
 use super::record::stored::{StoredOrder, order_columns};
-use crate::db::{Bound, Cost, Deadline, Read, Step};
+use crate::db::{Bound, Deadline, Read, Reading};
 use crate::inventory::group_number;
 use crate::json_records::JsonRecords;
-use crate::scoped_query::{HintedGroup, ScopedQuery, rows_of_group};
+use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
 use crate::{Refused, Store};
 
@@ -113,8 +113,9 @@ impl Store {
         claim: Claim,
         query: ChangeQuery,
     ) -> Result<OrderChanges, Refused> {
-        let dictionaries = Arc::clone(&self.dictionaries);
-        self.query(claim, Changes { query, dictionaries }).await
+        let about = |group| changes(query, group, &self.dictionaries);
+        let (scope, rows) = self.scoped(&claim, None, about).await?;
+        rows.after(query, scope.group())
     }
 
     /// Returns orders of any group that changed after a position, for the operator; `None` if there
@@ -130,16 +131,16 @@ impl Store {
     ) -> Result<Option<OrderChanges>, Refused> {
         let read = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             let Some(number) = group_number(read, &group).await? else { return Ok(None) };
-            let changes = Changes { query, dictionaries: Arc::clone(dictionaries) };
-            let rows = rows_of_group(read, &changes, number).await?;
-            query.answer_for(rows, number).map(Some)
+            let changes = changes(query, HintedGroup::for_operator(number), dictionaries);
+            let rows = read.together(changes).await?;
+            rows.after(query, number).map(Some)
         };
         self.read_records(Deadline::OfRequest, read).await
     }
 }
 
 #[derive(Default)]
-pub(crate) struct ChangeRows {
+struct ChangeRows {
     last_change_no: i64,
     history: HistoryId,
     history_of_cursor: HistoryId,
@@ -148,53 +149,36 @@ pub(crate) struct ChangeRows {
     more: bool,
 }
 
-/// A read of changes, as a query.
-struct Changes {
+fn changes(
     query: ChangeQuery,
-    dictionaries: Arc<Dictionaries>,
-}
-
-impl ScopedQuery for Changes {
-    type Rows = ChangeRows;
-    type Step = ();
-    type Answer = OrderChanges;
-
-    fn cost(&self) -> Cost {
-        Cost::of_records(self.query.size)
-    }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
-        let ChangeQuery { after, size } = self.query;
-        let (after, known) = after.map_or((0, 0), |after| (after.change_no, after.last_change_no));
-        // One more, to see whether there are further ones.
-        let count = size.saturating_add(1);
-        let changes =
-            Bound::new(&CHANGES, [group.into(), after.into(), known.into(), count.into()]);
-        vec![changes.step(())]
-    }
-
-    fn on_row(&self, rows: &mut ChangeRows, (): &(), row: &Row<'_>) -> Result<(), crate::Error> {
+    group: HintedGroup,
+    dictionaries: &Arc<Dictionaries>,
+) -> Reading<ChangeRows> {
+    let dictionaries = Arc::clone(dictionaries);
+    let (after, known) =
+        query.after.map_or((0, 0), |after| (after.change_no, after.last_change_no));
+    // One more, to see whether there are further ones.
+    let count = query.size.saturating_add(1);
+    let changes = Bound::new(&CHANGES, [group.into(), after.into(), known.into(), count.into()]);
+    changes.fold(ChangeRows::default(), move |rows: &mut ChangeRows, row: &Row<'_>| {
         let ChangeRow { last_change_no, history, history_of_cursor, order } = row.read()?;
         rows.last_change_no = last_change_no;
         (rows.history, rows.history_of_cursor) = (history, history_of_cursor);
         let Some(order) = order else { return Ok(()) };
-        rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= self.query.size);
+        rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= query.size);
         if !rows.more {
             rows.change_nos.push(order.change_no);
-            rows.orders.push_with(|json| order.put_list_record(&self.dictionaries, json))?;
+            rows.orders.push_with(|json| order.put_list_record(&dictionaries, json))?;
         }
         Ok(())
-    }
-
-    fn answer(self, rows: ChangeRows, scope: Scope) -> Result<OrderChanges, Refused> {
-        self.query.answer_for(rows, scope.group())
-    }
+    })
 }
 
-impl ChangeQuery {
-    fn answer_for(self, rows: ChangeRows, group: GroupNo) -> Result<OrderChanges, Refused> {
+impl ChangeRows {
+    /// Returns the changes of a group after the position of a query.
+    fn after(self, query: ChangeQuery, group: GroupNo) -> Result<OrderChanges, Refused> {
         let ChangeRows { last_change_no, history, history_of_cursor, change_nos, orders, more } =
-            rows;
+            self;
         // An order that changed after the one of the cursor, before the data went back, would be
         // missed: so the last change that the cursor knows of must still be there.
         let is_foreign = |after: ChangeCursor| {
@@ -202,7 +186,7 @@ impl ChangeQuery {
                 || after.last_change_no > last_change_no
                 || after.history != history_of_cursor
         };
-        if self.after.is_some_and(is_foreign) {
+        if query.after.is_some_and(is_foreign) {
             let violation = Violation { field: "after", fault: Fault::ForeignCursor };
             return Err(Refusal::Invalid(vec![violation]).into());
         }

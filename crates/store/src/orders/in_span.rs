@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use kiosque_model::{Refusal, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceCode, Refusal};
 
 use super::record::dictionaries::Dictionaries;
 use super::record::stored::{StoredOrder, order_columns};
-use super::{History, MAX_OFFSET, OrderPage, OrderQuery, Span};
-use crate::db::{Bound, Cost, Step};
+use super::{History, OrderPage, OrderQuery, Span};
+use crate::db::Bound;
 use crate::json_records::JsonRecords;
-use crate::scoped_query::{HintedGroup, ScopedQuery};
-use crate::sql::{Row, Value, row, statements};
-use crate::{Error, Refused};
+use crate::scoped::HintedGroup;
+use crate::sql::{Row, row, statements};
+use crate::{Error, Refused, Store};
 
 row! {
     struct PageRow<'r> { total: i64, order: Option<StoredOrder<'r>> }
@@ -88,63 +88,53 @@ statements! {
         order by page.seq");
 }
 
-/// Spans that begin earlier than this before now are read on the blocking pool. Of later ones, most
-/// blocks need not be read.
-const INLINE_AGE_MS: i64 = 86_400_000;
-
-/// A page of the orders whose trades started in a span.
-pub(super) struct PageInSpan {
-    pub(super) request: OrderQuery,
-    pub(super) span: Span,
-    pub(super) now: UnixMs,
-    pub(super) dictionaries: Arc<Dictionaries>,
+impl Store {
+    /// Returns a page of the orders of a device whose trades started in a span.
+    pub(super) async fn order_page_in_span(
+        &self,
+        claim: Claim,
+        request: OrderQuery,
+        span: Span,
+    ) -> Result<OrderPage, Refused> {
+        let (skip, size) = request.skip_and_size();
+        let page = |group: HintedGroup, device: &DeviceCode| {
+            let params = [
+                group.into(),
+                device.as_str().into(),
+                claim.now.into(),
+                span.start.into(),
+                span.end.into(),
+                (request.history == History::Included).into(),
+                skip.into(),
+                (skip + size).into(),
+                size.into(),
+            ];
+            let dictionaries = Arc::clone(&self.dictionaries);
+            let add = move |page: &mut Page, row: &Row<'_>| add(page, row, &dictionaries);
+            Bound::new(&PAGE, params).fold(Page::default(), add)
+        };
+        let device = request.device.as_ref();
+        let (_, rows) =
+            self.scoped(&claim, None, |group| device.map(|device| page(group, device))).await?;
+        let (total, oldest_first) = rows.unwrap_or_default();
+        Ok(OrderPage { total: total.ok_or(Refusal::OutOfScope)?, oldest_first })
+    }
 }
 
-impl ScopedQuery for PageInSpan {
-    type Rows = (Option<i64>, JsonRecords);
-    type Step = ();
-    type Answer = OrderPage;
+/// The total, and the records of a page.
+type Page = (Option<i64>, JsonRecords);
 
-    fn cost(&self) -> Cost {
-        let is_recent = self.span.start >= self.now.plus_ms(-INLINE_AGE_MS);
-        if is_recent { Cost::of_records(self.request.page.size()) } else { Cost::Blocking }
+fn add(
+    (total, records): &mut Page,
+    row: &Row<'_>,
+    dictionaries: &Dictionaries,
+) -> Result<(), Error> {
+    let PageRow { total: counted, order } = row.read()?;
+    *total = Some(counted);
+    if let Some(order) = order {
+        records.push_with(|json| order.put_list_record(dictionaries, json))?;
     }
-
-    fn steps(&self, group: HintedGroup) -> Vec<Step<'_, ()>> {
-        let Some(device) = &self.request.device else { return Vec::new() };
-        let (skip, size) = (self.request.page.skip(), self.request.page.size());
-        let (skip, size) = (skip.min(MAX_OFFSET), size.min(MAX_OFFSET));
-        let params: [Value<'_>; 9] = [
-            group.into(),
-            device.as_str().into(),
-            self.now.into(),
-            self.span.start.into(),
-            self.span.end.into(),
-            (self.request.history == History::Included).into(),
-            skip.into(),
-            (skip + size).into(),
-            size.into(),
-        ];
-        vec![Bound::new(&PAGE, params).step(())]
-    }
-
-    fn on_row(
-        &self,
-        (total, records): &mut Self::Rows,
-        (): &(),
-        row: &Row<'_>,
-    ) -> Result<(), Error> {
-        let PageRow { total: counted, order } = row.read()?;
-        *total = Some(counted);
-        if let Some(order) = order {
-            records.push_with(|json| order.put_list_record(&self.dictionaries, json))?;
-        }
-        Ok(())
-    }
-
-    fn answer(self, (total, records): Self::Rows, _: Scope) -> Result<OrderPage, Refused> {
-        Ok(OrderPage { total: total.ok_or(Refusal::OutOfScope)?, oldest_first: records })
-    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -85,15 +85,15 @@ fn render(tokens: &[Token<'_>], sigil: char, types: &[ColumnType]) -> String {
 }
 
 /// Replaces every `$n` by `$n+1`.
-pub(super) fn shift_parameters(text: &str) -> String {
+pub(super) fn shift_parameters(text: &str, by: usize) -> String {
     let mut parts = text.split('$');
     let mut shifted = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let digits = part.bytes().take_while(u8::is_ascii_digit).count();
         let (number, rest) = part.split_at(digits);
-        let number: u32 = number.parse().unwrap_or_default();
+        let number: usize = number.parse().unwrap_or_default();
         // Writing to a string cannot fail.
-        let _ = write!(shifted, "${}{rest}", number + 1);
+        let _ = write!(shifted, "${}{rest}", number + by);
     }
     shifted
 }

@@ -30,6 +30,41 @@ impl<'a> Value<'a> {
     }
 }
 
+/// A parameter that owns its content.
+#[derive(Clone, Debug)]
+pub(crate) enum OwnedValue {
+    Plain(Value<'static>),
+    Text(Box<str>),
+    Bytes(Box<[u8]>),
+}
+
+impl OwnedValue {
+    pub(crate) fn borrowed(&self) -> Value<'_> {
+        match self {
+            OwnedValue::Plain(value) => *value,
+            OwnedValue::Text(text) => Value::Text(text),
+            OwnedValue::Bytes(bytes) => Value::Bytes(bytes),
+        }
+    }
+}
+
+/// Returns parameters without their content.
+pub(crate) fn values(owned: &[OwnedValue]) -> Vec<Value<'_>> {
+    owned.iter().map(OwnedValue::borrowed).collect()
+}
+
+impl From<Value<'_>> for OwnedValue {
+    fn from(value: Value<'_>) -> OwnedValue {
+        match value {
+            Value::Int(int) => OwnedValue::Plain(Value::Int(int)),
+            Value::Bool(flag) => OwnedValue::Plain(Value::Bool(flag)),
+            Value::Null => OwnedValue::Plain(Value::Null),
+            Value::Text(text) => OwnedValue::Text(text.into()),
+            Value::Bytes(bytes) => OwnedValue::Bytes(bytes.into()),
+        }
+    }
+}
+
 impl From<i64> for Value<'_> {
     fn from(int: i64) -> Self {
         Value::Int(int)
@@ -80,17 +115,27 @@ mod sqlite {
     use rusqlite::ToSql;
     use rusqlite::types::{ToSqlOutput, ValueRef};
 
-    use super::Value;
+    use super::{OwnedValue, Value};
+
+    fn to_sql(value: Value<'_>) -> ToSqlOutput<'_> {
+        ToSqlOutput::Borrowed(match value {
+            Value::Int(int) => ValueRef::Integer(int),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Bytes(bytes) => ValueRef::Blob(bytes),
+            Value::Bool(flag) => ValueRef::Integer(i64::from(flag)),
+            Value::Null => ValueRef::Null,
+        })
+    }
 
     impl ToSql for Value<'_> {
         fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-            Ok(ToSqlOutput::Borrowed(match self {
-                Value::Int(int) => ValueRef::Integer(*int),
-                Value::Text(text) => ValueRef::Text(text.as_bytes()),
-                Value::Bytes(bytes) => ValueRef::Blob(bytes),
-                Value::Bool(flag) => ValueRef::Integer(i64::from(*flag)),
-                Value::Null => ValueRef::Null,
-            }))
+            Ok(to_sql(*self))
+        }
+    }
+
+    impl ToSql for OwnedValue {
+        fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+            Ok(to_sql(self.borrowed()))
         }
     }
 }
@@ -101,7 +146,23 @@ mod postgres {
     use bytes::BytesMut;
     use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-    use super::Value;
+    use super::{OwnedValue, Value};
+
+    impl ToSql for OwnedValue {
+        fn to_sql(
+            &self,
+            kind: &Type,
+            out: &mut BytesMut,
+        ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+            self.borrowed().to_sql(kind, out)
+        }
+
+        fn accepts(_: &Type) -> bool {
+            true
+        }
+
+        to_sql_checked!();
+    }
 
     impl ToSql for Value<'_> {
         fn to_sql(

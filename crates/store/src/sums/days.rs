@@ -55,7 +55,7 @@ impl<const N: usize> DaySums<N> {
     }
 
     /// Returns the bytes to store. They have no day whose figures are all zero.
-    pub(super) fn bytes(&self, month: Day) -> Vec<u8> {
+    pub(crate) fn bytes(&self, month: Day) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.0.len() * (N + 3));
         for (day, figures) in self.0.iter().filter(|(_, figures)| *figures != [0; N]) {
             put(&mut bytes, day.0 - month.0);

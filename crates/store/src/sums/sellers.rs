@@ -25,7 +25,7 @@ pub(crate) struct Sellers(
 
 impl Sellers {
     /// Adds a day of the month that begins with `month` to those of a device.
-    pub(super) fn insert(&mut self, device: DeviceNo, (month, day): (Day, Day)) {
+    pub(crate) fn insert(&mut self, device: DeviceNo, (month, day): (Day, Day)) {
         self.insert_days(device, bit_of(month, day));
     }
 
@@ -63,7 +63,7 @@ impl Sellers {
     }
 
     /// Returns the bytes to store of the devices of a block.
-    pub(super) fn bytes(&self, block: i64) -> Vec<u8> {
+    pub(crate) fn bytes(&self, block: i64) -> Vec<u8> {
         let (mut bytes, mut before) = (Vec::with_capacity(self.0.len() * 5), block * BLOCK);
         for (device, days) in &self.0 {
             put(&mut bytes, device.0 - before);

@@ -1,9 +1,13 @@
 //! The group in a token is a hint: the row of the session decides which rows are returned.
 
-use kiosque_model::{Claim, PresentedToken, Refusal};
-use kiosque_store::{Device, OnlineSince, Refused};
+use kiosque_model::session::Token;
+use kiosque_model::{Claim, DeviceCode, PageRequest, PresentedToken, Refusal};
+use kiosque_store::{Device, History, OnlineSince, OrderQuery, Refused};
 use kiosque_testkit::entries::{first_devices, order};
 use kiosque_testkit::{NOW, TestData, TestStore};
+
+use super::relay::Relay;
+use super::requests::Requests;
 
 async fn devices(fixture: &TestStore, token: &PresentedToken) -> Result<Vec<String>, Refused> {
     let collect = |codes: &mut Vec<String>, device: Device<'_>| {
@@ -45,4 +49,34 @@ async fn rows_of_the_hinted_group_are_not_returned_for_a_session_of_another() {
         let refused = devices(&fixture, &token).await;
         assert!(matches!(refused, Err(Refused::Refusal(Refusal::TokenInvalid))), "{refused:?}");
     }
+}
+
+/// SCOPE-1: nothing of a group leaves the database for a token that was never proven, although it
+/// names the numbers of a real account and group.
+#[tokio::test]
+async fn no_row_is_read_ahead_for_a_token_that_was_never_proven() {
+    let asked = Requests::through(Relay::recording).await;
+    let ask = async |token: &PresentedToken| {
+        let page = OrderQuery {
+            device: DeviceCode::parse("d2").ok(),
+            history: History::Left,
+            span: None,
+            page: PageRequest::new(1, 10).unwrap(),
+        };
+        let claim = Claim { token: token.clone(), now: NOW };
+        let answer = asked.store.order_page(claim.clone(), page).await.map(|page| page.total);
+        // A connection answers in turn, so that all rows have arrived with this.
+        let _ = asked.store.session(claim).await;
+        (answer, asked.relay.answers().contains("numbered"))
+    };
+    // The first request with the real token proves it.
+    for _ in 0..2 {
+        assert!(matches!(ask(&asked.session).await, (Ok(1), true)));
+    }
+    let (account, group) = (asked.session.account_hint(), asked.session.group_hint());
+    let forged = Token::mint(account, group, [255; 32]);
+    let forged = PresentedToken::read(forged.reveal().as_bytes()).unwrap();
+    let (answer, has_rows) = ask(&forged).await;
+    assert!(matches!(answer, Err(Refused::Refusal(Refusal::TokenInvalid))), "{answer:?}");
+    assert!(!has_rows);
 }

@@ -4,21 +4,22 @@
 //! an earlier answer are looked up with it, as a hint; if others sold best, the report runs again
 //! with those.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Currency, DeviceNo, GroupId, GroupNo, Minor};
+use kiosque_model::{Currency, Day, GroupId, GroupNo, Minor, UnixMs};
 
-use super::super::product_totals::ProductTotals;
-use super::super::{DashboardQuery, Request, months};
-use super::{ProductSales, SalesOfProduct};
+use super::super::DashboardQuery;
+use super::super::figures::products::{ProductTotals, SalesOfProduct};
+use super::super::filter::rows_of;
+use super::ProductSales;
 use crate::Error;
-use crate::db::{Bound, Step};
+use crate::db::{Bound, Reading};
 use crate::devices::bind_listed_count;
-use crate::scoped_query::HintedGroup;
-use crate::sql::{Row, Value, row, statements};
+use crate::scoped::HintedGroup;
+use crate::sql::{Row, row, statements};
 use crate::sums::parse_currency;
 
 row! {
@@ -30,7 +31,7 @@ row! {
         usd_per_unit_e12: Option<i64>,
     }
     struct PriceRow<'r> { goods_id: &'r str, price: Minor }
-    struct NameRow<'r> { goods_id: &'r str, goods_name: &'r str }
+    struct NameRow { goods_id: String, goods_name: String }
 }
 
 statements! {
@@ -53,10 +54,10 @@ statements! {
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
             and a.device_no = o.device_no and a.enabled";
-    NAMES_OF_SALES(group_no) -> NameRow<'_> = "select n.goods_id, n.goods_name
+    NAMES_OF_SALES(group_no) -> NameRow = "select n.goods_id, n.goods_name
         from {rows r: goods text} cross join goods_names n
         where n.group_no = $group_no and n.goods_id = r.goods";
-    VISIBLE_DEVICES(group_no, now_ms) -> DeviceNo = "select o.device_no
+    VISIBLE_DEVICES(group_no, now_ms) -> i64 = "select o.device_no
         from {rows r: code text} cross join device_owners o
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed";
@@ -112,24 +113,13 @@ impl BestSellerHints {
     }
 }
 
-/// A statement about goods.
-pub(super) enum GoodsStep {
-    ListedCount,
-    VisibleDevice,
-    Product,
-    Price,
-    NameOfSale,
-    /// The devices that sold a product in a month, without a filter.
-    Seller,
-}
-
-/// The names and prices of the goods that are looked up.
-#[derive(Default)]
-pub(super) struct GoodsRows {
-    pub(super) has_visible_device: bool,
+/// The names and prices of the goods that are looked up, as they are read.
+pub(super) struct Goods {
+    /// The number of enabled devices of the group, or of the filter.
+    devices: i64,
     products: HashMap<String, Product>,
     lowest_prices: HashMap<String, Minor>,
-    names_of_sales: HashMap<String, String>,
+    names_of_sales: Vec<NameRow>,
 }
 
 struct Product {
@@ -141,68 +131,71 @@ struct Product {
     rate: Option<Rate>,
 }
 
-/// Returns the statements that look up goods, in the order in which their rows arrive.
-pub(super) fn steps<'a>(
-    goods: &'a HashSet<String>,
-    request: &'a Request,
+/// Reads the names and prices of goods. With the codes of a filter, prices are those of its
+/// devices.
+pub(super) fn of(
+    goods: &[&str],
+    codes: Option<&[&str]>,
+    (today, now): (Day, UnixMs),
     group: HintedGroup,
-) -> Vec<Step<'a, GoodsStep>> {
-    let of_group = [group.into(), request.now.into()];
-    let rows: Vec<Vec<Value<'_>>> = goods.iter().map(|id| vec![id.as_str().into()]).collect();
-    let count = bind_listed_count(group, request.now).step(GoodsStep::ListedCount);
-    let (visible, prices) = match request.codes() {
-        None => (count, Bound::new(&LOWEST_PRICES, of_group).with_rows(rows.clone())),
+) -> Reading<Goods> {
+    let of_group = || [group.into(), now.into()];
+    let ids = || rows_of(goods.iter().copied());
+    let products = Bound::new(&PRODUCTS, [today.into()]).with_rows(ids());
+    let names = Bound::new(&NAMES_OF_SALES, [group.into()]).with_rows(ids());
+    let goods = Reading::of(Goods {
+        devices: 0,
+        products: HashMap::new(),
+        lowest_prices: HashMap::new(),
+        names_of_sales: Vec::new(),
+    });
+    let goods = match codes {
+        None => goods
+            .then(bind_listed_count(group, now), |goods: &mut Goods, row: &Row<'_>| {
+                goods.devices = row.read()?;
+                Ok(())
+            })
+            .then(Bound::new(&LOWEST_PRICES, of_group()).with_rows(ids()), Goods::add_price),
         Some(codes) => {
-            let visible = Bound::new(&VISIBLE_DEVICES, of_group).with_rows(codes.clone());
-            let prices = Bound::new(&PRICES_OF_DEVICES, of_group).with_rows(codes);
-            (visible.step(GoodsStep::VisibleDevice), prices)
+            let codes = || rows_of(codes.iter().copied());
+            goods
+                .then(
+                    Bound::new(&VISIBLE_DEVICES, of_group()).with_rows(codes()),
+                    |goods: &mut Goods, _: &Row<'_>| {
+                        goods.devices += 1;
+                        Ok(())
+                    },
+                )
+                .then(
+                    Bound::new(&PRICES_OF_DEVICES, of_group()).with_rows(codes()),
+                    Goods::add_price,
+                )
         }
     };
-    let products = Bound::new(&PRODUCTS, [request.zone.day_of(request.now).into()]);
-    let range = request.range.as_ref().filter(|_| request.is_of_all_devices());
-    let sellers = range.map(|range| months::bind_sellers(&rows, range, group));
-    let names = Bound::new(&NAMES_OF_SALES, [group.into()]);
-    let steps = [
-        visible,
-        products.with_rows(rows.clone()).step(GoodsStep::Product),
-        prices.step(GoodsStep::Price),
-        names.with_rows(rows).step(GoodsStep::NameOfSale),
-    ];
-    steps.into_iter().chain(sellers.map(|sellers| sellers.step(GoodsStep::Seller))).collect()
+    goods.then(products, Goods::add_product).then(names, |goods: &mut Goods, row: &Row<'_>| {
+        goods.names_of_sales.push(row.read()?);
+        Ok(())
+    })
 }
 
-impl GoodsRows {
-    /// Adds a row of a step.
-    pub(super) fn on_row(
-        &mut self,
-        step: &GoodsStep,
-        row: &Row<'_>,
-        goods: &HashSet<String>,
-    ) -> Result<(), Error> {
-        match step {
-            GoodsStep::ListedCount => {
-                self.has_visible_device = row.read::<i64>()? > 0;
+impl Goods {
+    pub(super) fn has_visible_device(&self) -> bool {
+        self.devices > 0
+    }
+
+    fn add_price(&mut self, row: &Row<'_>) -> Result<(), Error> {
+        let PriceRow { goods_id, price } = row.read()?;
+        match self.lowest_prices.get_mut(goods_id) {
+            Some(lowest) => *lowest = price.min(*lowest),
+            None => {
+                self.lowest_prices.insert(goods_id.to_owned(), price);
             }
-            GoodsStep::VisibleDevice => self.has_visible_device = true,
-            GoodsStep::Product => self.add_product(&row.read()?)?,
-            GoodsStep::Price => {
-                let PriceRow { goods_id, price } = row.read()?;
-                if goods.contains(goods_id) {
-                    let lowest = self.lowest_prices.entry(goods_id.to_owned()).or_insert(price);
-                    *lowest = price.min(*lowest);
-                }
-            }
-            GoodsStep::NameOfSale => {
-                let NameRow { goods_id, goods_name } = row.read()?;
-                self.names_of_sales.insert(goods_id.to_owned(), goods_name.to_owned());
-            }
-            // Counted with the sales.
-            GoodsStep::Seller => {}
         }
         Ok(())
     }
 
-    fn add_product(&mut self, row: &ProductRow<'_>) -> Result<(), Error> {
+    fn add_product(&mut self, row: &Row<'_>) -> Result<(), Error> {
+        let row: ProductRow<'_> = row.read()?;
         let currency = parse_currency(row.currency)?;
         let rate = match currency {
             Currency::USD => Some(Rate::ONE),
@@ -214,8 +207,15 @@ impl GoodsRows {
         Ok(())
     }
 
-    /// Adds the name and the prices of a product to its sales.
-    pub(super) fn product_sales(
+    /// Returns sales of goods with their names and prices.
+    pub(super) fn describe(
+        &self,
+        sales: Vec<(String, SalesOfProduct)>,
+    ) -> Result<Vec<ProductSales>, Error> {
+        sales.into_iter().map(|(goods_id, sales)| self.product_sales(goods_id, &sales)).collect()
+    }
+
+    fn product_sales(
         &self,
         goods_id: String,
         sales: &SalesOfProduct,
@@ -233,8 +233,8 @@ impl GoodsRows {
                 answer.price = lowest.map(dollars).transpose()?;
                 answer.default_price = default_price.map(dollars).transpose()?;
             }
-        } else if let Some(name) = self.names_of_sales.get(&goods_id) {
-            answer.goods_name.clone_from(name);
+        } else if let Some(name) = self.names_of_sales.iter().find(|it| it.goods_id == goods_id) {
+            answer.goods_name.clone_from(&name.goods_name);
         }
         answer.goods_id = goods_id;
         Ok(answer)

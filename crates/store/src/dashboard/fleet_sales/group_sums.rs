@@ -13,15 +13,16 @@ use std::sync::Arc;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Day, DeviceNo, GroupNo, HistoryId, UnixMs, Zone};
 
-use super::super::product_totals::ProductTotals;
-use super::super::{AnswerContext, ProductSum, Report, SalesBy};
+use super::super::figures::products::ProductTotals;
+use super::super::months;
+use super::Context;
 use super::segments::Segment;
-use super::{Context, report_of};
+use crate::Error;
 use crate::cache::{CACHE_BYTES, Cache, Key};
 use crate::db::Read;
+use crate::scoped::HintedGroup;
 use crate::sql::statements;
 use crate::versions::{self, Versions};
-use crate::{Error, Refused};
 
 statements! {
     HISTORY_OF(group_no, change_no) -> HistoryId = "select history from group_histories
@@ -146,13 +147,17 @@ async fn read_segment(
     group: GroupNo,
     ((first, last), days): (Segment, &[(Day, Turnover)]),
 ) -> Result<SegmentSums, Error> {
-    let devices = report_of(read, group, context.request(first, last), DeviceSumsReport).await?;
-    let products =
-        report_of(read, group, context.request(first, last), ProductTotalsReport).await?;
+    let Some(range) = context.range(first, last) else {
+        return Ok(SegmentSums { days: days.to_vec(), devices: Vec::new(), products: Vec::new() });
+    };
+    let group = HintedGroup::for_operator(group);
+    let sums = (months::by_device(None, &range, group), months::by_product(None, &range, group));
+    let (devices, products) = read.together(sums).await?;
+    let products = products.sales.into_iter().map(|(goods_id, sales)| (goods_id, sales.totals));
     Ok(SegmentSums {
         days: days.to_vec(),
-        devices: devices.into_iter().collect(),
-        products: products.into_iter().collect(),
+        devices: devices.sales.into_iter().collect(),
+        products: products.collect(),
     })
 }
 
@@ -172,45 +177,4 @@ fn insert(
         size = size_of_all(&by_days);
     }
     cache.insert(Key::Sums(group), size, Arc::new(CachedSegments { versions, by_days }));
-}
-
-/// The sales of every device.
-struct DeviceSumsReport;
-
-impl Report for DeviceSumsReport {
-    type Rows = HashMap<DeviceNo, Turnover>;
-    type Step = ();
-    type Answer = HashMap<DeviceNo, Turnover>;
-    const SALES: SalesBy = SalesBy::Device;
-
-    fn on_device(&self, rows: &mut Self::Rows, device: DeviceNo, turnover: &Turnover) {
-        rows.entry(device).or_default().join(turnover);
-    }
-
-    fn answer(self, rows: Self::Rows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
-        Ok(rows)
-    }
-}
-
-/// The sales of every product.
-struct ProductTotalsReport;
-
-impl Report for ProductTotalsReport {
-    type Rows = HashMap<String, ProductTotals>;
-    type Step = ();
-    type Answer = HashMap<String, ProductTotals>;
-    const SALES: SalesBy = SalesBy::Product;
-
-    fn on_product(&self, rows: &mut Self::Rows, sum: &ProductSum<'_>) {
-        match rows.get_mut(sum.goods_id) {
-            Some(totals) => totals.join(sum.totals),
-            None => {
-                rows.insert(sum.goods_id.to_owned(), sum.totals);
-            }
-        }
-    }
-
-    fn answer(self, rows: Self::Rows, _: &AnswerContext<'_>) -> Result<Self::Answer, Refused> {
-        Ok(rows)
-    }
 }

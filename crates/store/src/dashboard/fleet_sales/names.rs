@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use kiosque_model::{GroupNo, UnixMs};
 
-use super::super::product_totals::ProductTotals;
+use super::super::figures::products::ProductTotals;
 use crate::Error;
 use crate::db::Read;
 use crate::sql::{Value, row, statements};

@@ -80,8 +80,8 @@ pub(super) enum SqlVariant {
     Plain,
     /// See `Sql::of_row_for_postgres`.
     OfRow,
-    /// See `Sql::with_proof`.
-    WithCheck,
+    /// See `Sql::with_proof`; behind the check with this address.
+    WithCheck(usize),
     /// See [`Connection::skipping_locked`].
     SkippingLocked,
     /// For the changed rows of an overlaid table, in a dry run.
@@ -257,19 +257,6 @@ impl Connection {
         self.prepared(sql, SqlVariant::OfRow, sql.of_row_for_postgres()?).await
     }
 
-    /// Returns a statement prepared behind an authorization check, and the index of the first
-    /// column of its own.
-    pub(super) async fn with_check(
-        &self,
-        check: &'static Sql,
-        sql: &'static Sql,
-    ) -> Result<(Statement, usize), Error> {
-        let (first, second) = (self.statement(check).await?, self.statement(sql).await?);
-        let widths = (first.columns().len(), second.columns().len());
-        let text = sql.with_proof(check, widths)?;
-        Ok((self.prepared(sql, SqlVariant::WithCheck, text).await?, widths.0 + 1))
-    }
-
     /// Returns a prepared statement that locks the rows that it selects, and leaves out those that
     /// another transaction has locked.
     pub(super) async fn skipping_locked(&self, sql: &'static Sql) -> Result<Statement, Error> {
@@ -284,13 +271,18 @@ impl Connection {
         variant: SqlVariant,
         text: &str,
     ) -> Result<Statement, Error> {
-        let key = (std::ptr::from_ref(sql).addr(), variant);
-        if let Some(known) = lock_ignoring_poison(&self.statements).get(&key) {
-            return Ok(known.clone());
+        if let Some(known) = self.known(sql, variant) {
+            return Ok(known);
         }
+        let key = (std::ptr::from_ref(sql).addr(), variant);
         let statement = self.sent_whole(self.client.prepare(text)).await?;
         lock_ignoring_poison(&self.statements).insert(key, statement.clone());
         Ok(statement)
+    }
+
+    pub(super) fn known(&self, sql: &'static Sql, variant: SqlVariant) -> Option<Statement> {
+        let key = (std::ptr::from_ref(sql).addr(), variant);
+        lock_ignoring_poison(&self.statements).get(&key).cloned()
     }
 
     /// Runs a statement.

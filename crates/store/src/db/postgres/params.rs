@@ -4,7 +4,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::Error;
 use crate::db::Bound;
-use crate::sql::{ColumnType, Sql, Value};
+use crate::sql::{ColumnType, Sql, Value, values};
 
 pub(super) fn borrowed<'a>(params: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
@@ -13,7 +13,7 @@ pub(super) fn borrowed<'a>(params: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync
 /// Returns the columns of bulk rows, then the other parameters.
 pub(super) fn all_params<'a>(
     columns: &'a [Column<'a>],
-    params: &'a [Value<'a>],
+    params: &'a [impl ToSql + Sync],
 ) -> Vec<&'a (dyn ToSql + Sync)> {
     let columns = columns.iter().map(Column::as_param);
     columns.chain(params.iter().map(|param| param as &(dyn ToSql + Sync))).collect()
@@ -56,9 +56,8 @@ pub(super) fn columns<'r, 'v: 'r>(
 }
 
 /// Returns the columns of a bulk statement's rows; none for other statements.
-pub(super) fn bulk_columns<'a>(bound: &'a Bound<'a>) -> Result<Vec<Column<'a>>, Error> {
-    match &bound.rows {
-        Some(rows) => columns(bound.sql, rows.iter().map(Vec::as_slice)),
-        None => Ok(Vec::new()),
-    }
+pub(super) fn bulk_columns(bound: &Bound) -> Result<Vec<Column<'_>>, Error> {
+    let Some(rows) = &bound.rows else { return Ok(Vec::new()) };
+    let rows: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
+    columns(bound.sql, rows.iter().map(Vec::as_slice))
 }

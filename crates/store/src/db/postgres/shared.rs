@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::AccountNo;
 use tokio::runtime::Handle;
+use tokio_postgres::error::SqlState;
 
 use super::Postgres;
-use super::batch::{self, Collected, Statements};
+use super::checked;
 use super::connection::{Connection, until};
 use super::transaction::{Access, Transaction};
+use crate::db::CheckedRead;
 use crate::db::read_permits::ReadPermit;
-use crate::db::{Batch, Cost};
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Refused};
 
@@ -24,12 +25,18 @@ const TOGETHER: usize = 32;
 const SLOW: Duration = Duration::from_millis(3);
 /// The account of a connection that no account has used.
 const NO_ACCOUNT: i64 = i64::MIN;
+/// The most rows of a read on a shared connection.
+const SHARED_ROWS_MAX: usize = 500;
+/// How long a statement to find its rows may take there: what the server does for it cannot be
+/// counted. Reads that are expected there take a fraction of a millisecond.
+pub(super) const SHARED_STATEMENT_MAX: Duration = Duration::from_millis(100);
 /// How long a statement may take to end after it was cancelled.
 const CANCELLED_WAIT: Duration = Duration::from_secs(1);
 
 /// A shared connection, opened when it is needed and again after it broke.
 #[derive(Debug)]
 pub(super) struct Slot {
+    statement_max: Option<Duration>,
     in_flight: AtomicUsize,
     made_at: Instant,
     /// When its first batch began or the last one ended, in microseconds since it was made.
@@ -41,42 +48,29 @@ pub(super) struct Slot {
 }
 
 impl Postgres {
-    /// Runs a batch in one round trip.
-    pub(in crate::db) async fn batch<B: Batch>(
+    /// Reads in one round trip: on a connection with others, or once its budget is spent, again on
+    /// one of its own.
+    pub(in crate::db) async fn read_checked<R: CheckedRead>(
         &self,
-        asked: B,
-        cost: Cost,
-    ) -> Result<(B, B::Proof, B::Rows), Refused> {
-        let (account, check) = (asked.account(), asked.check());
-        let (steps, mut collected) = Collected::of(&asked);
-        let mut statements = Statements { check, steps, reader: &mut collected };
-        self.run(&mut statements, account, cost).await?;
-        let (proof, rows) = collected.finish()?;
-        Ok((asked, proof, rows))
-    }
-
-    async fn run(
-        &self,
-        batch: &mut Statements<'_>,
         account: AccountNo,
-        cost: Cost,
-    ) -> Result<(), Refused> {
+        read: &mut dyn CheckedRead,
+        again: impl FnOnce() -> R,
+    ) -> Result<Option<R>, Refused> {
         let now = Instant::now();
-        match cost {
-            Cost::Inline => self.run_short(batch, account, now).await,
-            Cost::Unknown | Cost::Blocking => {
-                // Includes the wait for a permit.
-                let ends = now + self.wait;
-                let permit = self.batch_permits.acquire(account, ends).await?;
-                self.run_long(batch, ends, permit).await
-            }
+        match self.read_short(read, account, now).await {
+            Err(Refused::Store(error)) if is_spent(&error) => {}
+            done => return done.map(|()| None),
         }
+        let mut read = again();
+        // `ends` includes the wait for a permit.
+        self.read_long(&mut read, account, now + self.wait).await?;
+        Ok(Some(read))
     }
 
-    /// Runs a batch on a connection with others.
-    async fn run_short(
+    /// Reads on a connection with others.
+    async fn read_short(
         &self,
-        batch: &mut Statements<'_>,
+        read: &mut dyn CheckedRead,
         account: AccountNo,
         now: Instant,
     ) -> Result<(), Refused> {
@@ -84,32 +78,34 @@ impl Postgres {
         let slot = in_flight.0;
         let work = async {
             let connection = slot.connection(self).await?;
-            self.lease.confirm(&connection, batch::run(&connection, batch).await)
+            let ran = checked::run(&connection, read, SHARED_ROWS_MAX).await;
+            self.lease.confirm(&connection, ran)
         };
         match tokio::time::timeout_at((now + self.wait).into(), work).await {
             Ok(ran) => ran,
             Err(_) => {
-                // The server may hang, so the next batch gets another connection.
+                // The server may hang, so the next read gets another connection.
                 slot.forget();
                 Err(self.no_answer().into())
             }
         }
     }
 
-    /// Runs a batch alone on a connection. At its deadline, or when its caller hangs up, its
-    /// statement is cancelled and the connection closed.
-    async fn run_long(
+    /// Reads alone on a connection, under a permit of the account. At its deadline, or when its
+    /// caller hangs up, its statement is cancelled and the connection closed.
+    async fn read_long(
         &self,
-        batch: &mut Statements<'_>,
+        read: &mut dyn CheckedRead,
+        account: AccountNo,
         ends: Instant,
-        permit: ReadPermit,
     ) -> Result<(), Refused> {
+        let permit = self.long_read_permits.acquire(account, ends).await?;
         let in_flight = Slot::take(&self.long, 1, Instant::now())?;
         let slot = in_flight.0;
         let connection = until(ends, slot.connection(self)).await.inspect_err(|_| slot.forget())?;
         let held = Some((Arc::clone(&connection), permit));
-        let mut running = RunningBatch { slot, runtime: &self.runtime, held };
-        let mut work = std::pin::pin!(batch::run(&connection, batch));
+        let mut running = RunningRead { slot, runtime: &self.runtime, held };
+        let mut work = std::pin::pin!(checked::run(&connection, read, usize::MAX));
         let ran = match tokio::time::timeout_at(ends.into(), &mut work).await {
             Ok(ran) => ran,
             Err(_) => {
@@ -159,9 +155,22 @@ impl Postgres {
     }
 }
 
+/// Returns whether a read has spent its budget on a shared connection: it returned too many rows,
+/// or the server ended its statement.
+fn is_spent(error: &Error) -> bool {
+    match error {
+        Error::TooMuchWork(_) => true,
+        Error::Postgres(error) => error.code() == Some(&SqlState::QUERY_CANCELED),
+        _ => false,
+    }
+}
+
 impl Slot {
-    pub(super) fn new() -> Slot {
+    /// Returns a slot for a connection whose statements may take so long, if they have a limit of
+    /// their own.
+    pub(super) fn new(statement_max: Option<Duration>) -> Slot {
         Slot {
+            statement_max,
             in_flight: AtomicUsize::new(0),
             made_at: Instant::now(),
             progressed_at_us: AtomicU64::new(0),
@@ -233,6 +242,10 @@ impl Slot {
             return Ok(open);
         }
         let new = Arc::new(postgres.connect().await?);
+        if let Some(most) = self.statement_max {
+            let most = most.as_millis();
+            new.simple(&format!("set statement_timeout = {most}")).await?;
+        }
         *write_ignoring_poison(&self.connection) = Some(Arc::clone(&new));
         Ok(new)
     }
@@ -250,14 +263,14 @@ impl Slot {
 
 /// A batch alone on a connection. If it is dropped before the batch has ended, the statement is
 /// cancelled, and the permit is returned after that.
-struct RunningBatch<'a> {
+struct RunningRead<'a> {
     slot: &'a Slot,
     runtime: &'a Handle,
     /// `None` once the batch has ended.
     held: Option<(Arc<Connection>, ReadPermit)>,
 }
 
-impl Drop for RunningBatch<'_> {
+impl Drop for RunningRead<'_> {
     fn drop(&mut self) {
         let Some((connection, permit)) = self.held.take() else { return };
         self.slot.forget();
@@ -284,7 +297,7 @@ mod tests {
 
     #[tokio::test]
     async fn batches_of_one_account_leave_the_connections_of_others_free() {
-        let slots: Vec<Slot> = std::iter::repeat_with(Slot::new).take(3).collect();
+        let slots: Vec<Slot> = std::iter::repeat_with(|| Slot::new(None)).take(3).collect();
         let now = slots.last().map_or_else(Instant::now, |slot| slot.made_at);
         let in_flight = || -> Vec<usize> {
             slots.iter().map(|slot| slot.in_flight.load(Ordering::Relaxed)).collect()

@@ -11,17 +11,20 @@ use crate::cooperative::yield_if_due;
 
 /// Instructions between two calls of the handler: some 20 us.
 const INSTRUCTIONS_PER_TICK: i32 = 1_000;
-/// Ticks that a read may take on a serving thread. The longest page that is read there, of 100
-/// devices, takes about 5.
-const INLINE_TICKS_MAX: u32 = 64;
+/// The work of a read on a serving thread, about a millisecond. A page of 100 orders, the records
+/// of which are unpacked, takes about 110.
+const INLINE_WORK_MAX: u32 = 128;
+/// The work of a tick. To read a row takes about half as long.
+const WORK_OF_TICK: u32 = 2;
+const WORK_OF_ROW: u32 = 1;
 
 /// How much work the reads of this thread may do.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Budget {
     /// As much as they need.
     Unlimited,
-    /// So many ticks.
-    Ticks(u32),
+    /// So much work.
+    Work(u32),
     /// As much as they can do until then.
     Until(Instant),
 }
@@ -33,7 +36,7 @@ thread_local! {
 impl Budget {
     /// The budget of a read on a serving thread. It counts work, not time: a thread that waits for
     /// its core spends nothing.
-    pub(super) const INLINE: Budget = Budget::Ticks(INLINE_TICKS_MAX);
+    pub(super) const INLINE: Budget = Budget::Work(INLINE_WORK_MAX);
 
     /// Runs `work`, whose statements fail with [`Error::TooMuchWork`] once the budget is spent.
     pub(super) fn limit<T>(self, work: impl FnOnce() -> T) -> T {
@@ -41,12 +44,12 @@ impl Budget {
         work()
     }
 
-    /// Returns whether the budget is spent, after one more tick.
-    fn is_spent() -> bool {
+    /// Returns whether the budget is spent, after more work.
+    fn is_spent_by(work: u32) -> bool {
         match BUDGET.get() {
-            Budget::Ticks(left) => {
-                BUDGET.set(Budget::Ticks(left.saturating_sub(1)));
-                left == 0
+            Budget::Work(left) => {
+                BUDGET.set(Budget::Work(left.saturating_sub(work)));
+                left < work
             }
             Budget::Until(ends) => {
                 yield_if_due();
@@ -71,6 +74,18 @@ impl Drop for Reset {
 
 /// Makes the statements of a connection keep to the budget of the thread that runs them.
 pub(super) fn install(connection: &mut Connection) -> Result<(), Error> {
-    connection.progress_handler(INSTRUCTIONS_PER_TICK, Some(Budget::is_spent))?;
+    let is_spent = || Budget::is_spent_by(WORK_OF_TICK);
+    connection.progress_handler(INSTRUCTIONS_PER_TICK, Some(is_spent))?;
+    Ok(())
+}
+
+/// Counts a row that is read.
+///
+/// # Errors
+/// [`Error::TooMuchWork`] if the budget is spent.
+pub(super) fn spend_row() -> Result<(), Error> {
+    if Budget::is_spent_by(WORK_OF_ROW) {
+        return Err(Error::TooMuchWork("a read returned too many rows"));
+    }
     Ok(())
 }

@@ -1,12 +1,13 @@
+use std::ops::ControlFlow;
 use std::thread::{self, ThreadId};
 
-use kiosque_model::{AccountNo, UnixMs};
+use kiosque_model::UnixMs;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::db::{Bound, Db, SessionLease, Step, StoreLocation, WhenAbsent, Write};
+use crate::db::{Db, SessionLease, StoreLocation, WhenAbsent, Write};
 
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
@@ -129,59 +130,83 @@ async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
 
 static CHECK: Sql = Sql::new("CHECK", "select note from notes where rowid = 1");
 
-/// Reads a note, and then counts all notes twice; another connection adds one after each row.
-struct Interrupted(std::path::PathBuf);
+/// Reads a note, and then the statements, most of which count all notes; another connection adds
+/// one after each row.
+struct Interrupted {
+    path: std::path::PathBuf,
+    statements: Vec<&'static Sql>,
+    counts: Vec<i64>,
+}
 
 impl Interrupted {
+    fn of(directory: &TempDir, statements: Vec<&'static Sql>) -> Interrupted {
+        let path = directory.path().join(DATABASE);
+        Interrupted { path, statements, counts: Vec::new() }
+    }
+
     fn interrupt(&self) -> Result<(), Error> {
-        Connection::open(&self.0)?.execute("insert into notes values ('another')", [])?;
+        Connection::open(&self.path)?.execute("insert into notes values ('another')", [])?;
         Ok(())
     }
 }
 
-impl Batch for Interrupted {
-    type Proof = ();
-    type Rows = Vec<i64>;
-    type Step = ();
-
-    fn account(&self) -> AccountNo {
-        AccountNo(1)
+impl CheckedRead for Interrupted {
+    fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
+        let bound = |sql: &&'static Sql| Bound::new(sql, []);
+        (Bound::new(&CHECK, []), self.statements.iter().map(bound).collect())
     }
 
-    fn check(&self) -> Bound<'_> {
-        Bound::new(&CHECK, [])
-    }
-
-    fn prove(&self, row: Option<&Row<'_>>) -> Result<(), Refused> {
+    fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
         assert!(row.is_some(), "the first note");
-        Ok(self.interrupt()?)
+        self.interrupt()?;
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn rows(&self) -> Vec<i64> {
-        Vec::new()
-    }
-
-    fn steps(&self) -> Vec<Step<'_, ()>> {
-        vec![Bound::new(&COUNT, []).step(()), Bound::new(&COUNT, []).step(())]
-    }
-
-    fn on_row(&self, rows: &mut Vec<i64>, (): &(), row: &Row<'_>) -> Result<(), Error> {
-        rows.push(row.read()?);
+    fn add(&mut self, _: usize, row: &Row<'_>) -> Result<(), Error> {
+        self.counts.push(row.read()?);
         self.interrupt()
     }
 }
 
 /// All rows of an answer are read from the snapshot in which the session was proven.
 #[tokio::test]
-async fn all_of_a_batch_is_read_from_the_snapshot_of_its_proof() {
+async fn all_of_a_read_is_from_the_snapshot_of_its_proof() {
     let directory = tempfile::tempdir().expect("a directory");
     let sqlite = noted(&directory, Duration::from_secs(60)).await;
     note(&sqlite, "insert into notes values ('first')").await.expect("a note");
-    for (cost, want) in [(Cost::Inline, 1), (Cost::Unknown, 4), (Cost::Blocking, 7)] {
-        let batch = Interrupted(directory.path().join(DATABASE));
-        let (_, (), counts) = sqlite.batch(batch, cost).await.expect("an answer");
-        assert_eq!(counts, [want, want], "{cost:?}");
+    let of = |statements| Interrupted::of(&directory, statements);
+    let mut short = of(vec![&COUNT, &COUNT]);
+    let again = sqlite.read_checked(AccountNo(1), &mut short, || of(vec![])).await.expect("rows");
+    assert!(again.is_none(), "a short read");
+    assert_eq!(short.counts, [1, 1]);
+    // The read that begins again is one of another snapshot, with the notes of the first one.
+    let (mut begun, long) = (of(vec![&COUNT, &MANY]), || of(vec![&COUNT, &MANY, &COUNT]));
+    let long = sqlite.read_checked(AccountNo(1), &mut begun, long).await.expect("rows");
+    assert_eq!(begun.counts, [4]);
+    assert_eq!(long.expect("a long read").counts, [6, 100_000, 6]);
+}
+
+/// Rows of a read whose check says so are not read.
+#[tokio::test]
+async fn a_check_that_breaks_leaves_the_statements_unread() {
+    struct Broken;
+    impl CheckedRead for Broken {
+        fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
+            (Bound::new(&ONE, []), vec![Bound::new(&ONE, [])])
+        }
+
+        fn prove(&mut self, _: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
+            Ok(ControlFlow::Break(()))
+        }
+
+        fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
+            panic!("a row was read")
+        }
     }
+    let directory = tempfile::tempdir().expect("a directory");
+    let sqlite = noted(&directory, Duration::from_secs(60)).await;
+    let read = sqlite.read_checked(AccountNo(1), &mut Broken, || Broken).await;
+    assert!(matches!(read, Ok(None)));
 }
 
 static ONE: Sql = Sql::new("ONE", "select 1");
@@ -190,55 +215,60 @@ static MANY: Sql = Sql::new(
     "with recursive n (i) as (select 1 union all select i + 1 from n where i < 100000)
     select count(*) from n",
 );
+static SOME_ROWS: Sql = Sql::new(
+    "SOME_ROWS",
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 100)
+    select i from n",
+);
+static MANY_ROWS: Sql = Sql::new(
+    "MANY_ROWS",
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 200)
+    select i from n",
+);
 static ENDLESS: Sql = Sql::new(
     "ENDLESS",
     "with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n",
 );
 
-/// Runs one statement for an account; its rows are the threads that read them.
-struct Ran(AccountNo, &'static Sql);
+/// Runs one statement; its rows are the threads that read them.
+struct Ran(&'static Sql, Vec<ThreadId>);
 
-impl Batch for Ran {
-    type Proof = ();
-    type Rows = Vec<ThreadId>;
-    type Step = ();
-
-    fn account(&self) -> AccountNo {
-        self.0
+impl CheckedRead for Ran {
+    fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
+        (Bound::new(&ONE, []), vec![Bound::new(self.0, [])])
     }
 
-    fn check(&self) -> Bound<'_> {
-        Bound::new(&ONE, [])
+    fn prove(&mut self, _: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused> {
+        Ok(ControlFlow::Continue(()))
     }
 
-    fn prove(&self, _: Option<&Row<'_>>) -> Result<(), Refused> {
-        Ok(())
-    }
-
-    fn rows(&self) -> Vec<ThreadId> {
-        Vec::new()
-    }
-
-    fn steps(&self) -> Vec<Step<'_, ()>> {
-        vec![Bound::new(self.1, []).step(())]
-    }
-
-    fn on_row(&self, rows: &mut Vec<ThreadId>, (): &(), _: &Row<'_>) -> Result<(), Error> {
-        rows.push(thread::current().id());
+    fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
+        self.1.push(thread::current().id());
         Ok(())
     }
 }
 
+/// Returns the threads that read the rows of a statement.
+async fn threads_of(sqlite: &Arc<Sqlite>, sql: &'static Sql) -> Result<Vec<ThreadId>, Refused> {
+    let ran = || Ran(sql, Vec::new());
+    let mut first = ran();
+    let again = sqlite.read_checked(AccountNo(1), &mut first, ran).await?;
+    Ok(again.unwrap_or(first).1)
+}
+
+/// LIM-14: a read begins on the calling thread, and again on another if it takes much work: many
+/// instructions, or many rows.
 #[tokio::test]
 async fn a_read_of_much_work_leaves_the_calling_thread() {
     let folder = tempfile::tempdir().expect("a folder");
     let sqlite = noted(&folder, Duration::from_secs(60)).await;
     let here = thread::current().id();
-    for cost in [Cost::Inline, Cost::Unknown] {
-        let (_, (), threads) = sqlite.batch(Ran(AccountNo(1), &ONE), cost).await.expect("a row");
-        assert_eq!(threads, [here]);
-        let (_, (), threads) = sqlite.batch(Ran(AccountNo(1), &MANY), cost).await.expect("a row");
-        assert!(threads.len() == 1 && threads != [here], "{cost:?}");
+    assert_eq!(threads_of(&sqlite, &ONE).await.expect("a row"), [here]);
+    assert_eq!(threads_of(&sqlite, &SOME_ROWS).await.expect("rows"), [here; 100]);
+    for (long, rows) in [(&MANY, 1), (&MANY_ROWS, 200)] {
+        let threads = threads_of(&sqlite, long).await.expect("rows");
+        assert_eq!(threads.len(), rows);
+        assert!(!threads.contains(&here), "{}", long.name);
     }
 }
 
@@ -247,10 +277,8 @@ async fn a_read_of_much_work_leaves_the_calling_thread() {
 async fn a_read_without_an_end_is_ended_at_its_deadline() {
     let folder = tempfile::tempdir().expect("a folder");
     let sqlite = noted(&folder, Duration::from_millis(50)).await;
-    for cost in [Cost::Inline, Cost::Unknown, Cost::Blocking] {
-        let ended = sqlite.batch(Ran(AccountNo(1), &ENDLESS), cost).await.map(|_| ());
-        assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{cost:?} {ended:?}");
-    }
+    let ended = threads_of(&sqlite, &ENDLESS).await;
+    assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{ended:?}");
     let endless = async |read: &Read<'_>| read.one(&ENDLESS, &[], |row| row.read::<i64>()).await;
     let ended = db(&sqlite).read(Deadline::OfRequest, endless).await;
     assert!(matches!(ended, Err(Error::TooMuchWork(_))), "{ended:?}");

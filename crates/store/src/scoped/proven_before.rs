@@ -35,7 +35,7 @@ struct TokenHash(u64);
 
 /// A token that a request presents.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Presented {
+pub(crate) struct Presented {
     account: AccountNo,
     hash: TokenHash,
 }
@@ -45,12 +45,12 @@ impl ProvenBefore {
         TokenHash(self.hasher.hash_one(digest.as_str()))
     }
 
-    pub(super) fn presented(&self, token: &PresentedToken) -> Presented {
+    pub(crate) fn presented(&self, token: &PresentedToken) -> Presented {
         Presented { account: token.account_hint(), hash: self.hash(token.digest()) }
     }
 
     /// Returns whether a token is the last one of its account that was proven.
-    pub(super) fn has_token(&self, token: &PresentedToken) -> bool {
+    pub(crate) fn has_token(&self, token: &PresentedToken) -> bool {
         let known = read_ignoring_poison(&self.tokens).get(&token.account_hint()).copied();
         known.is_some_and(|known| known == self.hash(token.digest()))
     }
@@ -84,7 +84,7 @@ impl ProvenBefore {
     }
 
     /// Removes a token that was refused.
-    pub(super) fn forget_refused(&self, presented: Presented, refused: &Refused) {
+    pub(crate) fn forget_refused(&self, presented: Presented, refused: &Refused) {
         if matches!(refused, Refused::Refusal(_)) {
             let Presented { account, hash } = presented;
             let mut tokens = write_ignoring_poison(&self.tokens);
@@ -97,20 +97,20 @@ impl ProvenBefore {
     }
 
     /// Returns the number of a filter's group, if the account was allowed to see it.
-    pub(super) fn group(&self, account: AccountNo, filter: &GroupFilter) -> Option<GroupNo> {
+    pub(crate) fn group(&self, account: AccountNo, filter: &GroupFilter) -> Option<GroupNo> {
         let group = filter.as_ref().ok()?;
         read_ignoring_poison(&self.groups).get(&account)?.get(group).copied()
     }
 
     /// Adds the group of a filter, which the account may see.
-    pub(super) fn add_group(&self, filter: &GroupFilter, scope: Scope) {
+    pub(crate) fn add_group(&self, filter: &GroupFilter, scope: Scope) {
         let Ok(group) = filter else { return };
         let mut groups = write_ignoring_poison(&self.groups);
         groups.entry(scope.account()).or_default().insert(group.clone(), scope.group());
     }
 
     /// Removes the group of a filter, which the account may not see.
-    pub(super) fn forget_group(&self, account: AccountNo, filter: &GroupFilter) {
+    pub(crate) fn forget_group(&self, account: AccountNo, filter: &GroupFilter) {
         let Ok(group) = filter else { return };
         if let Some(groups) = write_ignoring_poison(&self.groups).get_mut(&account) {
             groups.remove(group);

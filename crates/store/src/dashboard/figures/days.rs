@@ -1,0 +1,203 @@
+//! The sales of days in dollars.
+
+use std::collections::{BTreeMap, HashMap};
+
+use kiosque_model::sales::{Rates, Totals, Turnover};
+use kiosque_model::{Currency, Day, DeviceNo, UnixMs, Zone};
+
+use crate::Error;
+use crate::dashboard::filter::Devices;
+use crate::dashboard::range::Range;
+
+/// The sales of a day in one currency.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::dashboard) struct DaySum {
+    pub(in crate::dashboard) day: Day,
+    pub(in crate::dashboard) currency: Currency,
+    pub(in crate::dashboard) totals: Totals,
+    /// No sale was before this, and none after `last_sale`.
+    pub(in crate::dashboard) first_sale: UnixMs,
+    pub(in crate::dashboard) last_sale: UnixMs,
+}
+
+/// The sales of a day in all currencies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::dashboard) struct DayTotal {
+    pub(in crate::dashboard) day: Day,
+    pub(in crate::dashboard) turnover: Turnover,
+    /// No sale was before this, and none after `last_sale`.
+    pub(in crate::dashboard) first_sale: UnixMs,
+    pub(in crate::dashboard) last_sale: UnixMs,
+}
+
+/// The sales of each device in a part of a day.
+#[derive(Debug)]
+pub(in crate::dashboard) struct PartOfDay {
+    pub(in crate::dashboard) day: Day,
+    pub(in crate::dashboard) by_device: HashMap<(DeviceNo, Currency), Totals>,
+}
+
+impl DayTotal {
+    /// Returns whether all of its sales lie in a range that includes the day or a part of it.
+    pub(in crate::dashboard) fn is_within(&self, range: &Range) -> bool {
+        range.start <= self.first_sale && self.last_sale < range.end
+    }
+}
+
+/// Returns the total of each day with sales. `sums` are in the order of their days.
+pub(in crate::dashboard) fn totals_of_days(
+    sums: &[DaySum],
+    rates: &Rates,
+) -> Result<Vec<DayTotal>, Error> {
+    let mut totals: Vec<DayTotal> = Vec::new();
+    for of_day in sums.chunk_by(|one, next| one.day == next.day) {
+        let Some(DaySum { day, first_sale, last_sale, .. }) = of_day.first().copied() else {
+            continue;
+        };
+        let mut total = DayTotal { day, turnover: Turnover::default(), first_sale, last_sale };
+        for sum in of_day {
+            total.turnover.add((sum.currency, rates.on(sum.currency, day)), sum.totals)?;
+            total.first_sale = total.first_sale.min(sum.first_sale);
+            total.last_sale = total.last_sale.max(sum.last_sale);
+        }
+        totals.push(total);
+    }
+    Ok(totals)
+}
+
+/// Returns the days with all their sales in a range.
+pub(in crate::dashboard) fn days_within(
+    totals: &[DayTotal],
+    range: &Range,
+) -> BTreeMap<Day, Turnover> {
+    let within = totals.iter().filter(|total| total.is_within(range));
+    within.map(|total| (total.day, total.turnover)).collect()
+}
+
+/// Visits the sales of each selected device in parts of days.
+pub(in crate::dashboard) fn each_in_parts(
+    parts: &[PartOfDay],
+    devices: &Devices,
+    rates: &Rates,
+    mut visit: impl FnMut(Day, DeviceNo, &Turnover),
+) -> Result<(), Error> {
+    for part in parts {
+        let sales = part.by_device.iter().filter(|((device, _), _)| devices.selects(*device));
+        for ((device, currency), totals) in sales {
+            let mut turnover = Turnover::default();
+            turnover.add((*currency, rates.on(*currency, part.day)), *totals)?;
+            visit(part.day, *device, &turnover);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the sum of all days.
+pub(in crate::dashboard) fn sum(days: &BTreeMap<Day, Turnover>) -> Turnover {
+    days.values().fold(Turnover::default(), |mut sum, day| {
+        sum.join(day);
+        sum
+    })
+}
+
+/// Returns every day of a range, in order, also those without sales.
+pub(in crate::dashboard) fn every_day(
+    days: &BTreeMap<Day, Turnover>,
+    range: Option<&Range>,
+    zone: &Zone,
+) -> Vec<(Day, Turnover)> {
+    let every = range.map(|range| range.days(zone)).unwrap_or_default();
+    every.into_iter().map(|day| (day, days.get(&day).copied().unwrap_or_default())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_model::sales::Rate;
+
+    use super::*;
+
+    const EUR_RATE: &str = "1.25";
+
+    fn currency(code: &str) -> Currency {
+        Currency::parse(code).expect("a currency")
+    }
+
+    fn rates() -> Rates {
+        let mut rates = Rates::default();
+        rates.add(currency("EUR"), Day(2), Rate::parse(EUR_RATE).expect("a rate"));
+        rates
+    }
+
+    fn totals(orders: i64, amount: i64) -> Totals {
+        Totals { orders, items: orders, amount, ..Totals::default() }
+    }
+
+    fn sum_of(day: i64, code: &str, amount: i64, (first, last): (i64, i64)) -> DaySum {
+        let (first_sale, last_sale) = (UnixMs(first), UnixMs(last));
+        let (day, currency, totals) = (Day(day), currency(code), totals(1, amount));
+        DaySum { day, currency, totals, first_sale, last_sale }
+    }
+
+    fn range(start: i64, end: i64) -> Range {
+        Range::of(UnixMs(start), UnixMs(end), &Zone::utc()).expect("a range")
+    }
+
+    fn cents_of(days: &BTreeMap<Day, Turnover>) -> Vec<(i64, i64, i64)> {
+        let of = |(day, turnover): (&Day, &Turnover)| {
+            (day.0, turnover.amount.cents(), turnover.unconverted_orders)
+        };
+        days.iter().map(of).collect()
+    }
+
+    /// DASH-12: each currency is converted at the rate of its day, and counted apart without one.
+    #[test]
+    fn a_day_is_the_sum_of_its_currencies() {
+        let sums = [
+            sum_of(1, "EUR", 100, (5, 6)),
+            sum_of(2, "EUR", 100, (20, 30)),
+            sum_of(2, "USD", 50, (10, 25)),
+        ];
+        let days = totals_of_days(&sums, &rates()).expect("totals");
+        let of = |total: &DayTotal| (total.day.0, total.first_sale.0, total.last_sale.0);
+        assert_eq!(days.iter().map(of).collect::<Vec<_>>(), [(1, 5, 6), (2, 10, 30)]);
+        let days = days_within(&days, &range(0, 1_000));
+        assert_eq!(cents_of(&days), [(1, 0, 1), (2, 175, 0)]);
+        assert_eq!((sum(&days).amount.cents(), sum(&days).orders), (175, 3));
+    }
+
+    /// DASH-4: a day that the range cuts is not taken whole; its part is counted from its orders.
+    #[test]
+    fn a_day_with_sales_outside_of_the_range_is_counted_from_its_part() {
+        let totals_of = [sum_of(0, "USD", 10, (0, 50)), sum_of(1, "USD", 20, (100, 150))];
+        let days = totals_of_days(&totals_of, &rates()).expect("totals");
+        let range = range(40, 1_000);
+        assert_eq!(cents_of(&days_within(&days, &range)), [(1, 20, 0)]);
+
+        let by_device = [
+            ((DeviceNo(1), currency("USD")), totals(1, 3)),
+            ((DeviceNo(2), currency("USD")), totals(1, 4)),
+        ];
+        let part = PartOfDay { day: Day(0), by_device: by_device.into_iter().collect() };
+        let in_part = |devices: &Devices| {
+            let mut found = Vec::new();
+            each_in_parts(std::slice::from_ref(&part), devices, &rates(), |day, device, sales| {
+                found.push((day.0, device.0, sales.amount.cents()));
+            })
+            .expect("sales");
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(in_part(&Devices::All), [(0, 1, 3), (0, 2, 4)]);
+        assert_eq!(in_part(&Devices::Some(vec![DeviceNo(2)])), [(0, 2, 4)]);
+    }
+
+    #[test]
+    fn every_day_of_a_range_is_listed() {
+        const DAY_MS: i64 = 86_400_000;
+        let turnover = Turnover { orders: 7, ..Turnover::default() };
+        let (range, zone) = (range(0, 2 * DAY_MS), Zone::utc());
+        let days = every_day(&BTreeMap::from([(Day(1), turnover)]), Some(&range), &zone);
+        assert_eq!(days, [(Day(0), Turnover::default()), (Day(1), turnover)]);
+        assert_eq!(every_day(&BTreeMap::new(), None, &zone), []);
+    }
+}

@@ -1,0 +1,161 @@
+//! The sales of products, and which of them sold best.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+
+use kiosque_model::sales::{Rate, Rates, Usd};
+use kiosque_model::{Currency, Day, DeviceNo, Minor};
+
+use crate::Error;
+use crate::dashboard::filter::Devices;
+
+/// Sales of a product.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::dashboard) struct ProductTotals {
+    pub(in crate::dashboard) items: i64,
+    /// Items with an exchange rate.
+    pub(in crate::dashboard) converted_items: i64,
+    /// The amount paid for these.
+    pub(in crate::dashboard) amount: Usd,
+}
+
+impl ProductTotals {
+    /// Returns sales in one currency, of which the rate is known or not.
+    pub(in crate::dashboard) fn of(
+        (items, amount): (i64, Minor),
+        (currency, rate): (Currency, Option<Rate>),
+    ) -> Result<ProductTotals, Error> {
+        let Some(rate) = rate else {
+            return Ok(ProductTotals { items, ..ProductTotals::default() });
+        };
+        let amount = Usd::of(amount, currency, rate)?;
+        Ok(ProductTotals { items, converted_items: items, amount })
+    }
+
+    pub(in crate::dashboard) fn join(&mut self, other: ProductTotals) {
+        self.items += other.items;
+        self.converted_items += other.converted_items;
+        self.amount = self.amount.plus(other.amount);
+    }
+}
+
+/// Sales of a product, and the devices that sold it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::dashboard) struct SalesOfProduct {
+    pub(in crate::dashboard) totals: ProductTotals,
+    pub(in crate::dashboard) devices: HashSet<DeviceNo>,
+}
+
+impl SalesOfProduct {
+    /// Changes the sales of a product, which may be the first.
+    pub(super) fn change(
+        sales: &mut HashMap<String, SalesOfProduct>,
+        goods_id: &str,
+        change: impl FnOnce(&mut SalesOfProduct),
+    ) {
+        // Most sums are of a product that is there already.
+        match sales.get_mut(goods_id) {
+            Some(of_product) => change(of_product),
+            None => change(sales.entry(goods_id.to_owned()).or_default()),
+        }
+    }
+
+    /// Adds sales of a device. It sold the product if it sold an item.
+    pub(super) fn add(&mut self, totals: ProductTotals, device: DeviceNo) {
+        self.totals.join(totals);
+        if totals.items != 0 {
+            self.devices.insert(device);
+        }
+    }
+}
+
+/// The sales of each product in a part of a day: items and amount.
+#[derive(Debug)]
+pub(in crate::dashboard) struct ProductsInPart {
+    pub(in crate::dashboard) day: Day,
+    pub(in crate::dashboard) sales: HashMap<(DeviceNo, Currency, String), (i64, i64)>,
+}
+
+/// Adds the sales of the selected devices in parts of days.
+pub(in crate::dashboard) fn add_parts(
+    sales: &mut HashMap<String, SalesOfProduct>,
+    parts: Vec<ProductsInPart>,
+    devices: &Devices,
+    rates: &Rates,
+) -> Result<(), Error> {
+    for part in parts {
+        for ((device, currency, goods_id), (items, amount)) in part.sales {
+            if devices.selects(device) {
+                let rate = rates.on(currency, part.day);
+                let totals = ProductTotals::of((items, Minor(amount)), (currency, rate))?;
+                sales.entry(goods_id).or_default().add(totals, device);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the products that sold best, each with its `of`: by items, then by amount, then by
+/// `goodsId`; at most `most`.
+pub(in crate::dashboard) fn ranked<T>(
+    sales: impl IntoIterator<Item = (String, T)>,
+    of: impl Fn(&T) -> ProductTotals,
+    most: usize,
+) -> Vec<(String, T)> {
+    let mut sales: Vec<(String, T)> =
+        sales.into_iter().filter(|(_, sales)| of(sales).items > 0).collect();
+    sales.sort_unstable_by(|(one_id, one), (other_id, other)| {
+        // By cents, so that equal amounts of the answer are ranked by their ids.
+        let by = |totals: ProductTotals| (Reverse(totals.items), Reverse(totals.amount.cents()));
+        by(of(one)).cmp(&by(of(other))).then_with(|| one_id.cmp(other_id))
+    });
+    sales.truncate(most);
+    sales
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usd(cents: i64) -> Usd {
+        Usd::of(Minor(cents), Currency::USD, Rate::ONE).expect("an amount")
+    }
+
+    /// DASH-17: by items, then by amount, then by `goodsId`; goods without items are not ranked.
+    #[test]
+    fn goods_are_ranked_by_items_amount_and_id() {
+        let goods = [("a", 1, 5), ("d", 2, 5), ("c", 2, 9), ("b", 2, 5), ("e", 0, 99)];
+        let sales = goods.map(|(id, items, cents)| {
+            (id.to_owned(), ProductTotals { items, converted_items: items, amount: usd(cents) })
+        });
+        let ids = |most| {
+            let best = ranked(sales.clone(), |totals| *totals, most).into_iter();
+            best.map(|(id, _)| id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(9), ["c", "b", "d", "a"]);
+        assert_eq!(ids(2), ["c", "b"]);
+    }
+
+    #[test]
+    fn parts_of_days_are_those_of_the_selected_devices() {
+        let key = |device, id: &str| (DeviceNo(device), Currency::USD, id.to_owned());
+        let part = || ProductsInPart {
+            day: Day(1),
+            sales: HashMap::from([
+                (key(1, "p"), (2, 10)),
+                (key(2, "p"), (3, 20)),
+                (key(2, "q"), (0, 0)),
+            ]),
+        };
+        let sales_of = |devices: &Devices, id: &str| {
+            let mut sales = HashMap::new();
+            add_parts(&mut sales, vec![part()], devices, &Rates::default()).expect("sales");
+            let of_product: Option<&SalesOfProduct> = sales.get(id);
+            of_product
+                .map(|sales| (sales.totals.items, sales.totals.amount.cents(), sales.devices.len()))
+        };
+        assert_eq!(sales_of(&Devices::All, "p"), Some((5, 30, 2)));
+        assert_eq!(sales_of(&Devices::Some(vec![DeviceNo(1)]), "p"), Some((2, 10, 1)));
+        assert_eq!(sales_of(&Devices::All, "q"), Some((0, 0, 0)), "a device that sold no item");
+    }
+}

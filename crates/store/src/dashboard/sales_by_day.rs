@@ -1,0 +1,136 @@
+//! The sales of each day of a range. Those of all devices are cached on SQLite; on PostgreSQL the
+//! statement that validates the cache costs as much as it saves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Claim, Day, GroupNo, Scope};
+
+use super::DashboardQuery;
+use super::figures::days::{DayTotal, days_within, each_in_parts, totals_of_days};
+use super::filter::Devices;
+use super::range::Range;
+use super::{months, sums};
+use crate::cache::Key;
+use crate::db::Readings;
+use crate::scoped::HintedGroup;
+use crate::versions::{Versions, versions};
+use crate::{Refused, Store};
+
+/// The sales of the days of a group, and the versions that they were read at.
+#[derive(Debug)]
+struct CachedDays {
+    versions: Versions,
+    first_day: Day,
+    last_day: Day,
+    /// The days with sales from `first_day` to `last_day`, in their order.
+    days: Vec<DayTotal>,
+}
+
+impl CachedDays {
+    /// Returns the days of a range, if all of its days are cached and none is to be counted from
+    /// its orders.
+    fn of(&self, range: &Range) -> Option<&[DayTotal]> {
+        let start = self.days.partition_point(|total| total.day < range.first_day);
+        let end = self.days.partition_point(|total| total.day <= range.last_day);
+        let days = self.days.get(start..end)?;
+        let has_range = self.first_day <= range.first_day && range.last_day <= self.last_day;
+        (has_range && days.iter().all(|total| total.is_within(range))).then_some(days)
+    }
+}
+
+impl Store {
+    /// Reads the sales of each day with sales in the range of a query, and `others`, in one
+    /// snapshot.
+    pub(super) async fn sales_by_day<R: Readings>(
+        &self,
+        claim: &Claim,
+        query: &DashboardQuery,
+        range: Option<&Range>,
+        others: impl Fn(HintedGroup) -> R,
+    ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
+        match range {
+            Some(range) if query.is_of_all_devices() => {
+                self.sales_of_all_devices_by_day(claim, query, range, others).await
+            }
+            _ => self.sales_of_devices_by_day(claim, query, range, others).await,
+        }
+    }
+
+    async fn sales_of_devices_by_day<R: Readings>(
+        &self,
+        claim: &Claim,
+        query: &DashboardQuery,
+        range: Option<&Range>,
+        others: impl Fn(HintedGroup) -> R,
+    ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
+        let codes = query.codes();
+        let sales = |group| {
+            let range = range?;
+            Some((
+                months::by_day(codes.as_deref(), range, group),
+                sums::parts(range, group, &self.dictionaries),
+            ))
+        };
+        let about = |group| (query.devices_in_scope(group, claim.now), sales(group), others(group));
+        let (scope, (in_scope, sales, others)) =
+            self.scoped(claim, query.group.as_ref(), about).await?;
+        let devices = query.selected(in_scope)?;
+        let Some((months, parts)) = sales else { return Ok((scope, BTreeMap::new(), others)) };
+        let mut days = months.sales;
+        each_in_parts(&parts, &devices, &months.rates, |day, _, turnover| {
+            days.entry(day).or_default().join(turnover);
+        })?;
+        Ok((scope, days, others))
+    }
+
+    async fn sales_of_all_devices_by_day<R: Readings>(
+        &self,
+        claim: &Claim,
+        query: &DashboardQuery,
+        range: &Range,
+        others: impl Fn(HintedGroup) -> R,
+    ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
+        let (filter, is_cached) = (query.group.as_ref(), !self.db.sends_ahead());
+        let presumed = self.presumed_group(claim, filter).filter(|_| is_cached);
+        let cached = presumed.and_then(|group| self.cache.get::<CachedDays>(&Key::Days(group)));
+        if let Some((group, cached)) = presumed.zip(cached)
+            && let Some(days) = cached.of(range)
+        {
+            let about = |group| (versions(group), others(group));
+            let (scope, (present, others)) = self.scoped(claim, filter, about).await?;
+            let is_valid = present.is_some_and(|present| cached.versions.has_sales_of(&present));
+            if is_valid && scope.group() == group {
+                return Ok((scope, days_within(days, range), others));
+            }
+        }
+        let about = |group| {
+            let sales = (sums::days(range, group), sums::rates(range, group));
+            (
+                is_cached.then(|| versions(group)),
+                sales,
+                sums::parts(range, group, &self.dictionaries),
+                others(group),
+            )
+        };
+        let (scope, (versions, (sums, rates), parts, others)) =
+            self.scoped(claim, filter, about).await?;
+        let totals = totals_of_days(&sums, &rates)?;
+        let mut days = days_within(&totals, range);
+        each_in_parts(&parts, &Devices::All, &rates, |day, _, turnover| {
+            days.entry(day).or_default().join(turnover);
+        })?;
+        if let Some(versions) = versions.flatten() {
+            self.cache_days(scope.group(), range, versions, totals);
+        }
+        Ok((scope, days, others))
+    }
+
+    fn cache_days(&self, group: GroupNo, range: &Range, versions: Versions, days: Vec<DayTotal>) {
+        let (first_day, last_day) = (range.first_day, range.last_day);
+        let size = days.len() * size_of::<DayTotal>();
+        let days = CachedDays { versions, first_day, last_day, days };
+        self.cache.insert(Key::Days(group), size, Arc::new(days));
+    }
+}

@@ -1,0 +1,199 @@
+//! A read behind a check on PostgreSQL: every statement is sent before the first row is awaited.
+
+use std::pin::{Pin, pin};
+
+use futures_util::TryStreamExt;
+use futures_util::future::{MaybeDone, maybe_done};
+use kiosque_locks::lock_ignoring_poison;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{RowStream, Statement};
+
+use super::connection::{Connection, SqlVariant};
+use super::params::{Column, all_params, bulk_columns};
+use crate::db::{Bound, CheckedRead};
+use crate::sql::{Row, Sql};
+use crate::{Error, Refused};
+
+static BEGIN_SNAPSHOT: Sql =
+    Sql::new("BEGIN_SNAPSHOT", "begin isolation level repeatable read read only");
+static END_SNAPSHOT: Sql = Sql::new("END_SNAPSHOT", "commit");
+
+/// Where the rows of a read go, and how many it may return.
+struct Rows<'a> {
+    read: &'a mut dyn CheckedRead,
+    left: usize,
+}
+
+impl Rows<'_> {
+    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
+        let spent = || Error::TooMuchWork("a read returned too many rows");
+        self.left = self.left.checked_sub(1).ok_or_else(spent)?;
+        self.read.add(statement, row)
+    }
+}
+
+/// Runs a read in one round trip, which may return `rows_max` rows. The check runs alone, or with
+/// one other statement as one; more statements run in a transaction, and so do two that touch
+/// different shards.
+pub(super) async fn run(
+    connection: &Connection,
+    read: &mut dyn CheckedRead,
+    rows_max: usize,
+) -> Result<(), Refused> {
+    let (check, statements) = read.take_statements();
+    let rows = Rows { read, left: rows_max };
+    match statements.as_slice() {
+        [] => check_alone(connection, &check, rows.read).await,
+        [only] if !connection.is_sharded => check_with(connection, &check, only, rows).await,
+        statements => check_and_read(connection, &check, statements, rows).await,
+    }
+}
+
+async fn check_alone(
+    connection: &Connection,
+    check: &Bound,
+    read: &mut dyn CheckedRead,
+) -> Result<(), Refused> {
+    let statement = connection.statement(check.sql).await?;
+    let params = all_params(&[], &check.params);
+    let rows = connection.rows(&statement, &params).await.map_err(Error::from)?;
+    let row = pin!(rows).try_next().await.map_err(Error::from)?;
+    read.prove(row.as_ref().map(|row| Row::Postgres(row, 0)).as_ref()).map(|_| ())
+}
+
+/// Runs the check and one statement as one, which is half the work of two.
+async fn check_with(
+    connection: &Connection,
+    check: &Bound,
+    only: &Bound,
+    mut rows: Rows<'_>,
+) -> Result<(), Refused> {
+    let (statement, first_own) = connection.with_check(check.sql, only.sql).await?;
+    let columns = bulk_columns(only)?;
+    let mut params = all_params(&[], &check.params);
+    params.extend(all_params(&columns, &only.params));
+    let stream = connection.rows(&statement, &params).await.map_err(Error::from)?;
+    let (mut stream, mut is_proven) = (pin!(stream), false);
+    while let Some(row) = stream.try_next().await.map_err(Error::from)? {
+        if row.try_get(0).map_err(Error::from)? {
+            is_proven = true;
+            if rows.read.prove(Some(&Row::Postgres(&row, 1)))?.is_break() {
+                return Ok(());
+            }
+        } else if is_proven {
+            rows.add(0, &Row::Postgres(&row, first_own))?;
+        } else {
+            // The row of the check comes first, if there is one.
+            break;
+        }
+    }
+    if is_proven { Ok(()) } else { rows.read.prove(None).map(|_| ()) }
+}
+
+/// Runs the check and the statements in one transaction with one snapshot, all sent before the
+/// first is answered.
+async fn check_and_read(
+    connection: &Connection,
+    check: &Bound,
+    statements: &[Bound],
+    mut rows: Rows<'_>,
+) -> Result<(), Refused> {
+    let begin = connection.statement(&BEGIN_SNAPSHOT).await?;
+    let end = connection.statement(&END_SNAPSHOT).await?;
+    let check_statement = connection.statement(check.sql).await?;
+    let mut prepared = Vec::with_capacity(statements.len());
+    for statement in statements {
+        prepared.push(connection.statement(statement.sql).await?);
+    }
+    let columns: Vec<Vec<Column<'_>>> =
+        statements.iter().map(bulk_columns).collect::<Result<_, _>>()?;
+
+    let mut sent: Vec<Sent<'_>> = Vec::with_capacity(statements.len() + 3);
+    sent.push(send(connection, &begin, Vec::new()));
+    sent.push(send(connection, &check_statement, all_params(&[], &check.params)));
+    for ((statement, prepared), columns) in statements.iter().zip(&prepared).zip(&columns) {
+        sent.push(send(connection, prepared, all_params(columns, &statement.params)));
+    }
+    sent.push(send(connection, &end, Vec::new()));
+    send_all(connection, &mut sent).await;
+
+    let mut sent = sent.iter_mut();
+    finish(answered(sent.next()).await?).await?;
+    let proved = pin!(answered(sent.next()).await?).try_next().await.map_err(Error::from)?;
+    if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())?.is_break() {
+        return Ok(());
+    }
+    for at in 0..statements.len() {
+        let mut stream = pin!(answered(sent.next()).await?);
+        while let Some(row) = stream.try_next().await.map_err(Error::from)? {
+            rows.add(at, &Row::Postgres(&row, 0))?;
+        }
+    }
+    finish(answered(sent.next()).await?).await?;
+    Ok(())
+}
+
+impl Connection {
+    /// Returns a statement prepared behind an authorization check, and the index of the first
+    /// column of its own.
+    pub(super) async fn with_check(
+        &self,
+        check: &'static Sql,
+        sql: &'static Sql,
+    ) -> Result<(Statement, usize), Error> {
+        let first = self.statement(check).await?;
+        let first_own = first.columns().len() + 1;
+        let variant = SqlVariant::WithCheck(std::ptr::from_ref(check).addr());
+        if let Some(known) = self.known(sql, variant) {
+            return Ok((known, first_own));
+        }
+        let widths = (first.columns().len(), self.statement(sql).await?.columns().len());
+        let text = sql.with_proof(check, widths)?;
+        Ok((self.prepared(sql, variant, &text).await?, first_own))
+    }
+}
+
+type Sent<'a> = Pin<
+    Box<
+        MaybeDone<
+            Pin<Box<dyn Future<Output = Result<RowStream, tokio_postgres::Error>> + Send + 'a>>,
+        >,
+    >,
+>;
+
+fn send<'a>(
+    connection: &'a Connection,
+    statement: &'a Statement,
+    params: Vec<&'a (dyn ToSql + Sync)>,
+) -> Sent<'a> {
+    let rows: Pin<Box<dyn Future<Output = _> + Send + 'a>> =
+        Box::pin(async move { connection.rows_together(statement, &params).await });
+    Box::pin(maybe_done(rows))
+}
+
+/// Sends statements without a statement of another caller between them. A query is sent when it is
+/// first polled.
+async fn send_all(connection: &Connection, sent: &mut [Sent<'_>]) {
+    std::future::poll_fn(|context| {
+        let _together = lock_ignoring_poison(&connection.sending);
+        for one in sent.iter_mut() {
+            // None is complete before its answer arrives; the waker is registered by then.
+            let _ = one.as_mut().poll(context);
+        }
+        std::task::Poll::Ready(())
+    })
+    .await;
+}
+
+/// Awaits the answer to a statement, up to its first row.
+async fn answered(sent: Option<&mut Sent<'_>>) -> Result<RowStream, Error> {
+    let sent = sent.ok_or(Error::Gone)?;
+    sent.as_mut().await;
+    Ok(sent.as_mut().take_output().ok_or(Error::Gone)??)
+}
+
+/// Awaits the end of a statement that returns no rows.
+async fn finish(rows: RowStream) -> Result<(), Error> {
+    pin!(rows).try_next().await?;
+    Ok(())
+}
