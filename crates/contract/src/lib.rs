@@ -31,10 +31,7 @@ pub use audit::{
     ReplacedSession,
 };
 pub use change::{ChangesFilter, OrderChange, OrderChangeLine, OrderChanges, OrderChangesRequest};
-pub use dashboard::{
-    Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales,
-    Kpi, Layer, OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
-};
+pub use dashboard::*;
 pub use device::{DeviceFilter, DeviceRecord};
 pub use endpoint::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};
 pub use envelope::{Code, Envelope};
