@@ -1,4 +1,4 @@
-//! Plans of PostgreSQL, for tests that count the rows that a statement reads.
+//! Plans, for tests that count the rows that a statement reads.
 
 use std::time::Duration;
 
@@ -49,4 +49,39 @@ pub(crate) fn rows_read(plan: &str, tables: &[&str]) -> f64 {
         }
     }
     read
+}
+
+/// Statements that find orders do so by an index of their own, however many orders a group has.
+#[tokio::test]
+async fn only_a_recount_reads_all_orders_of_a_group() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = OpenOptions {
+        place: StoreLocation::Directory(directory.path()),
+        when_absent: WhenAbsent::Create,
+        zone: None,
+        wait: Duration::from_secs(300),
+        lease: SessionLease::default(),
+        now: UnixMs(0),
+        random: [0; 16],
+        changes: Changes::Stored,
+    };
+    let _store = Store::open(&options).await.expect("the layout");
+    let database = rusqlite::Connection::open(directory.path().join("kiosque.db"));
+    let database = database.expect("a connection");
+    let reads_groups = |sql: &crate::sql::Sql| {
+        let text = format!("explain query plan {}", sql.for_sqlite().expect("a statement"));
+        let mut plan = database.prepare(&text).expect("a plan");
+        let (mut rows, mut found) = (plan.raw_query(), false);
+        while let Some(row) = rows.next().expect("a step") {
+            let step: String = row.get("detail").expect("its text");
+            found |= ["o", "orders"].iter().any(|table| {
+                step.starts_with(&format!("SEARCH {table} USING PRIMARY KEY (group_no=?)"))
+            });
+        }
+        found && text.contains(" orders")
+    };
+    let reading = crate::all_statements().filter(|sql| reads_groups(sql));
+    let mut reading: Vec<&str> = reading.map(|sql| sql.name).collect();
+    reading.sort_unstable();
+    assert_eq!(reading, ["kiosque_store::verify::sums::UNSOLD_ORDERS"]);
 }

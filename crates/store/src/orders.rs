@@ -51,11 +51,14 @@ statements! {
         where l.group_no = $group_no and l.device_code = $device_code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
         order by o.seq");
+    /// The keys are found first: SQLite takes the primary key for as good as the index of trade
+    /// numbers, and would read all orders of the group.
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
-        from orders
-        where group_no = $group_no and trade_no = $trade_no
-        order by trade_start_ms desc, change_no desc limit 1");
+        "select ", order_columns!("o"), "
+        from orders f cross join orders o
+        where f.group_no = $group_no and f.trade_no = $trade_no and o.group_no = $group_no
+            and o.device_no = f.device_no and o.seq = f.seq
+        order by o.trade_start_ms desc, o.change_no desc limit 1");
     BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("orders"), "
         from orders

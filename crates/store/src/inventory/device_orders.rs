@@ -60,8 +60,9 @@ statements! {
         where o.group_no = r.group_no and o.order_id = $number");
     BY_TRADE_NO(number, count) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
-        from {rows r: group_no bigint} cross join orders o
-        where o.group_no = r.group_no and o.trade_no = $number
+        from {rows r: group_no bigint} cross join orders f cross join orders o
+        where f.group_no = r.group_no and f.trade_no = $number and o.group_no = f.group_no
+            and o.device_no = f.device_no and o.seq = f.seq
         order by o.trade_start_ms desc limit $count");
     BY_TRADE_NO_IN(number) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
