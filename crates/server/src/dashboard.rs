@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use kiosque_contract::{
     BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, NoBody,
-    OnlineDevice, OnlineDevices, ProductSales, Summary, TrendDay,
+    OnlineDevices, ProductSales, Summary, TrendDay,
 };
 use kiosque_model::refusal::{Fault, Violation};
 use kiosque_model::{DeviceCode, GroupId, Refusal};
 use kiosque_store::{
-    AislesJson, DashboardQuery, Device, DeviceElement, Error, OnlineSince, ProfileElement,
+    AislesJson, DashboardQuery, Device, DeviceElement, OnlineSince, ProfileElement,
 };
 
 use crate::answer::{Data, Failure};
@@ -178,11 +178,11 @@ pub(crate) async fn device_profile(
 ) -> Result<Data<DeviceProfile<'static>>, Failure> {
     let query = query(&caller.call, filter);
     let read = if query.devices.is_empty() {
-        read_group(&caller, query)
-    } else {
-        read_devices(&caller, query, |elements, device, online| {
-            elements.add(&device.record(online))
+        read_group(&caller, query, |elements, device, online| {
+            elements.add_with(|json| device.put_record(online, json));
         })
+    } else {
+        read_devices(&caller, query)
     };
     device_list::answer(caller, ListFormat::List, read).await
 }
@@ -194,21 +194,20 @@ pub(crate) async fn online_devices(
 ) -> Result<Data<OnlineDevices<'static>>, Failure> {
     let now = caller.call.now;
     let query = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
-    let read = read_devices(&caller, query, |elements, device, online| {
-        let is_online = i64::from(online.holds(device.last_active));
-        elements.totals.online += is_online;
-        elements.add(&OnlineDevice {
-            device_code: device.code.into(),
-            device_name: device.name.into(),
-            is_online,
-            last_active_timestamp: device.last_active.map(|last| last.0),
-        })
+    let read = read_group(&caller, query, |elements, device, online| {
+        elements.totals.online += i64::from(device.is_online(online));
+        elements.add_with(|json| device.put_online(online, json));
     });
     device_list::answer(caller, ListFormat::Counted, read).await
 }
 
-/// Returns a function that reads a part of the profile of a whole group.
-fn read_group(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
+/// Returns a function that reads a part of the devices of a whole group, and adds the element of
+/// each with `add`.
+fn read_group(
+    caller: &Caller<'_>,
+    query: DashboardQuery,
+    add: fn(&mut Elements, ProfileElement<'_>, OnlineSince),
+) -> ReadPart {
     let app = Arc::clone(caller.call.app);
     Box::new(move |claim, part| {
         let (app, query) = (Arc::clone(&app), query.clone());
@@ -216,7 +215,7 @@ fn read_group(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
             let online = app.online_since(claim.now);
             let visit = move |elements: &mut Elements, device: ProfileElement<'_>| {
                 if elements.begin(device.device_code) {
-                    elements.add_with(|json| device.put_record(online, json));
+                    add(elements, device, online);
                 }
                 Ok(())
             };
@@ -226,20 +225,18 @@ fn read_group(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
     })
 }
 
-/// Returns a function that reads a part of the devices of a group, and adds the element of each
-/// with `add`.
-fn read_devices(
-    caller: &Caller<'_>,
-    query: DashboardQuery,
-    add: fn(&mut Elements, Device<'_>, OnlineSince) -> Result<(), Error>,
-) -> ReadPart {
+/// Returns a function that reads a part of the profile of some devices.
+fn read_devices(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
     let app = Arc::clone(caller.call.app);
     Box::new(move |claim, part| {
         let (app, query) = (Arc::clone(&app), query.clone());
         Box::pin(async move {
             let online = app.online_since(claim.now);
             let visit = move |elements: &mut Elements, device: Device<'_>| {
-                if elements.begin(device.code) { add(elements, device, online) } else { Ok(()) }
+                if elements.begin(device.code) {
+                    elements.add(&device.record(online))?;
+                }
+                Ok(())
             };
             let read = app.store.device_profile(claim, query, part, visit).await?;
             Ok(read.devices.into_part(read.next))

@@ -2,7 +2,7 @@
 
 use kiosque_contract::{DeviceFilter, DeviceRecord, Page, ZeroOrOne};
 use kiosque_model::{DeviceCode, GroupId, PageRequest};
-use kiosque_store::{Device, DeviceQuery, JsonRecords};
+use kiosque_store::DeviceQuery;
 
 use crate::answer::{Data, Failure};
 use crate::call::{Caller, Validate};
@@ -24,8 +24,6 @@ pub(crate) async fn device_page(
         page,
     };
     let online = call.app.online_since(call.now);
-    let collect =
-        move |records: &mut JsonRecords, device: Device<'_>| records.push(&device.record(online));
-    let (total, records) = call.app.store.device_page(claim, online, query, collect).await?;
+    let (total, records) = call.app.store.device_records(claim, online, query).await?;
     Ok(Data::page(total, page, records.iter()))
 }

@@ -140,7 +140,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 
 impl DeviceQuery {
     /// Returns whether the page is one of all devices of the group.
-    fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         let DeviceQuery { group: _, code, name_part, is_online, page: _ } = self;
         code.is_none() && name_part.is_none() && is_online.is_none()
     }

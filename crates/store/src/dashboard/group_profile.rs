@@ -15,8 +15,9 @@ use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 use super::{DashboardQuery, DevicePart, DevicesRead};
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
-use crate::devices::{Device, DeviceRow, OnlineSince, Owner, owner};
-use crate::scoped::HintedGroup;
+use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, Owner, owner};
+use crate::json_records::JsonRecords;
+use crate::scoped::{GroupFilter, HintedGroup};
 use crate::sql::{row, statements};
 use crate::versions::{Versions, versions};
 use crate::{Error, Refused, Store};
@@ -53,23 +54,45 @@ pub(crate) struct GroupProfile {
 
 /// Profiles of larger groups are not cached.
 const DEVICES_MAX: i64 = 50_000;
+/// A device page of a group of at most so many devices loads the profile that later pages are made
+/// from.
+const LOADED_BY_PAGES_MAX: i64 = 128;
 
 /// A device of the profile of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProfileElement<'a> {
     /// `deviceCode`.
     pub device_code: &'a str,
+    /// The JSON of its code and its name, with the opening brace.
+    name: &'a str,
     /// The JSON around the values of `isOnline` and of `lastActiveTimestamp`.
     json: [&'a str; 3],
     last_active: Option<UnixMs>,
 }
 
 impl ProfileElement<'_> {
+    /// Returns whether the device is online.
+    #[must_use]
+    pub fn is_online(&self, online: OnlineSince) -> bool {
+        online.holds(self.last_active)
+    }
+
     /// Appends the JSON of [`kiosque_contract::DeviceRecord`].
     pub fn put_record(&self, online: OnlineSince, json: &mut Vec<u8>) {
-        let [before, between, after] = self.json;
+        self.put(self.json, online, json);
+    }
+
+    /// Appends the JSON of [`kiosque_contract::OnlineDevice`].
+    pub fn put_online(&self, online: OnlineSince, json: &mut Vec<u8>) {
+        json.extend_from_slice(self.name.as_bytes());
+        self.put([r#","isOnline":"#, r#","lastActiveTimestamp":"#, "}"], online, json);
+    }
+
+    /// Appends texts with `isOnline` and `lastActiveTimestamp` between them.
+    fn put(&self, texts: [&str; 3], online: OnlineSince, json: &mut Vec<u8>) {
+        let [before, between, after] = texts;
         json.extend_from_slice(before.as_bytes());
-        json.push(if online.holds(self.last_active) { b'1' } else { b'0' });
+        json.push(if self.is_online(online) { b'1' } else { b'0' });
         json.extend_from_slice(between.as_bytes());
         match self.last_active {
             Some(last) => json.extend_from_slice(last.0.to_string().as_bytes()),
@@ -96,47 +119,99 @@ impl Store {
         A: Default + Send + 'static,
         V: Fn(&mut A, ProfileElement<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
     {
-        let (filter, now) = (query.group.as_ref(), claim.now);
-        let group = self.presumed_group(&claim, filter);
-        let cached = group.and_then(|group| self.cache.get::<GroupProfile>(&Key::Profile(group)));
-        let cached = cached.filter(|profile| profile.versions.is_settled(now));
-        let place = cached.as_deref().and_then(|profile| profile.devices.part(&part));
-        if let Some((profile, place)) = cached.zip(place) {
-            let (after, last) = profile.devices.bounds(&place);
-            let about = |group: HintedGroup| {
-                let active = Bound::new(&LAST_ACTIVE, [group.into(), after.into(), last.into()]);
-                (versions(group), active.all())
-            };
-            let (scope, (present, active)) = self.scoped(&claim, filter, about).await?;
-            let is_present = present.is_some_and(|now| now.has_lists_of(&profile.versions));
-            let last_active = self.last_active(&profile, place.clone(), active);
-            if let Some(last_active) = last_active
-                && is_present
-                && scope.group() == profile.group
-            {
-                return WithActivity { profile, place, last_active }.visit(&part, &visit);
-            }
+        let filter = query.group.as_ref();
+        let place = |devices: &DeviceTexts| devices.part(&part);
+        if let Some(active) = self.cached_devices(&claim, filter, place).await? {
+            return active.visit(&part, &visit);
         }
-        if part.after.is_empty() {
-            let about = |group: HintedGroup| {
-                let devices = [group.into(), now.into(), DEVICES_MAX.into()];
-                (versions(group), self.texts_of(group, Bound::new(&DEVICES, devices)))
-            };
-            let (scope, (versions, (_, texts))) = self.scoped(&claim, filter, about).await?;
-            let (devices, last_active) = texts;
-            if let Some(versions) = versions.filter(|_| !last_active.is_empty()) {
-                let (group, size) = (scope.group(), devices.size());
-                let profile = Arc::new(GroupProfile { group, versions, devices });
-                self.cache.insert(Key::Profile(group), size, Arc::clone(&profile));
-                let place = 0..last_active.len();
-                return WithActivity { profile, place, last_active }.visit(&part, &visit);
-            }
+        if part.after.is_empty()
+            && let Some(active) = self.load_profile(&claim, filter, DEVICES_MAX).await?
+        {
+            return active.visit(&part, &visit);
         }
         let visit = move |devices: &mut A, device: Device<'_>| {
             let one = DeviceTexts::of(device)?;
             one.elements(0..1, &[device.last_active]).try_for_each(|one| visit(devices, one))
         };
         self.device_profile(claim, query, part, visit).await
+    }
+
+    /// Returns a page of the devices that the scope's group owns now, each as the JSON of
+    /// [`kiosque_contract::DeviceRecord`], and the total.
+    ///
+    /// # Errors
+    /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
+    pub async fn device_records(
+        &self,
+        claim: Claim,
+        online: OnlineSince,
+        request: DeviceQuery,
+    ) -> Result<(i64, JsonRecords), Refused> {
+        let (filter, is_plain) = (request.group.clone(), request.is_plain());
+        if is_plain {
+            let place = |devices: &DeviceTexts| Some(devices.page(request.page));
+            if let Some(active) = self.cached_devices(&claim, filter.as_ref(), place).await? {
+                return active.records(online);
+            }
+        }
+        let add = move |records: &mut JsonRecords, device: Device<'_>| {
+            records.push(&device.record(online))
+        };
+        let page = self.device_page(claim.clone(), online, request, add).await?;
+        // On PostgreSQL, a request has one round trip.
+        let loads = is_plain && !self.db.sends_ahead();
+        if loads && (1..=LOADED_BY_PAGES_MAX).contains(&page.0) {
+            self.load_profile(&claim, filter.as_ref(), LOADED_BY_PAGES_MAX).await?;
+        }
+        Ok(page)
+    }
+
+    /// Returns devices of the cached profile of a group with their last activity, if it holds.
+    async fn cached_devices(
+        &self,
+        claim: &Claim,
+        filter: Option<&GroupFilter>,
+        place: impl FnOnce(&DeviceTexts) -> Option<Range<usize>>,
+    ) -> Result<Option<WithActivity>, Refused> {
+        let group = self.presumed_group(claim, filter);
+        let cached = group.and_then(|group| self.cache.get::<GroupProfile>(&Key::Profile(group)));
+        let cached = cached.filter(|profile| profile.versions.is_settled(claim.now));
+        let place = cached.as_deref().and_then(|profile| place(&profile.devices));
+        let Some((profile, place)) = cached.zip(place) else { return Ok(None) };
+        let (after, last) = profile.devices.bounds(&place);
+        let about = |group: HintedGroup| {
+            let active = Bound::new(&LAST_ACTIVE, [group.into(), after.into(), last.into()]);
+            (versions(group), active.all())
+        };
+        let (scope, (present, active)) = self.scoped(claim, filter, about).await?;
+        let is_present = present.is_some_and(|now| now.has_lists_of(&profile.versions));
+        if !is_present || scope.group() != profile.group {
+            return Ok(None);
+        }
+        let last_active = self.last_active(&profile, place.clone(), active);
+        Ok(last_active.map(|last_active| WithActivity { profile, place, last_active }))
+    }
+
+    /// Reads and caches the profile of a group, unless it has more than `most` devices or a move of
+    /// one is ahead.
+    async fn load_profile(
+        &self,
+        claim: &Claim,
+        filter: Option<&GroupFilter>,
+        most: i64,
+    ) -> Result<Option<WithActivity>, Refused> {
+        let about = |group: HintedGroup| {
+            let devices = Bound::new(&DEVICES, [group.into(), claim.now.into(), most.into()]);
+            (versions(group), self.texts_of(group, devices))
+        };
+        let (scope, (versions, (_, texts))) = self.scoped(claim, filter, about).await?;
+        let (devices, last_active) = texts;
+        let Some(versions) = versions.filter(|_| !last_active.is_empty()) else { return Ok(None) };
+        let (group, size) = (scope.group(), devices.size());
+        let profile = Arc::new(GroupProfile { group, versions, devices });
+        self.cache.insert(Key::Profile(group), size, Arc::clone(&profile));
+        let place = 0..last_active.len();
+        Ok(Some(WithActivity { profile, place, last_active }))
     }
 
     /// Reads the texts of devices, and the last activity of each.
@@ -195,5 +270,18 @@ impl WithActivity {
         }
         let next = last.filter(|_| has_more).map(str::to_owned);
         Ok(DevicesRead { devices, next })
+    }
+
+    /// Returns the total of the devices, and the records of these.
+    fn records(&self, online: OnlineSince) -> Result<(i64, JsonRecords), Refused> {
+        let mut records = JsonRecords::default();
+        for element in self.profile.devices.elements(self.place.clone(), &self.last_active) {
+            records.push_with(|json| {
+                element.put_record(online, json);
+                Ok(())
+            })?;
+        }
+        let total = i64::try_from(self.profile.devices.len()).unwrap_or(i64::MAX);
+        Ok((total, records))
     }
 }

@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
-use kiosque_model::{DeviceNo, UnixMs};
+use kiosque_model::{DeviceNo, PageRequest, UnixMs};
 
 use super::ProfileElement;
 use crate::Error;
 use crate::dashboard::DevicePart;
 use crate::devices::{Device, OnlineSince};
 
+/// The field of a record after the code and the name.
+const AFTER_NAME: &str = r#","groupId":"#;
 /// The fields of a record that are not cached, each with the value in its place.
 const ONLINE: &str = r#""isOnline":0"#;
 const LAST_ACTIVE: &str = r#""lastActiveTimestamp":null"#;
@@ -28,6 +30,8 @@ pub(super) struct DeviceTexts {
 struct DeviceText {
     number: DeviceNo,
     code_end: usize,
+    /// The length of the JSON of its code and its name.
+    name_len: usize,
     /// The position of the value of `isOnline`.
     online_at: usize,
     /// The position of the value of `lastActiveTimestamp`.
@@ -49,9 +53,11 @@ impl DeviceTexts {
         let record = Device { last_active: None, ..device }.record(never);
         let json = serde_json::to_string(&record)
             .map_err(|error| Error::Data(format!("device {}: {error}", device.code)))?;
-        // Neither text is part of a string: the quotes in it would be escaped.
+        // None of these texts is part of a string: the quotes in it would be escaped.
         let at = |field: &str| Some(json.find(field)? + field.rfind(':')? + 1);
-        let (Some(online_at), Some(last_active_at)) = (at(ONLINE), at(LAST_ACTIVE)) else {
+        let (Some(name_len), Some(online_at), Some(last_active_at)) =
+            (json.find(AFTER_NAME), at(ONLINE), at(LAST_ACTIVE))
+        else {
             return Err(Error::Data(format!("device {}: no activity in {json}", device.code)));
         };
         let start = self.json.len();
@@ -60,6 +66,7 @@ impl DeviceTexts {
         self.devices.push(DeviceText {
             number,
             code_end: self.codes.len(),
+            name_len,
             online_at: start + online_at,
             last_active_at: start + last_active_at,
             end: self.json.len(),
@@ -97,6 +104,12 @@ impl DeviceTexts {
         is_known.then(|| start..start.saturating_add(part.size).min(self.len()))
     }
 
+    /// Returns the devices of a page.
+    pub(super) fn page(&self, page: PageRequest) -> Range<usize> {
+        let place = |at: i64| usize::try_from(at).map_or(self.len(), |at| at.min(self.len()));
+        place(page.skip())..place(page.skip().saturating_add(page.size()))
+    }
+
     /// Returns the code before some devices, and that of the last one.
     pub(super) fn bounds(&self, place: &Range<usize>) -> (&str, &str) {
         let code = |end: usize| end.checked_sub(1).map_or("", |index| self.code(index));
@@ -118,15 +131,16 @@ impl DeviceTexts {
         let mut start = start.map_or(0, |device| device.end);
         let devices = self.devices.get(place.clone()).unwrap_or_default().iter();
         place.zip(devices).zip(last_active).map(move |((index, device), last_active)| {
-            let DeviceText { online_at, last_active_at, end, .. } = *device;
+            let DeviceText { name_len, online_at, last_active_at, end, .. } = *device;
             let text = |from: usize, to: usize| self.json.get(from..to).unwrap_or_default();
             let json = [
                 text(start, online_at),
                 text(online_at + "0".len(), last_active_at),
                 text(last_active_at + "null".len(), end),
             ];
+            let name = text(start, start + name_len);
             start = end;
-            ProfileElement { device_code: self.code(index), json, last_active: *last_active }
+            ProfileElement { device_code: self.code(index), name, json, last_active: *last_active }
         })
     }
 }
@@ -166,10 +180,28 @@ mod tests {
             assert_eq!(serde_json::to_vec(&record).expect("JSON"), json);
             assert_eq!(record.device_code, element.device_code);
             assert_eq!(record.device_name, r#""isOnline":0"#);
+            let mut online_json = Vec::new();
+            element.put_online(OnlineSince(UnixMs(50)), &mut online_json);
+            let online = kiosque_contract::OnlineDevice {
+                device_code: record.device_code.clone(),
+                device_name: record.device_name.clone(),
+                is_online: record.is_online,
+                last_active_timestamp: record.last_active_timestamp,
+            };
+            assert_eq!(serde_json::to_vec(&online).expect("JSON"), online_json);
             (element.device_code.to_owned(), record.is_online, record.last_active_timestamp)
         });
         let records: Vec<_> = records.collect();
         assert_eq!(records, [("d001".to_owned(), 0, None), ("d002".to_owned(), 1, Some(99))]);
+    }
+
+    #[test]
+    fn a_page_ends_with_the_devices() {
+        let page = |current, size| texts(5).page(PageRequest::new(current, size).expect("a page"));
+        assert_eq!(page(1, 2), 0..2);
+        assert_eq!(page(3, 2), 4..5);
+        assert_eq!(page(4, 2), 5..5);
+        assert_eq!(page(i64::MAX, i64::MAX), 5..5);
     }
 
     #[test]
