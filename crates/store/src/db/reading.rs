@@ -241,25 +241,16 @@ impl Read<'_> {
     pub(crate) async fn together<R: Readings>(&self, mut readings: R) -> Result<R::Rows, Error> {
         let mut statements = Vec::new();
         readings.take_statements(&mut statements);
-        for (at, statement) in statements.iter().enumerate() {
-            self.each_bound(statement, |row| readings.add(at, row)).await?;
-        }
-        Ok(readings.into_rows())
-    }
-
-    /// Visits each row of a statement.
-    pub(super) async fn each_bound(
-        &self,
-        statement: &Bound,
-        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let params = values(&statement.params);
-        match &statement.rows {
-            None => self.each(statement.sql, &params, visit).await,
-            Some(rows) => {
-                let rows: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
-                self.each_of(statement.sql, &rows, &params, visit).await
+        for (at, Bound { sql, params, rows }) in statements.iter().enumerate() {
+            let (params, add) = (values(params), |row: &Row<'_>| readings.add(at, row));
+            match rows {
+                None => self.each(sql, &params, add).await?,
+                Some(rows) => {
+                    let rows: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
+                    self.each_of(sql, &rows, &params, add).await?;
+                }
             }
         }
+        Ok(readings.into_rows())
     }
 }

@@ -134,6 +134,12 @@ async fn check_and_read(
 }
 
 impl Connection {
+    /// Returns a form of a statement if this connection has prepared it.
+    pub(super) fn known(&self, sql: &'static Sql, variant: SqlVariant) -> Option<Statement> {
+        let key = (std::ptr::from_ref(sql).addr(), variant);
+        lock_ignoring_poison(&self.statements).get(&key).cloned()
+    }
+
     /// Returns a statement prepared behind an authorization check, and the index of the first
     /// column of its own.
     pub(super) async fn with_check(

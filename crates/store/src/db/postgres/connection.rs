@@ -280,11 +280,6 @@ impl Connection {
         Ok(statement)
     }
 
-    pub(super) fn known(&self, sql: &'static Sql, variant: SqlVariant) -> Option<Statement> {
-        let key = (std::ptr::from_ref(sql).addr(), variant);
-        lock_ignoring_poison(&self.statements).get(&key).cloned()
-    }
-
     /// Runs a statement.
     pub(super) async fn rows(
         &self,

@@ -6,10 +6,6 @@ use crate::Error;
 use crate::db::Bound;
 use crate::sql::{ColumnType, Sql, Value, values};
 
-pub(super) fn borrowed<'a>(params: &'a [Value<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
-    params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
-}
-
 /// Returns the columns of bulk rows, then the other parameters.
 pub(super) fn all_params<'a>(
     columns: &'a [Column<'a>],

@@ -10,7 +10,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, until};
-use super::params::{all_params, borrowed, columns};
+use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
 use crate::Error;
 use crate::sql::{Row, Sql, Value};
@@ -73,7 +73,7 @@ impl Transaction<'_> {
     ) -> Result<Option<tokio_postgres::Row>, Error> {
         let mut first = None;
         let statement = self.connection.statement(sql);
-        self.each_raw(statement, &borrowed(params), &mut |row| {
+        self.each_raw(statement, &all_params(&[], params), &mut |row| {
             first.get_or_insert(row);
             Ok(())
         })
@@ -88,7 +88,7 @@ impl Transaction<'_> {
         mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let visit: &mut Visit<'_> = &mut |row| visit(&Row::Postgres(&row, 0));
-        self.each_raw(self.connection.statement(sql), &borrowed(params), visit).await
+        self.each_raw(self.connection.statement(sql), &all_params(&[], params), visit).await
     }
 
     pub(crate) async fn each_of<'v>(
@@ -105,7 +105,7 @@ impl Transaction<'_> {
         if let ([row], true) = (rows, self.runs_single_rows()) {
             let params = [row.as_ref(), params].concat();
             let statement = self.connection.statement_of_row(sql);
-            return self.each_raw(statement, &borrowed(&params), visit).await;
+            return self.each_raw(statement, &all_params(&[], &params), visit).await;
         }
         let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = all_params(&columns, params);
@@ -147,7 +147,7 @@ impl Transaction<'_> {
     ) -> Result<bool, Error> {
         self.within(async {
             let statement = self.connection.skipping_locked(sql).await?;
-            let params = borrowed(params);
+            let params = all_params(&[], params);
             let mut rows = pin!(self.connection.rows(&statement, &params).await?);
             let mut is_locked = false;
             while rows.try_next().await?.is_some() {
@@ -163,7 +163,7 @@ impl Transaction<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<u64, Error> {
-        self.execute_raw(sql, &borrowed(params)).await
+        self.execute_raw(sql, &all_params(&[], params)).await
     }
 
     pub(crate) async fn execute_each<'v>(
@@ -179,7 +179,7 @@ impl Transaction<'_> {
             let params = [row.as_ref(), params].concat();
             let run = async {
                 let statement = self.connection.statement_of_row(sql).await?;
-                self.connection.client.execute(&statement, &borrowed(&params)).await?;
+                self.connection.client.execute(&statement, &all_params(&[], &params)).await?;
                 Ok(())
             };
             return self.within(run).await;
