@@ -249,16 +249,31 @@ impl Sums {
         try_join!(
             biased;
             self.write_days(write, group),
-            self.write_products(write, group),
             self.write_names(write, group),
             self.stored.add_to_devices(write, group, &self.by_device),
-            async {
-                // The products of devices were sent before.
-                let sold_out = self.sold_out(write, group).await?;
-                self.stored.add_to_products(write, group, &products, &sold_out).await
-            },
+            self.write_products_and_months(write, group, &products),
         )?;
         Ok(())
+    }
+
+    /// Adds the sums of products, by device and by month. The devices that have sold a product out
+    /// are read after the sums were written, which a pipeline does not assure: a statement that the
+    /// connection has not prepared yet is sent later than one that it has.
+    async fn write_products_and_months(
+        &self,
+        write: &Write<'_>,
+        group: GroupNo,
+        months: &BTreeMap<ProductMonth, ProductSums>,
+    ) -> Result<(), Error> {
+        let of_devices = self.write_products(write, group);
+        if self.by_product.values().all(|[items, _]| *items >= 0) {
+            let none = BTreeMap::new();
+            let of_months = self.stored.add_to_products(write, group, months, &none);
+            return try_join!(biased; of_devices, of_months).map(drop);
+        }
+        of_devices.await?;
+        let sold_out = self.sold_out(write, group).await?;
+        self.stored.add_to_products(write, group, months, &sold_out).await
     }
 
     async fn write_days(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
