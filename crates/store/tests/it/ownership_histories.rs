@@ -158,7 +158,8 @@ impl Run {
             where o.group_no = ledger.group_no and o.device_code = ledger.device_code)";
         match (self.defect, step) {
             (Defect::LostLedgers, _) => self.fixture.data.execute(&format!(
-                "update ledger set device_code = device_code || '-' || group_no where {orphans}"
+                "update ledger set device_code = device_code || '-' || cast(group_no as text)
+                    where {orphans}"
             )),
             (Defect::DeletedOwners, Step::Delete { device }) => {
                 let code = DEVICES[*device];
