@@ -112,9 +112,9 @@ async fn orders_of_a_moved_device_take_no_round_trip_each() {
     assert!(moved <= other + 3, "{moved} round trips, and {other} of another device");
 }
 
-/// Rows of months are read with the state of the orders. An update that takes items back waits until
-/// its sums are written, asks which devices have none left, and reads the rows of a month that none
-/// of its sales is in.
+/// Rows of months are read with the state of the orders. An update that takes items back waits
+/// until its sums are written, asks which devices have none left, and reads the rows of a month
+/// that none of its sales is in.
 #[tokio::test]
 async fn sales_take_no_round_trip_of_their_own() {
     const DAY_MS: i64 = 86_400_000;
