@@ -29,7 +29,7 @@ statements! {
         values ($dictionary_no, $content) on conflict (dictionary_no) do nothing";
     CHANGES() -> i64 = "select cast(coalesce(sum(last_change_no), 0) as bigint)
         from group_changes";
-    /// Orders of all groups, of each one of so many changes.
+    /// The order of every `$step`-th change of each group.
     SAMPLES(step) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
         from orders o where o.change_no % $step = 0
