@@ -19,6 +19,8 @@ files! {
     DAMAGE_ORDER = "damage_order.sql",
     /// The codes of all devices, in order.
     DEVICE_CODES = "device_codes.sql",
+    /// The sums of the devices of each block and day.
+    DEVICE_SUMS = "device_sums.sql",
     /// The number of dictionaries.
     DICTIONARIES = "dictionaries.sql",
     /// SQLite: writes the log into the database file; `0|0|0` if no snapshot is older than the end
@@ -56,8 +58,6 @@ files! {
     IMPORTED_ORDERS = "imported_orders.sql",
     /// Makes the last change of each group that has two the first one.
     LOSE_CHANGE = "lose_change.sql",
-    /// The rows of months.
-    MONTHS = "months.sql",
     /// SQLite: marks the data as moved to a database.
     MOVED_AWAY = "moved_away.sql",
     /// The names that orders brought for products.

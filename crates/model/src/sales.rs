@@ -259,9 +259,13 @@ impl Usd {
     /// # Errors
     /// The sum is too large.
     pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Result<Usd, MoneyFault> {
-        let shift = 10_i128.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
-        let worth = i128::from(amount.0).checked_mul(i128::from(rate.0));
-        let worth = worth.and_then(|worth| worth.checked_mul(shift));
+        // Most refunds are zero.
+        if amount == Minor(0) {
+            return Ok(Usd(0));
+        }
+        let shift = 10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
+        // The product of two numbers of 64 bits has 128 bits at most.
+        let worth = (i128::from(amount.0) * i128::from(rate.0)).checked_mul(shift.into());
         worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
     }
 

@@ -252,40 +252,17 @@ create table sales_by_day (
     primary key (group_no, day, currency)
 ) /* kept in the order of its key */;
 
-create table sales_by_product (
+-- The sums of the devices of a block, which has 256 device numbers, on a day. `devices` has of each
+-- device with sales orders, items, amount, refund, shipped and failed; `products` has of each product
+-- items and amount, and those of each device that sold it.
+create table sales_by_device (
     group_no bigint not null,
     day bigint not null,
-    device_no bigint not null,
-    goods_id text not null,
-    currency text not null,
-    items bigint not null,
-    amount bigint not null,
-    primary key (group_no, day, device_no, goods_id, currency)
-) /* kept in the order of its key */;
-
--- The sums of a device in a month, which has the number of its first day. `days` has of each day
--- with sales the day, and orders, items, amount, refund, shipped and failed.
-create table device_months (
-    group_no bigint not null,
-    month bigint not null,
-    device_no bigint not null,
-    currency text not null,
-    days bytea not null,
-    primary key (group_no, month, device_no, currency)
-) /* kept in the order of its key */;
-
--- The sums of a product in a month, by the devices of a block of 1,024 numbers. `days` has of each
--- day with sales the day, items and amount; `devices` has of each device that sold items the device
--- and the days on which it did.
-create table product_months (
-    group_no bigint not null,
-    month bigint not null,
-    goods_id text not null,
     device_block bigint not null,
     currency text not null,
-    days bytea not null,
     devices bytea not null,
-    primary key (group_no, month, goods_id, device_block, currency)
+    products bytea not null,
+    primary key (group_no, day, device_block, currency)
 ) /* kept in the order of its key */;
 
 -- The names that goods came with that are no product of ours, as of their latest sale.

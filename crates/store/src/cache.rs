@@ -22,6 +22,8 @@ pub(crate) enum Key {
     Online(GroupNo),
     /// The devices.
     Profile(GroupNo),
+    /// The lowest prices of products.
+    Prices(GroupNo),
     /// The aisles of the devices after a code.
     Aisles(GroupNo, String),
 }

@@ -18,7 +18,7 @@ static UNDISTRIBUTED: Sql = Sql::declared(
 );
 
 /// Tables distributed by group.
-const BY_GROUP: [&str; 11] = [
+const BY_GROUP: [&str; 9] = [
     "orders",
     "ledger",
     "device_owners",
@@ -26,9 +26,7 @@ const BY_GROUP: [&str; 11] = [
     "group_histories",
     "order_blocks",
     "sales_by_day",
-    "sales_by_product",
-    "device_months",
-    "product_months",
+    "sales_by_device",
     "goods_names",
 ];
 /// Tables distributed by account. Not reference tables: a replica may be stale.

@@ -6,7 +6,7 @@
 //! 1. Declare its answer.
 //! 2. Read what it needs with `Store::scoped`, as one tuple of readings: `DashboardQuery` has the
 //!    devices of the filter, [`sums`] the sums of whole days, exchange rates and the sales of
-//!    partial days, [`months`] the sales of devices and products. Other statements are declared in
+//!    partial days, [`device_sums`] the sales of devices and products. Other statements are declared in
 //!    the file of the report. A report of sales by day uses `Store::sales_by_day`, which has a
 //!    cache.
 //! 3. Refuse devices that are out of scope: `DashboardQuery::selected`.
@@ -18,12 +18,12 @@ mod best_sellers;
 mod device_aisles;
 mod device_part;
 mod device_profile;
+mod device_sums;
 mod figures;
 mod filter;
 mod fleet_sales;
 mod group_aisles;
 mod group_profile;
-mod months;
 mod range;
 mod sales_by_day;
 mod sales_by_device;
@@ -41,6 +41,7 @@ pub(crate) use best_sellers::BestSellerHints;
 pub use best_sellers::ProductSales;
 pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
+pub(crate) use filter::KnownDevices;
 pub use fleet_sales::{FleetSales, FleetSalesQuery, ProductRank, SilentDevice};
 pub use group_aisles::AislesJson;
 pub use group_profile::ProfileElement;
@@ -50,7 +51,7 @@ pub use summary::Summary;
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let shared = [filter::ALL, months::ALL, sums::ALL];
+    let shared = [filter::ALL, device_sums::ALL, sums::ALL];
     let reports = [
         best_sellers::ALL,
         device_aisles::ALL,

@@ -25,9 +25,7 @@ pub(crate) static TABLES: TemporaryTables = TemporaryTables {
     empty: &[
         "group_histories",
         "sales_by_day",
-        "sales_by_product",
-        "device_months",
-        "product_months",
+        "sales_by_device",
         "order_blocks",
         "audit",
         "arrivals",

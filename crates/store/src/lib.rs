@@ -115,7 +115,7 @@ pub use verify::Verified;
 
 use activity::Activity;
 use cache::{CACHE_BYTES, Cache};
-use dashboard::BestSellerHints;
+use dashboard::{BestSellerHints, KnownDevices};
 use db::{ClosedData, Db, Deadline};
 use dictionaries::Training;
 use followers::Followers;
@@ -138,6 +138,7 @@ pub struct Store {
     training: Arc<Training>,
     proven_before: Arc<ProvenBefore>,
     best_seller_hints: Arc<BestSellerHints>,
+    known_devices: Arc<KnownDevices>,
     session_clock: Arc<SessionClock>,
     refused: Arc<RefusedQueue>,
     usage: Arc<Usage>,
@@ -184,6 +185,7 @@ impl Store {
             training: Arc::default(),
             proven_before: Arc::default(),
             best_seller_hints: Arc::default(),
+            known_devices: Arc::default(),
             session_clock: Arc::new(SessionClock::new(clock_ms)),
             refused: Arc::default(),
             usage: Arc::default(),
@@ -275,6 +277,7 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         owners::ALL,
         rates::ALL,
         session_clock::ALL,
+        sums::ALL,
         usage::ALL,
         versions::ALL,
     ];
@@ -284,7 +287,6 @@ fn all_statements() -> impl Iterator<Item = &'static sql::Sql> {
         .chain(refused_requests::all())
         .chain(dashboard::all())
         .chain(verify::all())
-        .chain(sums::all())
         .chain(devices::all())
         .chain(orders::all())
         .chain(inventory::all())

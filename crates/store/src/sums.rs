@@ -1,10 +1,7 @@
-//! Sums of sales: by day, by product of a device and day, and for each month by device and by
-//! product, with the figures of each day. The transaction that changes an order adds the difference
-//! to them, so that they always equal a recount.
+//! Sums of sales: by day, and by device and product of a day. The transaction that changes an order
+//! adds the difference to them, so that they always equal a recount.
 
-mod days;
-mod months;
-mod sellers;
+pub(crate) mod device_block;
 mod varint;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +12,8 @@ use tokio::try_join;
 
 use crate::Error;
 use crate::db::Write;
-use crate::sql::{Sql, Value, row, statements};
-pub(crate) use days::{DaySums, each_day};
-use months::StoredMonths;
-pub(crate) use months::{DeviceMonth, ProductMonth, ProductSums};
-pub(crate) use sellers::{Sellers, bits_of, block_of, each_seller};
+use crate::sql::{Value, row, statements};
+use device_block::{BlockSums, StoredBlock, block_of};
 
 row! {
     /// The sums of a day.
@@ -31,7 +25,13 @@ row! {
         shipped: i64,
         failed: i64,
     }
-    struct SoldOut<'r> { day: Day, device_no: DeviceNo, goods_id: &'r str, currency: &'r str }
+    struct BlockRow<'r> {
+        day: Day,
+        device_block: i64,
+        currency: &'r str,
+        devices: &'r [u8],
+        products: &'r [u8],
+    }
 }
 
 statements! {
@@ -50,19 +50,18 @@ statements! {
                 then excluded.first_sale_at_ms else total.first_sale_at_ms end,
             last_sale_at_ms = case when excluded.last_sale_at_ms > total.last_sale_at_ms
                 then excluded.last_sale_at_ms else total.last_sale_at_ms end";
-    ADD_TO_PRODUCT(group_no) = "insert into sales_by_product as total (group_no, day, device_no,
-            goods_id, currency, items, amount)
-        select g.group_no, r.day, r.device, r.goods, r.currency, r.items, r.amount
-        from {rows r: day bigint, device bigint, goods text, currency text, items bigint,
-            amount bigint}
+    DEVICES(group_no) -> BlockRow<'_> = "select s.day, s.device_block, s.currency, s.devices,
+            s.products
+        from {each r: day bigint, block bigint, currency text} cross join sales_by_device s
+        where s.group_no = $group_no and s.day = r.day and s.device_block = r.block
+            and s.currency = r.currency";
+    SET_DEVICES(group_no) = "insert into sales_by_device
+            (group_no, day, device_block, currency, devices, products)
+        select g.group_no, r.day, r.block, r.currency, r.devices, r.products
+        from {rows r: day bigint, block bigint, currency text, devices bytea, products bytea}
         cross join group_changes g where g.group_no = $group_no
-        on conflict (group_no, day, device_no, goods_id, currency) do update set
-            items = total.items + excluded.items, amount = total.amount + excluded.amount";
-    SOLD_OUT(group_no) -> SoldOut<'_> = "select s.day, s.device_no, s.goods_id, s.currency
-        from {each r: day bigint, device bigint, goods text, currency text}
-        cross join sales_by_product s
-        where s.group_no = $group_no and s.day = r.day and s.device_no = r.device
-            and s.goods_id = r.goods and s.currency = r.currency and s.items = 0";
+        on conflict (group_no, day, device_block, currency) do update set
+            devices = excluded.devices, products = excluded.products";
     NAME_GOODS(group_no) = "insert into goods_names as total
             (group_no, goods_id, goods_name, sale_at_ms)
         select g.group_no, r.goods, r.name, r.sale_ms
@@ -82,14 +81,11 @@ struct DayTotals {
     last: UnixMs,
 }
 
-/// A product that a device sold on a day in a currency.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct ProductDay {
-    /// The first day of the month.
-    month: Day,
+/// The key of the sums of the devices of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct BlockDay {
     pub(crate) day: Day,
-    pub(crate) device: DeviceNo,
-    pub(crate) goods_id: String,
+    pub(crate) block: i64,
     pub(crate) currency: &'static str,
 }
 
@@ -97,19 +93,16 @@ pub(crate) struct ProductDay {
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
     by_day: BTreeMap<(Day, &'static str), DayTotals>,
-    by_device: BTreeMap<DeviceMonth, DaySums<6>>,
-    /// Items and amount.
-    by_product: BTreeMap<ProductDay, [i64; 2]>,
+    by_device: BTreeMap<BlockDay, BlockSums>,
     names: BTreeMap<String, (UnixMs, String)>,
-    stored: StoredMonths,
+    /// The rows that were read: those of the devices of a block, or none.
+    stored: BTreeMap<BlockDay, Option<StoredBlock>>,
     cached_day: Option<CachedDay>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct CachedDay {
     day: Day,
-    /// The first day of its month.
-    month: Day,
     start: UnixMs,
     end: UnixMs,
 }
@@ -134,26 +127,44 @@ pub(crate) fn parse_currency(code: &str) -> Result<Currency, Error> {
 }
 
 impl Sums {
-    /// Reads the rows of months that sales will change. Others are read when they are written,
-    /// which takes one more round trip.
-    pub(crate) async fn read_months<'s>(
+    /// Reads the rows that sales will change. Others are read when they are written, which takes one
+    /// more round trip.
+    pub(crate) async fn read_stored<'s>(
         &mut self,
         write: &Write<'_>,
         group: GroupNo,
         zone: &Zone,
         sales: impl Iterator<Item = (DeviceNo, &'s Sale)>,
     ) -> Result<(), Error> {
-        let (mut devices, mut products) = (BTreeSet::new(), BTreeSet::new());
-        for (device, sale) in sales {
-            let (month, currency) = (self.day_of(zone, sale.at).month, sale.currency.code());
-            devices.insert(DeviceMonth { month, device, currency });
-            let block = block_of(device);
-            products.extend(sale.goods.iter().map(|sold| {
-                let goods_id = sold.goods_id.clone();
-                ProductMonth { month, goods_id, block, currency }
-            }));
-        }
-        self.stored.read(write, group, (devices, products)).await
+        let keys = sales.map(|(device, sale)| {
+            let day = self.day_of(zone, sale.at).day;
+            BlockDay { day, block: block_of(device), currency: sale.currency.code() }
+        });
+        let keys = keys.collect();
+        self.read(write, group, keys).await
+    }
+
+    /// Reads those of these rows that were not read before.
+    async fn read(
+        &mut self,
+        write: &Write<'_>,
+        group: GroupNo,
+        mut keys: BTreeSet<BlockDay>,
+    ) -> Result<(), Error> {
+        keys.retain(|key| !self.stored.contains_key(key));
+        let rows: Vec<_> = keys.iter().map(|key| key.values()).collect();
+        self.stored.extend(keys.iter().map(|key| (*key, None)));
+        write
+            .each_of(&DEVICES, &rows, &[group.into()], |row| {
+                let BlockRow { day, device_block: block, currency, devices, products } =
+                    row.read()?;
+                let currency = parse_currency(currency)?.code();
+                let (devices, products) = (devices.to_owned(), products.to_owned());
+                let stored = StoredBlock { devices, products };
+                self.stored.insert(BlockDay { day, block, currency }, Some(stored));
+                Ok(())
+            })
+            .await
     }
 
     /// Adds a sale to the sums of its day, its device and its goods, or removes it.
@@ -162,7 +173,7 @@ impl Sums {
             SaleChange::Added => 1,
             SaleChange::Removed => -1,
         };
-        let CachedDay { day, month, .. } = self.day_of(zone, sale.at);
+        let day = self.day_of(zone, sale.at).day;
         let currency = sale.currency.code();
         let totals = sale.totals();
         let empty = DayTotals { totals: Totals::default(), first: sale.at, last: sale.at };
@@ -172,14 +183,12 @@ impl Sums {
             of_day.first = of_day.first.min(sale.at);
             of_day.last = of_day.last.max(sale.at);
         }
-        let of_device = self.by_device.entry(DeviceMonth { month, device, currency }).or_default();
-        of_device.add(day, figures(totals).map(|figure| times * figure));
+        let key = BlockDay { day, block: block_of(device), currency };
+        let of_block = self.by_device.entry(key).or_default();
+        of_block.add_device(device, figures(totals).map(|figure| times * figure));
         for goods in &sale.goods {
-            let goods_id = goods.goods_id.clone();
-            let key = ProductDay { month, day, device, goods_id, currency };
-            let [items, amount] = self.by_product.entry(key).or_default();
-            *items += times * goods.items;
-            *amount += times * goods.amount.0;
+            let figures = [times * goods.items, times * goods.amount.0];
+            of_block.add_product(device, &goods.goods_id, figures);
         }
     }
 
@@ -203,7 +212,7 @@ impl Sums {
             _ => {
                 let day = zone.day_of(at);
                 let (start, end) = (zone.start_of(day), zone.start_of(day.next()));
-                *self.cached_day.insert(CachedDay { day, month: day.first_of_month(), start, end })
+                *self.cached_day.insert(CachedDay { day, start, end })
             }
         }
     }
@@ -213,27 +222,9 @@ impl Sums {
         self.by_day.iter().map(|((_, currency), sum)| (*currency, figures(sum.totals)))
     }
 
-    /// Returns the sums by device, for each month.
-    pub(crate) const fn by_device(&self) -> &BTreeMap<DeviceMonth, DaySums<6>> {
+    /// Returns the sums by device and by product.
+    pub(crate) const fn by_device(&self) -> &BTreeMap<BlockDay, BlockSums> {
         &self.by_device
-    }
-
-    /// Returns the items and the amount of each product that a device sold on a day.
-    pub(crate) const fn by_product(&self) -> &BTreeMap<ProductDay, [i64; 2]> {
-        &self.by_product
-    }
-
-    /// Returns the sums by product, for each month, and the devices with more items than before.
-    pub(crate) fn by_month(&self) -> BTreeMap<ProductMonth, ProductSums> {
-        let mut months: BTreeMap<ProductMonth, ProductSums> = BTreeMap::new();
-        for (key, sums) in self.by_product.iter().filter(|(_, sums)| **sums != [0, 0]) {
-            let of_month = months.entry(key.in_month()).or_default();
-            of_month.days.add(key.day, *sums);
-            if sums[0] > 0 {
-                of_month.sellers.insert(key.device, (key.month, key.day));
-            }
-        }
-        months
     }
 
     /// Returns the times of the first and the last sale in each currency.
@@ -243,37 +234,14 @@ impl Sums {
 
     /// Adds the sums to the tables. The statements are pipelined.
     pub(crate) async fn write(&mut self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
-        let products = self.by_month();
-        let keys = (self.by_device.keys().copied().collect(), products.keys().cloned().collect());
-        self.stored.read(write, group, keys).await?;
+        self.read(write, group, self.by_device.keys().copied().collect()).await?;
         try_join!(
             biased;
             self.write_days(write, group),
             self.write_names(write, group),
-            self.stored.add_to_devices(write, group, &self.by_device),
-            self.write_products_and_months(write, group, &products),
+            self.write_devices(write, group),
         )?;
         Ok(())
-    }
-
-    /// Adds the sums of products, by device and by month. The devices that have sold a product out
-    /// are read after the sums were written, which a pipeline does not assure: a statement that the
-    /// connection has not prepared yet is sent later than one that it has.
-    async fn write_products_and_months(
-        &self,
-        write: &Write<'_>,
-        group: GroupNo,
-        months: &BTreeMap<ProductMonth, ProductSums>,
-    ) -> Result<(), Error> {
-        let of_devices = self.write_products(write, group);
-        if self.by_product.values().all(|[items, _]| *items >= 0) {
-            let none = BTreeMap::new();
-            let of_months = self.stored.add_to_products(write, group, months, &none);
-            return try_join!(biased; of_devices, of_months).map(drop);
-        }
-        of_devices.await?;
-        let sold_out = self.sold_out(write, group).await?;
-        self.stored.add_to_products(write, group, months, &sold_out).await
     }
 
     async fn write_days(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
@@ -287,13 +255,18 @@ impl Sums {
         write.execute_each(&ADD_TO_DAY, by_day, &[group.into()]).await
     }
 
-    async fn write_products(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
-        let changed = self.by_product.iter().filter(|(_, sums)| **sums != [0, 0]);
-        let rows = changed.map(|(key, [items, amount])| {
-            let [day, device, goods, currency] = key.values();
-            [day, device, goods, currency, (*items).into(), (*amount).into()]
+    async fn write_devices(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
+        let none = StoredBlock::default();
+        let sums = self.by_device.iter().map(|(key, sums)| {
+            let stored = self.stored.get(key).and_then(Option::as_ref).unwrap_or(&none);
+            Ok((key, sums.added_to(stored, key.block)?))
         });
-        write.execute_each(&ADD_TO_PRODUCT, rows, &[group.into()]).await
+        let sums = sums.collect::<Result<Vec<_>, Error>>()?;
+        let rows = sums.iter().map(|(key, StoredBlock { devices, products })| {
+            let [day, block, currency] = key.values();
+            [day, block, currency, devices.as_slice().into(), products.as_slice().into()]
+        });
+        write.execute_each(&SET_DEVICES, rows, &[group.into()]).await
     }
 
     async fn write_names(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
@@ -302,38 +275,11 @@ impl Sums {
         });
         write.execute_each(&NAME_GOODS, names, &[group.into()]).await
     }
-
-    /// Returns the devices that have fewer items of a product on a day than before, and none now.
-    async fn sold_out(
-        &self,
-        write: &Write<'_>,
-        group: GroupNo,
-    ) -> Result<BTreeMap<ProductMonth, Vec<(DeviceNo, Day)>>, Error> {
-        let fewer = self.by_product.iter().filter(|(_, [items, _])| *items < 0);
-        let fewer: Vec<_> = fewer.map(|(key, _)| key.values()).collect();
-        let mut sold_out: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        write
-            .each_of(&SOLD_OUT, &fewer, &[group.into()], |row| {
-                let SoldOut { day, device_no: device, goods_id, currency } = row.read()?;
-                let (month, goods_id) = (day.first_of_month(), goods_id.to_owned());
-                let currency = parse_currency(currency)?.code();
-                let key = ProductDay { month, day, device, goods_id, currency };
-                sold_out.entry(key.in_month()).or_default().push((device, day));
-                Ok(())
-            })
-            .await?;
-        Ok(sold_out)
-    }
 }
 
-impl ProductDay {
-    fn in_month(&self) -> ProductMonth {
-        let (month, goods_id) = (self.month, self.goods_id.clone());
-        ProductMonth { month, goods_id, block: block_of(self.device), currency: self.currency }
-    }
-
-    fn values(&self) -> [Value<'_>; 4] {
-        [self.day.into(), self.device.into(), self.goods_id.as_str().into(), self.currency.into()]
+impl BlockDay {
+    fn values(&self) -> [Value<'static>; 3] {
+        [self.day.into(), self.block.into(), self.currency.into()]
     }
 }
 
@@ -345,9 +291,4 @@ fn figures(sum: Totals) -> [i64; 6] {
 /// Returns the sum of figures that are stored in this order.
 pub(crate) fn totals_of([orders, items, amount, refund, shipped, failed]: [i64; 6]) -> Totals {
     Totals { orders, items, amount, refund, shipped, failed }
-}
-
-/// Every statement of this module and of those below it.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, months::ALL].into_iter().flatten().copied()
 }

@@ -190,10 +190,7 @@ impl Verified {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, devices::ALL, owners::ALL, sums::ALL, sums::months::ALL]
-        .into_iter()
-        .flatten()
-        .copied()
+    [ALL, blocks::ALL, devices::ALL, owners::ALL, sums::ALL].into_iter().flatten().copied()
 }
 
 async fn stored_dictionaries(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {

@@ -32,7 +32,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("inventory::devices::DEVICES_OF_GROUP", "a list for the operator"),
     ("inventory::devices::periods::PERIODS", "a list for the operator"),
     ("inventory::devices::periods::LEDGERS", "a list for the operator"),
-    ("inventory::devices::search::MONTHS", "a list for the operator"),
+    ("inventory::devices::search::SALES", "a list for the operator"),
     ("inventory::groups::DEVICES_OF_GROUPS", "a list for the operator"),
     ("inventory::groups::ORDERS_OF_GROUPS", "a list for the operator"),
     ("inventory::orders::LEDGERS", "a list for the operator"),

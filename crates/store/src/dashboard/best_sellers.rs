@@ -8,8 +8,10 @@ use kiosque_model::Claim;
 use kiosque_model::sales::Usd;
 
 use super::figures::products::{add_parts, ranked};
-use super::{DashboardQuery, months, sums};
+use super::filter::Devices;
+use super::{DashboardQuery, device_sums, sums};
 use crate::scoped::HintedGroup;
+use crate::versions::versions;
 use crate::{Refused, Store};
 
 pub(super) use goods::ALL;
@@ -53,28 +55,34 @@ impl Store {
         let (range, now, codes) = (query.range(&self.zone), claim.now, query.codes());
         let key = HintKey::of(&query, claim.token.group_hint());
         let mut goods: BTreeSet<String> = self.best_seller_hints.get(&key).into_iter().collect();
+        let is_cached = codes.is_none();
+        let mut prices = self.cached_prices(&claim, &query).filter(|_| is_cached);
         loop {
             let ids: Vec<&str> = goods.iter().map(String::as_str).collect();
-            let about = |group: HintedGroup| {
+            let about = |group: HintedGroup, devices: &Devices| {
                 let sales = range.as_ref().map(|range| {
-                    let sales = match &codes {
-                        None => months::by_product_with_sellers(&ids, range, group),
-                        Some(codes) => months::by_product(Some(codes), range, group),
-                    };
+                    let sales = device_sums::by_product(devices, &ids, range, group);
                     (sales, sums::products_in_parts(range, group, &self.dictionaries))
                 });
                 let today = self.zone.day_of(now);
-                let goods = goods::of(&ids, codes.as_deref(), (today, now), group);
-                (query.devices_in_scope(group, now), sales, goods)
+                let goods = goods::of(&ids, codes.as_deref(), prices.clone(), (today, now), group);
+                let versions = is_cached.then(|| versions(group));
+                (sales, goods, versions)
             };
-            let (_, (in_scope, sales, of_goods)) =
-                self.scoped(&claim, query.group.as_ref(), about).await?;
-            let devices = query.selected(in_scope)?;
-            let Some((months, parts)) = sales.filter(|_| of_goods.has_visible_device()) else {
+            let (scope, devices, (sales, of_goods, versions)) =
+                self.scoped_to_devices(&claim, &query, about).await?;
+            let (group, versions) = (scope.group(), versions.flatten());
+            if prices.take_if(|prices| !prices.hold(group, versions.as_ref())).is_some() {
+                continue;
+            }
+            if is_cached {
+                self.cache_prices((group, versions), now, (&ids, &of_goods));
+            }
+            let Some((sums, parts)) = sales.filter(|_| of_goods.has_visible_device()) else {
                 return Ok(Vec::new());
             };
-            let mut sales = months.sales;
-            add_parts(&mut sales, parts, &devices, &months.rates)?;
+            let mut sales = sums.sales;
+            add_parts(&mut sales, parts, &devices, &sums.rates)?;
             let best = ranked(sales, |sales| sales.totals, most);
             let ids = || best.iter().map(|(goods_id, _)| goods_id.clone());
             // Only the goods that were sent have names, prices and devices.

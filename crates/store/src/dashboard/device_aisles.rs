@@ -76,7 +76,7 @@ impl Store {
             (query.devices_in_scope(group, now), devices.fold(PartRows::default(), add))
         };
         let (_, (in_scope, rows)) = self.scoped(&claim, query.group.as_ref(), about).await?;
-        query.selected(in_scope)?;
+        query.selected(in_scope.as_deref())?;
         Ok(rows.finish(&part, &query))
     }
 }

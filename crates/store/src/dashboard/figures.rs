@@ -1,5 +1,5 @@
 //! The figures of reports: functions over rows that were read, without SQL.
 
 pub(super) mod days;
-pub(super) mod months;
+pub(super) mod device_sums;
 pub(super) mod products;

@@ -1,31 +1,101 @@
 //! The devices of a filter, each of which must be in scope (SCOPE-4).
+//!
+//! Sums of sales are found by the numbers of devices, and a filter has codes. A device never gets
+//! another number, so the numbers that an earlier filter found are used to send the statements of
+//! a report at once; if the devices in scope are others, the report runs again with those.
 
-use kiosque_model::{DeviceNo, Refusal, UnixMs};
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::{Claim, DeviceNo, Refusal, Scope, UnixMs};
 
 use super::DashboardQuery;
-use crate::db::{Bound, Reading};
+use crate::db::{Bound, Reading, Readings};
 use crate::scoped::HintedGroup;
-use crate::sql::{Value, statements};
+use crate::sql::{Value, row, statements};
+use crate::{Refused, Store};
+
+row! {
+    /// A device of a filter that is in scope.
+    pub(super) struct InScope { device_code: String, device_no: DeviceNo }
+}
 
 statements! {
-    IN_SCOPE(group_no, now_ms) -> DeviceNo = "select l.device_no from {rows r: code text}
-        cross join ledger l
+    IN_SCOPE(group_no, now_ms) -> InScope = "select l.device_code, l.device_no
+        from {rows r: code text} cross join ledger l
         where l.group_no = $group_no and l.device_code = r.code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)";
 }
 
+/// The numbers of devices by their codes, as filters found them.
+#[derive(Debug, Default)]
+pub(crate) struct KnownDevices(Mutex<HashMap<String, DeviceNo>>);
+
+/// The numbers are cleared when there are more.
+const KNOWN_MAX: usize = 100_000;
+
 /// The devices that a report is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Devices {
     All,
-    /// Sorted.
+    /// Sorted, each once.
     Some(Vec<DeviceNo>),
 }
 
 impl Devices {
+    fn of(mut devices: Vec<DeviceNo>) -> Devices {
+        devices.sort_unstable();
+        devices.dedup();
+        Devices::Some(devices)
+    }
+
     pub(super) fn selects(&self, device: DeviceNo) -> bool {
         match self {
             Devices::All => true,
             Devices::Some(devices) => devices.binary_search(&device).is_ok(),
+        }
+    }
+}
+
+impl KnownDevices {
+    /// Returns the devices of a query. Those of a filter that no filter has found are left out.
+    fn of(&self, query: &DashboardQuery) -> Devices {
+        let Some(codes) = query.codes() else { return Devices::All };
+        let known = lock_ignoring_poison(&self.0);
+        Devices::of(codes.iter().filter_map(|code| known.get(*code)).copied().collect())
+    }
+
+    fn insert(&self, found: Vec<InScope>) {
+        let mut known = lock_ignoring_poison(&self.0);
+        if known.len() + found.len() > KNOWN_MAX {
+            known.clear();
+        }
+        known.extend(found.into_iter().map(|device| (device.device_code, device.device_no)));
+    }
+}
+
+impl Store {
+    /// Reads about the devices of a query, of which those of a filter are in scope.
+    ///
+    /// # Errors
+    /// `OutOfScope` if one is not.
+    pub(super) async fn scoped_to_devices<R: Readings>(
+        &self,
+        claim: &Claim,
+        query: &DashboardQuery,
+        about: impl Fn(HintedGroup, &Devices) -> R,
+    ) -> Result<(Scope, Devices, R::Rows), Refused> {
+        let mut devices = self.known_devices.of(query);
+        loop {
+            let about = |group| (query.devices_in_scope(group, claim.now), about(group, &devices));
+            let (scope, (in_scope, rows)) = self.scoped(claim, query.group.as_ref(), about).await?;
+            let found = query.selected(in_scope.as_deref())?;
+            if found == devices {
+                return Ok((scope, devices, rows));
+            }
+            self.known_devices.insert(in_scope.unwrap_or_default());
+            devices = found;
         }
     }
 }
@@ -50,7 +120,7 @@ impl DashboardQuery {
         &self,
         group: HintedGroup,
         now: UnixMs,
-    ) -> Option<Reading<Vec<DeviceNo>>> {
+    ) -> Option<Reading<Vec<InScope>>> {
         let codes = self.devices.iter().filter_map(|code| code.as_ref().ok());
         let codes = codes.map(|code| code.as_str());
         let in_scope =
@@ -62,13 +132,12 @@ impl DashboardQuery {
     ///
     /// # Errors
     /// `OutOfScope` if one is not.
-    pub(super) fn selected(&self, in_scope: Option<Vec<DeviceNo>>) -> Result<Devices, Refusal> {
-        let Some(mut devices) = in_scope else { return Ok(Devices::All) };
-        if devices.len() != self.devices.len() {
+    pub(super) fn selected(&self, in_scope: Option<&[InScope]>) -> Result<Devices, Refusal> {
+        let Some(in_scope) = in_scope else { return Ok(Devices::All) };
+        if in_scope.len() != self.devices.len() {
             return Err(Refusal::OutOfScope);
         }
-        devices.sort_unstable();
-        Ok(Devices::Some(devices))
+        Ok(Devices::of(in_scope.iter().map(|device| device.device_no).collect()))
     }
 }
 

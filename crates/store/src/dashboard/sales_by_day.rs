@@ -11,7 +11,7 @@ use super::DashboardQuery;
 use super::figures::days::{DayTotal, days_within, each_in_parts, totals_of_days};
 use super::filter::Devices;
 use super::range::Range;
-use super::{months, sums};
+use super::{device_sums, sums};
 use crate::cache::Key;
 use crate::db::Readings;
 use crate::scoped::HintedGroup;
@@ -65,21 +65,18 @@ impl Store {
         range: Option<&Range>,
         others: impl Fn(HintedGroup) -> R,
     ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
-        let codes = query.codes();
-        let sales = |group| {
+        let sales = |group, devices: &Devices| {
             let range = range?;
             Some((
-                months::by_day(codes.as_deref(), range, group),
+                device_sums::by_day(devices, range, group),
                 sums::parts(range, group, &self.dictionaries),
             ))
         };
-        let about = |group| (query.devices_in_scope(group, claim.now), sales(group), others(group));
-        let (scope, (in_scope, sales, others)) =
-            self.scoped(claim, query.group.as_ref(), about).await?;
-        let devices = query.selected(in_scope)?;
-        let Some((months, parts)) = sales else { return Ok((scope, BTreeMap::new(), others)) };
-        let mut days = months.sales;
-        each_in_parts(&parts, &devices, &months.rates, |day, _, turnover| {
+        let about = |group, devices: &Devices| (sales(group, devices), others(group));
+        let (scope, devices, (sales, others)) = self.scoped_to_devices(claim, query, about).await?;
+        let Some((sums, parts)) = sales else { return Ok((scope, BTreeMap::new(), others)) };
+        let mut days = sums.sales;
+        each_in_parts(&parts, &devices, &sums.rates, |day, _, turnover| {
             days.entry(day).or_default().join(turnover);
         })?;
         Ok((scope, days, others))

@@ -6,8 +6,8 @@ use kiosque_model::sales::Turnover;
 use kiosque_model::{Claim, DeviceNo};
 
 use super::figures::days::each_in_parts;
-use super::filter::rows_of;
-use super::{DashboardQuery, months, sums};
+use super::filter::{Devices, rows_of};
+use super::{DashboardQuery, device_sums, sums};
 use crate::db::{Bound, Reading};
 use crate::scoped::HintedGroup;
 use crate::sql::{row, statements};
@@ -47,21 +47,19 @@ impl Store {
         query: DashboardQuery,
     ) -> Result<Vec<DeviceSales>, Refused> {
         let (range, codes) = (query.range(&self.zone), query.codes());
-        let about = |group: HintedGroup| {
+        let about = |group: HintedGroup, devices: &Devices| {
             let sales = range.as_ref().map(|range| {
                 (
-                    months::by_device(codes.as_deref(), range, group),
+                    device_sums::by_device(devices, range, group),
                     sums::parts(range, group, &self.dictionaries),
                 )
             });
-            (query.devices_in_scope(group, claim.now), sales, names(codes.as_deref(), group))
+            (sales, names(codes.as_deref(), group))
         };
-        let (_, (in_scope, sales, names)) =
-            self.scoped(&claim, query.group.as_ref(), about).await?;
-        let devices = query.selected(in_scope)?;
-        let Some((months, parts)) = sales else { return Ok(Vec::new()) };
-        let mut sales = months.sales;
-        each_in_parts(&parts, &devices, &months.rates, |_, device, turnover| {
+        let (_, devices, (sales, names)) = self.scoped_to_devices(&claim, &query, about).await?;
+        let Some((sums, parts)) = sales else { return Ok(Vec::new()) };
+        let mut sales = sums.sales;
+        each_in_parts(&parts, &devices, &sums.rates, |_, device, turnover| {
             sales.entry(device).or_default().join(turnover);
         })?;
         Ok(named(sales, names)?)

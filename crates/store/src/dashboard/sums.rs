@@ -8,7 +8,7 @@ use kiosque_model::sales::{Rate, Rates, Sale};
 use kiosque_model::{Day, DeviceNo, UnixMs};
 
 use super::figures::days::{DaySum, PartOfDay};
-use super::figures::months::Currencies;
+use super::figures::device_sums::Currencies;
 use super::figures::products::ProductsInPart;
 use super::range::{PartialDay, Range};
 use crate::Error;

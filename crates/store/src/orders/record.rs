@@ -8,6 +8,7 @@ pub(crate) mod stored;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use kiosque_contract::LineItem;
 use kiosque_model::order::{Line, Order};
@@ -212,6 +213,8 @@ fn json(value: &impl Serialize) -> Result<String, Error> {
 }
 
 fn parsed<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
-    serde_json::from_slice(text)
-        .map_err(|error| Error::Data(format!("the record of an order: {error}")))
+    let fault = |error: &dyn Display| Error::Data(format!("the record of an order: {error}"));
+    // Checked as a whole: `from_slice` would check each string.
+    let text = str::from_utf8(text).map_err(|error| fault(&error))?;
+    serde_json::from_str(text).map_err(|error| fault(&error))
 }

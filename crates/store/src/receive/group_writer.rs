@@ -118,7 +118,7 @@ impl<'a> GroupWriter<'a> {
             }),
             ChangeCounter::read(write, group, batch.history),
             stored_groups::orders_in_other_groups(write, orders),
-            sums.read_months(write, group, batch.zone, sales),
+            sums.read_stored(write, group, batch.zone, sales),
         )?;
         Ok(GroupWriter {
             batch,

@@ -11,15 +11,26 @@ pub(super) fn put(bytes: &mut Vec<u8>, number: i64) {
 }
 
 /// Reads the number that `bytes` begin with, and moves them behind it; `None` if there is none.
+#[inline]
 pub(super) fn take(bytes: &mut &[u8]) -> Option<i64> {
-    let (mut number, mut shift) = (0_u64, 0);
+    let (byte, rest) = bytes.split_first()?;
+    *bytes = rest;
+    // Most numbers have one byte.
+    let number =
+        if *byte < 0x80 { u64::from(*byte) } else { take_rest(u64::from(byte & 0x7f), bytes)? };
+    Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+}
+
+/// Reads the rest of a number whose lowest seven bits are `number`.
+fn take_rest(mut number: u64, bytes: &mut &[u8]) -> Option<u64> {
+    let mut shift = 7;
     loop {
         let (byte, rest) = bytes.split_first()?;
         *bytes = rest;
         let bits = u64::from(byte & 0x7f);
         number |= bits.checked_shl(shift).filter(|shifted| shifted >> shift == bits)?;
         if byte & 0x80 == 0 {
-            return Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed());
+            return Some(number);
         }
         shift += 7;
     }

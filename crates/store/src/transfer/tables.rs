@@ -12,7 +12,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 
 /// Every table except those about one engine's own history (migrations, primaries, nodes). Sorted
 /// by expected size, so that a fault is found early.
-const LAYOUT: [Layout; 31] = [
+const LAYOUT: [Layout; 29] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -119,36 +119,14 @@ const LAYOUT: [Layout; 31] = [
          failed bigint, first_sale_at_ms bigint, last_sale_at_ms bigint",
     ),
     (
-        "device_months",
-        &[
-            ("group_no", "bigint"),
-            ("month", "bigint"),
-            ("device_no", "bigint"),
-            ("currency", "text"),
-        ],
-        "days bytea",
-    ),
-    (
-        "product_months",
-        &[
-            ("group_no", "bigint"),
-            ("month", "bigint"),
-            ("goods_id", "text"),
-            ("device_block", "bigint"),
-            ("currency", "text"),
-        ],
-        "days bytea, devices bytea",
-    ),
-    (
-        "sales_by_product",
+        "sales_by_device",
         &[
             ("group_no", "bigint"),
             ("day", "bigint"),
-            ("device_no", "bigint"),
-            ("goods_id", "text"),
+            ("device_block", "bigint"),
             ("currency", "text"),
         ],
-        "items bigint, amount bigint",
+        "devices bytea, products bytea",
     ),
     (
         "orders",
@@ -159,7 +137,7 @@ const LAYOUT: [Layout; 31] = [
 ];
 
 /// Tables large enough to continue an interrupted copy in their middle.
-const LARGE: [&str; 4] = ["product_months", "sales_by_product", "orders", "audit"];
+const LARGE: [&str; 3] = ["sales_by_device", "orders", "audit"];
 
 static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
     let mut tables: Vec<Table> = LAYOUT.iter().map(Table::of).collect();

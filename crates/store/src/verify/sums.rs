@@ -1,7 +1,5 @@
 //! Recounts the sums of sales from the orders, one day of a group at a time, so that memory is
-//! bounded by the sums of one day and the stored rows of its month.
-
-pub(super) mod months;
+//! bounded by the sums of one day.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,8 +13,8 @@ use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::sale::{check_text, sale_time};
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{row, statements};
-use crate::sums::{ProductDay, SaleChange, Sums};
-use months::MonthTables;
+use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
+use crate::sums::{SaleChange, Sums};
 
 row! {
     struct SumRow {
@@ -28,12 +26,11 @@ row! {
         shipped: i64,
         failed: i64,
     }
-    struct ProductSumRow {
-        device_no: DeviceNo,
-        goods_id: String,
-        currency: String,
-        items: i64,
-        amount: i64,
+    struct BlockRow<'r> {
+        device_block: i64,
+        currency: &'r str,
+        devices: &'r [u8],
+        products: &'r [u8],
     }
     struct BoundsRow<'r> {
         currency: &'r str,
@@ -45,7 +42,7 @@ row! {
 
 statements! {
     DAYS_WITH_SUMS(group_no) -> Day = "select day from sales_by_day where group_no = $group_no
-        union select day from sales_by_product where group_no = $group_no";
+        union select day from sales_by_device where group_no = $group_no";
     NEXT_SALE(group_no, from_ms) -> UnixMs = "select sale_at_ms from orders
         where group_no = $group_no and sale_at_ms >= $from_ms
         order by sale_at_ms limit 1";
@@ -61,9 +58,9 @@ statements! {
         from sales_by_day where group_no = $group_no and day = $day";
     BOUNDS(group_no, day) -> BoundsRow<'_> = "select currency, first_sale_at_ms, last_sale_at_ms
         from sales_by_day where group_no = $group_no and day = $day";
-    SUMS_BY_PRODUCT(group_no, day) -> ProductSumRow = "select device_no, goods_id, currency, items,
-            amount
-        from sales_by_product where group_no = $group_no and day = $day";
+    SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select device_block, currency, devices,
+            products
+        from sales_by_device where group_no = $group_no and day = $day";
     DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
 }
 
@@ -105,33 +102,8 @@ impl Recount<'_> {
         let stored = self.read.all(&DAYS_WITH_SUMS, &group, |row| row.read()).await?;
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
         self.add_days_with_sales(&mut days).await?;
-        let mut months = MonthTables::months_of(self.read, self.group.number).await?;
-        months.extend(days.iter().map(|day| day.first_of_month()));
-        for month in months {
-            let days = days.range(month..=month.last_of_month()).copied();
-            self.check_month(month, days.collect(), &codes, verified).await?;
-        }
-        Ok(())
-    }
-
-    /// Checks the sums of some days of a month, and of all days that its rows have.
-    async fn check_month(
-        &self,
-        month: Day,
-        mut days: BTreeSet<Day>,
-        codes: &DeviceCodes,
-        verified: &mut Verified,
-    ) -> Result<(), Error> {
-        let stored = match MonthTables::read(self.read, self.group.number, month).await {
-            Ok(stored) => stored,
-            Err(error) => {
-                let name = format!("group {}, the month of {month}", self.group.id);
-                return verified.note_damage(&name, Err(error));
-            }
-        };
-        days.extend(stored.days());
         for day in days {
-            let checked = self.check_day(day, &stored, codes, verified).await;
+            let checked = self.check_day(day, &codes, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
         }
         Ok(())
@@ -188,7 +160,6 @@ impl Recount<'_> {
     async fn check_day(
         &self,
         day: Day,
-        stored: &MonthTables,
         codes: &DeviceCodes,
         verified: &mut Verified,
     ) -> Result<(), Error> {
@@ -197,17 +168,19 @@ impl Recount<'_> {
         let params = [self.group.number.into(), day.into()];
         let by_day = self.read.all(&SUMS_BY_DAY, &params, |row| Ok(row.read::<SumRow>()?.entry()));
         let by_day: SumTable = by_day.await?.into_iter().collect();
-        let by_product = self
-            .read
-            .all(&SUMS_BY_PRODUCT, &params, |row| Ok(row.read::<ProductSumRow>()?.entry()));
-        let by_product: SumTable = by_product.await?.into_iter().collect();
+        let mut by_device = SumTable::new();
+        self.read
+            .each(&SUMS_BY_DEVICE, &params, |row| {
+                let BlockRow { device_block: block, currency, devices, products } = row.read()?;
+                add_stored(&mut by_device, (block, currency), (devices, products))
+            })
+            .await?;
         for (stored, counted) in
-            [(by_day, counted_by_day(&sums)), (by_product, counted_by_product(&sums))]
+            [(by_day, counted_by_day(&sums)), (by_device, counted_by_device(&sums))]
         {
             verified.sums += counted.len();
             compare(&name, codes, &stored, &counted, verified);
         }
-        stored.check_day(day, &name, &sums, codes, verified);
         self.check_bounds(day, &name, &sums, verified).await
     }
 
@@ -311,27 +284,60 @@ impl SumRow {
     }
 }
 
-impl ProductSumRow {
-    fn entry(self) -> (SumKey, Vec<i64>) {
-        let ProductSumRow { device_no, goods_id, currency, items, amount } = self;
-        let (device, goods_id) = (Some(device_no), Some(goods_id));
-        (SumKey { device, goods_id, currency, ..SumKey::default() }, vec![items, amount])
-    }
-}
-
 fn counted_by_day(sums: &Sums) -> SumTable {
     let key = |currency: &str| SumKey { currency: currency.to_owned(), ..SumKey::default() };
     sums.by_day().map(|(currency, figures)| (key(currency), figures.to_vec())).collect()
 }
 
-fn counted_by_product(sums: &Sums) -> SumTable {
-    let key = |of: &ProductDay| SumKey {
-        device: Some(of.device),
-        goods_id: Some(of.goods_id.clone()),
-        device_block: None,
-        currency: of.currency.to_owned(),
-    };
-    sums.by_product().iter().map(|(of, figures)| (key(of), figures.to_vec())).collect()
+fn counted_by_device(sums: &Sums) -> SumTable {
+    let mut table = SumTable::new();
+    for (key, sums) in sums.by_device() {
+        let BlockSums { devices, products } = sums;
+        let of_device = devices.iter().map(|(device, figures)| (*device, figures.to_vec()));
+        table
+            .extend(of_device.map(|(device, figures)| (device_key(device, key.currency), figures)));
+        for (goods_id, sellers) in products {
+            let mut totals = vec![0, 0];
+            for (device, figures) in sellers {
+                totals.iter_mut().zip(figures).for_each(|(total, figure)| *total += figure);
+                table.insert(seller_key(goods_id, *device, key.currency), figures.to_vec());
+            }
+            table.insert(product_key(goods_id, key.block, key.currency), totals);
+        }
+    }
+    table
+}
+
+/// Adds the sums of a stored row.
+fn add_stored(
+    table: &mut SumTable,
+    (block, currency): (i64, &str),
+    (devices, products): (&[u8], &[u8]),
+) -> Result<(), Error> {
+    each_device(devices, block, |device, figures| {
+        table.insert(device_key(device, currency), figures.to_vec());
+    })?;
+    each_product(products, |product| {
+        let goods_id = product.goods_id;
+        table.insert(product_key(goods_id, block, currency), product.figures.to_vec());
+        each_seller(product.sellers, block, |device, figures| {
+            table.insert(seller_key(goods_id, device, currency), figures.to_vec());
+        })
+    })
+}
+
+fn device_key(device: DeviceNo, currency: &str) -> SumKey {
+    SumKey { device: Some(device), currency: currency.to_owned(), ..SumKey::default() }
+}
+
+fn product_key(goods_id: &str, block: i64, currency: &str) -> SumKey {
+    let (goods_id, device_block) = (Some(goods_id.to_owned()), Some(block));
+    SumKey { device: None, goods_id, device_block, currency: currency.to_owned() }
+}
+
+fn seller_key(goods_id: &str, device: DeviceNo, currency: &str) -> SumKey {
+    let (device, goods_id) = (Some(device), Some(goods_id.to_owned()));
+    SumKey { device, goods_id, device_block: None, currency: currency.to_owned() }
 }
 
 /// Compares the stored sums with the recounted ones. A row of zeros equals a missing row.

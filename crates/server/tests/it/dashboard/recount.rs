@@ -14,6 +14,7 @@ use kiosque_testkit::{
 use serde_json::{Value, json};
 
 use super::books::{Ask, Books, Line, Order, device_code};
+use super::stored_sums::stored_sums;
 use super::{ask, kpi};
 use crate::console::Browser;
 use crate::console::figures::{check_all_groups, check_overview};
@@ -214,7 +215,7 @@ impl Trade {
         }
         let verified = self.server.store.verify().await.unwrap();
         assert_eq!(verified.differences, [""; 0]);
-        assert_eq!(self.server.query(sql::SUMS), self.books.sums());
+        assert_eq!(stored_sums(&self.server), self.books.sums());
     }
 
     async fn check_one(&self, asked: &Ask) {
@@ -374,7 +375,8 @@ async fn the_order_of_an_import_is_all_the_same_to_the_sums() {
         for part in orders.chunks(orders.len().div_ceil(parts)) {
             server.import_valid(part.join("\n")).await;
         }
-        let kept = [sql::SUMS, sql::NAMES, sql::BOUNDS, sql::MONTHS].map(|sql| server.query(sql));
+        let kept =
+            [sql::SUMS, sql::NAMES, sql::BOUNDS, sql::DEVICE_SUMS].map(|sql| server.query(sql));
         assert!(kept.iter().all(|lines| lines.len() > 4));
         let token = server.log_in("ops").await.token;
         let range = json!({"startTimestamp": start});

@@ -5,22 +5,24 @@
 //! with those.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Currency, Day, GroupId, GroupNo, Minor, UnixMs};
+use kiosque_model::{Claim, Currency, Day, GroupId, GroupNo, Minor, UnixMs};
 
 use super::super::DashboardQuery;
 use super::super::figures::products::{ProductTotals, SalesOfProduct};
 use super::super::filter::rows_of;
 use super::ProductSales;
-use crate::Error;
+use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::bind_listed_count;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
 use crate::sums::parse_currency;
+use crate::versions::Versions;
+use crate::{Error, Store};
 
 row! {
     struct ProductRow<'r> {
@@ -113,12 +115,64 @@ impl BestSellerHints {
     }
 }
 
+/// The lowest prices of some goods in a group, `None` where no enabled aisle has a price.
+#[derive(Debug)]
+pub(super) struct LowestPrices {
+    group: GroupNo,
+    versions: Versions,
+    by_goods: HashMap<String, Option<Minor>>,
+}
+
+impl LowestPrices {
+    /// Returns whether these are the prices of a group with such versions.
+    pub(super) fn hold(&self, group: GroupNo, versions: Option<&Versions>) -> bool {
+        self.group == group && versions.is_some_and(|now| now.has_lists_of(&self.versions))
+    }
+}
+
+impl Store {
+    /// Returns the cached prices of the caller's group, if there are any.
+    pub(super) fn cached_prices(
+        &self,
+        claim: &Claim,
+        query: &DashboardQuery,
+    ) -> Option<Arc<LowestPrices>> {
+        let group = self.presumed_group(claim, query.group.as_ref())?;
+        let cached = self.cache.get::<LowestPrices>(&Key::Prices(group));
+        cached.filter(|prices| prices.versions.is_settled(claim.now))
+    }
+
+    /// Caches the prices of goods that were looked up, unless a move of a device is ahead.
+    pub(super) fn cache_prices(
+        &self,
+        (group, versions): (GroupNo, Option<Versions>),
+        now: UnixMs,
+        looked_up: (&[&str], &Goods),
+    ) {
+        let Some(versions) = versions.filter(|versions| versions.is_settled(now)) else { return };
+        let (ids, goods) = looked_up;
+        if goods
+            .cached_prices
+            .as_ref()
+            .is_some_and(|cached| ids.iter().all(|id| cached.by_goods.contains_key(*id)))
+        {
+            return;
+        }
+        let by_goods: HashMap<String, Option<Minor>> =
+            ids.iter().map(|id| ((*id).to_owned(), goods.lowest_price(id))).collect();
+        let size = by_goods.keys().map(|id| id.len() + size_of::<(String, Option<Minor>)>()).sum();
+        let prices = LowestPrices { group, versions, by_goods };
+        self.cache.insert(Key::Prices(group), size, Arc::new(prices));
+    }
+}
+
 /// The names and prices of the goods that are looked up, as they are read.
 pub(super) struct Goods {
     /// The number of enabled devices of the group, or of the filter.
     devices: i64,
     products: HashMap<String, Product>,
     lowest_prices: HashMap<String, Minor>,
+    cached_prices: Option<Arc<LowestPrices>>,
     names_of_sales: Vec<NameRow>,
 }
 
@@ -131,14 +185,20 @@ struct Product {
     rate: Option<Rate>,
 }
 
-/// Reads the names and prices of goods. With the codes of a filter, prices are those of its
-/// devices.
+/// Reads the names and prices of goods, except for cached prices. With the codes of a filter,
+/// prices are those of its devices.
 pub(super) fn of(
     goods: &[&str],
     codes: Option<&[&str]>,
+    cached_prices: Option<Arc<LowestPrices>>,
     (today, now): (Day, UnixMs),
     group: HintedGroup,
 ) -> Reading<Goods> {
+    let without_price: Vec<&str> = goods
+        .iter()
+        .copied()
+        .filter(|id| cached_prices.as_ref().is_none_or(|prices| !prices.by_goods.contains_key(*id)))
+        .collect();
     let of_group = || [group.into(), now.into()];
     let ids = || rows_of(goods.iter().copied());
     let products = Bound::new(&PRODUCTS, [today.into()]).with_rows(ids());
@@ -147,15 +207,23 @@ pub(super) fn of(
         devices: 0,
         products: HashMap::new(),
         lowest_prices: HashMap::new(),
+        cached_prices,
         names_of_sales: Vec::new(),
     });
     let goods = match codes {
-        None => goods
-            .then(bind_listed_count(group, now), |goods: &mut Goods, row: &Row<'_>| {
-                goods.devices = row.read()?;
-                Ok(())
-            })
-            .then(Bound::new(&LOWEST_PRICES, of_group()).with_rows(ids()), Goods::add_price),
+        None => {
+            let goods =
+                goods.then(bind_listed_count(group, now), |goods: &mut Goods, row: &Row<'_>| {
+                    goods.devices = row.read()?;
+                    Ok(())
+                });
+            if without_price.is_empty() {
+                goods
+            } else {
+                let ids = rows_of(without_price.iter().copied());
+                goods.then(Bound::new(&LOWEST_PRICES, of_group()).with_rows(ids), Goods::add_price)
+            }
+        }
         Some(codes) => {
             let codes = || rows_of(codes.iter().copied());
             goods
@@ -194,6 +262,11 @@ impl Goods {
         Ok(())
     }
 
+    fn lowest_price(&self, goods_id: &str) -> Option<Minor> {
+        let cached = self.cached_prices.as_ref().and_then(|prices| prices.by_goods.get(goods_id));
+        cached.copied().unwrap_or_else(|| self.lowest_prices.get(goods_id).copied())
+    }
+
     fn add_product(&mut self, row: &Row<'_>) -> Result<(), Error> {
         let row: ProductRow<'_> = row.read()?;
         let currency = parse_currency(row.currency)?;
@@ -229,7 +302,7 @@ impl Goods {
             if let Some(rate) = product.rate {
                 let (currency, default_price) = (product.currency, product.default_price);
                 let dollars = |price| Usd::of(price, currency, rate);
-                let lowest = self.lowest_prices.get(&goods_id).copied().or(default_price);
+                let lowest = self.lowest_price(&goods_id).or(default_price);
                 answer.price = lowest.map(dollars).transpose()?;
                 answer.default_price = default_price.map(dollars).transpose()?;
             }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
 use kiosque_model::sales::{Rate, Rates, Usd};
 use kiosque_model::{Currency, Day, DeviceNo, Minor};
 
@@ -39,27 +40,25 @@ impl ProductTotals {
     }
 }
 
+/// The sales of products, by `goodsId`.
+pub(in crate::dashboard) type Products = HashMap<String, SalesOfProduct, RandomState>;
+
 /// Sales of a product, and the devices that sold it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::dashboard) struct SalesOfProduct {
     pub(in crate::dashboard) totals: ProductTotals,
-    pub(in crate::dashboard) devices: HashSet<DeviceNo>,
+    /// Of stored sums, the devices are added if there is a filter, or if they were asked for.
+    pub(in crate::dashboard) devices: HashSet<DeviceNo, RandomState>,
+    pub(super) wants_devices: bool,
+}
+
+/// Returns products without sales, whose devices are asked for.
+pub(in crate::dashboard) fn with_devices(goods: &[&str]) -> Products {
+    let asked = || SalesOfProduct { wants_devices: true, ..SalesOfProduct::default() };
+    goods.iter().map(|goods_id| ((*goods_id).to_owned(), asked())).collect()
 }
 
 impl SalesOfProduct {
-    /// Changes the sales of a product, which may be the first.
-    pub(super) fn change(
-        sales: &mut HashMap<String, SalesOfProduct>,
-        goods_id: &str,
-        change: impl FnOnce(&mut SalesOfProduct),
-    ) {
-        // Most sums are of a product that is there already.
-        match sales.get_mut(goods_id) {
-            Some(of_product) => change(of_product),
-            None => change(sales.entry(goods_id.to_owned()).or_default()),
-        }
-    }
-
     /// Adds sales of a device. It sold the product if it sold an item.
     pub(super) fn add(&mut self, totals: ProductTotals, device: DeviceNo) {
         self.totals.join(totals);
@@ -78,7 +77,7 @@ pub(in crate::dashboard) struct ProductsInPart {
 
 /// Adds the sales of the selected devices in parts of days.
 pub(in crate::dashboard) fn add_parts(
-    sales: &mut HashMap<String, SalesOfProduct>,
+    sales: &mut Products,
     parts: Vec<ProductsInPart>,
     devices: &Devices,
     rates: &Rates,
@@ -148,7 +147,7 @@ mod tests {
             ]),
         };
         let sales_of = |devices: &Devices, id: &str| {
-            let mut sales = HashMap::new();
+            let mut sales = Products::default();
             add_parts(&mut sales, vec![part()], devices, &Rates::default()).expect("sales");
             let of_product: Option<&SalesOfProduct> = sales.get(id);
             of_product

@@ -13,8 +13,9 @@ use std::sync::Arc;
 use kiosque_model::sales::Turnover;
 use kiosque_model::{Day, DeviceNo, GroupNo, HistoryId, UnixMs, Zone};
 
+use super::super::device_sums;
 use super::super::figures::products::ProductTotals;
-use super::super::months;
+use super::super::filter::Devices;
 use super::Context;
 use super::segments::Segment;
 use crate::Error;
@@ -151,7 +152,10 @@ async fn read_segment(
         return Ok(SegmentSums { days: days.to_vec(), devices: Vec::new(), products: Vec::new() });
     };
     let group = HintedGroup::for_operator(group);
-    let sums = (months::by_device(None, &range, group), months::by_product(None, &range, group));
+    let sums = (
+        device_sums::by_device(&Devices::All, &range, group),
+        device_sums::by_product(&Devices::All, &[], &range, group),
+    );
     let (devices, products) = read.together(sums).await?;
     let products = products.sales.into_iter().map(|(goods_id, sales)| (goods_id, sales.totals));
     Ok(SegmentSums {

@@ -222,7 +222,7 @@ static SOME_ROWS: Sql = Sql::new(
 );
 static MANY_ROWS: Sql = Sql::new(
     "MANY_ROWS",
-    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 200)
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 300)
     select i from n",
 );
 static ENDLESS: Sql = Sql::new(
@@ -265,7 +265,7 @@ async fn a_read_of_much_work_leaves_the_calling_thread() {
     let here = thread::current().id();
     assert_eq!(threads_of(&sqlite, &ONE).await.expect("a row"), [here]);
     assert_eq!(threads_of(&sqlite, &SOME_ROWS).await.expect("rows"), [here; 100]);
-    for (long, rows) in [(&MANY, 1), (&MANY_ROWS, 200)] {
+    for (long, rows) in [(&MANY, 1), (&MANY_ROWS, 300)] {
         let threads = threads_of(&sqlite, long).await.expect("rows");
         assert_eq!(threads.len(), rows);
         assert!(!threads.contains(&here), "{}", long.name);

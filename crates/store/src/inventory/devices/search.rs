@@ -1,10 +1,10 @@
 //! A search for devices by text, group and state.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kiosque_contract::inventory::DeviceItem;
-use kiosque_model::{Day, DeviceNo, GroupId, UnixMs};
+use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::periods::{DevicePeriods, Periods};
 use super::{DeviceRow, Listing, item, numbers, rows};
@@ -12,18 +12,18 @@ use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::sql::{Value, row, statements};
-use crate::sums::each_day;
+use crate::sums::device_block::{block_of, each_device};
 use crate::{Error, Store};
 
 row! {
-    struct MonthRow<'r> { device_no: DeviceNo, month: Day, days: &'r [u8] }
+    struct SalesRow<'r> { day: Day, device_block: i64, devices: &'r [u8] }
 }
 
 statements! {
     INACTIVE_GROUPS() -> String = "select group_id from groups where not active";
-    MONTHS() -> MonthRow<'_> = "select m.device_no, m.month, m.days
-        from {rows r: group_no bigint, device bigint, month bigint} cross join device_months m
-        where m.group_no = r.group_no and m.month = r.month and m.device_no = r.device";
+    SALES() -> SalesRow<'_> = "select s.day, s.device_block, s.devices
+        from {rows r: group_no bigint, day bigint, block bigint} cross join sales_by_device s
+        where s.group_no = r.group_no and s.day = r.day and s.device_block = r.block";
 }
 
 /// Devices that one part of the search reads at a time.
@@ -194,20 +194,22 @@ async fn count_orders(
     found: &mut Matching,
 ) -> Result<(), Error> {
     let days = search.first_day.0..=search.last_day.0;
-    let months = search.first_day.months_to(search.last_day);
-    let mut keys: Vec<[Value<'_>; 3]> = Vec::new();
+    let mut blocks: BTreeSet<(GroupNo, i64, Day)> = BTreeSet::new();
     for (_, (device, periods)) in &found.devices {
         for ledger in &periods.ledgers {
-            let key = |month: &Day| [ledger.group.into(), (*device).into(), (*month).into()];
-            keys.extend(months.iter().map(key));
+            let of_day = |day| (ledger.group, block_of(*device), Day(day));
+            blocks.extend(days.clone().map(of_day));
         }
     }
+    let keys: Vec<[Value<'_>; 3]> = blocks
+        .iter()
+        .map(|(group, block, day)| [(*group).into(), (*day).into(), (*block).into()])
+        .collect();
     let mut orders: HashMap<(DeviceNo, Day), i64> = HashMap::new();
-    read.each_of(&MONTHS, &keys, &[], |row| {
-        let MonthRow { device_no, month, days } = row.read()?;
-        each_day(days, month, |day, [of_day, ..]: [i64; 6]| {
-            *orders.entry((device_no, day)).or_default() += of_day;
-            Ok(())
+    read.each_of(&SALES, &keys, &[], |row| {
+        let SalesRow { day, device_block, devices } = row.read()?;
+        each_device(devices, device_block, |device, [of_day, ..]| {
+            *orders.entry((device, day)).or_default() += of_day;
         })
     })
     .await?;

@@ -174,8 +174,8 @@ async fn sums_of_a_history_that_was_lost_are_not_used() {
     };
     assert_eq!(items().await, [4]);
     // Sums that are read again show it.
-    let second_day_of_1002_items = fixture.bytes_literal(&[2, 2, 0xd4, 0xf, 0, 0, 0, 0]);
-    fixture.tamper(&format!("update device_months set days = {second_day_of_1002_items}"));
+    let d1_has_1002_items = fixture.bytes_literal(&[2, 2, 0xd4, 0xf, 0, 0, 0, 0]);
+    fixture.tamper(&format!("update sales_by_device set devices = {d1_has_1002_items}"));
     assert_eq!(items().await, [4]);
     receive(&fixture.store, vec![sale_on("o3", "d1", 366)]).await;
     assert_eq!(items().await, [1_006], "the days of the new order alone are read");

@@ -42,8 +42,32 @@ async fn fixture() -> TestStore {
     fixture
 }
 
-/// Returns the bytes of numbers in a row of a month, as a literal.
-fn packed(fixture: &TestStore, numbers: &[i64]) -> String {
+/// Returns the bytes of parts of a row, as a literal: numbers, or the length of a text and the text.
+fn packed(fixture: &TestStore, parts: &[Part<'_>]) -> String {
+    fixture.bytes_literal(&bytes_of(parts))
+}
+
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Numbers(&'a [i64]),
+    Text(&'a [u8]),
+}
+
+fn bytes_of(parts: &[Part<'_>]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        match part {
+            Part::Numbers(numbers) => bytes.extend(numbers_of(numbers)),
+            Part::Text(text) => {
+                bytes.extend(numbers_of(&[i64::try_from(text.len()).unwrap()]));
+                bytes.extend(*text);
+            }
+        }
+    }
+    bytes
+}
+
+fn numbers_of(numbers: &[i64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in numbers {
         let mut rest = (number << 1) ^ (number >> 63);
@@ -53,7 +77,7 @@ fn packed(fixture: &TestStore, numbers: &[i64]) -> String {
         }
         bytes.push(u8::try_from(rest).unwrap());
     }
-    fixture.bytes_literal(&bytes)
+    bytes
 }
 
 async fn found(planted: &str) -> Vec<String> {
@@ -85,13 +109,17 @@ async fn sums_that_are_whole_have_no_differences() {
     fixture.tamper(
         "insert into sales_by_day values (2, 9, 'EUR', 0, 0, 0, 0, 0, 0, 777600000, 777600000)",
     );
-    let zeros = packed(&fixture, &[9, 0, 0, 0, 0, 0, 0]);
-    fixture.tamper(&format!("insert into device_months values (2, 0, 3, 'EUR', {zeros})"));
-    let (zeros, none) = (packed(&fixture, &[9, 0, 0]), packed(&fixture, &[]));
+    let none = Part::Numbers(&[3, 0, 0]);
+    let (devices, products) = (
+        packed(&fixture, &[Part::Numbers(&[3, 0, 0, 0, 0, 0, 0])]),
+        packed(
+            &fixture,
+            &[Part::Text(b"p"), Part::Numbers(&[0, 0]), Part::Text(&bytes_of(&[none]))],
+        ),
+    );
     fixture.tamper(&format!(
-        "insert into product_months values (2, 0, 'p', 0, 'EUR', {zeros}, {none})"
+        "insert into sales_by_device values (2, 9, 0, 'EUR', {devices}, {products})"
     ));
-    fixture.tamper("insert into sales_by_product values (2, 9, 3, 'p', 'EUR', 0, 0)");
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
@@ -102,13 +130,6 @@ async fn each_figure_is_recounted() {
         kept[at] += 1;
         let planted = format!("update sales_by_day set {column} = {column} + 1 where day = 0");
         let want = [differs("1970-01-01: EUR", &listed(&kept), &listed(&SIX))];
-        assert_eq!(found(&planted).await, want, "{planted}");
-    }
-    for (column, kept) in [("items", "1, 300"), ("amount", "2, 299")] {
-        let planted = format!(
-            "update sales_by_product set {column} = {column} - 1 where day = 0 and goods_id = 'p'"
-        );
-        let want = [differs("1970-01-01: d1, p, EUR", kept, "2, 300")];
         assert_eq!(found(&planted).await, want, "{planted}");
     }
 }
@@ -126,18 +147,19 @@ async fn each_part_of_a_key_is_recounted() {
         assert!(found.contains(&differs(before, "", &six)), "{planted}: {found:?}");
         assert!(found.contains(&differs(after, &six, "")), "{planted}: {found:?}");
     }
-    for (change, after) in [
-        ("goods_id = 'r'", "1970-01-01: d1, r, EUR"),
-        ("currency = 'USD'", "1970-01-01: d1, p, USD"),
-        ("device_no = 2", "1970-01-01: d2, p, EUR"),
-        ("device_no = 99", "1970-01-01: unknown device 99, p, EUR"),
-        ("day = 1", "1970-01-02: d1, p, EUR"),
+    for (change, before, after) in [
+        ("currency = 'USD'", "1970-01-01: d1, p, EUR", "1970-01-01: d1, p, USD"),
+        ("device_block = 1", "1970-01-01: d1, p, EUR", "1970-01-01: unknown device 257, p, EUR"),
+        (
+            "device_block = 1",
+            "1970-01-01: p, device block 0, EUR",
+            "1970-01-01: p, device block 1, EUR",
+        ),
+        ("day = 9", "1970-01-01: d1, p, EUR", "1970-01-10: d1, p, EUR"),
     ] {
-        let planted =
-            format!("update sales_by_product set {change} where day = 0 and goods_id = 'p'");
+        let planted = format!("update sales_by_device set {change} where day = 0");
         let found = found(&planted).await;
-        let before = differs("1970-01-01: d1, p, EUR", "", "2, 300");
-        assert!(found.contains(&before), "{planted}: {found:?}");
+        assert!(found.contains(&differs(before, "", "2, 300")), "{planted}: {found:?}");
         assert!(found.contains(&differs(after, "2, 300", "")), "{planted}: {found:?}");
     }
     for (table, columns) in [
@@ -146,9 +168,7 @@ async fn each_part_of_a_key_is_recounted() {
             "day, currency, orders, items, amount, refund, shipped, failed, \
             first_sale_at_ms, last_sale_at_ms",
         ),
-        ("sales_by_product", "day, device_no, goods_id, currency, items, amount"),
-        ("device_months", "month, device_no, currency, days"),
-        ("product_months", "month, goods_id, device_block, currency, days, devices"),
+        ("sales_by_device", "day, device_block, currency, devices, products"),
     ] {
         // A distributed table moves no row to another group.
         for planted in [
@@ -163,97 +183,71 @@ async fn each_part_of_a_key_is_recounted() {
     }
 }
 
-/// The tables of months, each with a row of the first order, the parts of its key, and its figures.
-const MONTHS: [(&str, &str, &str, &[i64]); 2] = [
-    ("device_months", "device_no = 1", "d1, EUR", &SIX),
-    ("product_months", "goods_id = 'p' and currency = 'EUR'", "p, device block 0, EUR", &[2, 300]),
-];
+/// Returns the products of the sale of `d1`, with other figures of its `p`: the product with its
+/// items and amount, and the device with those.
+fn products<'a>(goods_id: &'a [u8], totals: &'a [i64], device: &'a [u8]) -> [Part<'a>; 3] {
+    [Part::Text(goods_id), Part::Numbers(totals), Part::Text(device)]
+}
 
 #[tokio::test]
-async fn each_figure_and_day_of_a_month_is_recounted() {
-    for (table, row, of, figures) in MONTHS {
-        for at in 0..figures.len() {
-            let fixture = fixture().await;
-            let mut kept = figures.to_vec();
-            kept[at] -= 1;
-            let days = packed(&fixture, &[&[0], kept.as_slice()].concat());
-            fixture.tamper(&format!("update {table} set days = {days} where {row}"));
-            let want = [differs(&format!("1970-01-01: {of}"), &listed(&kept), &listed(figures))];
-            assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{table} {at}");
-        }
+async fn each_figure_of_a_device_and_of_a_product_is_recounted() {
+    for at in 0..SIX.len() {
         let fixture = fixture().await;
-        let days = packed(&fixture, &[&[2], figures].concat());
-        fixture.tamper(&format!("update {table} set days = {days} where {row}"));
-        let want = [
-            differs(&format!("1970-01-01: {of}"), "", &listed(figures)),
-            differs(&format!("1970-01-03: {of}"), &listed(figures), ""),
-        ];
-        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{table}");
+        let mut kept = SIX;
+        kept[at] -= 1;
+        let devices = packed(&fixture, &[Part::Numbers(&[1]), Part::Numbers(&kept)]);
+        fixture.tamper(&format!("update sales_by_device set devices = {devices} where day = 0"));
+        let want = [differs("1970-01-01: d1, EUR", &listed(&kept), &listed(&SIX))];
+        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{at}");
     }
-}
-
-#[tokio::test]
-async fn each_part_of_the_key_of_a_month_is_recounted() {
-    for (table, row, of, figures) in MONTHS {
-        for (change, from, to) in [
-            ("currency = 'JPY'", "EUR", "JPY"),
-            ("device_no = 2", "d1", "d2"),
-            ("goods_id = 'r'", "p,", "r,"),
-            ("device_block = 1", "block 0", "block 1"),
-            ("month = 31", "1970-01-01", "1970-02-01"),
-        ] {
-            let before = format!("1970-01-01: {of}");
-            if !before.contains(from) {
-                continue;
-            }
-            let planted = format!("update {table} set {change} where {row}");
-            let (found, figures) = (found(&planted).await, listed(figures));
-            let after = differs(&before.replace(from, to), &figures, "");
-            assert!(found.contains(&differs(&before, "", &figures)), "{planted}: {found:?}");
-            assert!(found.contains(&after), "{planted}: {found:?}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn the_devices_that_sold_a_product_are_recounted() {
-    let seller = |of: &str| {
-        format!("group a, {of}: the device is stored as a seller, its orders have no items")
-    };
-    let none = |of: &str| {
-        format!("group a, {of}: the device is not stored as a seller, its orders have items")
-    };
-    // Each device with its distance from the one before, and a bit for each of its days.
-    for (devices, want) in [
-        (&[][..], vec![none("1970-01-01: d1, p, EUR")]),
-        (&[1, 1, 1, 1], vec![seller("1970-01-01: d2, p, EUR")]),
-        (&[1, 5], vec![seller("1970-01-03: d1, p, EUR")]),
-        (&[2, 1], vec![none("1970-01-01: d1, p, EUR"), seller("1970-01-01: d2, p, EUR")]),
+    let seller = |figures: &[i64]| bytes_of(&[Part::Numbers(figures)]);
+    let q = seller(&[1, 1, 200]);
+    let q = products(b"q", &[1, 200], &q);
+    let (total, of_d1) = ("1970-01-01: p, device block 0, EUR", "1970-01-01: d1, p, EUR");
+    let (of_d2, of_r) = ("1970-01-01: d2, p, EUR", "1970-01-01: p2, device block 0, EUR");
+    let (whole, none) = ("2, 300", "");
+    for (goods_id, totals, device, want) in [
+        (&b"p"[..], [1, 300], [1, 2, 300], vec![(total, "1, 300", whole)]),
+        (b"p", [2, 299], [1, 2, 300], vec![(total, "2, 299", whole)]),
+        (b"p", [2, 300], [1, 1, 300], vec![(of_d1, "1, 300", whole)]),
+        (b"p", [2, 300], [1, 2, 299], vec![(of_d1, "2, 299", whole)]),
+        (b"p", [2, 300], [2, 2, 300], vec![(of_d1, none, whole), (of_d2, whole, none)]),
+        (
+            b"p2",
+            [2, 300],
+            [1, 2, 300],
+            vec![
+                (total, none, whole),
+                (of_r, whole, none),
+                (of_d1, none, whole),
+                ("1970-01-01: d1, p2, EUR", whole, none),
+            ],
+        ),
     ] {
         let fixture = fixture().await;
-        let packed = packed(&fixture, devices);
-        let row = "goods_id = 'p' and currency = 'EUR'";
-        fixture.tamper(&format!("update product_months set devices = {packed} where {row}"));
-        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{devices:?}");
+        let device = seller(&device);
+        let planted = packed(&fixture, &[products(goods_id, &totals, &device), q].concat());
+        fixture.tamper(&format!("update sales_by_device set products = {planted} where day = 0"));
+        let want: Vec<String> =
+            want.into_iter().map(|(of, kept, counted)| differs(of, kept, counted)).collect();
+        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{totals:?}");
     }
 }
 
-/// A row that cannot be read is a difference, and the other months are recounted.
+/// A row that cannot be read is a difference, and the other days are recounted.
 #[tokio::test]
-async fn a_month_that_cannot_be_read_is_a_difference() {
-    for (table, column) in
-        [("device_months", "days"), ("product_months", "days"), ("product_months", "devices")]
-    {
+async fn sums_that_cannot_be_read_are_a_difference() {
+    for column in ["devices", "products"] {
         let fixture = fixture().await;
         fixture.receive_new(vec![sale("o3", "d1", PAID + 40 * DAY_MS, "EUR")]).await;
-        let damaged = packed(&fixture, &[1]);
-        fixture.tamper(&format!("update {table} set {column} = {damaged} where month = 0"));
+        let damaged = packed(&fixture, &[Part::Numbers(&[1])]);
+        fixture.tamper(&format!("update sales_by_device set {column} = {damaged} where day = 0"));
         fixture.tamper("update sales_by_day set orders = 2 where day = 40");
         let found = fixture.store.verify().await.unwrap().differences;
-        let unreadable = "group a, the month of 1970-01-01: cannot be read further: ";
+        let unreadable = "group a, 1970-01-01: cannot be read further: ";
         assert!(found[0].starts_with(unreadable), "{found:?}");
         let recounted = differs("1970-02-10: EUR", "2, 3, 500, 100, 0, 1", &listed(&SIX));
-        assert_eq!(found[1..], [recounted], "{table}");
+        assert_eq!(found[1..], [recounted], "{column}");
     }
 }
 

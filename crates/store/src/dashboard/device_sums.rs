@@ -1,0 +1,127 @@
+//! The sales of devices and of products on the days of a range, behind the rates that they are
+//! converted with.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kiosque_model::sales::Turnover;
+use kiosque_model::{Day, DeviceNo};
+
+use super::figures::device_sums::{DeviceSums, SumsOfDay};
+use super::figures::products::{Products, with_devices};
+use super::filter::Devices;
+use super::range::Range;
+use super::sums;
+use crate::Error;
+use crate::db::{Bound, Reading};
+use crate::scoped::HintedGroup;
+use crate::sql::{Row, Sql, Value, row, statements};
+use crate::sums::device_block::block_of;
+
+row! {
+    struct SumsRow<'r> { day: Day, device_block: i64, currency: &'r str, sums: &'r [u8] }
+}
+
+statements! {
+    DEVICES(group_no, first_day, last_day) -> SumsRow<'_> = "select day, device_block, currency,
+            devices as sums
+        from sales_by_device
+        where group_no = $group_no and day >= $first_day and day <= $last_day";
+    PRODUCTS(group_no, first_day, last_day) -> SumsRow<'_> = "select day, device_block, currency,
+            products as sums
+        from sales_by_device
+        where group_no = $group_no and day >= $first_day and day <= $last_day";
+    DEVICES_OF(group_no, first_day, last_day) -> SumsRow<'_> = "select s.day, s.device_block,
+            s.currency, s.devices as sums
+        from {rows r: block bigint} cross join sales_by_day d cross join sales_by_device s
+        where d.group_no = $group_no and d.day >= $first_day and d.day <= $last_day
+            and s.group_no = $group_no and s.day = d.day and s.device_block = r.block
+            and s.currency = d.currency";
+    PRODUCTS_OF(group_no, first_day, last_day) -> SumsRow<'_> = "select s.day, s.device_block,
+            s.currency, s.products as sums
+        from {rows r: block bigint} cross join sales_by_day d cross join sales_by_device s
+        where d.group_no = $group_no and d.day >= $first_day and d.day <= $last_day
+            and s.group_no = $group_no and s.day = d.day and s.device_block = r.block
+            and s.currency = d.currency";
+}
+
+/// Reads the sales of devices by day, except on partial days.
+pub(super) fn by_day(
+    devices: &Devices,
+    range: &Range,
+    group: HintedGroup,
+) -> Reading<DeviceSums<BTreeMap<Day, Turnover>>> {
+    let statement = bind((&DEVICES, &DEVICES_OF), devices, range, group);
+    converted(devices, range, group, BTreeMap::new())
+        .then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
+            sums.add(read(row)?, DeviceSums::add_to_day)
+        })
+}
+
+/// Reads the sales of each device, except on partial days.
+pub(super) fn by_device(
+    devices: &Devices,
+    range: &Range,
+    group: HintedGroup,
+) -> Reading<DeviceSums<BTreeMap<DeviceNo, Turnover>>> {
+    let statement = bind((&DEVICES, &DEVICES_OF), devices, range, group);
+    converted(devices, range, group, BTreeMap::new())
+        .then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
+            sums.add(read(row)?, DeviceSums::add_devices)
+        })
+}
+
+/// Reads the sales of each product, except on partial days, and which devices sold some goods.
+pub(super) fn by_product(
+    devices: &Devices,
+    goods: &[&str],
+    range: &Range,
+    group: HintedGroup,
+) -> Reading<DeviceSums<Products>> {
+    let statement = bind((&PRODUCTS, &PRODUCTS_OF), devices, range, group);
+    let sums = converted(devices, range, group, with_devices(goods));
+    sums.then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
+        sums.add(read(row)?, DeviceSums::add_products)
+    })
+}
+
+/// Reads what sales are converted with.
+fn converted<T: Send + 'static>(
+    devices: &Devices,
+    range: &Range,
+    group: HintedGroup,
+    sales: T,
+) -> Reading<DeviceSums<T>> {
+    let sums = Reading::of(DeviceSums::new(range.clone(), devices.clone(), sales));
+    let add_partial = |sums: &mut DeviceSums<T>, row: &Row<'_>| {
+        sums.partial.push(row.read()?);
+        Ok(())
+    };
+    let partial = range.partial_days.iter();
+    let sums = partial
+        .fold(sums, |sums, part| sums.then(sums::bind_partial(part, range, group), add_partial));
+    sums.then(sums::bind_rates(range, group), |sums: &mut DeviceSums<T>, row: &Row<'_>| {
+        sums::add_rate(&mut sums.rates, &mut sums.currencies, row)
+    })
+}
+
+fn bind(
+    (of_all, of_some): (&'static Sql, &'static Sql),
+    devices: &Devices,
+    range: &Range,
+    group: HintedGroup,
+) -> Bound {
+    let days = [group.into(), range.first_day.into(), range.last_day.into()];
+    match devices {
+        Devices::All => Bound::new(of_all, days),
+        Devices::Some(devices) => {
+            let blocks: BTreeSet<i64> = devices.iter().copied().map(block_of).collect();
+            let blocks = blocks.into_iter().map(|block| vec![Value::Int(block)]);
+            Bound::new(of_some, days).with_rows(blocks)
+        }
+    }
+}
+
+fn read<'r>(row: &'r Row<'_>) -> Result<SumsOfDay<'r>, Error> {
+    let SumsRow { day, device_block: block, currency, sums } = row.read()?;
+    Ok(SumsOfDay { day, block, currency, sums })
+}

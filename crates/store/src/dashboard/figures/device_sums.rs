@@ -1,0 +1,254 @@
+//! The stored sums of a day, in dollars: each day is converted with the rate of that day.
+
+use std::collections::BTreeMap;
+
+use kiosque_model::sales::{Rate, Rates, Totals, Turnover};
+use kiosque_model::{Currency, Day, DeviceNo, Minor};
+
+use super::products::{ProductTotals, Products};
+use crate::Error;
+use crate::dashboard::filter::Devices;
+use crate::dashboard::range::Range;
+use crate::sums::device_block::{each_device, each_product, each_seller};
+use crate::sums::{parse_currency, totals_of};
+
+/// The sales of devices on the days of a range, as their rows are added.
+#[derive(Debug)]
+pub(in crate::dashboard) struct DeviceSums<T> {
+    range: Range,
+    pub(in crate::dashboard) rates: Rates,
+    /// Days with sales outside of the range: at most its first day and its last day.
+    pub(in crate::dashboard) partial: Vec<Day>,
+    pub(in crate::dashboard) currencies: Currencies,
+    devices: Devices,
+    pub(in crate::dashboard) sales: T,
+}
+
+/// The stored sums of the devices of a block on a day: of the devices, or of their products.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::dashboard) struct SumsOfDay<'r> {
+    pub(in crate::dashboard) day: Day,
+    pub(in crate::dashboard) block: i64,
+    pub(in crate::dashboard) currency: &'r str,
+    pub(in crate::dashboard) sums: &'r [u8],
+}
+
+/// What the amounts of a row are converted with.
+type Conversion = (Currency, Option<Rate>);
+
+/// A cache of parsed currencies: there are few, and most rows have the same.
+#[derive(Debug, Default)]
+pub(in crate::dashboard) struct Currencies(Vec<Currency>);
+
+impl Currencies {
+    pub(in crate::dashboard) fn parse(&mut self, code: &str) -> Result<Currency, Error> {
+        if let Some(known) = self.0.iter().find(|known| known.code() == code) {
+            return Ok(*known);
+        }
+        let new = parse_currency(code)?;
+        self.0.push(new);
+        Ok(new)
+    }
+}
+
+impl<T> DeviceSums<T> {
+    pub(in crate::dashboard) fn new(range: Range, devices: Devices, sales: T) -> DeviceSums<T> {
+        DeviceSums {
+            range,
+            rates: Rates::default(),
+            partial: Vec::new(),
+            currencies: Currencies::default(),
+            devices,
+            sales,
+        }
+    }
+
+    /// Adds a row with `add`, unless sales of its day lie outside of the range.
+    pub(in crate::dashboard) fn add<'r>(
+        &mut self,
+        row: SumsOfDay<'r>,
+        add: impl FnOnce(&mut Self, (SumsOfDay<'r>, Conversion)) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let day = row.day;
+        let is_within = self.range.first_day <= day && day <= self.range.last_day;
+        if !is_within || self.partial.contains(&day) {
+            return Ok(());
+        }
+        let currency = self.currencies.parse(row.currency)?;
+        let rate = self.rates.on(currency, day);
+        add(self, (row, (currency, rate)))
+    }
+}
+
+impl DeviceSums<BTreeMap<Day, Turnover>> {
+    /// Adds the devices of a row to its day.
+    pub(in crate::dashboard) fn add_to_day(
+        &mut self,
+        (row, conversion): (SumsOfDay<'_>, Conversion),
+    ) -> Result<(), Error> {
+        let mut totals = Totals::default();
+        each_device(row.sums, row.block, |device, figures| {
+            if self.devices.selects(device) {
+                totals.add(totals_of(figures), 1);
+            }
+        })?;
+        if !totals.is_zero() {
+            self.sales.entry(row.day).or_default().add(conversion, totals)?;
+        }
+        Ok(())
+    }
+}
+
+impl DeviceSums<BTreeMap<DeviceNo, Turnover>> {
+    /// Adds the devices of a row.
+    pub(in crate::dashboard) fn add_devices(
+        &mut self,
+        (row, conversion): (SumsOfDay<'_>, Conversion),
+    ) -> Result<(), Error> {
+        let mut added = Ok(());
+        each_device(row.sums, row.block, |device, figures| {
+            if added.is_ok() && self.devices.selects(device) {
+                let turnover = self.sales.entry(device).or_default();
+                added = turnover.add(conversion, totals_of(figures));
+            }
+        })?;
+        Ok(added?)
+    }
+}
+
+impl DeviceSums<Products> {
+    /// Adds the products of a row.
+    pub(in crate::dashboard) fn add_products(
+        &mut self,
+        (row, conversion): (SumsOfDay<'_>, Conversion),
+    ) -> Result<(), Error> {
+        let devices = &self.devices;
+        let is_of_all = *devices == Devices::All;
+        each_product(row.sums, |product| {
+            let [mut items, mut amount] = product.figures;
+            if !is_of_all {
+                (items, amount) = (0, 0);
+                each_seller(product.sellers, row.block, |device, of_device| {
+                    if devices.selects(device) {
+                        items += of_device[0];
+                        amount += of_device[1];
+                    }
+                })?;
+                if (items, amount) == (0, 0) {
+                    return Ok(());
+                }
+            }
+            // Most sums are of a product that is there already.
+            let sales = match self.sales.get_mut(product.goods_id) {
+                Some(sales) => sales,
+                None => self.sales.entry(product.goods_id.to_owned()).or_default(),
+            };
+            sales.totals.join(ProductTotals::of((items, Minor(amount)), conversion)?);
+            if is_of_all && !sales.wants_devices {
+                return Ok(());
+            }
+            each_seller(product.sellers, row.block, |device, [items, _]| {
+                if items != 0 && devices.selects(device) {
+                    sales.devices.insert(device);
+                }
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_model::{UnixMs, Zone};
+
+    use super::super::products::with_devices;
+    use super::*;
+    use crate::sums::device_block::{BlockSums, StoredBlock};
+
+    const DAY_MS: i64 = 86_400_000;
+    const EUR: &str = "EUR";
+
+    /// Returns the sums of the days 0 to 3, of which the first is partial; 1 EUR is 2 USD from the
+    /// third day on.
+    fn sums<T: Default>(filter: &[i64]) -> DeviceSums<T> {
+        let range = Range::of(UnixMs(1), UnixMs(4 * DAY_MS), &Zone::utc()).expect("a range");
+        let devices = match filter {
+            [] => Devices::All,
+            filter => Devices::Some(filter.iter().map(|device| DeviceNo(*device)).collect()),
+        };
+        let mut sums = DeviceSums::new(range, devices, T::default());
+        sums.partial.push(Day(0));
+        let eur = sums.currencies.parse(EUR).expect("a currency");
+        sums.rates.add(eur, Day(2), Rate::parse("2").expect("a rate"));
+        sums
+    }
+
+    /// Returns the rows of the days 0 to 4: of each device an order of a `p`; of device 7 another
+    /// amount each day.
+    fn stored() -> Vec<(Day, StoredBlock)> {
+        let row = |day: i64| {
+            let mut of_day = BlockSums::default();
+            for (device, amount) in [(7, 10 + day), (8, 1)] {
+                of_day.add_device(DeviceNo(device), [1, 1, amount, 0, 0, 0]);
+                of_day.add_product(DeviceNo(device), "p", [1, amount]);
+            }
+            (Day(day), of_day.added_to(&StoredBlock::default(), 0).expect("sums"))
+        };
+        (0..5).map(row).collect()
+    }
+
+    fn add<T>(
+        to: &mut DeviceSums<T>,
+        column: impl Fn(&StoredBlock) -> &[u8],
+        add: impl Fn(&mut DeviceSums<T>, (SumsOfDay<'_>, Conversion)) -> Result<(), Error>,
+    ) {
+        for (day, row) in stored() {
+            let row = SumsOfDay { day, block: 0, currency: EUR, sums: column(&row) };
+            to.add(row, &add).expect("a row");
+        }
+    }
+
+    /// Days outside of the range are not counted, nor partial ones; each has the rate of its day.
+    #[test]
+    fn whole_days_of_devices_are_converted_at_their_rates() {
+        let of = |(day, sales): (&Day, &Turnover)| (day.0, sales.orders, sales.amount.cents());
+        for (filter, want) in [
+            (&[][..], [(1, 2, 0), (2, 2, 26), (3, 2, 28)]),
+            (&[7], [(1, 1, 0), (2, 1, 24), (3, 1, 26)]),
+        ] {
+            let mut by_day: DeviceSums<BTreeMap<Day, Turnover>> = sums(filter);
+            add(&mut by_day, |row| &row.devices, DeviceSums::add_to_day);
+            assert_eq!(by_day.sales.iter().map(of).collect::<Vec<_>>(), want, "{filter:?}");
+        }
+        for (filter, devices) in [(&[][..], &[7, 8][..]), (&[7, 9], &[7])] {
+            let mut by_device: DeviceSums<BTreeMap<DeviceNo, Turnover>> = sums(filter);
+            add(&mut by_device, |row| &row.devices, DeviceSums::add_devices);
+            let found: Vec<i64> = by_device.sales.keys().map(|device| device.0).collect();
+            assert_eq!(found, devices);
+            let sales = by_device.sales.get(&DeviceNo(7)).copied().unwrap_or_default();
+            let figures = (sales.orders, sales.unconverted_orders, sales.amount.cents());
+            assert_eq!(figures, (3, 1, 50));
+        }
+    }
+
+    /// The devices of products are counted if they were asked for, or if there is a filter.
+    #[test]
+    fn a_product_has_the_devices_that_sold_it_on_whole_days() {
+        for (filter, goods, want) in [
+            (&[][..], &["p", "absent"][..], (6, 4, 54, &[7, 8][..])),
+            (&[], &[], (6, 4, 54, &[])),
+            (&[8], &[], (3, 2, 4, &[8])),
+        ] {
+            let mut by_product: DeviceSums<Products> = sums(filter);
+            by_product.sales = with_devices(goods);
+            add(&mut by_product, |row| &row.products, DeviceSums::add_products);
+            let sold = by_product.sales.values().filter(|sales| sales.totals.items > 0);
+            assert_eq!(sold.count(), 1);
+            let sales = by_product.sales.get("p").cloned().unwrap_or_default();
+            let ProductTotals { items, converted_items, amount } = sales.totals;
+            let mut devices: Vec<i64> = sales.devices.iter().map(|device| device.0).collect();
+            devices.sort_unstable();
+            let found = (items, converted_items, amount.cents(), devices.as_slice());
+            assert_eq!(found, want, "{filter:?} {goods:?}");
+        }
+    }
+}
