@@ -65,13 +65,15 @@ create table group_histories (
 );
 create unique index group_histories_history on group_histories (group_no, history);
 
+-- `used_at_ms` is the last use of a session of the account, stored at most once a minute.
 create table accounts (
     account_no bigint primary key,
     login_name text not null unique,
     display_name text not null,
     password_hash text not null,
     third_party_api boolean not null,
-    enabled boolean not null
+    enabled boolean not null,
+    used_at_ms bigint
 );
 
 -- The groups of an account in its own order; the first active one is its default.
@@ -92,12 +94,6 @@ create table sessions (
     source text,
     request_id text,
     opened_at_ms bigint
-);
-
--- The last use of an account's session, stored at most once a minute.
-create table account_uses (
-    account_no bigint primary key,
-    used_at_ms bigint not null
 );
 
 -- Sources that logged in to an account before: guessing from elsewhere is not held against them.

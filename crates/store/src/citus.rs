@@ -44,8 +44,7 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 14] = [
-    "account_uses",
+const AT_THE_COORDINATOR: [&str; 13] = [
     "arrivals",
     "audit",
     "console_links",

@@ -28,21 +28,15 @@ const SOURCES_MAX: usize = 256;
 const USE_STORED_MS: i64 = 60_000;
 
 row! {
-    struct UseRow { account_no: AccountNo, used_at_ms: UnixMs }
-    struct NumberRow { account_no: AccountNo, login_name: String }
+    struct UseRow { account_no: AccountNo, login_name: String, used_at_ms: Option<UnixMs> }
 }
 
 statements! {
-    SET_USES() = "insert into account_uses (account_no, used_at_ms)
-        select r.account_no, r.used_at_ms from {rows r: account_no bigint, used_at_ms bigint}
-        where true
-        on conflict (account_no) do update set used_at_ms = case
-            when excluded.used_at_ms > account_uses.used_at_ms then excluded.used_at_ms
-            else account_uses.used_at_ms end";
-    USES() -> UseRow = "select u.account_no, u.used_at_ms
-        from {rows r: account_no bigint} cross join account_uses u
-        where u.account_no = r.account_no";
-    NUMBERS() -> NumberRow = "select a.account_no, a.login_name
+    SET_USES() = "update accounts set used_at_ms = r.used_at_ms
+        from {rows r: account_no bigint, used_at_ms bigint}
+        where accounts.account_no = r.account_no
+            and coalesce(accounts.used_at_ms, 0) < r.used_at_ms";
+    USES() -> UseRow = "select a.account_no, a.login_name, a.used_at_ms
         from {rows r: login_name text} cross join accounts a where a.login_name = r.login_name";
 }
 
@@ -184,30 +178,20 @@ impl Store {
         let find = async move |read: &Read<'_>| {
             let keys: Vec<[Value<'_>; 1]> =
                 names.iter().map(|name| [name.as_str().into()]).collect();
-            let mut accounts: Vec<NumberRow> = Vec::new();
-            read.each_of(&NUMBERS, &keys, &[], |row| {
+            let mut accounts: Vec<UseRow> = Vec::new();
+            read.each_of(&USES, &keys, &[], |row| {
                 accounts.push(row.read()?);
                 Ok(())
             })
             .await?;
-            let keys: Vec<[Value<'_>; 1]> =
-                accounts.iter().map(|account| [account.account_no.into()]).collect();
-            let mut stored: HashMap<AccountNo, UnixMs> = HashMap::new();
-            read.each_of(&USES, &keys, &[], |row| {
-                let UseRow { account_no, used_at_ms } = row.read()?;
-                stored.insert(account_no, used_at_ms);
-                Ok(())
-            })
-            .await?;
-            Ok::<_, Error>((accounts, stored))
+            Ok::<_, Error>(accounts)
         };
-        let (accounts, stored) = self.db.read(Deadline::OfRequest, find).await?;
-        let uses = accounts.into_iter().map(|NumberRow { account_no, login_name }| {
+        let accounts = self.db.read(Deadline::OfRequest, find).await?;
+        let uses = accounts.into_iter().map(|UseRow { account_no, login_name, used_at_ms }| {
             let counters = self.usage.known(account_no);
             let used = counters.as_ref().and_then(|counters| counters.last_use());
-            let last = used.max(stored.get(&account_no).copied());
             let functions = counters.map(|counters| counters.functions()).unwrap_or_default();
-            (login_name, AccountUse { last, functions })
+            (login_name, AccountUse { last: used.max(used_at_ms), functions })
         });
         Ok(uses.collect())
     }

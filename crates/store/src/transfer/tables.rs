@@ -12,13 +12,13 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 
 /// Every table except those about one engine's own history (migrations, primaries, nodes). Sorted
 /// by expected size, so that a fault is found early.
-const LAYOUT: [Layout; 29] = [
+const LAYOUT: [Layout; 28] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
         &[("account_no", "bigint")],
         "login_name text, display_name text, password_hash text, third_party_api boolean, \
-         enabled boolean",
+         enabled boolean, used_at_ms bigint",
     ),
     ("account_groups", &[("account_no", "bigint"), ("group_no", "bigint")], "position bigint"),
     (
@@ -106,7 +106,6 @@ const LAYOUT: [Layout; 29] = [
         "share text, request_id text, at_ms bigint, details text",
     ),
     ("refused_shares", &[("share", "text")], "requests bigint"),
-    ("account_uses", &[("account_no", "bigint")], "used_at_ms bigint"),
     (
         "arrivals",
         &[("arrival_no", "bigint")],
