@@ -311,24 +311,17 @@ create table operator_keys (
     used_at_ms bigint
 );
 
--- Sessions of the console, by the digest of their cookie, and the key that each was opened with.
+-- Sessions of the console, by the digest of their cookie, and the key that each was opened with. A
+-- link that signs in once is a session that is not opened, by the digest of its token.
 create table console_sessions (
     session_digest text primary key,
     key_digest text not null,
-    opened_at_ms bigint not null,
-    used_at_ms bigint not null,
+    opened_at_ms bigint,
+    used_at_ms bigint,
     expires_at_ms bigint not null
 );
 create index console_sessions_key on console_sessions (key_digest, expires_at_ms);
 create index console_sessions_end on console_sessions (expires_at_ms);
-
--- Links that sign in once, by the digest of their token.
-create table console_links (
-    link_digest text primary key,
-    key_digest text not null,
-    expires_at_ms bigint not null
-);
-create index console_links_end on console_links (expires_at_ms);
 
 -- Who did what, only ever added to, and purged from its old end. `account` is a login name that
 -- exists; `actor` an operator's key, or a command. `count` is above 1 for refusals of the same kind

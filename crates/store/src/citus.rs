@@ -44,10 +44,9 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 13] = [
+const AT_THE_COORDINATOR: [&str; 12] = [
     "arrivals",
     "audit",
-    "console_links",
     "console_sessions",
     "counters",
     "dictionaries",

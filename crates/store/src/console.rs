@@ -13,8 +13,8 @@ use crate::{Error, Store, audit};
 
 /// Sessions of one key; beyond them, the one that has been idle for longest ends at a sign-in.
 const SESSIONS_OF_KEY_MAX: i64 = 100;
-/// Expired rows that a sign-in or a new link removes from each table. Each adds one row, so that
-/// the rows that have expired become fewer.
+/// Expired rows that a sign-in or a new link removes. Each adds one row, so that the rows that have
+/// expired become fewer.
 const PURGED_MAX: i64 = 100;
 /// The most by which the clocks of two nodes that use the same links differ.
 const CLOCKS_DIFFER_MS: i64 = 10_000;
@@ -34,35 +34,36 @@ row! {
 statements! {
     SESSION(session_digest) -> SessionRow = "select key_digest, opened_at_ms, used_at_ms,
             expires_at_ms
-        from console_sessions where session_digest = $session_digest";
+        from console_sessions
+        where session_digest = $session_digest and opened_at_ms is not null";
     OPEN(session_digest, key_digest, now_ms, expires_at_ms) = "insert into console_sessions
             (session_digest, key_digest, opened_at_ms, used_at_ms, expires_at_ms)
         values ($session_digest, $key_digest, $now_ms, $now_ms, $expires_at_ms)";
     USE(session_digest, now_ms, expires_at_ms) = "update console_sessions
         set used_at_ms = $now_ms, expires_at_ms = $expires_at_ms
         where session_digest = $session_digest and expires_at_ms > $now_ms";
+    /// Also spends a link.
     END(session_digest) = "delete from console_sessions where session_digest = $session_digest";
     END_EXPIRED(session_digest, now_ms) = "delete from console_sessions
         where session_digest = $session_digest and expires_at_ms <= $now_ms";
-    END_OLDEST(key_digest, most) = "delete from console_sessions where key_digest = $key_digest
-        and session_digest not in (
-            select s.session_digest from console_sessions s where s.key_digest = $key_digest
+    END_OLDEST(key_digest, most) = "delete from console_sessions
+        where key_digest = $key_digest and opened_at_ms is not null and session_digest not in (
+            select s.session_digest from console_sessions s
+            where s.key_digest = $key_digest and s.opened_at_ms is not null
             order by s.expires_at_ms desc, s.session_digest limit $most)";
-    PURGE_SESSIONS(now_ms, most) = "delete from console_sessions where session_digest in (
+    PURGE(now_ms, most) = "delete from console_sessions where session_digest in (
         select s.session_digest from console_sessions s where s.expires_at_ms <= $now_ms
         order by s.expires_at_ms limit $most)";
     SESSIONS_PASSED(latest_ms, end_max_ms) = "delete from console_sessions
-        where expires_at_ms <= $latest_ms or expires_at_ms > $end_max_ms";
-    LINK(link_digest) -> LinkRow = "select key_digest, expires_at_ms from console_links
-        where link_digest = $link_digest";
-    ADD_LINK(link_digest, key_digest, expires_at_ms) = "insert into console_links
-            (link_digest, key_digest, expires_at_ms)
+        where opened_at_ms is not null
+            and (expires_at_ms <= $latest_ms or expires_at_ms > $end_max_ms)";
+    LINK(link_digest) -> LinkRow = "select key_digest, expires_at_ms from console_sessions
+        where session_digest = $link_digest and opened_at_ms is null";
+    ADD_LINK(link_digest, key_digest, expires_at_ms) = "insert into console_sessions
+            (session_digest, key_digest, expires_at_ms)
         values ($link_digest, $key_digest, $expires_at_ms)";
-    SPEND_LINK(link_digest) = "delete from console_links where link_digest = $link_digest";
-    PURGE_LINKS(now_ms, most) = "delete from console_links where link_digest in (
-        select l.link_digest from console_links l where l.expires_at_ms <= $now_ms
-        order by l.expires_at_ms limit $most)";
-    LINKS_PASSED(latest_ms) = "delete from console_links where expires_at_ms <= $latest_ms";
+    LINKS_PASSED(latest_ms) = "delete from console_sessions
+        where opened_at_ms is null and expires_at_ms <= $latest_ms";
 }
 
 /// A live session of the console. Only [`Store::console_session`] makes one, from a session that
@@ -245,7 +246,7 @@ impl Store {
             let Some(key_digest) = keys::live_digest(write, &name).await? else {
                 return Ok(false);
             };
-            purge(write, by.at).await?;
+            write.execute(&PURGE, &[by.at.into(), PURGED_MAX.into()]).await?;
             let expires_at = by.at.plus_ms(LINK_VALIDITY_MS);
             let params = [link.as_str().into(), key_digest.as_str().into(), expires_at.into()];
             write.execute(&ADD_LINK, &params).await?;
@@ -328,7 +329,7 @@ async fn spend(
     let Some(row) = write.one(&LINK, &digest, |row| row.read::<LinkRow>()).await? else {
         return Ok(None);
     };
-    let is_spent = write.execute(&SPEND_LINK, &digest).await? == 0;
+    let is_spent = write.execute(&END, &digest).await? == 0;
     // A link from the future was made before the clock was set back.
     let left_ms = row.expires_at_ms.0.saturating_sub(now.0);
     let is_valid = !is_spent && (1..=LINK_VALIDITY_MS + CLOCKS_DIFFER_MS).contains(&left_ms);
@@ -341,17 +342,10 @@ async fn open(
     key_digest: &str,
     now: UnixMs,
 ) -> Result<(), Error> {
-    purge(write, now).await?;
+    write.execute(&PURGE, &[now.into(), PURGED_MAX.into()]).await?;
     let expires_at = now.plus_ms(IDLE_MAX_MS);
     let params = [new.as_str().into(), key_digest.into(), now.into(), expires_at.into()];
     write.execute(&OPEN, &params).await?;
     write.execute(&END_OLDEST, &[key_digest.into(), SESSIONS_OF_KEY_MAX.into()]).await?;
-    Ok(())
-}
-
-/// Removes some of the rows that have expired.
-async fn purge(write: &Write<'_>, now: UnixMs) -> Result<(), Error> {
-    write.execute(&PURGE_SESSIONS, &[now.into(), PURGED_MAX.into()]).await?;
-    write.execute(&PURGE_LINKS, &[now.into(), PURGED_MAX.into()]).await?;
     Ok(())
 }

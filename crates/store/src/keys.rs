@@ -34,7 +34,7 @@ statements! {
     STORE_USE(key_digest, now_ms) = "update operator_keys set used_at_ms = $now_ms
         where key_digest = $key_digest";
     SESSION_USES() -> SessionUse = "select key_digest, max(used_at_ms) as used_at_ms
-        from console_sessions group by key_digest";
+        from console_sessions where opened_at_ms is not null group by key_digest";
     LIVE_KEY(key_name) -> UnixMs = "select created_at_ms from operator_keys
         where key_name = $key_name and revoked_at_ms is null";
     DIGEST_OF_LIVE_KEY(key_name) -> String = "select key_digest from operator_keys

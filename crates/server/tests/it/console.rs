@@ -203,7 +203,7 @@ pub(crate) async fn trail(server: &TestServer, events: &str) -> Vec<String> {
     entries.filter(|entry| entry.event.name().starts_with(events)).map(text).collect()
 }
 
-/// Returns the number of stored sessions.
+/// Returns the number of stored sessions, and of links that are not spent.
 pub(crate) fn sessions(server: &TestServer) -> usize {
     server.data.rows().iter().filter(|row| row.starts_with("console_sessions")).count()
 }

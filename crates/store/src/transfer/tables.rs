@@ -12,7 +12,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 
 /// Every table except those about one engine's own history (migrations, primaries, nodes). Sorted
 /// by expected size, so that a fault is found early.
-const LAYOUT: [Layout; 28] = [
+const LAYOUT: [Layout; 27] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -38,7 +38,6 @@ const LAYOUT: [Layout; 28] = [
         &[("session_digest", "text")],
         "key_digest text, opened_at_ms bigint, used_at_ms bigint, expires_at_ms bigint",
     ),
-    ("console_links", &[("link_digest", "text")], "key_digest text, expires_at_ms bigint"),
     (
         "products",
         &[("goods_id", "text")],
