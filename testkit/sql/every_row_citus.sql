@@ -1,5 +1,5 @@
 -- For Citus: every row of every table of the schema with the transaction that wrote it, except the
--- tables of nodes, which change with time. The shards are read one by one, since a distributed
+-- table of nodes, which changes with time. The shards are read one by one, since a distributed
 -- table has no xmin.
 select r.logicalrelid || ' at ' || p.nodeport || ': ' || p.success || p.result
 from pg_dist_partition r, run_command_on_placements(r.logicalrelid,
@@ -12,6 +12,6 @@ union all
 select table_name || ': ' || query_to_xml(
     format('select xmin, t.* from %I t order by ctid', table_name), true, true, '')::text
 from information_schema.tables
-where table_schema = current_schema() and table_name not in ('nodes', 'primaries')
+where table_schema = current_schema() and table_name <> 'nodes'
     and to_regclass(table_name) not in (select logicalrelid from pg_dist_partition)
 order by 1

@@ -41,7 +41,7 @@ const LIKE_SQLITE: &str = "select (
 /// Creating a shard takes longer than most tests.
 const FEW_SHARDS: &str = "set citus.shard_count = 2;";
 /// Tables whose rows depend on the run and the engine.
-const OF_THE_RUN: [&str; 3] = ["group_histories", "nodes", "primaries"];
+const OF_THE_RUN: [&str; 2] = ["group_histories", "nodes"];
 
 /// The time at which data is created, and of each act of a `TestStore` unless a test gives another.
 pub const NOW: UnixMs = UnixMs(1_000_000);

@@ -18,16 +18,12 @@ create table counters (
 insert into counters (name, last) values ('arrivals', 0), ('audit', 0), ('deleted_devices', 0),
     ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0);
 
--- Every primary that a node has seen, by its line of time, and when: a promotion makes another one.
-create table primaries (
-    timeline text primary key,
-    seen_at_ms bigint not null
-);
-
--- Nodes that answer, and when they last wrote that they do.
+-- Nodes that answer, and when they last wrote that they do; and every primary that a node has seen,
+-- by its line of time, and when it was seen first: a promotion makes another one.
 create table nodes (
     node text primary key,
-    beat_at_ms bigint not null
+    beat_at_ms bigint,
+    seen_at_ms bigint
 );
 
 create table groups (

@@ -44,7 +44,7 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 12] = [
+const AT_THE_COORDINATOR: [&str; 11] = [
     "arrivals",
     "audit",
     "console_sessions",
@@ -54,7 +54,6 @@ const AT_THE_COORDINATOR: [&str; 12] = [
     "imports",
     "migrations",
     "nodes",
-    "primaries",
     "refused_requests",
     "refused_shares",
 ];

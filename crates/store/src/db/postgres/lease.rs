@@ -99,13 +99,13 @@ impl ClockReading {
 
 /// Registers a primary with the time, by its own clock. The first one counts from 0, because no
 /// node can hold an earlier lease.
-const REGISTER_PRIMARY: &str = "insert into primaries (timeline, seen_at_ms)
-    select $1, case when exists (select 1 from primaries) then
+const REGISTER_PRIMARY: &str = "insert into nodes (node, seen_at_ms)
+    select $1, case when exists (select 1 from nodes where seen_at_ms is not null) then
         (extract(epoch from clock_timestamp()) * 1000)::bigint else 0 end
-    on conflict (timeline) do nothing";
+    on conflict (node) do nothing";
 const PRIMARY_AGE: &str =
     "select seen_at_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint
-    from primaries where timeline = $1";
+    from nodes where node = $1";
 /// With the present time, so that no other node that joins deletes it as expired.
 const JOIN: &str = "insert into nodes (node, beat_at_ms)
     values (gen_random_uuid()::text, (extract(epoch from clock_timestamp()) * 1000)::bigint)
