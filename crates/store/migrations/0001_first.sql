@@ -10,7 +10,8 @@ create table house (
 -- The last number that was given of each kind, where several writers count together.
 -- `deleted_devices` is the highest number of a device that was deleted, which is not used again;
 -- `fleet` is another number after each change of the owners of devices or of the names of products,
--- and is locked, like `rates`, by the writers of fleets and of exchange rates.
+-- and is locked, like `rates`, by the writers of fleets and of exchange rates. A name with a space
+-- is a share of `refused_requests`, and its number that of the rows of the share.
 create table counters (
     name text primary key,
     last bigint not null
@@ -354,9 +355,3 @@ create table refused_requests (
 );
 create index refused_requests_id on refused_requests (request_id);
 create index refused_requests_share on refused_requests (share, number);
-
--- The number of rows of each share.
-create table refused_shares (
-    share text primary key,
-    requests bigint not null
-) /* kept in the order of its key */;

@@ -44,7 +44,7 @@ const EVERYWHERE: [&str; 9] = [
     "operator_keys",
 ];
 /// Tables on the coordinator alone, to which every Kiosque node connects.
-const AT_THE_COORDINATOR: [&str; 11] = [
+const AT_THE_COORDINATOR: [&str; 10] = [
     "arrivals",
     "audit",
     "console_sessions",
@@ -55,7 +55,6 @@ const AT_THE_COORDINATOR: [&str; 11] = [
     "migrations",
     "nodes",
     "refused_requests",
-    "refused_shares",
 ];
 
 /// The beginning of the script. Without nodes, Citus makes the coordinator the only one, and no

@@ -25,12 +25,12 @@ row! {
 }
 
 statements! {
-    SHARES() -> ShareRow = "select share, requests from refused_shares";
-    SET_SHARE() = "insert into refused_shares (share, requests)
+    SHARES() -> ShareRow = "select name as share, last as requests from counters
+        where name like '% %'";
+    SET_SHARE() = "insert into counters (name, last)
         select r.share, r.requests from {rows r: share text, requests bigint} where true
-        on conflict (share) do update set requests = excluded.requests";
-    END_SHARE() = "delete from refused_shares using {rows r: share text}
-        where refused_shares.share = r.share";
+        on conflict (name) do update set last = excluded.last";
+    END_SHARES() = "delete from counters where name like '% %' and last = 0";
     OLDEST(count) -> OldRow = "select number, share, at_ms from refused_requests
         order by number limit $count";
     DELETE() = "delete from refused_requests using {rows r: number bigint}
@@ -141,15 +141,10 @@ impl Stored {
     pub(super) async fn write(self, write: &Write<'_>) -> Result<(), Error> {
         let changed =
             self.requests.iter().filter(|(share, now)| self.before.get(*share) != Some(*now));
-        let (ended, other): (Vec<_>, Vec<_>) = changed.partition(|(_, requests)| **requests == 0);
-        let ended: Vec<[Value<'_>; 1]> =
-            ended.into_iter().map(|(share, _)| [share.as_str().into()]).collect();
-        write.execute_each(&END_SHARE, ended.iter(), &[]).await?;
-        let other: Vec<[Value<'_>; 2]> = other
-            .into_iter()
-            .map(|(share, requests)| [share.as_str().into(), (*requests).into()])
-            .collect();
-        write.execute_each(&SET_SHARE, other.iter(), &[]).await?;
+        let changed: Vec<[Value<'_>; 2]> =
+            changed.map(|(share, requests)| [share.as_str().into(), (*requests).into()]).collect();
+        write.execute_each(&SET_SHARE, changed.iter(), &[]).await?;
+        write.execute(&END_SHARES, &[]).await?;
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static s
 
 /// Every table except those about one engine's own history (migrations, nodes). Sorted
 /// by expected size, so that a fault is found early.
-const LAYOUT: [Layout; 27] = [
+const LAYOUT: [Layout; 26] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (
         "accounts",
@@ -104,7 +104,6 @@ const LAYOUT: [Layout; 27] = [
         &[("number", "bigint")],
         "share text, request_id text, at_ms bigint, details text",
     ),
-    ("refused_shares", &[("share", "text")], "requests bigint"),
     (
         "arrivals",
         &[("arrival_no", "bigint")],

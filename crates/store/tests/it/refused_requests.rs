@@ -40,7 +40,7 @@ async fn ids_of(store: &Store, account: &str, listing: Listing<i64>) -> (Vec<Str
 
 /// Returns the number of rows of each share, as it is counted and as it is.
 fn shares(fixture: &TestStore) -> Vec<String> {
-    let counted = "select share, requests from refused_shares order by share";
+    let counted = "select name, last from counters where name like '% %' order by name";
     let stored = "select share, count(*) from refused_requests group by share order by share";
     let (counted, stored) = (fixture.query(counted), fixture.query(stored));
     assert_eq!(counted, stored);
@@ -172,7 +172,7 @@ async fn requests_without_an_account_have_a_limit_of_their_own() {
                 where i < {UNPROVEN_MAX})
             select i, case when i % 2 = 0 then 'source flood' else 'logins 77' end, 'flood-' || i,
                 {}, '{{}}' from n;
-        insert into refused_shares (share, requests)
+        insert into counters (name, last)
             select share, count(*) from refused_requests where request_id like 'flood-%'
             group by share;
         update counters set last = {UNPROVEN_MAX} where name = 'refused_requests'",
@@ -205,7 +205,7 @@ async fn the_largest_share_loses_its_oldest_requests() {
         "insert into refused_requests (number, share, request_id, at_ms, details)
             with recursive n(i) as (select 2 union all select i + 1 from n where i < {REQUESTS_MAX})
             select i, 'account 77', 'noisy-' || i, {}, '{{}}' from n;
-        insert into refused_shares (share, requests) values ('account 77', {REQUESTS_MAX} - 1);
+        insert into counters (name, last) values ('account 77', {REQUESTS_MAX} - 1);
         update counters set last = {REQUESTS_MAX} where name = 'refused_requests'",
         NOW.0
     ));
