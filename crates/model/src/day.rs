@@ -51,18 +51,6 @@ impl Day {
     pub fn last_of_month(self) -> Day {
         Day::of(self.date().last_of_month())
     }
-
-    /// Returns the first day of each month from that of this day to that of `last`.
-    #[must_use]
-    pub fn months_to(self, last: Day) -> Vec<Day> {
-        let mut months = Vec::new();
-        let mut month = self.first_of_month();
-        while month <= last {
-            months.push(month);
-            month = month.last_of_month().next();
-        }
-        months
-    }
 }
 
 /// `yyyy-MM-dd`
@@ -107,18 +95,6 @@ impl Zone {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn months_are_those_of_the_days_between() {
-        let months = |first: &str, last: &str| {
-            let months = day(first).months_to(day(last)).into_iter();
-            months.map(|month| month.to_string()).collect::<Vec<_>>()
-        };
-        assert_eq!(months("2024-02-29", "2024-02-29"), ["2024-02-01"]);
-        assert_eq!(months("2023-12-31", "2024-02-01"), ["2023-12-01", "2024-01-01", "2024-02-01"]);
-        assert_eq!(months("9999-11-30", "9999-12-31"), ["9999-11-01", "9999-12-01"]);
-        assert_eq!(months("2024-02-02", "2024-01-31"), [""; 0]);
-    }
 
     const HOUR: i64 = 3_600_000;
     const DAY: i64 = 24 * HOUR;

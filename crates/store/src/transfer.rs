@@ -16,8 +16,8 @@ use crate::{Error, Store, metadata};
 use digest::Digests;
 use tables::{Cell, Table};
 
-/// Rows that are read, and written, in one step.
-const PAGE_ROWS: i64 = 2_000;
+/// Rows that are read, and written, in one step. A row of sums can have some ten kilobytes.
+const PAGE_ROWS: i64 = 1_000;
 /// Metadata of the directory: the id of its move, and the time at which the move was complete.
 const MOVE_ID: &str = "move_id";
 const MOVED_AT: &str = "moved_at";

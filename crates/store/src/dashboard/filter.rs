@@ -1,14 +1,14 @@
 //! The devices of a filter, each of which must be in scope (SCOPE-4).
 //!
-//! Sums of sales are found by the numbers of devices, and a filter has codes. A device never gets
-//! another number, so the numbers that an earlier filter found are used to send the statements of
-//! a report at once; if the devices in scope are others, the report runs again with those.
+//! Sums of sales are found by the numbers of devices, and a filter has codes. A device keeps its
+//! number until it is deleted, so the statements of a report are sent with the numbers that an
+//! earlier filter of its group found; if the devices in scope are others, it runs again with those.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{Claim, DeviceNo, Refusal, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceNo, GroupNo, Refusal, Scope, UnixMs};
 
 use super::DashboardQuery;
 use crate::db::{Bound, Reading, Readings};
@@ -28,12 +28,14 @@ statements! {
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)";
 }
 
-/// The numbers of devices by their codes, as filters found them.
+/// The numbers of devices by their codes, as filters of each group found them. Those of a group say
+/// nothing about a filter of another group.
 #[derive(Debug, Default)]
-pub(crate) struct KnownDevices(Mutex<HashMap<String, DeviceNo>>);
+pub(crate) struct KnownDevices(Mutex<HashMap<GroupNo, HashMap<String, DeviceNo>>>);
 
-/// The numbers are cleared when there are more.
-const KNOWN_MAX: usize = 100_000;
+/// The numbers of a group, and those of all groups, are cleared when there are more.
+const KNOWN_MAX: usize = 50_000;
+const GROUPS_MAX: usize = 1_000;
 
 /// The devices that a report is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,19 +61,25 @@ impl Devices {
 }
 
 impl KnownDevices {
-    /// Returns the devices of a query. Those of a filter that no filter has found are left out.
-    fn of(&self, query: &DashboardQuery) -> Devices {
+    /// Returns the devices of a query about a group. Those that no filter has found are left out.
+    fn of(&self, query: &DashboardQuery, group: Option<GroupNo>) -> Devices {
         let Some(codes) = query.codes() else { return Devices::All };
         let known = lock_ignoring_poison(&self.0);
-        Devices::of(codes.iter().filter_map(|code| known.get(*code)).copied().collect())
+        let known = group.and_then(|group| known.get(&group));
+        let numbers = codes.iter().filter_map(|code| known?.get(*code)).copied();
+        Devices::of(numbers.collect())
     }
 
-    fn insert(&self, found: Vec<InScope>) {
+    fn insert(&self, group: GroupNo, found: Vec<InScope>) {
         let mut known = lock_ignoring_poison(&self.0);
-        if known.len() + found.len() > KNOWN_MAX {
+        if known.len() >= GROUPS_MAX {
             known.clear();
         }
-        known.extend(found.into_iter().map(|device| (device.device_code, device.device_no)));
+        let of_group = known.entry(group).or_default();
+        if of_group.len() + found.len() > KNOWN_MAX {
+            of_group.clear();
+        }
+        of_group.extend(found.into_iter().map(|device| (device.device_code, device.device_no)));
     }
 }
 
@@ -86,7 +94,8 @@ impl Store {
         query: &DashboardQuery,
         about: impl Fn(HintedGroup, &Devices) -> R,
     ) -> Result<(Scope, Devices, R::Rows), Refused> {
-        let mut devices = self.known_devices.of(query);
+        let group = self.presumed_group(claim, query.group.as_ref());
+        let mut devices = self.known_devices.of(query, group);
         loop {
             let about = |group| (query.devices_in_scope(group, claim.now), about(group, &devices));
             let (scope, (in_scope, rows)) = self.scoped(claim, query.group.as_ref(), about).await?;
@@ -94,7 +103,7 @@ impl Store {
             if found == devices {
                 return Ok((scope, devices, rows));
             }
-            self.known_devices.insert(in_scope.unwrap_or_default());
+            self.known_devices.insert(scope.group(), in_scope.unwrap_or_default());
             devices = found;
         }
     }

@@ -298,7 +298,9 @@ fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<()
     }
     for (at, statement) in statements.iter().enumerate() {
         each_of(connection, statement, |row| {
-            budget::spend_row()?;
+            if let Row::Sqlite(row) = row {
+                budget::spend_row(row)?;
+            }
             read.add(at, row)
         })?;
     }

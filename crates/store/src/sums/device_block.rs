@@ -3,8 +3,8 @@
 //!
 //! `devices` has of each device with sales its number in the block and its figures. `products` has
 //! of each product its `goodsId`, its items and amount, the length of what follows, and of each
-//! device that sold it the number in the block, items and amount. All numbers are [`varint`]s, and
-//! both texts are sorted.
+//! device that sold it the number in the block, items and amount. All numbers are [`varint`]s. Devices are
+//! sorted by number, products by `goodsId`.
 //!
 //! [`varint`]: super::varint
 
@@ -16,7 +16,8 @@ use super::varint::{put, take};
 use crate::Error;
 
 /// How many devices with consecutive numbers share a row. SQLite keeps rows of up to a kilobyte in
-/// its tree, which those of about 25 devices with 100 orders a day do not exceed.
+/// its tree, and the rest of longer ones in pages of their own. 25 devices with 100 orders a day in
+/// all do not exceed it.
 pub(crate) const SIZE: i64 = 256;
 
 /// Returns the number of the block that a device is in.
@@ -166,11 +167,11 @@ pub(crate) fn each_product<'b>(
     bytes: &'b [u8],
     mut visit: impl FnMut(StoredProduct<'b>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let (mut rest, mut before) = (bytes, "");
+    let (mut rest, mut before) = (bytes, None);
     while !rest.is_empty() {
-        let product = take_product(&mut rest).filter(|product| before < product.goods_id);
+        let product = take_product(&mut rest).filter(|product| before < Some(product.goods_id));
         let product = product.ok_or_else(|| unreadable("products", bytes))?;
-        before = product.goods_id;
+        before = Some(product.goods_id);
         visit(product)?;
     }
     Ok(())
@@ -212,7 +213,11 @@ fn each<const N: usize>(
 }
 
 fn unreadable(what: &str, bytes: &[u8]) -> Error {
-    Error::Data(format!("the sums {bytes:02x?} cannot be read as those of {what} of a day"))
+    let begin = bytes.get(..16).unwrap_or(bytes);
+    Error::Data(format!(
+        "{} bytes that begin with {begin:02x?} cannot be read as the sums of {what} of a day",
+        bytes.len()
+    ))
 }
 
 #[cfg(test)]
@@ -253,8 +258,10 @@ mod tests {
     #[test]
     fn sums_are_read_as_they_were_added() {
         let figures = [1, 2, i64::MAX, 3, i64::MIN, 0];
-        let first =
-            sums(&[(256, figures), (511, [1; 6])], &[("b", 256, [2, -900]), ("d", 300, [1, 5])]);
+        let first = sums(
+            &[(256, figures), (511, [1; 6])],
+            &[("", 256, [2, -900]), ("b", 256, [2, -900]), ("d", 300, [1, 5])],
+        );
         let stored = first.added_to(&StoredBlock::default(), 1).expect("sums");
         assert_eq!(read(&stored, 1), first);
         let more = sums(
@@ -271,6 +278,7 @@ mod tests {
         let want = sums(
             &[(256, figures), (300, [1; 6])],
             &[
+                ("", 256, [2, -900]),
                 ("a", 257, [1, 1]),
                 ("b", 256, [2, -900]),
                 ("b", 257, [1, 900]),
@@ -292,7 +300,7 @@ mod tests {
             &[128, 4, 2, 2, 2, 2, 2, 2],
         ] {
             let error = devices(bytes).expect_err("no devices");
-            assert!(error.to_string().contains("cannot be read as those of devices"), "{error}");
+            assert!(error.to_string().contains("cannot be read as the sums of devices"), "{error}");
         }
         let twice = [[2, 2, 2, 2, 2, 2, 2], [2, 2, 2, 2, 2, 2, 2]].concat();
         assert!(devices(&twice).is_err(), "a device twice");
@@ -309,7 +317,10 @@ mod tests {
             &[one, one].concat(),
         ] {
             let error = products(bytes).expect_err("no products");
-            assert!(error.to_string().contains("cannot be read as those of products"), "{error}");
+            assert!(
+                error.to_string().contains("cannot be read as the sums of products"),
+                "{error}"
+            );
         }
     }
 }

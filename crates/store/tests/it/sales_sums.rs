@@ -1,4 +1,4 @@
-//! The sums of sales by month: reports over years, of one device or of many, whatever the range.
+//! The sums of sales by device: reports over years, of one device or of many, whatever the range.
 
 mod against_orders;
 mod fleet_sales;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold, Turnover};
-use kiosque_model::{Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
+use kiosque_model::{ActedBy, Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
 use kiosque_store::{
     DashboardQuery, DeviceSales, Incoming, OnlineSince, OrderOutcome, ProductSales, ReceiveOptions,
     Store,
@@ -175,4 +175,31 @@ async fn the_devices_of_a_large_group_are_counted_together() {
     let rows = "select count(*) from sales_by_device";
     assert_eq!(fixture.query(rows), ["4"], "two days of two blocks");
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+}
+
+/// A node knows the numbers of devices that filters have found. A device that is deleted and applied
+/// again has another number.
+#[tokio::test]
+async fn a_filter_finds_a_device_that_got_another_number() {
+    let fixture = TestStore::with_fleet().await;
+    let apply = async || {
+        let devices = vec![device("d9", "a")];
+        fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    };
+    apply().await;
+    let session = fixture.log_in("ops").await.unwrap();
+    let ask = query(&["d9", "d1"], (UnixMs(0), NOW));
+    assert_eq!(answers(&fixture.store, &session, &ask).await.turnover, Turnover::default());
+    let d9 = DeviceCode::parse("d9").unwrap();
+    fixture.store.delete_device(d9, ActedBy::command(NOW)).await.unwrap();
+    apply().await;
+    receive(&fixture.store, vec![sale_on("o1", "d9", 300), sale_on("o2", "d2", 300)]).await;
+    for _ in 0..2 {
+        let found = answers(&fixture.store, &session, &ask).await;
+        assert_eq!((found.best[0].items, found.best[0].devices), (2, 1));
+        assert_eq!((found.turnover.orders, found.trend.len()), (1, 366));
+        let devices: Vec<&str> =
+            found.by_device.iter().map(|device| device.code.as_str()).collect();
+        assert_eq!(devices, ["d9"]);
+    }
 }

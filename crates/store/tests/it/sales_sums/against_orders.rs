@@ -13,7 +13,7 @@ use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
 use super::{Answers, DAY_MS, answers, query, receive, sale};
 
 const DEVICES: [&str; 3] = ["d1", "d2", "e1"];
-const GOODS: [&str; 3] = ["p", "q", "\u{e9}"];
+const GOODS: [&str; 4] = ["", "p", "q", "\u{e9}"];
 const CURRENCIES: [&str; 3] = ["EUR", "USD", "JPY"];
 
 pub(super) fn random_order(rng: &mut Rng) -> Incoming {
