@@ -4,13 +4,13 @@
 //! add one:
 //!
 //! 1. Declare its answer.
-//! 2. Read what it needs with `Store::scoped`, as one tuple of readings: [`sums`] has the sums of whole
-//!    days, exchange rates and the sales of partial days, [`device_sums`] the sales of devices and
-//!    products. Other statements are declared in the file of the report. A report of sales by day uses
-//!    `Store::sales_by_day`, which has a cache.
-//! 3. With a filter of devices, read with `Store::scoped_to_devices`, which refuses those that are out of
-//!    scope. A list of devices adds `DashboardQuery::devices_in_scope` to what it reads, and refuses with
-//!    `DashboardQuery::selected`.
+//! 2. Read what it needs with `Store::scoped`, as one tuple of readings: [`sums`] has the sums of
+//!    whole days, exchange rates and the sales of partial days, [`device_sums`] the sales of
+//!    devices and products. Other statements are declared in the file of the report. A report of
+//!    sales by day uses `Store::sales_by_day`, which has a cache.
+//! 3. With a filter of devices, read with `Store::scoped_to_devices`, which refuses those that are
+//!    out of scope. A list of devices adds `DashboardQuery::devices_in_scope` to what it reads, and
+//!    refuses with `DashboardQuery::selected`.
 //! 4. Make the answer from the rows. What is summed, converted and ranked is a function in
 //!    [`figures`].
 //! 5. List the file here, and its statements in [`all`].

@@ -127,8 +127,8 @@ pub(crate) fn parse_currency(code: &str) -> Result<Currency, Error> {
 }
 
 impl Sums {
-    /// Reads the rows that sales will change. Others are read when they are written, which takes one
-    /// more round trip.
+    /// Reads the rows that sales will change. Others are read when they are written, which takes
+    /// one more round trip.
     pub(crate) async fn read_stored<'s>(
         &mut self,
         write: &Write<'_>,

@@ -3,8 +3,8 @@
 //!
 //! `devices` has of each device with sales its number in the block and its figures. `products` has
 //! of each product its `goodsId`, its items and amount, the length of what follows, and of each
-//! device that sold it the number in the block, items and amount. All numbers are [`varint`]s. Devices are
-//! sorted by number, products by `goodsId`.
+//! device that sold it the number in the block, items and amount. All numbers are [`varint`]s.
+//! Devices are sorted by number, products by `goodsId`.
 //!
 //! [`varint`]: super::varint
 

@@ -10,8 +10,8 @@ use crate::sql::{FromRow as _, Row, Sql, Value};
 /// A table: its name, the columns of its key, and its other columns, each with its type.
 type Layout = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
-/// Every table except those about one engine's own history (migrations, nodes). Sorted by expected size,
-/// so that a fault is found early.
+/// Every table except those about one engine's own history (migrations, nodes). Sorted by expected
+/// size, so that a fault is found early.
 const LAYOUT: [Layout; 26] = [
     ("groups", &[("group_no", "bigint")], "group_id text, group_name text, active boolean"),
     (

@@ -64,8 +64,8 @@ statements! {
     DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
 }
 
-/// The key of a sum within a day of a group: of the day, a device, a product of a block, or a product
-/// of a device. Parts that it does not have are `None`.
+/// The key of a sum within a day of a group: of the day, a device, a product of a block, or a
+/// product of a device. Parts that it does not have are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SumKey {
     device: Option<DeviceNo>,

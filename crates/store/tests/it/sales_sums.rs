@@ -177,8 +177,8 @@ async fn the_devices_of_a_large_group_are_counted_together() {
     assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
 }
 
-/// A node knows the numbers of devices that filters have found. A device that is deleted and applied
-/// again has another number.
+/// A node knows the numbers of devices that filters have found. A device that is deleted and
+/// applied again has another number.
 #[tokio::test]
 async fn a_filter_finds_a_device_that_got_another_number() {
     let fixture = TestStore::with_fleet().await;

@@ -11,7 +11,7 @@ const BLOCK: i64 = 256;
 
 /// Returns the sums of days, and of the products of devices; those that are zero are left out.
 pub(super) fn stored_sums(server: &TestServer) -> Vec<String> {
-    let codes = server.query("select device_no, device_code from devices");
+    let codes = server.query(sql::DEVICE_NUMBERS);
     let codes: HashMap<i64, &str> = codes
         .iter()
         .map(|row| row.split_once('|').unwrap())

@@ -42,7 +42,7 @@ async fn fixture() -> TestStore {
     fixture
 }
 
-/// Returns the bytes of parts of a row, as a literal: numbers, or the length of a text and the text.
+/// Returns the bytes of parts of a row, as a literal: numbers, or a length and a text.
 fn packed(fixture: &TestStore, parts: &[Part<'_>]) -> String {
     fixture.bytes_literal(&bytes_of(parts))
 }
