@@ -16,10 +16,10 @@ const INSTRUCTIONS_PER_TICK: i32 = 1_000;
 /// about 200.
 const INLINE_WORK_MAX: u32 = 256;
 /// The work of a tick. To read a row takes a quarter as long, or half if its record is unpacked,
-/// and each kilobyte of sums as long again.
+/// and two kilobytes of sums as long again.
 const WORK_OF_TICK: u32 = 4;
 const WORK_OF_ROW: u32 = 1;
-const BYTES_OF_WORK: usize = 1_024;
+const BYTES_OF_WORK: usize = 2_048;
 
 /// How much work the reads of this thread may do.
 #[derive(Clone, Copy, Debug)]
