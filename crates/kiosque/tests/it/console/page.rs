@@ -73,8 +73,10 @@ impl Console {
             match event["method"].as_str().unwrap() {
                 "Network.requestWillBeSent" => {
                     let asked = params["request"]["url"].as_str().unwrap();
-                    // The browser's own pictures, such as that of a field for a date, are data.
-                    if !asked.starts_with(&base) && !asked.starts_with("data:") {
+                    // The browser's own pictures, such as that of a field for a date, are data, and
+                    // its first tab may still load a page of its own.
+                    let is_of_browser = asked.starts_with("data:") || asked.starts_with("chrome:");
+                    if !asked.starts_with(&base) && !is_of_browser {
                         faults.push(format!("request to {asked}"));
                     }
                 }
