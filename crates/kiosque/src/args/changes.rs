@@ -6,7 +6,7 @@ use kiosque_store::Changes;
 /// The flag of commands that can be tried.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct DryRun {
-    /// Print what would change, and change nothing. Meanwhile other writers of the data wait.
+    /// Print what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
 }
