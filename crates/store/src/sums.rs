@@ -95,8 +95,8 @@ pub(crate) struct Sums {
     by_day: BTreeMap<(Day, &'static str), DayTotals>,
     by_device: BTreeMap<BlockDay, BlockSums>,
     names: BTreeMap<String, (UnixMs, String)>,
-    /// The rows that were read: those of the devices of a block, or none.
-    stored: BTreeMap<BlockDay, Option<StoredBlock>>,
+    /// The rows that were read; empty where there is none.
+    stored: BTreeMap<BlockDay, StoredBlock>,
     cached_day: Option<CachedDay>,
 }
 
@@ -153,7 +153,7 @@ impl Sums {
     ) -> Result<(), Error> {
         keys.retain(|key| !self.stored.contains_key(key));
         let rows: Vec<_> = keys.iter().map(|key| key.values()).collect();
-        self.stored.extend(keys.iter().map(|key| (*key, None)));
+        self.stored.extend(keys.iter().map(|key| (*key, StoredBlock::default())));
         write
             .each_of(&DEVICES, &rows, &[group.into()], |row| {
                 let BlockRow { day, device_block: block, currency, devices, products } =
@@ -161,7 +161,7 @@ impl Sums {
                 let currency = parse_currency(currency)?.code();
                 let (devices, products) = (devices.to_owned(), products.to_owned());
                 let stored = StoredBlock { devices, products };
-                self.stored.insert(BlockDay { day, block, currency }, Some(stored));
+                self.stored.insert(BlockDay { day, block, currency }, stored);
                 Ok(())
             })
             .await
@@ -258,8 +258,17 @@ impl Sums {
     async fn write_devices(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
         let none = StoredBlock::default();
         let sums = self.by_device.iter().map(|(key, sums)| {
-            let stored = self.stored.get(key).and_then(Option::as_ref).unwrap_or(&none);
-            Ok((key, sums.added_to(stored, key.block)?))
+            let BlockDay { day, block, currency } = key;
+            let added = sums.added_to(self.stored.get(key).unwrap_or(&none), *block);
+            let added = added.map_err(|error| match error {
+                Error::Data(fault) => Error::Data(format!(
+                    "group number {}, {day}, device block {block}, {currency}: {fault}; run \
+                     `kiosque verify`",
+                    group.0
+                )),
+                other => other,
+            })?;
+            Ok((key, added))
         });
         let sums = sums.collect::<Result<Vec<_>, Error>>()?;
         let rows = sums.iter().map(|(key, StoredBlock { devices, products })| {

@@ -1,11 +1,13 @@
 //! The sums of sales: each of their columns is compared with the orders.
 
+use std::sync::Arc;
+
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Sale, Sold};
 use kiosque_model::{Currency, Minor, UnixMs};
-use kiosque_store::Incoming;
-use kiosque_testkit::TestStore;
+use kiosque_store::{Incoming, ReceiveOptions};
 use kiosque_testkit::entries::{cancelled, order, sold};
+use kiosque_testkit::{NOW, TestStore, no_owners};
 
 /// When the sale of `d1` was paid: on 1970-01-01; that of `d2` a day later.
 const PAID: i64 = 5_000;
@@ -243,6 +245,11 @@ async fn sums_that_cannot_be_read_are_a_difference() {
         let damaged = packed(&fixture, &[Part::Numbers(&[1])]);
         fixture.tamper(&format!("update sales_by_device set {column} = {damaged} where day = 0"));
         fixture.tamper("update sales_by_day set orders = 2 where day = 40");
+        let sale = Arc::new(vec![sale("o4", "d1", PAID, "EUR")]);
+        let received = fixture.store.receive(sale, no_owners(), ReceiveOptions::at(NOW)).await;
+        let error = received.unwrap_err().to_string();
+        let row = "group number 1, 1970-01-01, device block 0, EUR: 1 bytes that begin with [02]";
+        assert!(error.contains(row), "{error}");
         let found = fixture.store.verify().await.unwrap().differences;
         let unreadable = "group a, 1970-01-01: cannot be read further: ";
         assert!(found[0].starts_with(unreadable), "{found:?}");
