@@ -50,6 +50,7 @@ mod sql;
 mod sums;
 mod transfer;
 mod usage;
+mod varint;
 mod verify;
 mod versions;
 

@@ -2,7 +2,6 @@
 //! adds the difference to them, so that they always equal a recount.
 
 pub(crate) mod device_block;
-mod varint;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -67,10 +67,7 @@ impl Store {
     ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
         let sales = |group, devices: &Devices| {
             let range = range?;
-            Some((
-                device_sums::by_day(devices, range, group),
-                sums::parts(range, group, &self.dictionaries),
-            ))
+            Some((device_sums::by_day(devices, range, group), sums::parts(range, group)))
         };
         let about = |group, devices: &Devices| (sales(group, devices), others(group));
         let (scope, devices, (sales, others)) = self.scoped_to_devices(claim, query, about).await?;
@@ -104,12 +101,7 @@ impl Store {
         }
         let about = |group| {
             let sales = (sums::days(range, group), sums::rates(range, group));
-            (
-                is_cached.then(|| versions(group)),
-                sales,
-                sums::parts(range, group, &self.dictionaries),
-                others(group),
-            )
+            (is_cached.then(|| versions(group)), sales, sums::parts(range, group), others(group))
         };
         let (scope, (versions, (sums, rates), parts, others)) =
             self.scoped(claim, filter, about).await?;

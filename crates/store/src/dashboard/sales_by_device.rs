@@ -49,10 +49,7 @@ impl Store {
         let (range, codes) = (query.range(&self.zone), query.codes());
         let about = |group: HintedGroup, devices: &Devices| {
             let sales = range.as_ref().map(|range| {
-                (
-                    device_sums::by_device(devices, range, group),
-                    sums::parts(range, group, &self.dictionaries),
-                )
+                (device_sums::by_device(devices, range, group), sums::parts(range, group))
             });
             (sales, names(codes.as_deref(), group))
         };

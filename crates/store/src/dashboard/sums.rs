@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kiosque_model::sales::{Rate, Rates, Sale};
+use kiosque_model::sales::{Rate, Rates};
 use kiosque_model::{Day, DeviceNo, UnixMs};
 
 use super::figures::days::{DaySum, PartOfDay};
@@ -14,9 +14,10 @@ use super::range::{PartialDay, Range};
 use crate::Error;
 use crate::db::{Bound, Reading};
 use crate::orders::record::dictionaries::Dictionaries;
+use crate::orders::record::sale_figures::SaleFigures;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::scoped::HintedGroup;
-use crate::sql::{Row, Value, row, statements};
+use crate::sql::{Row, Sql, Value, row, statements};
 use crate::sums::TotalsRow;
 
 row! {
@@ -27,6 +28,7 @@ row! {
         first_sale_at_ms: UnixMs,
         last_sale_at_ms: UnixMs,
     }
+    struct SaleRow<'r> { device_no: DeviceNo, sale: &'r [u8] }
     struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }
 }
 
@@ -50,8 +52,20 @@ statements! {
     PARTIAL(group_no, day, start_ms, end_ms) -> Day = "select day from sales_by_day
         where group_no = $group_no and day = $day
             and (first_sale_at_ms < $start_ms or last_sale_at_ms >= $end_ms) limit 1";
-    /// No rows if all sales of the day lie in the range.
-    PARTIAL_DAY(
+    /// No rows if all sales of the day lie in the range. The index of sale times has all columns.
+    SALES_IN_PART(
+        group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
+    ) -> SaleRow<'_> = "select o.device_no, o.sale
+        from (
+            select 1 as is_partial from sales_by_day
+            where group_no = $group_no and day = $day
+                and (first_sale_at_ms < $range_start_ms or last_sale_at_ms >= $range_end_ms)
+            limit 1
+        ) c cross join orders o
+        where o.group_no = $group_no
+            and o.sale_at_ms >= $part_start_ms and o.sale_at_ms < $part_end_ms";
+    /// The same, with the lines of the orders.
+    ORDERS_IN_PART(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
     ) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
@@ -111,21 +125,18 @@ pub(super) fn bind_partial(part: &PartialDay, range: &Range, group: HintedGroup)
 
 /// Reads the sales of each device in the range on a partial day, if some sales of the day lie
 /// outside of the range.
-pub(super) fn parts(
-    range: &Range,
-    group: HintedGroup,
-    dictionaries: &Arc<Dictionaries>,
-) -> Vec<Reading<PartOfDay>> {
+pub(super) fn parts(range: &Range, group: HintedGroup) -> Vec<Reading<PartOfDay>> {
     let part = |part: &PartialDay| {
-        let dictionaries = Arc::clone(dictionaries);
-        let rows = PartOfDay { day: part.day, by_device: HashMap::new() };
+        let mut currencies = Currencies::default();
+        let rows = PartOfDay { day: part.day, by_device: HashMap::default() };
         let add = move |part: &mut PartOfDay, row: &Row<'_>| {
-            let (device, sale) = sale_of(row, &dictionaries)?;
-            let totals = part.by_device.entry((device, sale.currency)).or_default();
-            totals.add(sale.totals(), 1);
+            let SaleRow { device_no, sale } = row.read()?;
+            let SaleFigures { currency, totals } = SaleFigures::read(sale)?;
+            let currency = currencies.parse(currency)?;
+            part.by_device.entry((device_no, currency)).or_default().add(totals, 1);
             Ok(())
         };
-        bind_partial_day(part, range, group).fold(rows, add)
+        bind_part(&SALES_IN_PART, part, range, group).fold(rows, add)
     };
     range.partial_days.iter().map(part).collect()
 }
@@ -141,30 +152,31 @@ pub(super) fn products_in_parts(
         let dictionaries = Arc::clone(dictionaries);
         let rows = ProductsInPart { day: part.day, sales: HashMap::new() };
         let add = move |part: &mut ProductsInPart, row: &Row<'_>| {
-            let (device, sale) = sale_of(row, &dictionaries)?;
+            let order: StoredOrder<'_> = row.read()?;
+            let sale = order.sale(&dictionaries)?;
             for goods in sale.goods {
-                let of_product = (device, sale.currency, goods.goods_id);
+                let of_product = (order.device_no, sale.currency, goods.goods_id);
                 let (items, amount) = part.sales.entry(of_product).or_default();
                 *items += goods.items;
                 *amount += goods.amount.0;
             }
             Ok(())
         };
-        bind_partial_day(part, range, group).fold(rows, add)
+        bind_part(&ORDERS_IN_PART, part, range, group).fold(rows, add)
     };
     range.partial_days.iter().map(part).collect()
 }
 
-fn sale_of(row: &Row<'_>, dictionaries: &Dictionaries) -> Result<(DeviceNo, Sale), Error> {
-    let order: StoredOrder<'_> = row.read()?;
-    Ok((order.device_no, order.sale(dictionaries)?))
-}
-
-fn bind_partial_day(part: &PartialDay, range: &Range, group: HintedGroup) -> Bound {
+fn bind_part(
+    statement: &'static Sql,
+    part: &PartialDay,
+    range: &Range,
+    group: HintedGroup,
+) -> Bound {
     let PartialDay { day, start, end } = *part;
     let (range_start, range_end) = (range.start.into(), range.end.into());
     let params = [group.into(), day.into(), range_start, range_end, start.into(), end.into()];
-    Bound::new(&PARTIAL_DAY, params)
+    Bound::new(statement, params)
 }
 
 fn days_of(range: &Range, group: HintedGroup) -> [Value<'static>; 3] {

@@ -4,6 +4,7 @@
 
 pub(crate) mod dictionaries;
 pub(crate) mod sale;
+pub(crate) mod sale_figures;
 pub(crate) mod stored;
 
 use std::borrow::Cow;

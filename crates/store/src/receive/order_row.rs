@@ -19,18 +19,18 @@ statements! {
         cross join orders o where o.group_no = $group_no and o.order_id = r.id"
     );
     INSERT_ORDERS(group_no) = "insert into orders (group_no, device_no, seq, trade_start_ms,
-            change_no, sale_at_ms, arrival_no, order_id, trade_no, trade_no_in, record)
+            change_no, sale_at_ms, sale, arrival_no, order_id, trade_no, trade_no_in, record)
         select g.group_no, r.device_no, r.seq, r.trade_start_ms, r.change_no, r.sale_at_ms,
-            r.arrival_no, r.order_id, r.trade_no, r.trade_no_in, r.record
+            r.sale, r.arrival_no, r.order_id, r.trade_no, r.trade_no_in, r.record
         from {rows r: device_no bigint, seq bigint, trade_start_ms bigint, change_no bigint,
-            sale_at_ms bigint, arrival_no bigint, order_id text, trade_no text, trade_no_in text,
-            record bytea}
+            sale_at_ms bigint, sale bytea, arrival_no bigint, order_id text, trade_no text,
+            trade_no_in text, record bytea}
         cross join group_changes g where g.group_no = $group_no";
     UPDATE_ORDERS(group_no) = "update orders set trade_start_ms = r.trade_start_ms,
-            change_no = r.change_no, sale_at_ms = r.sale_at_ms, trade_no = r.trade_no,
-            trade_no_in = r.trade_no_in, record = r.record
+            change_no = r.change_no, sale_at_ms = r.sale_at_ms, sale = r.sale,
+            trade_no = r.trade_no, trade_no_in = r.trade_no_in, record = r.record
         from {rows r: device_no bigint, seq bigint, trade_start_ms bigint, change_no bigint,
-            sale_at_ms bigint, trade_no text, trade_no_in text, record bytea}
+            sale_at_ms bigint, sale bytea, trade_no text, trade_no_in text, record bytea}
         where orders.group_no = $group_no and orders.device_no = r.device_no
             and orders.seq = r.seq";
 }
@@ -66,6 +66,7 @@ pub(super) async fn insert_orders<'v>(
             order.trade_start_ms.into(),
             order.change_no.into(),
             order.sale_at_ms.into(),
+            order.sale.into(),
             order.arrival_no.into(),
             order.order_id.into(),
             order.trade_no.into(),
@@ -89,6 +90,7 @@ pub(super) async fn update_orders<'v>(
             order.trade_start_ms.into(),
             order.change_no.into(),
             order.sale_at_ms.into(),
+            order.sale.into(),
             order.trade_no.into(),
             order.trade_no_in.into(),
             order.record.into(),

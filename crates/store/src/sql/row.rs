@@ -113,6 +113,15 @@ impl Row<'_> {
         }
     }
 
+    fn nullable_bytes(&self, column: usize) -> Result<Option<&[u8]>, Error> {
+        match self {
+            Row::Sqlite(row) => {
+                Ok(row.get_ref(column)?.as_bytes_or_null().map_err(rusqlite::Error::from)?)
+            }
+            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
+        }
+    }
+
     fn nullable_text(&self, column: usize) -> Result<Option<&str>, Error> {
         match self {
             Row::Sqlite(row) => {
@@ -151,7 +160,7 @@ scalars! {
     i64: int or nullable_int as identity;
     bool: flag as identity;
     &'r str: text or nullable_text as identity;
-    &'r [u8]: bytes as identity;
+    &'r [u8]: bytes or nullable_bytes as identity;
     String: text or nullable_text as str::to_owned;
     AccountNo: int or nullable_int as AccountNo;
     Day: int or nullable_int as Day;

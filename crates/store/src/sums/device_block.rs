@@ -6,14 +6,14 @@
 //! device that sold it the number in the block, items and amount. All numbers are [`varint`]s.
 //! Devices are sorted by number, products by `goodsId`.
 //!
-//! [`varint`]: super::varint
+//! [`varint`]: crate::varint
 
 use std::collections::BTreeMap;
 
 use kiosque_model::DeviceNo;
 
-use super::varint::{put, take};
 use crate::Error;
+use crate::varint::{put, take};
 
 /// How many devices with consecutive numbers share a row. SQLite keeps rows of up to a kilobyte in
 /// its tree, and the rest of longer ones in pages of their own. 25 devices with 100 orders a day in

@@ -128,7 +128,7 @@ const LAYOUT: [Layout; 26] = [
     (
         "orders",
         &[("group_no", "bigint"), ("device_no", "bigint"), ("seq", "bigint")],
-        "trade_start_ms bigint, change_no bigint, sale_at_ms bigint, arrival_no bigint, \
+        "trade_start_ms bigint, change_no bigint, sale_at_ms bigint, sale bytea, arrival_no bigint, \
          order_id text, trade_no text, trade_no_in text, record bytea",
     ),
 ];
@@ -265,7 +265,10 @@ impl Table {
         let cell = |kind: &&str| {
             Ok(match *kind {
                 "text" => Option::read(&mut reader)?.map_or(Cell::Null, Cell::Text),
-                "bytea" => Cell::Bytes(<&[u8]>::read(&mut reader)?.to_vec()),
+                "bytea" => {
+                    let bytes: Option<&[u8]> = Option::read(&mut reader)?;
+                    bytes.map_or(Cell::Null, |bytes| Cell::Bytes(bytes.to_vec()))
+                }
                 "boolean" => Cell::Flag(bool::read(&mut reader)?),
                 _ => Option::read(&mut reader)?.map_or(Cell::Null, Cell::Int),
             })

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::db::Read;
 use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::sale::{check_text, sale_time};
+use crate::orders::record::sale_figures;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{row, statements};
 use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
@@ -270,10 +271,14 @@ fn sale_and_fault(
     check_text(&text)?;
     let sale = order.sale(dictionaries)?;
     let (recorded, expected) = (sale_time(&text)?, zone.text(sale.at));
-    let fault = (recorded.as_deref() != Some(expected.as_str())).then(|| {
+    let fault = if recorded.as_deref() != Some(expected.as_str()) {
         let recorded = recorded.as_deref().unwrap_or("none");
-        format!("counts as a sale at {expected}, its record says {recorded}")
-    });
+        Some(format!("counts as a sale at {expected}, its record says {recorded}"))
+    } else if order.sale != Some(sale_figures::packed(&sale).as_slice()) {
+        Some("the figures of its sale are not those of its record".to_owned())
+    } else {
+        None
+    };
     Ok((sale, fault))
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use foldhash::fast::RandomState;
 use kiosque_model::sales::{Rates, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, UnixMs, Zone};
 
@@ -34,7 +35,7 @@ pub(in crate::dashboard) struct DayTotal {
 #[derive(Debug)]
 pub(in crate::dashboard) struct PartOfDay {
     pub(in crate::dashboard) day: Day,
-    pub(in crate::dashboard) by_device: HashMap<(DeviceNo, Currency), Totals>,
+    pub(in crate::dashboard) by_device: HashMap<(DeviceNo, Currency), Totals, RandomState>,
 }
 
 impl DayTotal {

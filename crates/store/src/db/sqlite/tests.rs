@@ -217,13 +217,18 @@ static MANY: Sql = Sql::new(
 );
 static SOME_ROWS: Sql = Sql::new(
     "SOME_ROWS",
-    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 100)
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 300)
     select i from n",
 );
 static MANY_ROWS: Sql = Sql::new(
     "MANY_ROWS",
-    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 300)
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000)
     select i from n",
+);
+static LONG_ROWS: Sql = Sql::new(
+    "LONG_ROWS",
+    "with recursive n (i) as (select 1 union all select i + 1 from n where i < 300)
+    select zeroblob(100) from n",
 );
 static ENDLESS: Sql = Sql::new(
     "ENDLESS",
@@ -257,15 +262,15 @@ async fn threads_of(sqlite: &Arc<Sqlite>, sql: &'static Sql) -> Result<Vec<Threa
 }
 
 /// LIM-14: a read begins on the calling thread, and again on another if it takes much work: many
-/// instructions, or many rows.
+/// instructions, many rows, or long ones.
 #[tokio::test]
 async fn a_read_of_much_work_leaves_the_calling_thread() {
     let folder = tempfile::tempdir().expect("a folder");
     let sqlite = noted(&folder, Duration::from_secs(60)).await;
     let here = thread::current().id();
     assert_eq!(threads_of(&sqlite, &ONE).await.expect("a row"), [here]);
-    assert_eq!(threads_of(&sqlite, &SOME_ROWS).await.expect("rows"), [here; 100]);
-    for (long, rows) in [(&MANY, 1), (&MANY_ROWS, 300)] {
+    assert_eq!(threads_of(&sqlite, &SOME_ROWS).await.expect("rows"), [here; 300]);
+    for (long, rows) in [(&MANY, 1), (&MANY_ROWS, 1_000), (&LONG_ROWS, 300)] {
         let threads = threads_of(&sqlite, long).await.expect("rows");
         assert_eq!(threads.len(), rows);
         assert!(!threads.contains(&here), "{}", long.name);

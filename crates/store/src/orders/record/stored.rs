@@ -34,6 +34,8 @@ macro_rules! order_columns {
             $of,
             ".sale_at_ms, ",
             $of,
+            ".sale, ",
+            $of,
             ".arrival_no, ",
             $of,
             ".order_id, ",
@@ -58,6 +60,8 @@ row! {
         pub(crate) trade_start_ms: UnixMs,
         pub(crate) change_no: i64,
         pub(crate) sale_at_ms: Option<UnixMs>,
+        /// [`SaleFigures`](super::sale_figures::SaleFigures).
+        pub(crate) sale: Option<&'r [u8]>,
         pub(crate) arrival_no: Option<i64>,
         pub(crate) order_id: &'r str,
         pub(crate) trade_no: Option<&'r str>,
@@ -71,7 +75,7 @@ const CHECKSUM_BYTES: usize = 4;
 /// Between the fields that list and detail share, and the lines of a list record.
 const LINES: &[u8] = br#","detailVOList":"#;
 
-impl StoredOrder<'_> {
+impl<'r> StoredOrder<'r> {
     /// Appends the order as an element of an order list's `records`.
     pub(crate) fn put_list_record(
         &self,
@@ -141,11 +145,14 @@ impl StoredOrder<'_> {
         Err(self.unreadable(RecordFault::Checksum))
     }
 
-    /// Returns the checksum over the columns and the record. The lengths of the texts keep columns
-    /// apart that follow one another; no time is the least number.
+    /// Returns the checksum over the columns and the record. The lengths of columns of bytes keep
+    /// those apart that follow one another; no time is the least number.
     fn checksum(&self) -> u32 {
-        let of_text = |text: Option<&str>| match text {
-            Some(text) => i64::try_from(text.len()).unwrap_or(i64::MAX),
+        let bytes = |text: Option<&'r str>| text.map(str::as_bytes);
+        let (order_id, trade_no_in) = (Some(self.order_id), self.trade_no_in);
+        let columns = [self.sale, bytes(order_id), bytes(self.trade_no), bytes(trade_no_in)];
+        let length = |column: Option<&[u8]>| match column {
+            Some(column) => i64::try_from(column.len()).unwrap_or(i64::MAX),
             None => -1,
         };
         let numbers = [
@@ -156,19 +163,15 @@ impl StoredOrder<'_> {
             self.change_no,
             self.sale_at_ms.map_or(i64::MIN, |at| at.0),
             self.arrival_no.unwrap_or(i64::MIN),
-            of_text(Some(self.order_id)),
-            of_text(self.trade_no),
-            of_text(self.trade_no_in),
         ];
-        let mut bytes = [0; 80];
+        let numbers = numbers.into_iter().chain(columns.map(length));
+        let mut bytes = [0; 88];
         for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&bytes);
-        for text in [Some(self.order_id), self.trade_no, self.trade_no_in].into_iter().flatten() {
-            checksum.update(text.as_bytes());
-        }
+        columns.into_iter().flatten().for_each(|column| checksum.update(column));
         checksum.update(self.record.get(CHECKSUM_BYTES..).unwrap_or_default());
         checksum.finalize()
     }

@@ -7,14 +7,20 @@ use crate::orders::record::stored::pack;
 use crate::orders::record::{Incoming, ProductNames};
 
 /// Returns the faults of an order that was paid at 5 s, or is unpaid, and is stored as a sale at
-/// `sale_at`: as a sale, and as no sale.
-fn faults(pay_end: Option<UnixMs>, sale_at: UnixMs) -> (Option<String>, Option<String>) {
+/// `sale_at` of the amount `sold`: as a sale, and as no sale.
+fn faults(
+    pay_end: Option<UnixMs>,
+    (sale_at, sold): (UnixMs, i64),
+) -> (Option<String>, Option<String>) {
     let order_id = OrderId::parse("o").expect("an id");
     let device = DeviceCode::parse("d").expect("a code");
     let currency = Currency::parse("EUR").expect("a currency");
     let order = Order::unpaid(order_id, device, currency, Minor(1), UnixMs(0));
     let pay_status = if pay_end.is_some() { PayStatus::Paid } else { PayStatus::Unpaid };
     let order = Order { pay_end, pay_status, ..order };
+    let sold = Order { pay_amount: Minor(sold), pay_end: Some(sale_at), ..order.clone() };
+    let sale = Sale::of(&Order { pay_status: PayStatus::Paid, ..sold }).expect("a sale");
+    let sale = sale_figures::packed(&sale);
     let incoming = Incoming::of(order, &Zone::utc(), &ProductNames::new()).expect("renders");
     let columns = StoredOrder {
         group_no: GroupNo(1),
@@ -23,6 +29,7 @@ fn faults(pay_end: Option<UnixMs>, sale_at: UnixMs) -> (Option<String>, Option<S
         trade_start_ms: UnixMs(0),
         change_no: 1,
         sale_at_ms: Some(sale_at),
+        sale: Some(&sale),
         arrival_no: None,
         order_id: "o",
         trade_no: None,
@@ -37,14 +44,16 @@ fn faults(pay_end: Option<UnixMs>, sale_at: UnixMs) -> (Option<String>, Option<S
     (fault, unsold_fault(&order, &none))
 }
 
-/// The time of a sale is that of its record.
+/// The time and the figures of a sale are those of its record.
 #[test]
 fn an_order_is_the_sale_that_its_record_says() {
     let paid = UnixMs(5_000);
     let unsold = "was paid at 1970-01-01 00:00:05 and counts as no sale";
-    assert_eq!(faults(Some(paid), paid), (None, Some(unsold.to_owned())));
+    assert_eq!(faults(Some(paid), (paid, 0)), (None, Some(unsold.to_owned())));
     let other = "counts as a sale at 1970-01-01 00:00:04, its record says 1970-01-01 00:00:05";
-    assert_eq!(faults(Some(paid), UnixMs(4_000)).0.as_deref(), Some(other));
+    assert_eq!(faults(Some(paid), (UnixMs(4_000), 0)).0.as_deref(), Some(other));
     let none = "counts as a sale at 1970-01-01 00:00:05, its record says none";
-    assert_eq!(faults(None, paid), (Some(none.to_owned()), None));
+    assert_eq!(faults(None, (paid, 0)), (Some(none.to_owned()), None));
+    let figures = "the figures of its sale are not those of its record";
+    assert_eq!(faults(Some(paid), (paid, 1)).0.as_deref(), Some(figures));
 }

@@ -1,7 +1,7 @@
 //! Numbers in few bytes: LEB128, with the sign in the lowest bit.
 
 /// Appends a number.
-pub(super) fn put(bytes: &mut Vec<u8>, number: i64) {
+pub(crate) fn put(bytes: &mut Vec<u8>, number: i64) {
     let mut rest = (number.cast_unsigned() << 1) ^ (number >> 63).cast_unsigned();
     while rest >= 0x80 {
         bytes.push(rest.to_le_bytes()[0] | 0x80);
@@ -12,7 +12,7 @@ pub(super) fn put(bytes: &mut Vec<u8>, number: i64) {
 
 /// Reads the number that `bytes` begin with, and moves them behind it; `None` if there is none.
 #[inline]
-pub(super) fn take(bytes: &mut &[u8]) -> Option<i64> {
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<i64> {
     let (byte, rest) = bytes.split_first()?;
     *bytes = rest;
     // Most numbers have one byte.
