@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::GroupNo;
+use kiosque_model::{DeviceCode, GroupNo};
+
+use crate::orders::History;
 
 /// The size of the cache in bytes.
 pub(crate) const CACHE_BYTES: usize = 64 << 20;
@@ -24,6 +26,8 @@ pub(crate) enum Key {
     Profile(GroupNo),
     /// The lowest prices of products.
     Prices(GroupNo),
+    /// The first orders of a device, of a page of this size.
+    FirstOrders(GroupNo, DeviceCode, History, i64),
     /// The aisles of the devices after a code.
     Aisles(GroupNo, String),
 }

@@ -39,6 +39,11 @@ impl JsonRecords {
         Ok(())
     }
 
+    /// Returns the size of the buffer in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.json.capacity() + size_of_val(self.ends.as_slice())
+    }
+
     /// Returns each value, in the order in which they were added.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         (0..self.ends.len()).filter_map(|at| {

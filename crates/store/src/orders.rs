@@ -8,8 +8,9 @@ pub(crate) mod record;
 
 use std::sync::Arc;
 
-use kiosque_model::{Claim, DeviceCode, PageRequest, Refusal, UnixMs};
+use kiosque_model::{Claim, DeviceCode, HistoryId, PageRequest, Refusal, UnixMs};
 
+use crate::cache::Key;
 use crate::db::Bound;
 use crate::json_records::JsonRecords;
 use crate::scoped::HintedGroup;
@@ -20,36 +21,41 @@ use record::order_id_of;
 use record::stored::{StoredOrder, order_columns};
 
 row! {
-    struct PageRow<'r> {
+    /// What determines the orders on a page: of the same state, a page has the same orders.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct PageState {
+        last_change_no: i64,
+        history: HistoryId,
         /// The orders in scope have higher sequence numbers than this.
         before_first_seq: i64,
         last_seq: i64,
-        order: Option<StoredOrder<'r>>,
     }
+    struct PageRow<'r> { state: PageState, order: Option<StoredOrder<'r>> }
 }
 
 statements! {
-    /// The ledger's row with each order of a page; without an order on the page, the ledger's row
-    /// alone. The newest `skip` orders are not on the page, nor those from the `end`-th on.
-    PAGE(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = concat!(
-        "select
-            l.archived_seq as before_first_seq, l.last_seq, ", order_columns!("o"), "
-        from ledger l left join orders o on o.group_no = $group_no and o.device_no = l.device_no
-            and o.seq <= l.last_seq - $skip
-            and o.seq > case when l.last_seq - $end > l.archived_seq
-                then l.last_seq - $end else l.archived_seq end
+    /// The state of the page with each of its orders; without an order on the page, or if the
+    /// caller knows those of its last change, the state alone. The newest `skip` orders are not on
+    /// the page, nor those from the `end`-th on.
+    PAGE(
+        group_no, device_code, now_ms, with_history, skip, end, known_change_no, known_history
+    ) -> PageRow<'_> = concat!(
+        "select g.last_change_no, g.history,
+            case when $with_history then l.first_seq - 1 else l.archived_seq end
+                as before_first_seq,
+            l.last_seq, ", order_columns!("o"), "
+        from ledger l cross join group_changes g
+        left join orders o on o.group_no = $group_no and o.device_no = l.device_no
+            and o.seq <= case when g.last_change_no = $known_change_no
+                    and g.history = $known_history
+                then -1 else l.last_seq - $skip end
+            and o.seq > case when $with_history and l.last_seq - $end < l.first_seq
+                then l.first_seq - 1
+                when not $with_history and l.last_seq - $end < l.archived_seq
+                then l.archived_seq else l.last_seq - $end end
         where l.group_no = $group_no and l.device_code = $device_code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
-        order by o.seq");
-    PAGE_WITH_HISTORY(group_no, device_code, now_ms, skip, end) -> PageRow<'_> = concat!(
-        "select
-            l.first_seq - 1 as before_first_seq, l.last_seq, ", order_columns!("o"), "
-        from ledger l left join orders o on o.group_no = $group_no and o.device_no = l.device_no
-            and o.seq <= l.last_seq - $skip
-            and o.seq > case when l.last_seq - $end >= l.first_seq
-                then l.last_seq - $end else l.first_seq - 1 end
-        where l.group_no = $group_no and l.device_code = $device_code
-            and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
+            and g.group_no = $group_no
         order by o.seq");
     /// The keys are found first: SQLite takes the primary key for as good as the index of trade
     /// numbers, and would read all orders of the group.
@@ -78,7 +84,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 const MAX_OFFSET: i64 = i64::MAX / 4;
 
 /// Whether archived orders are listed, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum History {
     /// Current orders only.
     Left,
@@ -130,28 +136,56 @@ impl Store {
         if let Some(span) = request.span {
             return self.order_page_in_span(claim, request, span).await;
         }
-        let statement = match request.history {
-            History::Left => &PAGE,
-            History::Included => &PAGE_WITH_HISTORY,
-        };
         let (skip, size) = request.skip_and_size();
-        let page = |group: HintedGroup, device: &DeviceCode| {
-            let (device, now) = (device.as_str().into(), claim.now.into());
-            let params = [group.into(), device, now, skip.into(), (skip + size).into()];
-            let dictionaries = Arc::clone(&self.dictionaries);
-            let add = move |rows: &mut PageRows, row: &Row<'_>| rows.add(row, &dictionaries);
-            Bound::new(statement, params).fold(PageRows::default(), add)
-        };
         let device = request.device.as_ref();
-        let (_, rows) =
-            self.scoped(&claim, None, |group| device.map(|device| page(group, device))).await?;
-        let PageRows { in_scope, orders, records } = rows.unwrap_or_default();
-        let (low, high) = in_scope.ok_or(Refusal::OutOfScope)?;
-        if orders != orders_on_page(low, high, (skip, size)) {
-            let why = format!("{device:?}: {orders} orders on a page, in ({low}, {high}]");
-            return Err(Error::Data(why).into());
+        // Callers ask for the first page again and again, and for later ones once.
+        let mut uses_cache = skip == 0;
+        loop {
+            let key = |group| Some(Key::FirstOrders(group, device?.clone(), request.history, size));
+            let cached = |group| -> Option<Arc<CachedPage>> {
+                self.cache.get(&key(group).filter(|_| uses_cache)?)
+            };
+            let page = |group: HintedGroup, device: &DeviceCode| {
+                let known = cached(group.number()).map_or(PageState::NONE, |page| page.state);
+                let (history, dictionaries) = (request.history, Arc::clone(&self.dictionaries));
+                let params = [
+                    group.into(),
+                    device.as_str().into(),
+                    claim.now.into(),
+                    (history == History::Included).into(),
+                    skip.into(),
+                    (skip + size).into(),
+                    known.last_change_no.into(),
+                    known.history.into(),
+                ];
+                let add = move |rows: &mut PageRows, row: &Row<'_>| rows.add(row, &dictionaries);
+                Bound::new(&PAGE, params).fold(PageRows::default(), add)
+            };
+            let (scope, rows) =
+                self.scoped(&claim, None, |group| device.map(|device| page(group, device))).await?;
+            let PageRows { state, orders, records } = rows.unwrap_or_default();
+            let state = state.ok_or(Refusal::OutOfScope)?;
+            let total = state.last_seq - state.before_first_seq;
+            if orders == state.orders_on_page((skip, size)) {
+                let page = CachedPage { state, records: Arc::new(records) };
+                let oldest_first = Arc::clone(&page.records);
+                if let Some(key) = key(scope.group()).filter(|_| skip == 0) {
+                    self.cache.insert(key, oldest_first.size(), Arc::new(page));
+                }
+                return Ok(OrderPage { total, oldest_first });
+            }
+            match cached(scope.group()) {
+                Some(cached) if cached.state == state => {
+                    return Ok(OrderPage { total, oldest_first: Arc::clone(&cached.records) });
+                }
+                // Another boundary of the archive, which is no change of an order.
+                _ if uses_cache => uses_cache = false,
+                _ => {
+                    let why = format!("{device:?}: {orders} orders on a page, of {state:?}");
+                    return Err(Error::Data(why).into());
+                }
+            }
         }
-        Ok(OrderPage { total: high - low, oldest_first: records })
     }
 
     /// Returns the order with a trade number, as the JSON of an order detail.
@@ -206,7 +240,7 @@ pub struct OrderPage {
     pub total: i64,
     /// Oldest first. Rows that are stored one after the other are read without a search for each
     /// in that direction alone.
-    oldest_first: JsonRecords,
+    oldest_first: Arc<JsonRecords>,
 }
 
 impl OrderPage {
@@ -216,18 +250,24 @@ impl OrderPage {
     }
 }
 
+/// A first page of orders, and the state that it was read at.
+#[derive(Debug)]
+struct CachedPage {
+    state: PageState,
+    records: Arc<JsonRecords>,
+}
+
 #[derive(Default)]
 struct PageRows {
-    /// The sequence numbers in scope: above the first, up to the second.
-    in_scope: Option<(i64, i64)>,
+    state: Option<PageState>,
     orders: i64,
     records: JsonRecords,
 }
 
 impl PageRows {
     fn add(&mut self, row: &Row<'_>, dictionaries: &Dictionaries) -> Result<(), Error> {
-        let PageRow { before_first_seq, last_seq, order } = row.read()?;
-        self.in_scope = Some((before_first_seq, last_seq));
+        let PageRow { state, order } = row.read()?;
+        self.state = Some(state);
         if let Some(order) = order {
             self.orders += 1;
             self.records.push_with(|json| order.put_list_record(dictionaries, json))?;
@@ -236,8 +276,18 @@ impl PageRows {
     }
 }
 
-/// Returns the number of orders on a page, of those with sequence numbers above `low` up to `high`.
-fn orders_on_page(low: i64, high: i64, (skip, size): (i64, i64)) -> i64 {
-    let newest = high - skip;
-    (newest - (newest - size).max(low)).max(0)
+impl PageState {
+    /// The state of no page.
+    const NONE: PageState = PageState {
+        last_change_no: -1,
+        history: HistoryId(-1),
+        before_first_seq: -1,
+        last_seq: -1,
+    };
+
+    /// Returns the number of orders on a page.
+    fn orders_on_page(&self, (skip, size): (i64, i64)) -> i64 {
+        let newest = self.last_seq - skip;
+        (newest - (newest - size).max(self.before_first_seq)).max(0)
+    }
 }

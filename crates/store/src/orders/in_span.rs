@@ -117,7 +117,8 @@ impl Store {
         let (_, rows) =
             self.scoped(&claim, None, |group| device.map(|device| page(group, device))).await?;
         let (total, oldest_first) = rows.unwrap_or_default();
-        Ok(OrderPage { total: total.ok_or(Refusal::OutOfScope)?, oldest_first })
+        let total = total.ok_or(Refusal::OutOfScope)?;
+        Ok(OrderPage { total, oldest_first: Arc::new(oldest_first) })
     }
 }
 

@@ -19,6 +19,7 @@ mod device_lists;
 mod dictionaries;
 mod dry_run;
 mod engines;
+mod first_orders;
 mod fleet_caches;
 mod fleet_turns;
 mod followers;

@@ -56,12 +56,13 @@ async fn rows_of_the_hinted_group_are_not_returned_for_a_session_of_another() {
 #[tokio::test]
 async fn no_row_is_read_ahead_for_a_token_that_was_never_proven() {
     let asked = Requests::through(Relay::recording).await;
-    let ask = async |token: &PresentedToken| {
+    // Pages of other sizes, none of which is cached.
+    let ask = async |token: &PresentedToken, size: i64| {
         let page = OrderQuery {
             device: DeviceCode::parse("d2").ok(),
             history: History::Left,
             span: None,
-            page: PageRequest::new(1, 10).unwrap(),
+            page: PageRequest::new(1, size).unwrap(),
         };
         let claim = Claim { token: token.clone(), now: NOW };
         let answer = asked.store.order_page(claim.clone(), page).await.map(|page| page.total);
@@ -70,13 +71,13 @@ async fn no_row_is_read_ahead_for_a_token_that_was_never_proven() {
         (answer, asked.relay.answers().contains("numbered"))
     };
     // The first request with the real token proves it.
-    for _ in 0..2 {
-        assert!(matches!(ask(&asked.session).await, (Ok(1), true)));
+    for size in [10, 11] {
+        assert!(matches!(ask(&asked.session, size).await, (Ok(1), true)));
     }
     let (account, group) = (asked.session.account_hint(), asked.session.group_hint());
     let forged = Token::mint(account, group, [255; 32]);
     let forged = PresentedToken::read(forged.reveal().as_bytes()).unwrap();
-    let (answer, has_rows) = ask(&forged).await;
+    let (answer, has_rows) = ask(&forged, 12).await;
     assert!(matches!(answer, Err(Refused::Refusal(Refusal::TokenInvalid))), "{answer:?}");
     assert!(!has_rows);
 }

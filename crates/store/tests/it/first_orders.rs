@@ -1,0 +1,111 @@
+//! The first page of a device's orders is cached, and is read again after every change of it.
+
+use std::sync::Arc;
+
+use kiosque_model::{Claim, DeviceCode, PageRequest, PresentedToken, Refusal, UnixMs};
+use kiosque_store::{History, Incoming, OrderQuery, ReceiveOptions, Refused, Returning, Store};
+use kiosque_testkit::entries::{order, record, title};
+use kiosque_testkit::{NOW, TestStore, no_owners, open};
+
+/// The total, and the titles of the orders; or the refusal.
+type Page = Result<(i64, Vec<String>), Refusal>;
+
+/// The stores of two processes.
+struct Processes {
+    fixture: TestStore,
+    session: PresentedToken,
+    /// The last answer.
+    before: [Page; 2],
+}
+
+fn claim(session: &PresentedToken) -> Claim {
+    Claim { token: session.clone(), now: NOW }
+}
+
+/// Returns the query for the first page of a device that has three orders.
+fn query(history: History) -> OrderQuery {
+    let (device, page) = (DeviceCode::parse("d1").ok(), PageRequest::new(1, 2).unwrap());
+    OrderQuery { device, history, span: None, page }
+}
+
+async fn page(store: &Store, session: &PresentedToken, history: History) -> Page {
+    match store.order_page(claim(session), query(history)).await {
+        Ok(page) => {
+            let titles = page.newest_first();
+            let titles = titles.map(|json| title(&serde_json::from_slice(json).unwrap()));
+            Ok((page.total, titles.collect()))
+        }
+        Err(Refused::Refusal(refusal)) => Err(refusal),
+        Err(Refused::Store(error)) => panic!("{error}"),
+    }
+}
+
+async fn pages(store: &Store, session: &PresentedToken) -> [Page; 2] {
+    [page(store, session, History::Left).await, page(store, session, History::Included).await]
+}
+
+impl Processes {
+    async fn new() -> Processes {
+        let fixture = TestStore::with_fleet().await;
+        let session = fixture.log_in("ops").await.unwrap();
+        fixture
+            .receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20), order("o3", "d1", 30)])
+            .await;
+        let before = pages(&fixture.store, &session).await;
+        Processes { fixture, session, before }
+    }
+
+    /// Returns the store of another process, whose cache is empty.
+    async fn other(&self) -> Store {
+        open(&self.fixture.data, None).await.unwrap()
+    }
+
+    /// Checks that the pages equal those of a store without a cache, at the first request and at
+    /// the next, and that they differ from the last ones.
+    async fn sees(&mut self, what: &str) {
+        let read = pages(&self.other().await, &self.session).await;
+        for time in ["first", "second"] {
+            let answer = pages(&self.fixture.store, &self.session).await;
+            assert_eq!(answer, read, "{what}, asked the {time} time");
+        }
+        assert_ne!(read, self.before, "{what} changes no page");
+        self.before = read;
+    }
+
+    async fn takes(&mut self, what: &str, order: Incoming) {
+        let store = self.other().await;
+        let options = ReceiveOptions::at(NOW);
+        store.receive(Arc::new(vec![order]), no_owners(), options).await.unwrap();
+        self.sees(what).await;
+    }
+}
+
+/// ORD-3, ORD-4, ORD-22: new orders, changed ones and boundaries of the archive, of another process.
+#[tokio::test]
+async fn every_change_of_a_page_is_seen() {
+    let mut both = Processes::new().await;
+    assert_eq!(both.before[0], Ok((3, vec!["o3".to_owned(), "o2".to_owned()])));
+    both.takes("a new order", order("o4", "d1", 40)).await;
+    let changed = Incoming { record: record("changed"), ..order("o4", "d1", 40) };
+    both.takes("a changed order", changed).await;
+    for (what, before) in [("archiving", 35), ("archiving less", 15)] {
+        let archive = both.other().await;
+        archive.archive_exactly(UnixMs(before), NOW, Returning::Allowed).await.unwrap();
+        both.sees(what).await;
+    }
+    both.fixture.store.archive(UnixMs(1_000), NOW).await.unwrap();
+    both.sees("archiving all").await;
+}
+
+/// The cached page is not read again while nothing has changed; later pages are not cached.
+#[tokio::test]
+async fn a_page_that_nothing_has_changed_is_not_read_again() {
+    let both = Processes::new().await;
+    both.fixture.tamper("update orders set record = x'00' where order_id = 'o3'");
+    assert_eq!(pages(&both.fixture.store, &both.session).await, both.before);
+    both.fixture.tamper("update group_changes set last_change_no = last_change_no + 1");
+    for _ in 0..2 {
+        let read = both.fixture.store.order_page(claim(&both.session), query(History::Left)).await;
+        assert!(matches!(read, Err(Refused::Store(_))), "{read:?}");
+    }
+}
