@@ -39,9 +39,11 @@ impl JsonRecords {
         Ok(())
     }
 
-    /// Returns the size of the buffer in bytes.
-    pub(crate) fn size(&self) -> usize {
-        self.json.capacity() + size_of_val(self.ends.as_slice())
+    /// Returns the buffer without room for further values, and its size in bytes.
+    pub(crate) fn shrunk(mut self) -> (JsonRecords, usize) {
+        self.json.shrink_to_fit();
+        let size = self.json.len() + size_of_val(self.ends.as_slice());
+        (self, size)
     }
 
     /// Returns each value, in the order in which they were added.

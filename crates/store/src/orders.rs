@@ -8,7 +8,7 @@ pub(crate) mod record;
 
 use std::sync::Arc;
 
-use kiosque_model::{Claim, DeviceCode, HistoryId, PageRequest, Refusal, UnixMs};
+use kiosque_model::{Claim, DeviceCode, GroupNo, HistoryId, PageRequest, Refusal, UnixMs};
 
 use crate::cache::Key;
 use crate::db::Bound;
@@ -80,6 +80,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, blocks::ALL, changes::ALL, in_span::ALL].into_iter().flatten().copied()
 }
 
+/// The largest number of orders of a page that is cached.
+const CACHED_SIZE_MAX: i64 = 20;
 /// Above every sequence number. Larger offsets are read as this one, so that sums do not overflow.
 const MAX_OFFSET: i64 = i64::MAX / 4;
 
@@ -136,56 +138,69 @@ impl Store {
         if let Some(span) = request.span {
             return self.order_page_in_span(claim, request, span).await;
         }
-        let (skip, size) = request.skip_and_size();
-        let device = request.device.as_ref();
-        // Callers ask for the first page again and again, and for later ones once.
-        let mut uses_cache = skip == 0;
+        let mut uses_cache = true;
         loop {
-            let key = |group| Some(Key::FirstOrders(group, device?.clone(), request.history, size));
             let cached = |group| -> Option<Arc<CachedPage>> {
-                self.cache.get(&key(group).filter(|_| uses_cache)?)
+                self.cache.get(&request.cache_key(group).filter(|_| uses_cache)?)
             };
-            let page = |group: HintedGroup, device: &DeviceCode| {
-                let known = cached(group.number()).map_or(PageState::NONE, |page| page.state);
-                let (history, dictionaries) = (request.history, Arc::clone(&self.dictionaries));
-                let params = [
-                    group.into(),
-                    device.as_str().into(),
-                    claim.now.into(),
-                    (history == History::Included).into(),
-                    skip.into(),
-                    (skip + size).into(),
-                    known.last_change_no.into(),
-                    known.history.into(),
-                ];
-                let add = move |rows: &mut PageRows, row: &Row<'_>| rows.add(row, &dictionaries);
-                Bound::new(&PAGE, params).fold(PageRows::default(), add)
-            };
-            let (scope, rows) =
-                self.scoped(&claim, None, |group| device.map(|device| page(group, device))).await?;
-            let PageRows { state, orders, records } = rows.unwrap_or_default();
+            let known = |group| cached(group).map_or(PageState::NONE, |page| page.state);
+            let (group, rows) = self.page_rows(&claim, &request, known).await?;
+            let PageRows { state, orders, records } = rows;
             let state = state.ok_or(Refusal::OutOfScope)?;
             let total = state.last_seq - state.before_first_seq;
-            if orders == state.orders_on_page((skip, size)) {
-                let page = CachedPage { state, records: Arc::new(records) };
-                let oldest_first = Arc::clone(&page.records);
-                if let Some(key) = key(scope.group()).filter(|_| skip == 0) {
-                    self.cache.insert(key, oldest_first.size(), Arc::new(page));
-                }
+            if orders == state.orders_on_page(request.skip_and_size()) {
+                let Some(key) = request.cache_key(group) else {
+                    return Ok(OrderPage { total, oldest_first: Arc::new(records) });
+                };
+                let (records, size) = records.shrunk();
+                let oldest_first = Arc::new(records);
+                let page = CachedPage { state, records: Arc::clone(&oldest_first) };
+                self.cache.insert(key, size, Arc::new(page));
                 return Ok(OrderPage { total, oldest_first });
             }
-            match cached(scope.group()) {
+            match cached(group) {
                 Some(cached) if cached.state == state => {
                     return Ok(OrderPage { total, oldest_first: Arc::clone(&cached.records) });
                 }
                 // Another boundary of the archive, which is no change of an order.
                 _ if uses_cache => uses_cache = false,
                 _ => {
+                    let device = &request.device;
                     let why = format!("{device:?}: {orders} orders on a page, of {state:?}");
                     return Err(Error::Data(why).into());
                 }
             }
         }
+    }
+
+    /// Reads a page, without its orders if its state has the same last change as `known`.
+    async fn page_rows(
+        &self,
+        claim: &Claim,
+        request: &OrderQuery,
+        known: impl Fn(GroupNo) -> PageState,
+    ) -> Result<(GroupNo, PageRows), Refused> {
+        let (skip, size) = request.skip_and_size();
+        let page = |group: HintedGroup, device: &DeviceCode| {
+            let known = known(group.number());
+            let params = [
+                group.into(),
+                device.as_str().into(),
+                claim.now.into(),
+                (request.history == History::Included).into(),
+                skip.into(),
+                (skip + size).into(),
+                known.last_change_no.into(),
+                known.history.into(),
+            ];
+            let dictionaries = Arc::clone(&self.dictionaries);
+            let add = move |rows: &mut PageRows, row: &Row<'_>| rows.add(row, &dictionaries);
+            Bound::new(&PAGE, params).fold(PageRows::default(), add)
+        };
+        let device = request.device.as_ref();
+        let (scope, rows) =
+            self.scoped(claim, None, |group| device.map(|device| page(group, device))).await?;
+        Ok((scope.group(), rows.unwrap_or_default()))
     }
 
     /// Returns the order with a trade number, as the JSON of an order detail.
@@ -227,6 +242,14 @@ impl Store {
 }
 
 impl OrderQuery {
+    /// Returns the key by which the page is cached, if it is: a first page of the usual size, which
+    /// callers ask for again and again, and the others once.
+    fn cache_key(&self, group: GroupNo) -> Option<Key> {
+        let is_cached = self.page.current() == 1 && self.page.size() <= CACHED_SIZE_MAX;
+        let device = self.device.clone().filter(|_| is_cached)?;
+        Some(Key::FirstOrders(group, device, self.history, self.page.size()))
+    }
+
     /// Returns how many of the newest orders come before the page, and how many it has at most.
     fn skip_and_size(&self) -> (i64, i64) {
         (self.page.skip().min(MAX_OFFSET), self.page.size().min(MAX_OFFSET))

@@ -101,7 +101,8 @@ async fn every_change_of_a_page_is_seen() {
 #[tokio::test]
 async fn a_page_that_nothing_has_changed_is_not_read_again() {
     let both = Processes::new().await;
-    both.fixture.tamper("update orders set record = x'00' where order_id = 'o3'");
+    let record = both.fixture.bytes_literal(&[0]);
+    both.fixture.tamper(&format!("update orders set record = {record} where order_id = 'o3'"));
     assert_eq!(pages(&both.fixture.store, &both.session).await, both.before);
     both.fixture.tamper("update group_changes set last_change_no = last_change_no + 1");
     for _ in 0..2 {
