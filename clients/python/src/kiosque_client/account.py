@@ -1,0 +1,139 @@
+"""An account: the session that its users share, and the retries of calls."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import TracebackType
+from typing import Any
+
+from .errors import KiosqueError, NoAnswer, ServerFailed, SetupError, TokenRefused
+from .group import Group
+from .retry import Timing
+from .session import Session
+from .session_file import SessionFile
+from .transport import HttpsTransport, Transport, envelope_of
+
+
+class Account:
+    """An account of a server. A program has one, for all its threads.
+
+    The first call logs in. The session is renewed before it ends, and when another user of the
+    account has replaced it. Closing the account leaves the session: others may use it.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        username: str,
+        *,
+        password: str | None = None,
+        password_file: str | os.PathLike[str] | None = None,
+        ca_file: str | os.PathLike[str] | None = None,
+        session_file: str | os.PathLike[str] | None = None,
+        timing: Timing | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        """`password_file` is read before each login; a line end after the password is ignored.
+        `ca_file` has the certificates to trust, as PEM, in place of those of the system. Processes
+        with the same `session_file` share one session; it must be on a local file system, in a
+        directory that only its owner may write."""
+        if not base_url.startswith("https://"):
+            raise SetupError(f"{base_url!r} does not begin with https://")
+        if (password is None) == (password_file is None):
+            raise SetupError("give either password or password_file")
+        self._base_url, self._username = base_url.rstrip("/"), username
+        self._known_password, self._password_file = password, password_file
+        self._timing = timing or Timing()
+        file = None
+        if session_file is not None:
+            file = SessionFile(os.fspath(session_file), self._base_url, username)
+        ca_path = None if ca_file is None else os.fspath(ca_file)
+        self._transport = transport or HttpsTransport(self._base_url, ca_path)
+        self._session = Session(self._transport, username, self._password, self._timing, file)
+
+    def __repr__(self) -> str:
+        return f"Account({self._base_url!r}, {self._username!r})"
+
+    def __enter__(self) -> Account:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections. Does not log out."""
+        self._transport.close()
+
+    def groups(self) -> list[Group]:
+        """Returns the groups that the account may select, the default first. Logs in if there is no
+        session."""
+        with self._session.use(None) as held:
+            return [Group(self, group, name) for group, name in held.groups]
+
+    def group(self, group_id: str) -> Group:
+        """Returns a group by its id. Nothing is sent yet."""
+        return Group(self, group_id)
+
+    def log_out(self) -> None:
+        """Ends the session, for all its users. A later call logs in again."""
+        self._session.log_out()
+
+    def call(self, group: str, path: str, body: object = None, wait: int = 0) -> Any:
+        """Makes a call that reads, in a group, and returns its `data`. `path` is that below the
+        base URL, and `wait` the seconds that the server may wait before it answers."""
+        sent = b"" if body is None else json.dumps(body).encode()
+        failures = refusals = 0
+        while True:
+            error = self._attempt(group, path, sent, wait)
+            if not isinstance(error, KiosqueError):
+                return error[0]
+            if isinstance(error, TokenRefused):
+                refusals += 1
+                if refusals > self._timing.refusals_max:
+                    raise error
+                continue
+            failures += 1
+            if isinstance(error, NoAnswer):
+                error = NoAnswer(path, error.cause, is_cut=error.is_cut, tries=failures)
+            pause = self._timing.wait_before(failures, error)
+            if pause is None:
+                raise error
+            self._timing.sleep(pause)
+
+    def is_awaited(self, group: str) -> bool:
+        """Returns whether calls of another group wait for the session."""
+        return self._session.is_awaited(group)
+
+    def pause(self, seconds: float) -> None:
+        """Waits."""
+        self._timing.sleep(seconds)
+
+    def _attempt(self, group: str, path: str, body: bytes, wait: int) -> KiosqueError | tuple[Any]:
+        """Sends a call once. Returns its error, or its data."""
+        with self._session.use(group) as held:
+            try:
+                answer = self._transport.send(path, body, held.token, self._timing.timeout + wait)
+                envelope = envelope_of(path, answer)
+            except (NoAnswer, ServerFailed) as fault:
+                return fault
+            if envelope.is_success:
+                return (envelope.data,)
+            error = envelope.error()
+            if isinstance(error, TokenRefused):
+                self._session.refuse(held.token)
+            return error
+
+    def _password(self) -> str:
+        if self._password_file is None:
+            return self._known_password or ""
+        try:
+            with open(self._password_file, encoding="utf-8") as file:
+                return file.read().rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SetupError(f"cannot read the password: {error}") from None

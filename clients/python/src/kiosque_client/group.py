@@ -1,0 +1,133 @@
+"""The calls of an account that run in one group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from .changes import Changes
+from .errors import ListChanged, WrongGroup
+from .types import BestSellingProduct, DashboardFilter, Device, DeviceAisles, DeviceFilter
+from .types import DevicePage, DeviceProfile, DeviceSales, OnlineDevices, Order, OrderDetail
+from .types import OrderDetailRequest, OrderFilter, OrderPage, Summary, TrendDay
+from .walk import OrderWalk
+
+if TYPE_CHECKING:
+    from .account import Account
+
+BUSINESS = "third-center-web/openapi/v1"
+DEVICES = 500
+LIST_TRIES = 5
+
+
+class Group:
+    """A group of an account. Its calls are sent while it is selected."""
+
+    def __init__(self, account: Account, group_id: str, name: str = "") -> None:
+        self._account, self.id, self.name = account, group_id, name
+
+    def __repr__(self) -> str:
+        return f"Group({self.id!r})"
+
+    def devices(self, filters: DeviceFilter | None = None) -> list[Device]:
+        """Returns the devices of the group that match the filters, each once. A list that changes
+        while it is read is read again."""
+        for _ in range(LIST_TRIES):
+            devices = self._devices_once(filters or {})
+            if devices is not None:
+                return devices
+        raise ListChanged(f"the devices of {self.id!r} changed whenever they were read")
+
+    def orders(self, device: str | None = None, history: bool = True) -> Iterator[Order]:
+        """Returns the orders of a device, the oldest first by arrival; without a device those of
+        each device that the group has now. `history` includes archived orders."""
+        codes = [entry["deviceCode"] for entry in self.devices()] if device is None else [device]
+        for code in codes:
+            yield from self.walk(code, history=history)
+
+    def walk(
+        self,
+        device: str,
+        *,
+        history: bool = True,
+        start_timestamp: int | None = None,
+        end_timestamp: int | None = None,
+        after: int = 0,
+        size: int = 500,
+    ) -> OrderWalk:
+        """Returns a walk over the orders of a device, after the `last_ordinal` of an earlier one
+        with the same filters. The timestamps are those of ORD-6."""
+        body: OrderFilter = {"deviceCode": device, "includeHistory": history,
+                             "startTimestamp": start_timestamp, "endTimestamp": end_timestamp}
+
+        def read(current: int, size: int) -> OrderPage:
+            path = f"kioskOrder/queryOrderList?current={current}&size={size}"
+            return cast(OrderPage, self._call(path, body))
+
+        return OrderWalk(device, read, size, after)
+
+    def order(self, trade_no: str | None = None, *, internal_no: str | None = None) -> OrderDetail:
+        """Returns an order by its `tradeNo`, or by its `tradeNoIn`, which names one order."""
+        body: OrderDetailRequest = {"tradeNoOut": trade_no, "tradeNoIn": internal_no}
+        return cast(OrderDetail, self._call("kioskOrder/orderDetail", body))
+
+    def changes(self, cursor: str | None = None, follow: bool = True, size: int = 500) -> Changes:
+        """Returns the changes of orders after a cursor, or all. With `follow` it waits for further
+        ones, and ends otherwise. An addition of Kiosque (ORD-23)."""
+        return Changes(self._account, self.id, cursor, follow, size)
+
+    def summary(self, filters: DashboardFilter | None = None) -> Summary:
+        """Returns the KPIs of a range of time."""
+        return cast(Summary, self._dashboard("summary", filters))
+
+    def best_selling_product(
+        self, filters: DashboardFilter | None = None
+    ) -> BestSellingProduct | None:
+        """Returns the best-selling product and the ranking; `None` without sales or devices."""
+        data = self._dashboard("bestSellingProduct", filters)
+        return cast("BestSellingProduct | None", data)
+
+    def sales_by_device(self, filters: DashboardFilter | None = None) -> list[DeviceSales]:
+        """Returns the sales of each device."""
+        return cast("list[DeviceSales]", self._dashboard("salesByDevice", filters))
+
+    def sales_trend(self, filters: DashboardFilter | None = None) -> list[TrendDay]:
+        """Returns the sales of each day."""
+        return cast("list[TrendDay]", self._dashboard("salesTrend", filters))
+
+    def device_aisle(self, filters: DashboardFilter | None = None) -> list[DeviceAisles]:
+        """Returns the cabinets, layers and aisles of the devices."""
+        return cast("list[DeviceAisles]", self._dashboard("deviceAisle", filters))
+
+    def device_profile(self, filters: DashboardFilter | None = None) -> DeviceProfile:
+        """Returns the records of the devices."""
+        return cast(DeviceProfile, self._dashboard("deviceProfile", filters))
+
+    def online_devices(self) -> OnlineDevices:
+        """Returns which devices are online, and how many."""
+        return cast(OnlineDevices, self._call("kioskDashboard/onlineDevices", None))
+
+    def _dashboard(self, function: str, filters: DashboardFilter | None) -> Any:
+        return self._call(f"kioskDashboard/{function}", filters or {})
+
+    def _call(self, path: str, body: object) -> Any:
+        return self._account.call(self.id, f"{BUSINESS}/{path}", body)
+
+    def _devices_once(self, filters: DeviceFilter) -> list[Device] | None:
+        """Returns `None` if the list changed between two pages."""
+        devices: dict[str, Device] = {}
+        total, current = None, 1
+        wanted = filters.get("groupId") or self.id
+        while True:
+            path = f"kioskDevice/devicePage?current={current}&size={DEVICES}"
+            page = cast(DevicePage, self._call(path, filters))
+            if total not in (None, page["total"]):
+                return None
+            total = page["total"]
+            for device in page["records"]:
+                if device.get("groupId", wanted) != wanted:
+                    raise WrongGroup(wanted, device["groupId"])
+                devices[device["deviceCode"]] = device
+            if not page["records"] or current * page["size"] >= total:
+                return list(devices.values()) if len(devices) == total else None
+            current += 1

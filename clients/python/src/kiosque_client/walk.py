@@ -1,0 +1,97 @@
+"""A walk over the orders of a device, by ordinals.
+
+Orders that arrive move older ones to later pages (PAGE-8), but each keeps its position counted from
+the oldest one, its ordinal. The walk reads the list from the oldest order on and joins pages by the
+ordinals of their rows, which follow from the numbers of the same answer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from .errors import ListChanged
+from .types import Order, OrderPage
+
+SIZE = 500
+MISSES_MAX = 100
+SUSPECT_MAX = 3
+
+
+class OrderWalk:
+    """The orders of a device, the oldest first, none lost or repeated.
+
+    Raises `ListChanged` if the list changes in another way than by growing.
+    """
+
+    def __init__(
+        self, device: str, read: Callable[[int, int], OrderPage], size: int = SIZE, after: int = 0
+    ) -> None:
+        """`read` returns a page by its number and its size. Begins after an ordinal that an earlier
+        walk with the same filters has read."""
+        self.device = device
+        self.last_ordinal = after
+        self._read, self._size, self._read_to = read, size, after
+        self._total: int | None = None
+        self._growth = 0
+        self._last_ids: deque[str] = deque(maxlen=size)
+
+    def __iter__(self) -> Iterator[Order]:
+        misses = suspects = 0
+        while self._total != self._read_to:
+            page = self._read(self._next_page(), self._size)
+            fault = self._fault(page)
+            if fault:
+                # One answer may be wrong; a list that has changed is wrong each time.
+                suspects += 1
+                if suspects > SUSPECT_MAX:
+                    raise ListChanged(f"{self.device}: {fault}")
+                continue
+            suspects = 0
+            orders = self._join(page)
+            misses = 0 if orders or self._total == self._read_to else misses + 1
+            if misses > MISSES_MAX:
+                raise ListChanged(f"{self.device}: orders arrive faster than {misses} pages")
+            for order in orders:
+                self.last_ordinal += 1
+                yield order
+
+    def _next_page(self) -> int:
+        """The page with the next order, if as many orders arrive as before the last answer."""
+        if self._total is None:
+            return 1
+        return max(self._total + self._growth - self._read_to - 1, 0) // self._size + 1
+
+    def _fault(self, page: OrderPage) -> str | None:
+        """Returns what is wrong with a page; `None` if it continues what was read."""
+        total, rows = page["total"], page["records"]
+        highest = max(total - (page["current"] - 1) * page["size"], 0)
+        if total < self._read_to:
+            return f"the list has {total} orders, and had {self._read_to}"
+        expected = min(highest, page["size"])
+        if len(rows) != expected:
+            return f"page {page['current']} has {len(rows)} orders instead of {expected}"
+        first_known = self._read_to - len(self._last_ids) + 1
+        for ordinal, order in zip(range(highest, 0, -1), rows):
+            if first_known <= ordinal <= self._read_to:
+                was = self._last_ids[ordinal - first_known]
+                if was != order["orderId"]:
+                    return f"order {ordinal} was {was} and is {order['orderId']}"
+        return None
+
+    def _join(self, page: OrderPage) -> list[Order]:
+        """Returns the new orders of a page, the oldest first."""
+        total, rows = page["total"], page["records"]
+        if page["size"] < self._size:
+            # The server has a smaller limit for pages.
+            self._size = max(page["size"], 1)
+        self._growth = 0 if self._total is None else max(total - self._total, 0)
+        self._total = total
+        highest = max(total - (page["current"] - 1) * page["size"], 0)
+        lowest = highest - len(rows) + 1
+        if not lowest <= self._read_to + 1 <= highest:
+            return []
+        new = rows[: highest - self._read_to][::-1]
+        self._last_ids.extend(order["orderId"] for order in new)
+        self._read_to += len(new)
+        return new
