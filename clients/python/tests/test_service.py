@@ -14,11 +14,13 @@ import time
 import unittest
 from pathlib import Path
 
-from kiosque_client import Account, InvalidRequest, Refused, Timing
+from kiosque_client import Account, InvalidRequest, NoAnswer, Refused, Timing
+from kiosque_client.transport import HttpsTransport
 
 from .service import GROUPS, PROGRAM, PlainClient, Service, device_codes, order
 from .test_session import in_threads
 
+README = Path(__file__).parents[1] / "README.md"
 GUIDE = Path(__file__).parents[3] / "docs/integrating.md"
 ORDERS = 150
 # Of many calls, so that every kind of call meets most of them.
@@ -26,6 +28,23 @@ FAULTS = ["every(7, cut-body)", "every(11, code500)", "every(13, http503)", "eve
           "every(3, shift-page)", "every(19, drop-row)", "every(9, slow(20ms))",
           "nth(2, lose-answer)", "nth(9, lose-answer)", "nth(6, evict)", "nth(70, evict)",
           "nth(1, expire(after=1s))", "nth(5, expire(after=2s))"]
+
+
+class Observing(HttpsTransport):
+    """Records the faults that calls met."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.faults = set()
+
+    def send(self, path, body, token, timeout):
+        try:
+            answer = super().send(path, body, token, timeout)
+        except NoAnswer as error:
+            self.faults.add("cut" if error.is_cut else "closed")
+            raise
+        self.faults.update(answer.headers.get("kiosque-fault", "").split(", "))
+        return answer
 
 
 @unittest.skipUnless(PROGRAM, "KIOSQUE_PROGRAM is not set")
@@ -59,7 +78,8 @@ class WithServer(unittest.TestCase):
         self.addCleanup(proxy.close)
         # Waits are short here; with so many faults, a call may meet several in a row.
         timing = Timing(sleep=lambda seconds: time.sleep(min(seconds, 0.02)), retries=20)
-        account = self.account(proxy.base_url, timing=timing)
+        transport = Observing(proxy.base_url, str(self.service.certificate))
+        account = self.account(proxy.base_url, timing=timing, transport=transport)
         final = {group: dict(orders) for group, orders in self.stored.items()}
         for group in GROUPS:
             for device in device_codes(group):
@@ -102,6 +122,8 @@ class WithServer(unittest.TestCase):
                     for n in range(10) for one in GROUPS]
 
         followed = in_threads(8, work)
+        seen = {"cut", "closed", "code500", "http503", "shift-page", "drop-row", "slow", "evict"}
+        self.assertLessEqual(seen, transport.faults)
         for result in followed:
             self.assertNotIsInstance(result, BaseException)
         for group, copy, walks in zip(GROUPS, followed[:3], followed[3:6]):
@@ -199,6 +221,19 @@ class WithServer(unittest.TestCase):
             subprocess.run([sys.executable, "-W", "error", str(script)], check=True,
                            cwd=self.directory, env=environment)
             self.assertEqual(self.copied(), self.stored)
+
+    def test_the_example_of_the_readme_reads_all_orders(self):
+        [example] = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+        example = example.replace("https://kiosque.example.com/v8", self.server.base_url)
+        (self.directory / "acme.pw").write_text("secret\n")
+        # The certificate is among those of the system, as it is for a reader of the example.
+        environment = {**os.environ, "SSL_CERT_FILE": str(self.service.certificate)}
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", example.replace('"acme"', '"ops"')],
+            check=True, cwd=self.directory, env=environment, stdout=subprocess.PIPE, text=True)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[:2], ["North 2 devices", "north-1-0 1.50 EUR"])
+        self.assertEqual(len(lines), len(GROUPS) * (1 + 2 * ORDERS + 1))
 
     def copied(self):
         copied = {group: {} for group in GROUPS}

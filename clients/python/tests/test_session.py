@@ -2,11 +2,12 @@
 
 import tempfile
 import threading
+import time
 import traceback
 import unittest
 from pathlib import Path
 
-from kiosque_client import NoAnswer, NotAnEnvelope, Refused, ServerFailed, SetupError
+from kiosque_client import Account, NoAnswer, NotAnEnvelope, Refused, ServerFailed, SetupError
 from kiosque_client import TokenRefused, WrongCredentials, WrongGroup
 
 from .fake_server import FakeServer, account, answer, html
@@ -35,6 +36,7 @@ class Sharing(unittest.TestCase):
         """AUTH-12: eight threads in three groups share one login, and no switch is under a call."""
         server = FakeServer()
         acme, _ = account(server)
+        server.meanwhile = lambda name: time.sleep(0.001)
 
         def work(i):
             group = acme.group(server.groups[i % 3])
@@ -63,6 +65,14 @@ class Sharing(unittest.TestCase):
         self.assertEqual(results, ["north"] * 8)
         self.assertEqual(server.calls.count("token"), 2)
         self.assertEqual(server.violations, [])
+
+    def test_a_refusal_of_an_earlier_token_leaves_the_session(self):
+        server = FakeServer()
+        acme, _ = account(server)
+        acme.group("south").online_devices()
+        acme._session.refuse("TOKEN-1")
+        acme.group("south").online_devices()
+        self.assertEqual(server.calls.count("token"), 1)
 
     def test_a_renewed_session_is_in_the_group_again(self):
         """AUTH-4: a login selects the default group."""
@@ -235,6 +245,7 @@ class SessionFiles(unittest.TestCase):
 
     def test_they_do_not_end_each_others_session(self):
         accounts = [self.account() for _ in range(4)]
+        self.server.meanwhile = lambda name: time.sleep(0.001)
 
         def work(i):
             group = accounts[i % 4].group(self.server.groups[i % 3])
@@ -259,7 +270,6 @@ class SessionFiles(unittest.TestCase):
         self.assertEqual(self.server.calls.count("token"), 2)
 
     def test_a_file_of_another_account_or_without_sense_is_not_used(self):
-        from kiosque_client import Account
         self.account().groups()
         options = {"password": "secret", "transport": self.server, "session_file": self.file}
         Account("https://kiosque.example.com/v8", "other", **options).groups()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from types import TracebackType
 from typing import Any
 
 from .errors import KiosqueError, NoAnswer, ServerFailed, SetupError, TokenRefused
@@ -58,12 +57,7 @@ class Account:
     def __enter__(self) -> Account:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -70,7 +70,8 @@ class InvalidRequest(Refused):
 
 
 class WrongCredentials(Refused):
-    """The name or the password is wrong, or the account is disabled (AUTH-8). It is not sent again."""
+    """The name or the password is wrong, or the account is disabled (AUTH-8). The password is not
+    sent again."""
 
 
 class TokenRefused(Refused):

@@ -29,7 +29,7 @@ class Timing:
     turn: float = 0.2
     """The seconds for which a group has the session while calls of other groups wait."""
     linger: float = 0.005
-    """The seconds for which a group keeps the session after an answer: its caller may call again."""
+    """The seconds for which a group keeps the session after an answer, for a further call."""
 
     def wait_before(self, attempt: int, error: KiosqueError) -> float | None:
         """Returns the seconds before a further attempt, the first of which is 1; `None` if there

@@ -13,25 +13,11 @@ from typing import TypedDict, Union
 Dollars = Union[Decimal, int]
 """An exact amount of US dollars."""
 
+# The known values of `payStatus`.
+PayStatus = IntEnum("PayStatus", "UNPAID PAID CANCELLED REFUNDING REFUNDED", start=0)
 
-class PayStatus(IntEnum):
-    """The known values of `payStatus`."""
-
-    UNPAID = 0
-    PAID = 1
-    CANCELLED = 2
-    REFUNDING = 3
-    REFUNDED = 4
-
-
-class ShipmentStatus(IntEnum):
-    """The known values of `shipmentStatus`."""
-
-    NONE = 0
-    SUCCESS = 1
-    IN_PROGRESS = 2
-    FAILED = 3
-    PARTIAL = 4
+# The known values of `shipmentStatus`.
+ShipmentStatus = IntEnum("ShipmentStatus", "NONE SUCCESS IN_PROGRESS FAILED PARTIAL", start=0)
 
 
 class KpiCode(str, Enum):
