@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, program, root, run as run_command};
-use crate::{axe, clients, debian, deps, openapi, packages, spelling, tidy, tools};
+use crate::{axe, clients, debian, deps, openapi, packages, python_client, spelling, tidy, tools};
 
 /// The README's command for the tests. CI reads it there and runs it, so that it stays true.
 const TEST_COMMAND: &str = "cargo xtask test";
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     ("format", format),
     ("tidy", || tidy::run(&[])),
     ("spelling", spelling::run),
@@ -24,6 +24,7 @@ const STEPS: [Step; 12] = [
     ("console by axe-core", axe::run),
     ("OpenAPI documents", openapi::check),
     ("generated clients", clients::run),
+    ("Python package", python_client::run),
     ("Debian package", debian::check),
     ("dependencies", deps::run),
     ("fuzz targets compile", fuzz_targets),

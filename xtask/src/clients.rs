@@ -27,10 +27,9 @@ const DOCUMENTS: [(&str, &[&str]); 2] = [("kiosque", &[]), ("operator", &["--ope
 /// Generates the clients, compiles them and uses them.
 pub(crate) fn run() -> Result<()> {
     packages::ensure(packages::FOR_CLIENTS)?;
-    run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
+    let kiosque = built_kiosque()?;
     let directory = root()?.join("target/clients");
     fs::create_dir_all(&directory)?;
-    let kiosque = root()?.join("target/debug/kiosque");
     let demo = Demo::start(&kiosque, &directory.join("demo"))?;
     for (name, arguments) in DOCUMENTS {
         let document = output(program(&text(&kiosque))?.arg("openapi").args(arguments))?;
@@ -40,7 +39,13 @@ pub(crate) fn run() -> Result<()> {
     typescript(&directory, &demo)
 }
 
-fn text(path: &Path) -> String {
+/// Builds the program, and returns its path.
+pub(crate) fn built_kiosque() -> Result<PathBuf> {
+    run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
+    Ok(root()?.join("target/debug/kiosque"))
+}
+
+pub(crate) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -74,12 +79,18 @@ pub(crate) fn npm_packages(directory: PathBuf, packages: &[&str]) -> Result<Path
     })
 }
 
+/// Returns a virtual environment in which pip has installed these packages.
+pub(crate) fn python_packages(directory: PathBuf, names: &[&str]) -> Result<PathBuf> {
+    packages::ensure(packages::FOR_PYTHON)?;
+    installed(directory, names, |directory| {
+        run_command(program("python3")?.args(["-m", "venv"]).arg(directory))?;
+        let mut pip = program(&text(&directory.join("bin/pip")))?;
+        run_command(pip.args(["install", "--quiet"]).args(names))
+    })
+}
+
 fn python(directory: &Path, demo: &Demo) -> Result<()> {
-    let tools = installed(directory.join("python-tools"), &PYTHON_PACKAGES, |tools| {
-        run_command(program("python3")?.args(["-m", "venv"]).arg(tools))?;
-        let mut pip = program(&text(&tools.join("bin/pip")))?;
-        run_command(pip.args(["install", "--quiet"]).args(PYTHON_PACKAGES))
-    })?;
+    let tools = python_packages(directory.join("python-tools"), &PYTHON_PACKAGES)?;
     let clients = directory.join("python");
     fs::create_dir_all(&clients)?;
     let mut generate = program(&text(&tools.join("bin/openapi-python-client")))?;

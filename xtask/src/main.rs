@@ -12,6 +12,7 @@ mod openapi;
 mod packages;
 mod pictures;
 mod process;
+mod python_client;
 mod snapshots;
 mod soak;
 mod spelling;
@@ -38,6 +39,7 @@ The tasks of this repository.
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
   openapi  writes docs/openapi*.json anew; --check only compares them
   clients  clients in Python and TypeScript, generated from these documents and tried with a demo
+  python   the types and the tests of the Python package in clients/python
   pictures takes the pictures of docs/console.md again, with a browser
   package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
@@ -82,6 +84,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         "help" | "--help" | "-h" => print!("{HELP}"),
         "ci" => alone(rest, ci::run)?,
         "clients" => alone(rest, clients::run)?,
+        "python" => alone(rest, python_client::run)?,
         "pictures" => alone(rest, pictures::run)?,
         "tidy" => tidy::run(rest)?,
         "deps" => alone(rest, deps::run)?,

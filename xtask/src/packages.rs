@@ -36,9 +36,12 @@ pub(crate) const FOR_PACKAGE: &[Package] =
 pub(crate) const FOR_FUZZ: &[Package] =
     &[Package { is_installed: || has_program("c++"), name: "g++" }];
 
-/// Generated clients are tried in Python and in TypeScript.
+/// Packages of Python are installed in virtual environments.
+pub(crate) const FOR_PYTHON: &[Package] =
+    &[Package { is_installed: || has_venv().unwrap_or(false), name: "python3-venv" }];
+
+/// Generated clients are tried in TypeScript, besides Python.
 pub(crate) const FOR_CLIENTS: &[Package] = &[
-    Package { is_installed: || has_venv().unwrap_or(false), name: "python3-venv" },
     Package { is_installed: || has_program("node"), name: "nodejs" },
     Package { is_installed: || has_program("npm"), name: "npm" },
 ];

@@ -1,0 +1,26 @@
+//! `cargo xtask python`: the types and the tests of the Python package in `clients/python`.
+
+use anyhow::Result;
+
+use crate::clients::{built_kiosque, python_packages, text};
+use crate::process::{program, root, run as run_command};
+
+/// What the package is built with, its dependency, and the checker of its types.
+const PYTHON_PACKAGES: [&str; 3] = ["hatchling==1.33.0", "urllib3==2.8.0", "mypy==1.18.2"];
+
+/// Installs the package, checks its types, and runs its tests with the program as it is now. A
+/// warning of Python is a failure.
+pub(crate) fn run() -> Result<()> {
+    let kiosque = built_kiosque()?;
+    let tools = python_packages(root()?.join("target/python-client"), &PYTHON_PACKAGES)?;
+    let package = root()?.join("clients/python");
+    let mut pip = program(&text(&tools.join("bin/pip")))?;
+    pip.args(["install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]);
+    run_command(pip.arg("--force-reinstall").arg(&package))?;
+    let mut mypy = program(&text(&tools.join("bin/mypy")))?;
+    mypy.args(["--strict", "--cache-dir", "/dev/null"]).arg("src/kiosque_client");
+    run_command(mypy.current_dir(&package))?;
+    let mut python = program(&text(&tools.join("bin/python")))?;
+    python.args(["-B", "-W", "error", "-m", "unittest"]).current_dir(&package);
+    run_command(python.env("KIOSQUE_PROGRAM", kiosque))
+}
