@@ -255,6 +255,14 @@ class SessionFiles(unittest.TestCase):
         self.assertEqual(self.server.violations, [])
         self.assertEqual(self.server.calls.count("token"), 1)
 
+    def test_their_calls_in_one_group_run_together(self):
+        accounts = [self.account() for _ in range(3)]
+        accounts[0].group("south").online_devices()
+        barrier = threading.Barrier(3)
+        self.server.meanwhile = lambda name: barrier.wait()
+        results = in_threads(3, lambda i: accounts[i].group("south").online_devices()["group"])
+        self.assertEqual(results, ["south"] * 3)
+
     def test_a_later_one_needs_no_login(self):
         self.account().group("south").online_devices()
         self.account().group("south").online_devices()

@@ -225,7 +225,13 @@ class Session:
         """Logs in and switches as needed, and begins a call."""
         lock, running = None, 0
         try:
-            lock = self._file.exclusive() if self._file else None
+            if self._file:
+                lock = self._file.shared()
+                held = self._current()
+                if held is None or group not in (None, held.group):
+                    lock.release()
+                    lock = self._file.exclusive()
+            # Another process may have changed the session meanwhile.
             held = self._current()
             failures = refusals = 0
             while held is None or group not in (None, held.group):
