@@ -2,9 +2,10 @@
 
 use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName};
 
+use crate::Store;
 use crate::db::Read;
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store};
 
 row! {
     struct CredentialsRow { account_no: AccountNo, password_hash: String }

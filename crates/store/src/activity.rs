@@ -11,10 +11,11 @@ use futures_util::future::try_join_all;
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::{DeviceCode, DeviceNo, GroupNo, UnixMs};
 
+use crate::Store;
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::owners::Owners;
 use crate::sql::statements;
-use crate::{Error, Store};
 
 statements! {
     LEDGER(group_no, device_no) -> GroupNo = "select group_no from ledger

@@ -7,9 +7,9 @@ use std::collections::{BTreeSet, HashMap};
 use kiosque_contract::{Aisle, Cabinet, DeviceAisles, Layer};
 use kiosque_model::{DeviceNo, Minor};
 
-use crate::Error;
 use crate::cooperative::yield_if_due;
 use crate::db::{Read, Write};
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
 
 row! {

@@ -12,8 +12,9 @@ use kiosque_model::audit::Act;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store, metadata, owners};
+use crate::{Store, metadata, owners};
 
 row! {
     struct LedgerRow {

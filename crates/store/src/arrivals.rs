@@ -5,8 +5,9 @@
 use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::{FromRow, Value, row, statements};
-use crate::{Error, Store, metadata};
+use crate::{Store, metadata};
 
 row! {
     struct ArrivalRow {

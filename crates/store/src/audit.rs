@@ -10,8 +10,9 @@ use kiosque_model::audit::{AccountChange, Act, Actor, AuditEvent, AuditRecord, E
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
-use crate::{Error, Store, metadata};
+use crate::{Store, metadata};
 pub use pending::PendingEvents;
 
 row! {

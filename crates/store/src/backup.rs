@@ -9,7 +9,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::db::{Copied, Deadline, PRIVATE_FILE, Read, integrity_of, mark_as_backup};
-use crate::{Error, Store, inventory};
+use crate::error::Error;
+use crate::{Store, inventory};
 
 /// The end of the name of a backup that is being written.
 pub const UNFINISHED_SUFFIX: &str = ".partial";

@@ -2,9 +2,10 @@
 //! that a request touches one shard. Sessions are distributed by account: a session must have
 //! exactly one row.
 
+use crate::Store;
 use crate::db::{Deadline, PLANNER, Read};
+use crate::error::Error;
 use crate::sql::{Columns, FromRow, Sql};
-use crate::{Error, Store};
 
 /// Those of these tables that are not distributed, if any table is. Only Citus has the catalog.
 static UNDISTRIBUTED: Sql = Sql::declared(

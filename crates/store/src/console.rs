@@ -7,9 +7,10 @@ use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS, SESSION_MAX_MS};
 use kiosque_model::{ActedBy, ConsoleDigest, KeyDigest, KeyName, Origin, Right, UnixMs};
 
 use crate::db::{Deadline, Write};
+use crate::error::Error;
 use crate::keys::{self, CreatedKey, KeyHolder};
 use crate::sql::{Row, row, statements};
-use crate::{Error, Store, audit};
+use crate::{Store, audit};
 
 /// Sessions of one key; beyond them, the one that has been idle for longest ends at a sign-in.
 const SESSIONS_OF_KEY_MAX: i64 = 100;

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use kiosque_model::{AccountNo, UnixMs};
 
+use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, Refused};
 
 use faults::Faults;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};

@@ -8,11 +8,12 @@ use kiosque_contract::DeviceRecord;
 use kiosque_model::ids::IdFault;
 use kiosque_model::{DeviceCode, DeviceNo, GroupNo, PageRequest, UnixMs};
 
+use crate::Store;
 use crate::activity::Activity;
 use crate::db::{Bound, Reading};
+use crate::error::Error;
 use crate::scoped::{GroupFilter, HintedGroup};
 use crate::sql::{Row, Sql, row, statements};
-use crate::{Error, Store};
 
 row! {
     struct OwnerRow { group_id: String, group_name: String, group_no: GroupNo }

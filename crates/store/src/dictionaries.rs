@@ -10,12 +10,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::Store;
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::orders::record::dictionaries::{Dictionaries, Dictionary, train};
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::orders::record::without_personal_data;
 use crate::sql::{Row, row, statements};
-use crate::{Error, Store};
 
 row! {
     struct Content<'r> { content: &'r [u8] }

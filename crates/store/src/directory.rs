@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::Error;
 use crate::db::{PRIVATE_FILE, database_exists, database_files};
+use crate::error::Error;
 use crate::file_system::io_error;
 
 /// The file that a server locks. Its text is the number of the process and its command.

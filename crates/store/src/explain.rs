@@ -5,8 +5,8 @@ use std::time::Duration;
 use kiosque_model::UnixMs;
 use kiosque_testdb::Schema;
 
-use crate::db::PLANNER;
-use crate::{Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
+use crate::Store;
+use crate::db::{Changes, OpenOptions, PLANNER, SessionLease, StoreLocation, WhenAbsent};
 
 /// Returns a schema with all tables, empty.
 pub(crate) async fn with_tables() -> Schema {

@@ -9,7 +9,7 @@ use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The file with the names of users.
 const USERS: &str = "/etc/passwd";

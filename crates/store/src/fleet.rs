@@ -36,9 +36,10 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::histories::Opening;
 use crate::sql::Sql;
-use crate::{Error, Store, aisle_texts, audit, metadata, owners, versions};
+use crate::{Store, aisle_texts, audit, metadata, owners, versions};
 use accounts::{Accounts, EndedSession};
 use audit_details::audit_details;
 pub use change_counts::ChangeCounts;

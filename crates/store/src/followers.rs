@@ -15,9 +15,10 @@ use kiosque_model::{AccountNo, GroupNo, PresentedToken};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store};
 
 /// The interval of look-ups.
 const LOOK_UP_INTERVAL: Duration = Duration::from_secs(1);

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kiosque_model::{GroupNo, HistoryId};
 use sha2::{Digest, Sha256};
 
-use crate::Error;
 use crate::db::Write;
+use crate::error::Error;
 use crate::sql::{row, statements};
 
 row! {

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::details;
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
+use crate::inventory::{Listed, Listing};
 use crate::sql::{Row, row, statements};
-use crate::{Error, Listed, Listing, Store, audit, metadata};
+use crate::{Store, audit, metadata};
 
 row! {
     struct ImportRow<'r> {

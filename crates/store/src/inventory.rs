@@ -12,8 +12,8 @@ mod overview;
 mod products;
 mod rates;
 
-use crate::Error;
 use crate::db::Read;
+use crate::error::Error;
 use crate::sql::{Row, Sql, Value, has_no_nul};
 pub use accounts::Passwords;
 pub use device_orders::{DeviceOrders, FoundOrders, OrderPosition, SaleTimes};

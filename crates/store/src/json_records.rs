@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The usual size of a page of ten orders.
 const USUAL_BYTES: usize = 12 << 10;

@@ -7,8 +7,9 @@ use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::{Row, row, statements};
-use crate::{Error, Store, audit};
+use crate::{Store, audit};
 
 /// The age at which the stored use of a key is stored again.
 const USE_STORED_MS: i64 = 60_000;

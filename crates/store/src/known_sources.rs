@@ -5,10 +5,11 @@
 use kiosque_model::source::{KNOWN_SOURCE_AGE_MS, KNOWN_SOURCES_MAX};
 use kiosque_model::{AccountNo, LoginName, SourcePrefix, UnixMs};
 
+use crate::Store;
 use crate::accounts::Credentials;
 use crate::db::Write;
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store};
 
 row! {
     struct CredentialsRow { account_no: AccountNo, password_hash: String, is_known_source: bool }

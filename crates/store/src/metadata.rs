@@ -4,9 +4,10 @@ use std::path::Path;
 
 use kiosque_model::{DeviceNo, UnixMs, Zone};
 
+use crate::Store;
 use crate::db::{DATABASE, Db, Deadline, Read, Write, unopened_entry};
+use crate::error::Error;
 use crate::sql::statements;
-use crate::{Error, Store};
 
 statements! {
     ENTRY(name) -> String = "select value from house where name = $name";

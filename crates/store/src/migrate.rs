@@ -8,9 +8,9 @@ mod tests;
 use kiosque_model::UnixMs;
 use sha2::{Digest, Sha256};
 
-use crate::db::Write;
+use crate::db::{WhenAbsent, Write};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, WhenAbsent};
 
 struct Migration {
     number: i64,

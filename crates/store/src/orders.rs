@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceCode, GroupNo, HistoryId, PageRequest, Refusal, UnixMs};
 
+use crate::Store;
 use crate::cache::Key;
 use crate::db::Bound;
+use crate::error::{Error, Refused};
 use crate::json_records::JsonRecords;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, Sql, has_no_nul, row, statements};
-use crate::{Error, Refused, Store};
 use record::dictionaries::Dictionaries;
 use record::order_id_of;
 use record::stored::{StoredOrder, order_columns};

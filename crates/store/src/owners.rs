@@ -9,9 +9,10 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 use futures_util::future::try_join_all;
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::orders::record::Incoming;
 use crate::sql::{Value, row, statements};
-use crate::{Error, Store, metadata};
+use crate::{Store, metadata};
 
 row! {
     struct PeriodRow<'r> {

@@ -6,11 +6,12 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::fleet::{ChangeCounts, EntryChange};
 use crate::histories::Opening;
 use crate::sql::{row, statements};
 use crate::sums::parse_currency;
-use crate::{Error, Store, metadata, versions};
+use crate::{Store, metadata, versions};
 
 row! {
     struct StoredRate { currency: String, day: Day, usd_per_unit_e12: i64 }

@@ -3,7 +3,8 @@
 use kiosque_model::{Claim, PresentedToken, UnixMs};
 
 use crate::db::{Deadline, Write};
-use crate::{Error, Refused, Store, inventory, metadata, transfer};
+use crate::error::{Error, Refused};
+use crate::{Store, inventory, metadata, transfer};
 
 impl Store {
     /// Checks that a request with a session would be answered: the data is where it was opened, is

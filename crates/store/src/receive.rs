@@ -20,12 +20,14 @@ use kiosque_model::{GroupNo, HistoryId, UnixMs, Zone};
 use tokio::sync::Mutex;
 use tokio::try_join;
 
+use crate::arrivals::ArrivalNo;
 use crate::cooperative::yield_if_due;
 use crate::db::{Deadline, Write};
+use crate::error::Error;
 use crate::orders::record::Incoming;
 use crate::orders::record::dictionaries::{Dictionaries, Dictionary};
 use crate::sql::{Sql, Value};
-use crate::{ArrivalNo, Error, Store, dictionaries, metadata, owners};
+use crate::{Store, dictionaries, metadata, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;

@@ -15,8 +15,10 @@ use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
+use crate::inventory::{Listed, Listing};
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
-use crate::{Error, Listed, Listing, Store, metadata};
+use crate::{Store, metadata};
 pub(crate) use queue::RefusedQueue;
 use shares::{Share, Stored};
 

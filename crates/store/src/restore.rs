@@ -13,7 +13,10 @@ use crate::db::{
     Changes, DATABASE, Header, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
     create_private, database_files, has_table, is_cut_off, mark_as_backup,
 };
-use crate::{Error, Store, Verified, create_directory, migrate};
+use crate::directory::create_directory;
+use crate::error::Error;
+use crate::verify::Verified;
+use crate::{Store, migrate};
 
 /// The directory, in that of the data, in which a copy is verified.
 const STAGE: &str = "restoring";

@@ -15,10 +15,11 @@ use kiosque_model::ids::IdFault;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::{Claim, GroupId, GroupNo, Refusal, Scope};
 
+use crate::Store;
 use crate::db::{Bound, CheckedRead, Readings};
+use crate::error::{Error, Refused};
 use crate::sessions::{self, ProvenSession};
 use crate::sql::{Row, Value};
-use crate::{Error, Refused, Store};
 
 pub(crate) use proven_before::ProvenBefore;
 pub use unproven::Unproven;

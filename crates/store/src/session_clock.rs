@@ -8,8 +8,9 @@ use std::time::Duration;
 use kiosque_model::UnixMs;
 
 use crate::db::{Deadline, Write};
+use crate::error::Error;
 use crate::sql::statements;
-use crate::{Error, Store, console, metadata};
+use crate::{Store, console, metadata};
 
 /// The smallest step back that ends sessions.
 const STEP_MIN_MS: i64 = 100;

@@ -14,8 +14,9 @@ use kiosque_model::{
 
 use crate::accounts::{self, Credentials, SwitchableGroup};
 use crate::db::{Bound, CheckedRead, Deadline, Write};
+use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, row, statements};
-use crate::{Error, Refused, Store, audit, known_sources};
+use crate::{Store, audit, known_sources};
 pub use end::EndedSession;
 pub(crate) use end::end;
 

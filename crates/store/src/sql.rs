@@ -28,7 +28,7 @@ mod value;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use crate::Error;
+use crate::error::Error;
 
 pub(crate) use bulk::ColumnType;
 pub(crate) use row::{FromRow, Reader, Row, row};

@@ -9,8 +9,8 @@ use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 use tokio::try_join;
 
-use crate::Error;
 use crate::db::Write;
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
 use device_block::{BlockSums, StoredBlock, block_of};
 

@@ -11,8 +11,9 @@ pub(crate) use tables::statements;
 use kiosque_model::{UnixMs, Zone};
 
 use crate::db::{ClosedData, Db, Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::Value;
-use crate::{Error, Store, metadata};
+use crate::{Store, metadata};
 use digest::Digests;
 use tables::{Cell, Table};
 

@@ -13,9 +13,10 @@ use kiosque_contract::ENDPOINTS;
 use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
+use crate::Store;
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
-use crate::{Error, Store};
 use counters::AccountCounters;
 pub use counters::{CodeCount, FunctionUsage};
 

@@ -12,9 +12,10 @@ mod sums;
 use kiosque_model::{DeviceNo, GroupNo};
 
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::orders::record::dictionaries::Dictionaries;
 use crate::sql::{Sql, row, statements};
-use crate::{Error, Store, aisle_texts, dictionaries};
+use crate::{Store, aisle_texts, dictionaries};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String }

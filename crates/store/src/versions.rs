@@ -9,10 +9,11 @@ use std::collections::BTreeSet;
 use kiosque_model::{GroupNo, HistoryId, UnixMs};
 
 use crate::db::{Bound, Read, Reading, Write};
+use crate::error::Error;
 use crate::histories::Opening;
+use crate::owners;
 use crate::scoped::HintedGroup;
 use crate::sql::{Value, row, statements};
-use crate::{Error, owners};
 
 row! {
     /// The versions of a group.

@@ -9,8 +9,9 @@ use kiosque_model::audit::AuditRecord;
 
 use super::{insert, insert_as};
 use crate::db::Write;
+use crate::error::Error;
+use crate::metadata;
 use crate::sql::{row, statements};
-use crate::{Error, metadata};
 
 row! {
     struct RecordedEvent<'r> { at_ms: UnixMs, request_id: Option<&'r str> }

@@ -2,9 +2,10 @@
 
 use kiosque_model::UnixMs;
 
+use crate::Store;
 use crate::db::{Deadline, Write};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store};
 
 row! {
     struct EntryTime { entry_no: i64, at_ms: UnixMs }

@@ -10,9 +10,10 @@ use kiosque_model::sales::Usd;
 use super::figures::products::{add_parts, ranked};
 use super::filter::Devices;
 use super::{DashboardQuery, device_sums, sums};
+use crate::Store;
+use crate::error::Refused;
 use crate::scoped::HintedGroup;
 use crate::versions::versions;
-use crate::{Refused, Store};
 
 pub(super) use goods::ALL;
 pub(crate) use goods::BestSellerHints;

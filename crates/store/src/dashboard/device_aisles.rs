@@ -4,10 +4,11 @@ use kiosque_model::{Claim, UnixMs};
 
 use super::device_part::PartRows;
 use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::Store;
 use crate::db::Bound;
+use crate::error::{Error, Refused};
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
-use crate::{Error, Refused, Store};
 
 row! {
     pub(super) struct ElementRow<'r> {

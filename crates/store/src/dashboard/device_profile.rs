@@ -4,11 +4,12 @@ use kiosque_model::Claim;
 
 use super::device_part::PartRows;
 use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::Store;
 use crate::db::Bound;
 use crate::devices::{Device, DeviceRow};
+use crate::error::{Error, Refused};
 use crate::scoped::HintedGroup;
 use crate::sql::statements;
-use crate::{Error, Refused, Store};
 
 statements! {
     PROFILE(group_no, now_ms, after, size) -> DeviceRow<'_> = "select

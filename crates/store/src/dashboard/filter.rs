@@ -11,10 +11,11 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Claim, DeviceNo, GroupNo, Refusal, Scope, UnixMs};
 
 use super::DashboardQuery;
+use crate::Store;
 use crate::db::{Bound, Reading, Readings};
+use crate::error::Refused;
 use crate::scoped::HintedGroup;
 use crate::sql::{Value, row, statements};
-use crate::{Refused, Store};
 
 row! {
     /// A device of a filter that is in scope.

@@ -18,13 +18,14 @@ use super::figures::products::{ProductTotals, ranked};
 use super::range::Range;
 use super::sales_by_device::{named, names};
 use super::{DeviceSales, sums};
+use crate::Store;
 use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
+use crate::error::Error;
 use crate::scoped::HintedGroup;
 use crate::sql::{Sql, row, statements};
-use crate::{Error, Store};
 use group_sums::{SegmentSums, Segments};
 
 row! {

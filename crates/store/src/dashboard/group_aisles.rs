@@ -7,10 +7,11 @@ use kiosque_model::Claim;
 
 use super::device_aisles::{ElementRow, bind_part};
 use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::Store;
 use crate::cache::Key;
+use crate::error::{Error, Refused};
 use crate::sql::Row;
 use crate::versions::{Versions, versions};
-use crate::{Error, Refused, Store};
 
 /// A part, and the versions that it was read at.
 #[derive(Debug)]

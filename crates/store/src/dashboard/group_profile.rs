@@ -13,14 +13,15 @@ use std::sync::Arc;
 use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::Store;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, Owner, owner};
+use crate::error::{Error, Refused};
 use crate::json_records::JsonRecords;
 use crate::scoped::{GroupFilter, HintedGroup};
 use crate::sql::{row, statements};
 use crate::versions::{Versions, versions};
-use crate::{Error, Refused, Store};
 use texts::DeviceTexts;
 
 row! {

@@ -12,11 +12,12 @@ use super::figures::days::{DayTotal, days_within, each_in_parts, totals_of_days}
 use super::filter::Devices;
 use super::range::Range;
 use super::{device_sums, sums};
+use crate::Store;
 use crate::cache::Key;
 use crate::db::Readings;
+use crate::error::Refused;
 use crate::scoped::HintedGroup;
 use crate::versions::{Versions, versions};
-use crate::{Refused, Store};
 
 /// The sales of the days of a group, and the versions that they were read at.
 #[derive(Debug)]

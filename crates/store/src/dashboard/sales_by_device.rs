@@ -8,10 +8,11 @@ use kiosque_model::{Claim, DeviceNo};
 use super::figures::days::each_in_parts;
 use super::filter::{Devices, rows_of};
 use super::{DashboardQuery, device_sums, sums};
+use crate::Store;
 use crate::db::{Bound, Reading};
+use crate::error::{Error, Refused};
 use crate::scoped::HintedGroup;
 use crate::sql::{row, statements};
-use crate::{Error, Refused, Store};
 
 row! {
     pub(super) struct NameRow { device_no: DeviceNo, device_code: String, device_name: String }

@@ -5,7 +5,8 @@ use kiosque_model::{Claim, Day};
 
 use super::DashboardQuery;
 use super::figures::days::every_day;
-use crate::{Refused, Store};
+use crate::Store;
+use crate::error::Refused;
 
 impl Store {
     /// Returns the sales of every day of the range, in order.

@@ -8,12 +8,13 @@ use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 use super::DashboardQuery;
 use super::figures::days::sum;
 use super::filter::rows_of;
+use crate::Store;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::{OnlineSince, listed_count};
+use crate::error::Refused;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
-use crate::{Refused, Store};
 
 row! {
     struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }

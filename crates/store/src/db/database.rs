@@ -1,7 +1,7 @@
 //! Where the data is, and its size; the server that has it.
 
 use super::{Db, Read, Write};
-use crate::Error;
+use crate::error::Error;
 
 impl Write<'_> {
     /// Returns what distinguishes the database server of this transaction from every other, and

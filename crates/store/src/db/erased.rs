@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use super::faults::Faults;
 use super::{Read, Write};
-use crate::Error;
+use crate::error::Error;
 
 /// A result or an error of the work, of the type that its caller expects.
 pub(super) type Erased = Box<dyn Any + Send>;

@@ -12,7 +12,8 @@ mod armed {
 
     use kiosque_locks::lock_ignoring_poison;
 
-    use crate::{Error, Store};
+    use crate::Store;
+    use crate::error::Error;
 
     tokio::task_local! {
         /// The faults of the store whose transaction runs.
@@ -77,7 +78,7 @@ mod armed {
 
 #[cfg(not(debug_assertions))]
 mod none {
-    use crate::Error;
+    use crate::error::Error;
 
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Faults;

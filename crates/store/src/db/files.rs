@@ -1,7 +1,7 @@
 //! The files of data in SQLite: their sizes, and whether they can be used.
 
 use super::{Db, FileSizes};
-use crate::Error;
+use crate::error::Error;
 
 impl Db {
     /// Returns whether the data is in SQLite, which this process writes itself.

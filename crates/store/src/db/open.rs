@@ -6,7 +6,7 @@ use std::time::Duration;
 use kiosque_model::{UnixMs, Zone};
 
 use super::{Db, SessionLease};
-use crate::Error;
+use crate::error::Error;
 
 /// Whether a directory or database without data is filled or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ use super::erased::{Ask, Change, Done, Failure, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Changes, Deadline, OpenOptions, Read, Write};
-use crate::Error;
+use crate::error::Error;
 use crate::sql::Sql;
 use address::Address;
 pub(crate) use connection::PLANNER;

@@ -10,7 +10,7 @@ use kiosque_model::AccountNo;
 use kiosque_model::shares::ShareCounts;
 use tokio::sync::oneshot;
 
-use crate::Error;
+use crate::error::Error;
 
 /// A pool of permits. Each account may hold half of them at most, and one at least.
 #[derive(Debug)]

@@ -4,8 +4,8 @@
 use std::ops::ControlFlow;
 
 use super::Read;
+use crate::error::{Error, Refused};
 use crate::sql::{FromRow, OwnedValue, Row, Sql, Value, values};
-use crate::{Error, Refused};
 
 /// A statement bound to its parameters.
 #[derive(Debug)]

@@ -3,10 +3,11 @@
 use kiosque_model::{Claim, Refusal};
 
 use super::{Device, DeviceQuery, DeviceRow, OnlineSince, listed, listed_count, listed_with};
+use crate::Store;
 use crate::db::Bound;
+use crate::error::{Error, Refused};
 use crate::scoped::HintedGroup;
 use crate::sql::statements;
-use crate::{Error, Refused, Store};
 
 statements! {
     /// A page of all devices of a group. Without a move ahead, its first device is found in an

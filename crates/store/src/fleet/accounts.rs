@@ -12,8 +12,9 @@ use super::groups::Groups;
 use super::{ApplyError, ChangeCounts, EntryChange, FleetFault, NewHash, NewHashes};
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
-use crate::{Error, audit, sessions};
+use crate::{audit, sessions};
 
 row! {
     #[derive(Clone, PartialEq)]

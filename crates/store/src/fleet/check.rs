@@ -6,8 +6,9 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::Fleet;
 
 use super::{ApplyError, FleetFault, StoredFleet, plan};
+use crate::Store;
 use crate::db::{Deadline, Read};
-use crate::{Error, Store};
+use crate::error::Error;
 
 impl Store {
     /// Returns the faults that an apply of the fleet would report. Passwords are taken as given.

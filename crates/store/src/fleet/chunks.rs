@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::Error;
 use crate::db::{Read, Write};
+use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
 /// Rows that one statement reads or writes.

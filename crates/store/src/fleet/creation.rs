@@ -9,8 +9,9 @@ use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
 use super::{Apply, ApplyError, Changed, NewHashes, StoredFleet, plan};
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::histories::Opening;
-use crate::{Error, Store, audit, metadata};
+use crate::{Store, audit, metadata};
 
 impl Store {
     /// Checks the products and devices of a fleet that do not exist, or lack a price, as an apply

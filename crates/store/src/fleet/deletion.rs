@@ -5,10 +5,11 @@ use kiosque_model::{ActedBy, DeviceCode};
 
 use super::device_rows;
 use crate::db::{Deadline, Write};
+use crate::error::Error;
 use crate::histories::Opening;
 use crate::owners::Owners;
 use crate::sql::statements;
-use crate::{Error, Store, audit, metadata, versions};
+use crate::{Store, audit, metadata, versions};
 
 statements! {
     ORDERS_OF(group_no, device_code) -> i64 = "select last_seq - first_seq + 1 from ledger

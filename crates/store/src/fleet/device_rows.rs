@@ -11,8 +11,8 @@ use super::chunks::execute_in_chunks;
 use super::devices::{AislesChange, ChangedDevice};
 use super::ownership::OwnersChange;
 use super::stored_devices::DeviceRow;
-use crate::Error;
 use crate::db::Write;
+use crate::error::Error;
 use crate::sql::{Sql, Value, statements};
 
 statements! {

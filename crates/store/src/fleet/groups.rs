@@ -7,8 +7,8 @@ use kiosque_model::{GroupId, GroupNo};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
 use super::{ChangeCounts, EntryChange, FleetFault};
-use crate::Error;
 use crate::db::{Read, Write};
+use crate::error::Error;
 use crate::sql::{row, statements};
 
 row! {

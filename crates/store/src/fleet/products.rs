@@ -7,9 +7,10 @@ use kiosque_model::fleet::{EntryId, EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys};
 use super::{ChangeCounts, EntryChange, FleetFault};
+use crate::Store;
 use crate::db::{Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store};
 
 row! {
     #[derive(Clone, PartialEq)]

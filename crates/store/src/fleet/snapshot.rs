@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use kiosque_model::GroupNo;
 
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::owners::DeviceGroups;
 use crate::sql::{Row, row, statements};
-use crate::{Error, Store, metadata};
+use crate::{Store, metadata};
 
 row! {
     struct ProductName { goods_id: String, goods_name: String }

@@ -9,8 +9,9 @@ use super::chunks::{each_in_chunks, keys, next_number};
 use super::groups::Groups;
 use super::ownership::{Move, Period};
 use crate::db::Read;
+use crate::error::Error;
+use crate::metadata;
 use crate::sql::{Value, row, statements};
-use crate::{Error, metadata};
 
 row! {
     #[derive(Clone, PartialEq)]

@@ -7,9 +7,10 @@ use kiosque_contract::inventory::{AccountItem, SessionItem};
 use kiosque_model::{AccountNo, UnixMs};
 
 use super::{Listed, Listing, numbers};
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store};
 
 row! {
     struct AccountRow {

@@ -9,13 +9,14 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::orders::record;
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::orders::Span;
 use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::order_id_of;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Sql, Value, has_no_nul, row, statements};
-use crate::{Error, Store};
 
 row! {
     struct LedgerRow {

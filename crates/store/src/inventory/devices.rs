@@ -16,8 +16,9 @@ use kiosque_model::{DeviceCode, DeviceNo, GroupId, UnixMs};
 use super::{Listed, Listing, numbers};
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::sql::{Sql, has_no_nul, row, statements};
-use crate::{Error, Store, fleet};
+use crate::{Store, fleet};
 use periods::{DevicePeriods, Periods};
 pub use search::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
 

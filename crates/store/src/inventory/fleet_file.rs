@@ -8,8 +8,9 @@ use super::devices::fleet_devices;
 use super::groups::fleet_groups;
 use super::products::fleet_products;
 use super::{Listed, Listing};
+use crate::Store;
 use crate::db::{Deadline, Read};
-use crate::{Error, Store};
+use crate::error::Error;
 
 /// The key of an entry, in the order of a fleet file.
 #[derive(Clone, Debug, PartialEq, Eq)]

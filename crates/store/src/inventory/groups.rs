@@ -7,9 +7,10 @@ use kiosque_contract::inventory::GroupItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{Listed, Listing, numbers};
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String, group_name: String, active: bool }

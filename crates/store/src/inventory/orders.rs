@@ -8,11 +8,12 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, row, statements};
-use crate::{Error, Store};
 
 row! {
     struct LedgerRow {

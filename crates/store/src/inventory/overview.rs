@@ -4,8 +4,9 @@ use kiosque_contract::inventory::{LastBackup, Status};
 use kiosque_model::{Day, UnixMs};
 
 use crate::db::{Db, Deadline, Read, Write};
+use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Error, Store, metadata};
+use crate::{Store, metadata};
 
 row! {
     struct Entries { groups: i64, accounts: i64, products: i64, devices: i64, keys: i64 }

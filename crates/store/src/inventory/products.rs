@@ -7,9 +7,10 @@ use kiosque_contract::inventory::ProductItem;
 use kiosque_model::Minor;
 
 use super::{Listed, Listing};
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::sql::{Row, Value, row, statements};
-use crate::{Error, Store};
 
 row! {
     struct ProductRow {

@@ -5,9 +5,11 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
 use super::{Listed, Listing};
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
+use crate::rates::DatedRate;
 use crate::sql::{Row, row, statements};
-use crate::{DatedRate, Error, Store};
 
 row! {
     struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use kiosque_testdb::Schema;
 
 use super::*;
-use crate::db::{ClosedData, Db, Deadline};
-use crate::{Changes, OpenOptions, SessionLease, Store, StoreLocation};
+use crate::Store;
+use crate::db::{Changes, ClosedData, Db, Deadline, OpenOptions, SessionLease, StoreLocation};
 
 const SECOND: Migration = Migration {
     number: 2,

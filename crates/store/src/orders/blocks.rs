@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use crate::Error;
 use crate::db::Write;
+use crate::error::Error;
 use crate::sql::{row, statements};
 
 row! {

@@ -13,12 +13,13 @@ use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, V
 
 use super::record::dictionaries::Dictionaries;
 use super::record::stored::{StoredOrder, order_columns};
+use crate::Store;
 use crate::db::{Bound, Deadline, Read, Reading};
+use crate::error::Refused;
 use crate::inventory::group_number;
 use crate::json_records::JsonRecords;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
-use crate::{Refused, Store};
 
 row! {
     struct ChangeRow<'r> {

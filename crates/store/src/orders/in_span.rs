@@ -7,11 +7,12 @@ use kiosque_model::{Claim, DeviceCode, Refusal};
 use super::record::dictionaries::Dictionaries;
 use super::record::stored::{StoredOrder, order_columns};
 use super::{History, OrderPage, OrderQuery, Span};
+use crate::Store;
 use crate::db::Bound;
+use crate::error::{Error, Refused};
 use crate::json_records::JsonRecords;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
-use crate::{Error, Refused, Store};
 
 row! {
     struct PageRow<'r> { total: i64, order: Option<StoredOrder<'r>> }

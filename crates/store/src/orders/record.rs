@@ -17,7 +17,7 @@ use kiosque_model::sales::Sale;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The prefix of derived internal trade numbers; given numbers never have it.
 const DERIVED_PREFIX: &str = "oid:";

@@ -8,13 +8,14 @@ use kiosque_model::{ActedBy, GroupNo, Zone};
 use tokio::sync::Mutex;
 
 use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Written};
+use crate::Store;
 use crate::db::{Deadline, Write};
-use crate::fleet::NewEntries;
+use crate::error::Error;
+use crate::fleet::{ApplyError, NewEntries};
 use crate::histories::Opening;
 use crate::orders::record::Incoming;
 use crate::orders::record::dictionaries::Dictionaries;
 use crate::owners;
-use crate::{ApplyError, Error, Store};
 
 /// Products and devices that the orders of a batch may need.
 #[derive(Clone, Debug)]

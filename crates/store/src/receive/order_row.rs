@@ -2,8 +2,8 @@
 
 use kiosque_model::GroupNo;
 
-use crate::Error;
 use crate::db::{Read, Write};
+use crate::error::Error;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, Value, row, statements};
 

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 
 use super::{OrderOutcome, reject};
+use crate::arrivals::ArrivalNo;
+use crate::error::Error;
 use crate::orders::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
 use crate::orders::record::stored::{StoredOrder, pack};
 use crate::orders::record::{Incoming, Record, sale_figures};
-use crate::{ArrivalNo, Error};
 
 /// An order as it is stored, or will be at the end of the batch.
 pub(super) struct OrderState<'a> {

@@ -7,8 +7,8 @@ use futures_util::future::try_join_all;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::OwnedOrder;
-use crate::Error;
 use crate::db::{Read, Write};
+use crate::error::Error;
 use crate::sql::{Row, Value, row, statements};
 
 row! {

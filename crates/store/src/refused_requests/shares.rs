@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
-use crate::Error;
 use crate::db::{Read, Write};
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
 
 /// Rows that one batch deletes at most because of their age. A batch adds fewer.

@@ -9,7 +9,7 @@ use kiosque_model::session::TokenDigest;
 use kiosque_model::{AccountNo, GroupId, GroupNo, PresentedToken, Scope};
 
 use super::GroupFilter;
-use crate::Refused;
+use crate::error::Refused;
 
 /// A cache of the last token of each account, and of the groups that each account has asked for by
 /// their ids, as they were proven.

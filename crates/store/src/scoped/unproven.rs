@@ -2,8 +2,8 @@
 
 use kiosque_model::{GroupNo, Scope};
 
-use crate::Error;
 use crate::db::{Bound, Readings};
+use crate::error::Error;
 use crate::sql::Row;
 
 /// The rows of a group that the caller named. Only the scope of that group opens them.

@@ -3,10 +3,11 @@
 use kiosque_model::audit::AccountChange;
 use kiosque_model::{AccountNo, ActedBy, LoginName, UnixMs};
 
+use crate::Store;
 use crate::audit::{self, LiveSession};
 use crate::db::{Deadline, Write};
+use crate::error::Error;
 use crate::sql::statements;
-use crate::{Error, Store};
 
 statements! {
     ACCOUNT_NAMED(login_name) -> AccountNo = "select account_no from accounts

@@ -4,7 +4,7 @@ use std::convert::identity;
 
 use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs};
 
-use crate::Error;
+use crate::error::Error;
 
 /// A row of either engine.
 pub(crate) enum Row<'a> {
@@ -207,7 +207,7 @@ macro_rules! row {
                 $(<$type as $crate::sql::FromRow<$life>>::columns(stringify!($field), names);)*
             }
 
-            fn read(reader: &mut $crate::sql::Reader<$life>) -> Result<Self, $crate::Error> {
+            fn read(reader: &mut $crate::sql::Reader<$life>) -> Result<Self, $crate::error::Error> {
                 Ok($name { $($field: $crate::sql::FromRow::read(reader)?,)* })
             }
         }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use kiosque_model::DeviceNo;
 
-use crate::Error;
+use crate::error::Error;
 use crate::varint::{put, take};
 
 /// How many devices with consecutive numbers share a row. SQLite keeps rows of up to a kilobyte in

@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::PAGE_ROWS;
 use super::tables::{Cell, Table};
-use crate::Error;
 use crate::db::Read;
+use crate::error::Error;
 
 /// A table, and the group of its rows if it has a group number.
 type Part = (&'static str, Option<i64>);

@@ -2,7 +2,8 @@
 
 use super::{DirectoryState, MOVED_AT, MoveError, begin, move_id, stored_position, tables};
 use crate::db::{ClosedData, Deadline, Write};
-use crate::{Error, Store, metadata};
+use crate::error::Error;
+use crate::{Store, metadata};
 use kiosque_model::UnixMs;
 
 /// The rows that a move would copy.

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::minimum;
-use crate::Error;
 use crate::db::Read;
+use crate::error::Error;
 use crate::sql::{FromRow as _, Row, Sql, Value};
 
 /// A table: its name, the columns of its key, and its other columns, each with its type.

@@ -3,8 +3,8 @@
 use kiosque_model::DeviceNo;
 
 use super::{Group, Verified};
-use crate::Error;
 use crate::db::Read;
+use crate::error::Error;
 use crate::orders::blocks::BLOCK_ORDERS;
 use crate::sql::{row, statements};
 

@@ -1,8 +1,8 @@
 //! Compares the rows that a group has about its devices with the fleet that they follow from.
 
 use super::{Group, Verified};
-use crate::Error;
 use crate::db::Read;
+use crate::error::Error;
 use crate::sql::{row, statements};
 
 row! {

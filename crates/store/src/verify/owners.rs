@@ -4,10 +4,11 @@
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::{Group, Verified};
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::receive::each_stored_order;
 use crate::sql::{Value, row, statements};
-use crate::{Error, Store};
 
 row! {
     struct PeriodRow {

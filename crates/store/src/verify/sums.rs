@@ -7,8 +7,8 @@ use kiosque_model::sales::Sale;
 use kiosque_model::{Day, DeviceNo, UnixMs, Zone};
 
 use super::{Group, Verified};
-use crate::Error;
 use crate::db::Read;
+use crate::error::Error;
 use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::sale::{check_text, sale_time};
 use crate::orders::record::sale_figures;

@@ -15,14 +15,15 @@ use super::super::DashboardQuery;
 use super::super::figures::products::{ProductTotals, SalesOfProduct};
 use super::super::filter::rows_of;
 use super::ProductSales;
+use crate::Store;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::bind_listed_count;
+use crate::error::Error;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
 use crate::sums::parse_currency;
 use crate::versions::Versions;
-use crate::{Error, Store};
 
 row! {
     struct ProductRow<'r> {

@@ -6,9 +6,9 @@ use foldhash::fast::RandomState;
 use kiosque_model::sales::{Rates, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, UnixMs, Zone};
 
-use crate::Error;
 use crate::dashboard::filter::Devices;
 use crate::dashboard::range::Range;
+use crate::error::Error;
 
 /// The sales of a day in one currency.
 #[derive(Clone, Copy, Debug)]

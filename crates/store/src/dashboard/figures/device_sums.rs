@@ -6,9 +6,9 @@ use kiosque_model::sales::{Rate, Rates, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, Minor};
 
 use super::products::{ProductTotals, Products};
-use crate::Error;
 use crate::dashboard::filter::Devices;
 use crate::dashboard::range::Range;
+use crate::error::Error;
 use crate::sums::device_block::{each_device, each_product, each_seller};
 use crate::sums::{parse_currency, totals_of};
 

@@ -7,8 +7,8 @@ use foldhash::fast::RandomState;
 use kiosque_model::sales::{Rate, Rates, Usd};
 use kiosque_model::{Currency, Day, DeviceNo, Minor};
 
-use crate::Error;
 use crate::dashboard::filter::Devices;
+use crate::error::Error;
 
 /// Sales of a product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

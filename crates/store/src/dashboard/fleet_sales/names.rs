@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use kiosque_model::{GroupNo, UnixMs};
 
 use super::super::figures::products::ProductTotals;
-use crate::Error;
 use crate::db::Read;
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
 
 row! {

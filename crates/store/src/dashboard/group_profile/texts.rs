@@ -5,9 +5,9 @@ use std::ops::Range;
 use kiosque_model::{DeviceNo, PageRequest, UnixMs};
 
 use super::ProfileElement;
-use crate::Error;
 use crate::dashboard::DevicePart;
 use crate::devices::{Device, OnlineSince};
+use crate::error::Error;
 
 /// The field of a record after the code and the name.
 const AFTER_NAME: &str = r#","groupId":"#;

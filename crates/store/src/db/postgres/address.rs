@@ -9,7 +9,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The schemes of addresses.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];

@@ -11,8 +11,8 @@ use tokio_postgres::{RowStream, Statement};
 use super::connection::{Connection, SqlVariant};
 use super::params::{Column, all_params, bulk_columns};
 use crate::db::{Bound, CheckedRead};
+use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql};
-use crate::{Error, Refused};
 
 static BEGIN_SNAPSHOT: Sql =
     Sql::new("BEGIN_SNAPSHOT", "begin isolation level repeatable read read only");

@@ -2,7 +2,7 @@
 
 use tokio_postgres::error::SqlState;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Returns whether an error is a conflict with another transaction: a serialization failure, a
 /// deadlock, or a key that was free a moment ago. Of several statements sent together, the failure

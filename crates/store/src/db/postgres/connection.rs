@@ -13,7 +13,7 @@ use kiosque_locks::lock_ignoring_poison;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, RowStream, Statement};
 
-use crate::Error;
+use crate::error::Error;
 use crate::sql::Sql;
 
 use super::address::{Address, Encryption, Host};

@@ -10,8 +10,8 @@ use super::Postgres;
 use super::connection::{Connection, until};
 use super::temporary_tables::DryRun;
 use super::transaction::{Access, Transaction};
-use crate::Error;
 use crate::db::TemporaryTables;
+use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
 /// Begins the transaction, which idles while the input is read and checked. Its tables are copied

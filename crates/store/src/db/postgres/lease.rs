@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::address::Address;
 use super::boot_time::BootTime;
 use super::connection::{Connection, until};
+use crate::error::{Error, Refused};
 use crate::sql::Sql;
-use crate::{Error, Refused};
 use kiosque_locks::lock_ignoring_poison;
 
 /// Renewals during the length of a lease.

@@ -2,8 +2,8 @@
 
 use tokio_postgres::types::ToSql;
 
-use crate::Error;
 use crate::db::Bound;
+use crate::error::Error;
 use crate::sql::{ColumnType, Sql, Value, values};
 
 /// Returns the columns of bulk rows, then the other parameters.

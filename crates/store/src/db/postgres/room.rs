@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kiosque_locks::lock_ignoring_poison;
 
 use super::{Postgres, TimeLimits};
-use crate::Error;
 use crate::db::Deadline;
+use crate::error::Error;
 
 /// Begins the transaction that writes the file: the server writes what exceeds this memory.
 const BEGIN: &str = "begin read only; set local work_mem = '64kB'";

@@ -15,8 +15,8 @@ use super::connection::{Connection, until};
 use super::transaction::{Access, Transaction};
 use crate::db::CheckedRead;
 use crate::db::read_permits::ReadPermit;
+use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
-use crate::{Error, Refused};
 
 /// Batches in flight on one connection before the next one is used. Batches that share packets cost
 /// both ends half as much.

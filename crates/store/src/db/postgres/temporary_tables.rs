@@ -10,8 +10,8 @@ use tokio::sync::{Mutex, MutexGuard};
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, SqlVariant};
-use crate::Error;
 use crate::db::TemporaryTables;
+use crate::error::Error;
 use crate::sql::Sql;
 
 /// The transaction of a dry run.

@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 use super::connection::{Connection, until};
 use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
-use crate::Error;
+use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
 /// A transaction on a connection, with a deadline.

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use rusqlite::{Connection, Row};
 
-use crate::Error;
 use crate::cooperative::yield_if_due;
+use crate::error::Error;
 
 /// Instructions between two calls of the handler: some 20 us.
 const INSTRUCTIONS_PER_TICK: i32 = 1_000;

@@ -4,7 +4,7 @@
 use rusqlite::Connection;
 
 use super::run_alone;
-use crate::Error;
+use crate::error::Error;
 use crate::sql::Sql;
 
 /// No other use is made of this number: the layout has a table of its own for its version.

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The pages copied between two progress reports: 1 MiB.
 const PAGES_AT_A_TIME: i32 = 256;

@@ -20,9 +20,9 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::files::{DATABASE, Files, database_files};
 use super::{BEGIN_READ, Snapshot, Sqlite, closed, run_alone, write};
-use crate::Error;
 use crate::db::erased::Done;
 use crate::db::{ClosedData, Read, WhenAbsent, Write};
+use crate::error::Error;
 use crate::file_system::{directory_of, io_error};
 use crate::sql::Sql;
 

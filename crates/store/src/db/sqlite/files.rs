@@ -13,8 +13,8 @@ use kiosque_locks::lock_ignoring_poison;
 use rusqlite::ErrorCode;
 
 use super::header::{self, Content, foreign_log, is_cut_off};
-use crate::Error;
 use crate::db::WhenAbsent;
+use crate::error::Error;
 use crate::file_system::{self, FileSystem, io_error};
 
 /// The name of the database file.

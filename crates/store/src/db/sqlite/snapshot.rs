@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::files::Files;
 use super::{Copied, copy, each, each_row_of, one};
-use crate::Error;
+use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
 /// A connection in a transaction, and the files that it is on.

@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use super::files::database_files;
-use crate::Error;
+use crate::error::Error;
 use crate::file_system::io_error;
 use crate::sql::Sql;
 

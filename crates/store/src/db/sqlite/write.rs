@@ -10,10 +10,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::runtime::Handle;
 
 use super::{Snapshot, Sqlite, closed, run_alone};
-use crate::Error;
 use crate::cooperative::yield_if_due;
 use crate::db::erased::{Change, Done, Failure, on_blocking_pool};
 use crate::db::{ClosedData, Read, Write};
+use crate::error::Error;
 use crate::sql::{Sql, Value};
 
 /// The size to which the write-ahead log is truncated when its content has been copied to the

@@ -8,11 +8,12 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{GROUPS, GroupRow, id_of, record, with_archived};
+use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::error::Error;
 use crate::orders::record::dictionaries::Dictionaries;
 use crate::orders::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Value, row, statements};
-use crate::{Error, Store};
 
 row! {
     struct NewestRow { group_no: GroupNo, change_no: i64, trade_start_ms: UnixMs }

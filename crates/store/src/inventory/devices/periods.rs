@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use crate::Error;
 use crate::activity::Activity;
 use crate::db::Read;
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
 
 row! {

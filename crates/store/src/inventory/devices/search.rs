@@ -8,12 +8,13 @@ use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::periods::{DevicePeriods, Periods};
 use super::{DeviceRow, Listing, item, numbers, rows};
+use crate::Store;
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
+use crate::error::Error;
 use crate::sql::{Value, row, statements};
 use crate::sums::device_block::{block_of, each_device};
-use crate::{Error, Store};
 
 row! {
     struct SalesRow<'r> { day: Day, device_block: i64, devices: &'r [u8] }

@@ -14,8 +14,7 @@ use zstd::zstd_safe::{
     get_frame_content_size, train_from_buffer,
 };
 
-use crate::Error;
-use crate::error::RecordFault;
+use crate::error::{Error, RecordFault};
 
 /// The largest record. An order with a larger one is not stored.
 pub(crate) const RECORD_BYTES_MAX: usize = 32 << 20;

@@ -8,7 +8,7 @@ use kiosque_model::{Currency, Minor, UnixMs};
 use serde::Deserialize;
 
 use super::{Fields, json, parsed};
-use crate::Error;
+use crate::error::Error;
 
 /// Returns the sale of a stored order that was paid at `at`.
 ///

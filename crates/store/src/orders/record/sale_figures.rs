@@ -3,7 +3,7 @@
 
 use kiosque_model::sales::{Sale, Totals};
 
-use crate::Error;
+use crate::error::Error;
 use crate::varint::{put, take};
 
 /// The bytes of a currency's code, which are the first; four [`varint`](crate::varint)s follow.

@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::dictionaries::{self, Dictionaries, Dictionary};
 use super::sale::sale_of;
 use super::{Incoming, Record, derived_trade_no_in, json, parsed};
-use crate::Error;
-use crate::error::{RecordFault, UnreadableOrder};
+use crate::error::{Error, RecordFault, UnreadableOrder};
 use crate::sql::row;
 use kiosque_model::sales::Sale;
 
