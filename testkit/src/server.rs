@@ -224,7 +224,7 @@ impl TestServer {
             day: Day::of(day.parse().unwrap()),
             rate: Rate::parse(rate).unwrap(),
         });
-        self.store.set_rates(rates.collect()).await.unwrap();
+        self.store.fleet().set_rates(rates.collect()).await.unwrap();
     }
 
     /// Returns the rows of a statement; see [`TestData::query`].
@@ -295,7 +295,7 @@ impl TestServer {
         let name = KeyName::parse(name).unwrap();
         let holder = KeyHolder { name, rights: rights.parse().unwrap() };
         let by = ActedBy::command(self.now());
-        let created = self.store.create_key(holder, key.digest(), by).await.unwrap();
+        let created = self.store.operators().create_key(holder, key.digest(), by).await.unwrap();
         assert_eq!(created, CreatedKey::Created);
         key.reveal().to_owned()
     }

@@ -80,12 +80,12 @@ impl TestStore {
         let names = fleet.accounts.iter().map(|account| &account.login_name);
         let mut hashes = NewHashes::new();
         for name in names {
-            if self.store.credentials(name).await.unwrap().is_none() {
+            if self.store.sessions().credentials(name).await.unwrap().is_none() {
                 let new = Some(format!("hash of {name}"));
                 hashes.insert(name.to_string(), NewHash { compared_with: None, new });
             }
         }
-        self.store.apply(fleet, hashes, ActedBy::command(now), &clock_at(now)).await
+        self.store.fleet().apply(fleet, hashes, ActedBy::command(now), &clock_at(now)).await
     }
 
     /// Applies a fleet that must be refused, and returns its faults. Nothing may have changed.
@@ -100,7 +100,11 @@ impl TestStore {
 
     /// Receives orders at [`NOW`].
     pub async fn receive(&self, orders: Vec<Incoming>) -> Vec<OrderOutcome> {
-        self.store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap()
+        self.store
+            .intake()
+            .receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW))
+            .await
+            .unwrap()
     }
 
     /// Receives orders that must all be new.
@@ -116,9 +120,12 @@ impl TestStore {
     /// The account may not log in.
     pub async fn log_in(&self, name: &str) -> Result<PresentedToken, Refused> {
         let name = LoginName::parse(name).unwrap();
-        let credentials = self.store.credentials(&name).await.unwrap().unwrap();
-        let opened =
-            self.store.log_in(credentials, [7; 32], LATE, origin("127.0.0.1", NOW)).await?;
+        let credentials = self.store.sessions().credentials(&name).await.unwrap().unwrap();
+        let opened = self
+            .store
+            .sessions()
+            .log_in(credentials, [7; 32], LATE, origin("127.0.0.1", NOW))
+            .await?;
         Ok(PresentedToken::read(opened.token.reveal().as_bytes()).unwrap())
     }
 
@@ -131,8 +138,11 @@ impl TestStore {
     pub async fn switch(&self, token: PresentedToken, group: &str) -> PresentedToken {
         let group = GroupId::parse(group).ok();
         let origin = origin("127.0.0.1", NOW);
-        let switched =
-            self.store.switch_group(self.claim(&token), group, [8; 32], LATE, origin).await;
+        let switched = self
+            .store
+            .sessions()
+            .switch_group(self.claim(&token), group, [8; 32], LATE, origin)
+            .await;
         let opened = switched.unwrap();
         PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
     }
@@ -164,7 +174,7 @@ impl TestStore {
         let page = PageRequest::new(1, 1_000).unwrap();
         let device = DeviceCode::parse(device).ok();
         let query = OrderQuery { device, history, span: None, page };
-        let page = self.store.order_page(Claim { token: session, now }, query).await.ok()?;
+        let page = self.store.orders().page(Claim { token: session, now }, query).await.ok()?;
         let records = page.newest_first().map(|json| serde_json::from_slice(json).unwrap());
         let records: Vec<OrderRecord> = records.collect();
         assert_eq!(usize::try_from(page.total).unwrap(), records.len());

@@ -150,12 +150,12 @@ pub async fn apply(
         let mut new_hashes = NewHashes::new();
         for account in &fleet.accounts {
             let Some(given) = &account.password else { continue };
-            let stored = store.credentials(&account.login_name).await?;
+            let stored = store.sessions().credentials(&account.login_name).await?;
             let new = new_hash(given, stored, entropy);
             let new = new.map_err(|error| ApplyError::Faults(vec![error.to_string().into()]))?;
             new_hashes.insert(account.login_name.as_str().to_owned(), new);
         }
-        match store.apply(Arc::clone(&fleet), new_hashes, by.clone(), clock).await {
+        match store.fleet().apply(Arc::clone(&fleet), new_hashes, by.clone(), clock).await {
             Err(ApplyError::PasswordChanged) => {}
             done => return done,
         }

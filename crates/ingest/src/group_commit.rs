@@ -288,7 +288,7 @@ impl GroupCommit {
 
     /// Returns the groups by which the orders of a transaction can be divided.
     async fn groups_of(&self, transaction: &Transaction) -> Result<Vec<Option<GroupNo>>, Error> {
-        self.store.separable_groups(&self.owners, &transaction.orders).await
+        self.store.intake().separable_groups(&self.owners, &transaction.orders).await
     }
 
     /// Returns the parts of a batch with the arrival of the key of each.
@@ -311,7 +311,7 @@ impl GroupCommit {
         let (locked_groups, parts) = (LockedGroups::Skip, transaction.parts());
         let options = ReceiveOptions { now, locked_groups, parts };
         let (orders, owners) = (Arc::clone(&transaction.orders), Arc::clone(&self.owners));
-        let received = self.store.receive(orders, owners, options).await;
+        let received = self.store.intake().receive(orders, owners, options).await;
         received.inspect(|outcomes| log_inconsistent_data(outcomes))
     }
 

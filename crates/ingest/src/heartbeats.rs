@@ -42,7 +42,7 @@ impl Heartbeats {
             }
         }
         add_to_list(&mut self.0.ignored_keys, shown(ignored_keys));
-        let refused = store.record_heartbeats(heartbeats).await?;
+        let refused = store.intake().record_heartbeats(heartbeats).await?;
         self.0.accepted += count(valid.len() - refused.len());
         for one in refused {
             if let Some((line, code)) = valid.get(one.index) {

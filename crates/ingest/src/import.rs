@@ -271,7 +271,7 @@ impl<'a> Import<'a> {
         run: &CommandRun,
         observer: &'a mut dyn ImportObserver,
     ) -> Result<Import<'a>, ImportError> {
-        let names = Arc::new(store.product_names().await?);
+        let names = Arc::new(store.fleet().product_names().await?);
         let (missing, done) = (MissingEntries::default(), Imported::default());
         let (run, by_group, arrival) = (run.clone(), BTreeMap::new(), None);
         let file_orders = store.is_dry_run().then(FileOrders::default);
@@ -296,7 +296,7 @@ impl<'a> Import<'a> {
             return Err(ImportError::NoOrders);
         }
         if !self.by_group.is_empty() {
-            let mut ids = self.store.group_ids().await?;
+            let mut ids = self.store.inventory().group_ids().await?;
             self.done.groups = self
                 .by_group
                 .into_iter()

@@ -214,7 +214,7 @@ impl StreamIntake {
     /// Returns the fleet, which is read again after a change.
     async fn present_fleet(&self) -> Result<Arc<FleetSnapshot>, Error> {
         let fleet = Arc::clone(&lock_ignoring_poison(&self.fleet));
-        let Some(changed) = self.store.newer_fleet_snapshot(&fleet).await? else {
+        let Some(changed) = self.store.fleet().newer_snapshot(&fleet).await? else {
             return Ok(fleet);
         };
         let changed = Arc::new(changed);

@@ -15,7 +15,7 @@ pub(crate) async fn run(settings: &Settings, what: AccountWhat) -> anyhow::Resul
     let AccountWhat::List { output } = what;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let now = Clock::System.now();
-    let accounts = output::whole(async |part| store.list_accounts(part, now).await).await?;
+    let accounts = output::whole(async |part| store.inventory().accounts(part, now).await).await?;
     output.print(&accounts, |accounts| table(accounts, store.zone()))?;
     Ok(CommandOutcome::Complete)
 }

@@ -73,8 +73,8 @@ pub(crate) async fn begin_import(
         return Ok(BegunImport { run, showing_active: None });
     }
     let by = ActedBy::run(run.clone(), Clock::System.now());
-    store.end_lost_imports(by.clone()).await?;
-    let number = store.begin_import(by).await?;
+    store.intake().end_lost_imports(by.clone()).await?;
+    let number = store.intake().begin_import(by).await?;
     let showing_active = Some(tokio::spawn(show_active(store.clone(), number, stored)));
     Ok(BegunImport { run: CommandRun { import: Some(number), ..run }, showing_active })
 }
@@ -84,7 +84,7 @@ async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
         tokio::time::sleep(IMPORT_ACTIVE_INTERVAL).await;
         // The import itself reports a store that fails.
         let orders = i64::try_from(stored.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
-        let _ = store.show_import_active(number, Clock::System.now(), orders).await;
+        let _ = store.intake().show_import_active(number, Clock::System.now(), orders).await;
     }
 }
 
@@ -100,11 +100,11 @@ impl BegunImport {
         let Some(import) = self.run.import else { return };
         let end = async {
             if orders == 0 {
-                return store.cancel_import(import).await;
+                return store.intake().cancel_import(import).await;
             }
             let act = Act::ImportInterrupted { import, reason, orders: Some(orders) };
             let by = ActedBy::run(self.run.clone(), Clock::System.now());
-            store.end_import(import, (act, rejected), by).await
+            store.intake().end_import(import, (act, rejected), by).await
         };
         // A store that has failed may fail again: then the import ends as one whose process was
         // lost.
@@ -121,7 +121,7 @@ impl BegunImport {
         match self.run.import {
             Some(number) => {
                 let by = ActedBy::run(self.run.clone(), Clock::System.now());
-                store.end_import(number, (act, rejected), by).await?;
+                store.intake().end_import(number, (act, rejected), by).await?;
                 print_line!("import {number}")?;
             }
             None => eprintln!("dry run: nothing was stored"),

@@ -50,7 +50,7 @@ pub(crate) async fn run(
             store
         }
         (true, Changes::Stored) => {
-            let faults = store.fleet_faults(Arc::clone(&fleet), Clock::System.now()).await?;
+            let faults = store.fleet().faults(Arc::clone(&fleet), Clock::System.now()).await?;
             if !faults.is_empty() {
                 return Ok(print_faults(file, &faults));
             }

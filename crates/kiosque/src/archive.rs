@@ -36,7 +36,7 @@ pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Resul
 async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::Result<()> {
     let now = Clock::System.now();
     let before = time_before(before, store.zone(), now)?;
-    let archived = store.archive_exactly(before, now, returning).await;
+    let archived = store.upkeep().archive_exactly(before, now, returning).await;
     let archived = archived.map_err(|error| refusal(error, before, store.zone()))?;
     let Archived { orders, devices, returned_orders, returned_devices, .. } = archived;
     let returned = format!("{returned_orders} orders of {returned_devices} devices");
@@ -48,7 +48,7 @@ async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::R
         return Ok(());
     }
     // Before the lines, whose reader may have ended.
-    store.record_act(archived.into(), ActedBy::run(acting::run_of("archive"), now)).await?;
+    store.trail().record_act(archived.into(), ActedBy::run(acting::run_of("archive"), now)).await?;
     print_line!("archived {orders} orders of {devices} devices")?;
     if returned_orders > 0 {
         print_line!("{returned} are current again")?;

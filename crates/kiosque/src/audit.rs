@@ -36,7 +36,7 @@ async fn entries(store: &Store, args: &AuditArgs) -> anyhow::Result<Vec<AuditEnt
     let mut all = Vec::new();
     while all.len() < args.limit {
         query.limit = PART.min(args.limit - all.len());
-        let AuditPage { entries, next } = store.audit(query.clone()).await?;
+        let AuditPage { entries, next } = store.trail().entries(query.clone()).await?;
         all.extend(entries.into_iter().map(audit_entry));
         query.before = next;
         if query.before.is_none() {

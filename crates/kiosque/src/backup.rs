@@ -63,10 +63,10 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
             false => ControlFlow::Continue(()),
         }
     };
-    let made = store.backup(file.clone(), on_progress).await;
+    let made = store.upkeep().backup(file.clone(), on_progress).await;
     bar.clear();
     if let Err(BackupError::Damaged(found)) = &made
-        && let Err(error) = store.record_damage(found.clone()).await
+        && let Err(error) = store.upkeep().record_damage(found.clone()).await
     {
         eprintln!("warning: a server on this data does not learn of the damage: {error}");
     }
@@ -77,7 +77,7 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
         bytes: made.bytes,
         orders: made.orders,
     };
-    if let Err(error) = store.record_backup(&backup).await {
+    if let Err(error) = store.upkeep().record_backup(&backup).await {
         eprintln!(
             "warning: the backup is complete, but `kiosque status` will not show it: {error}"
         );

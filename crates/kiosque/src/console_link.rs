@@ -55,7 +55,7 @@ pub(crate) async fn create(
     by: ActedBy,
 ) -> anyhow::Result<Option<String>> {
     let token = ConsoleSecret::mint(Entropy::system().bytes()?);
-    let is_created = store.create_console_link(name, token.digest(), by).await?;
+    let is_created = store.operators().create_link(name, token.digest(), by).await?;
     Ok(is_created.then(|| console_link(server, &token)))
 }
 

@@ -133,9 +133,9 @@ fn port_in_use(settings: &Settings, name: &str) -> PortInUse {
 async fn new_key(store: &Store, now: UnixMs) -> anyhow::Result<(KeyName, OperatorKey)> {
     let name = KeyName::parse("demo".to_owned()).context("the key's name")?;
     let key = OperatorKey::mint(Entropy::system().bytes()?);
-    store.revoke_key(name.clone(), acting::by_at("demo", now)).await?;
+    store.operators().revoke_key(name.clone(), acting::by_at("demo", now)).await?;
     let holder = KeyHolder { name: name.clone(), rights: Rights::all() };
-    match store.create_key(holder, key.digest(), acting::by_at("demo", now)).await? {
+    match store.operators().create_key(holder, key.digest(), acting::by_at("demo", now)).await? {
         CreatedKey::Created => Ok((name, key)),
         CreatedKey::NameTaken(_) => bail!("a key named demo was created meanwhile"),
     }
@@ -188,7 +188,7 @@ async fn filled(
         Time::Real => format!("{day}, edition {EDITION}"),
         Time::Virtual(..) => format!("{day}, edition {EDITION}, of a virtual clock"),
     };
-    let is_complete = store.marker(MARKER).await?.as_deref() == Some(complete.as_str());
+    let is_complete = store.upkeep().marker(MARKER).await?.as_deref() == Some(complete.as_str());
     if is_complete && time == Time::Real {
         return Ok((store, EndingSignals::receive()?));
     }
@@ -199,11 +199,11 @@ async fn filled(
         }
     }
     let store = opened(directory, settings, WhenAbsent::Create).await?;
-    store.set_marker(MARKER, BUILDING).await?;
+    store.upkeep().set_marker(MARKER, BUILDING).await?;
     // Today's orders end now; other days are complete.
     let until = if day == clock_day { now } else { UnixMs::MAX };
     let signals = fill(&store, day, until).await?;
-    store.set_marker(MARKER, &complete).await?;
+    store.upkeep().set_marker(MARKER, &complete).await?;
     Ok((store, signals))
 }
 
@@ -218,7 +218,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let (fleet, by) = (fleet::fleet(), ActedBy::command(set_up));
     let at_set_up = Clock::Manual(Arc::new(AtomicI64::new(set_up.0)));
     kiosque_ingest::fleet::apply(store, fleet, (&at_set_up, &Entropy::system()), by).await?;
-    store.set_rates(rates::rates(day)).await?;
+    store.fleet().set_rates(rates::rates(day)).await?;
     let orders = orders::orders(store.zone(), day, until);
     let bar = Bar::new("making orders");
     let shown = bar.clone();

@@ -28,7 +28,7 @@ async fn list(settings: &Settings, group: Option<String>, output: Output) -> any
     let group = group.map(GroupId::parse).transpose().context("--group")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let now = Clock::System.now();
-    let list = async |part| store.list_devices(group.clone(), part, now).await;
+    let list = async |part| store.inventory().devices(group.clone(), part, now).await;
     let devices = output::whole(list).await?;
     output.print(&devices, |devices| table(devices, store.zone()))
 }
@@ -36,7 +36,7 @@ async fn list(settings: &Settings, group: Option<String>, output: Output) -> any
 async fn show(settings: &Settings, code: String, output: Output) -> anyhow::Result<()> {
     let parsed = DeviceCode::parse(code.clone()).context("the device's code")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let Some(device) = store.device_detail(parsed, Clock::System.now()).await? else {
+    let Some(device) = store.inventory().device_detail(parsed, Clock::System.now()).await? else {
         bail!("no device {code} is known; `kiosque device list` prints all");
     };
     output.print(&device, |device| Sheet { device, zone: store.zone() })
@@ -48,7 +48,7 @@ async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<
     if !yes && !is_confirmed(&code)? {
         return print_line!("device {code} was not deleted");
     }
-    store.delete_device(parsed, acting::by("device delete")).await?;
+    store.fleet().delete_device(parsed, acting::by("device delete")).await?;
     print_line!("deleted device {code}")
 }
 

@@ -13,7 +13,8 @@ pub(crate) async fn run(settings: &Settings, what: FleetWhat) -> anyhow::Result<
     let FleetWhat::Export { output } = what;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let all = Listing { after: None, limit: usize::MAX };
-    let fleet = store.fleet_file(all, Passwords::Hashed, Clock::System.now()).await?.fleet;
+    let fleet =
+        store.inventory().fleet_file(all, Passwords::Hashed, Clock::System.now()).await?.fleet;
     let text = match output {
         FleetFormat::Toml => toml::to_string(&fleet).context("the fleet cannot be written")?,
         FleetFormat::Json => format!("{}\n", serde_json::to_string(&fleet)?),

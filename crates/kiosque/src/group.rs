@@ -15,7 +15,7 @@ pub(crate) async fn run(settings: &Settings, what: GroupWhat) -> anyhow::Result<
     let GroupWhat::List { output } = what;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let now = Clock::System.now();
-    let groups = output::whole(async |part| store.list_groups(part, now).await).await?;
+    let groups = output::whole(async |part| store.inventory().groups(part, now).await).await?;
     output.print(&groups, |groups| table(groups, store.zone()))?;
     Ok(CommandOutcome::Complete)
 }

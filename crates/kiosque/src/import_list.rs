@@ -14,7 +14,7 @@ use crate::{CommandOutcome, open};
 pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let now = Clock::System.now();
-    let imports = output::whole(async |part| store.list_imports(part, now).await).await?;
+    let imports = output::whole(async |part| store.intake().imports(part, now).await).await?;
     output.print(&imports, |imports| table(imports, store.zone()))?;
     Ok(CommandOutcome::Complete)
 }

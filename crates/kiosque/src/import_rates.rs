@@ -41,7 +41,7 @@ pub(crate) async fn run(
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("import rates") };
     let import = acting::begin_import(&store, run, Arc::default()).await?;
     let act = Act::RatesImported { rates: rates.len() };
-    match store.set_rates(rates).await {
+    match store.fleet().set_rates(rates).await {
         Ok(set) => print(&set)?,
         Err(error) => {
             import.interrupt(&store, Interruption::Failure, (0, Vec::new())).await;

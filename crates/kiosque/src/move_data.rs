@@ -23,7 +23,7 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create, changes);
     let to = to.await.context("--store")?;
     if changes == Changes::RolledBack {
-        let preview = from.preview_move(&to, Clock::System.now()).await?;
+        let preview = from.upkeep().preview_move(to.upkeep(), Clock::System.now()).await?;
         dry_run::print_move(&preview)?;
         return Ok(CommandOutcome::Complete);
     }
@@ -39,7 +39,7 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     })?;
     let shown = bar.clone();
     let on_progress = move |moving: MoveProgress| shown.show_move(moving);
-    let moved = from.move_to(&to, Clock::System.now(), on_progress).await;
+    let moved = from.upkeep().move_to(to.upkeep(), Clock::System.now(), on_progress).await;
     bar.clear();
     let moved = moved?;
     print_line!(

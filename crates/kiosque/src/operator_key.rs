@@ -20,7 +20,7 @@ pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Co
             create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
         }
         KeyWhat::List { json, output } => {
-            let keys = open::store(settings, WhenAbsent::Refuse).await?.keys().await?;
+            let keys = open::store(settings, WhenAbsent::Refuse).await?.operators().keys().await?;
             let output = if json { Output { output: Format::Json } } else { output };
             output.print(&json_of(&keys), |_| table(&keys))?;
         }
@@ -40,7 +40,11 @@ fn parsed(name: String) -> anyhow::Result<KeyName> {
 async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<()> {
     let key = OperatorKey::mint(Entropy::system().bytes()?);
     let holder = KeyHolder { name: name.clone(), rights };
-    match store.create_key(holder, key.digest(), acting::by("operator-key create")).await? {
+    match store
+        .operators()
+        .create_key(holder, key.digest(), acting::by("operator-key create"))
+        .await?
+    {
         CreatedKey::Created => print_line!("{}", key.reveal()),
         CreatedKey::NameTaken(since) => {
             bail!(
@@ -52,7 +56,7 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
 }
 
 async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
-    match store.revoke_key(name.clone(), acting::by("operator-key revoke")).await? {
+    match store.operators().revoke_key(name.clone(), acting::by("operator-key revoke")).await? {
         RevokedKey::Revoked => print_line!("revoked {name}"),
         RevokedKey::Unknown => bail!("there is no active key named {name}"),
     }

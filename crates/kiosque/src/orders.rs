@@ -94,7 +94,7 @@ async fn each_order(
     let (mut after, mut damaged) = (None, 0);
     loop {
         let part = Listing { after, limit: PART };
-        let Listed { entries, next } = store.list_orders(of.clone(), part).await?;
+        let Listed { entries, next } = store.inventory().orders(of.clone(), part).await?;
         for order in entries {
             match order {
                 Ok(order) if (since..until).contains(&order.trade_start) => {

@@ -12,7 +12,7 @@ use crate::{CommandOutcome, open};
 pub(crate) async fn run(settings: &Settings, what: ProductWhat) -> anyhow::Result<CommandOutcome> {
     let ProductWhat::List { output } = what;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let products = output::whole(async |part| store.list_products(part).await).await?;
+    let products = output::whole(async |part| store.inventory().products(part).await).await?;
     output.print(&products, |products| table(products))?;
     Ok(CommandOutcome::Complete)
 }

@@ -12,7 +12,7 @@ use crate::{CommandOutcome, open};
 pub(crate) async fn run(settings: &Settings, what: RatesWhat) -> anyhow::Result<CommandOutcome> {
     let RatesWhat::List { output } = what;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let rates = output::whole(async |part| store.list_rates(part).await).await?;
+    let rates = output::whole(async |part| store.inventory().rates(part).await).await?;
     output.print(&rates, |rates| table(rates))?;
     Ok(CommandOutcome::Complete)
 }

@@ -73,7 +73,7 @@ async fn log_summary(
 ) -> anyhow::Result<()> {
     let (place, zone) = (open::place(settings)?, store.zone().name());
     let Status { group_count: groups, device_count: devices, order_count: orders, .. } =
-        store.status(Clock::System.now()).await?;
+        store.inventory().status(Clock::System.now()).await?;
     let end = certificate.not_after().map(|end| format!("{} UTC", Zone::utc().text(end)));
     let end = end.as_deref().unwrap_or("an unknown time");
     tracing::info!(
@@ -102,7 +102,7 @@ pub(crate) fn warn_of_access(directory: &Path) {
 
 /// Warns if an upgrade has created tables in a Citus cluster that are not distributed.
 async fn warn_of_undistributed_tables(store: &Store) -> anyhow::Result<()> {
-    let tables = store.undistributed_tables().await?;
+    let tables = store.upkeep().undistributed_tables().await?;
     if !tables.is_empty() {
         tracing::warn!(
             tables = tables.join(", "),
@@ -247,7 +247,7 @@ pub(crate) async fn serve(
     report_regularly(&app, (&store, &clock), token_validity, serving.join_all()).await;
     writing.abort();
     maintenance::write_activity(&store).await;
-    if let Err(error) = store.store_time().await {
+    if let Err(error) = store.sessions().store_time().await {
         tracing::error!(cause = %error, "the time of the clock could not be stored");
     }
     // Waits for orders that are still being stored. Work that takes longer is rolled back; its
@@ -268,7 +268,7 @@ fn operator_runtime() -> io::Result<Runtime> {
 /// sessions or end valid ones, so it answers no request that needs a session.
 async fn watch_clock(store: Store, own: Clock) {
     let mut was_off = false;
-    while let Some(clock) = store.check_clock(own.now()) {
+    while let Some(clock) = store.upkeep().check_clock(own.now()) {
         if clock.is_off && !was_off {
             let ahead_ms = clock.ahead_ms;
             tracing::error!(
@@ -283,7 +283,7 @@ async fn watch_clock(store: Store, own: Clock) {
 
 /// Ends sessions that had expired before the clock was set back, or were opened while it was ahead.
 async fn observe_time(store: &Store, clock: &Clock, token_validity: Duration) {
-    match store.observe_time(clock.now(), token_validity).await {
+    match store.sessions().observe_time(clock.now(), token_validity).await {
         Ok(0) => {}
         Ok(sessions) => {
             let message = "the clock was set back; sessions that had expired, or were opened while \

@@ -23,7 +23,7 @@ pub(crate) async fn run(settings: &Settings, what: SessionWhat) -> anyhow::Resul
 async fn list(settings: &Settings, output: Output) -> anyhow::Result<()> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let now = Clock::System.now();
-    let sessions = output::whole(async |part| store.list_sessions(part, now).await).await?;
+    let sessions = output::whole(async |part| store.inventory().sessions(part, now).await).await?;
     output.print(&sessions, |sessions| table(sessions, store.zone()))
 }
 
@@ -45,7 +45,7 @@ fn table(sessions: &[SessionItem], zone: &Zone) -> Table<5> {
 async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {
     let name = LoginName::parse(account.clone()).context("the login name")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    match store.end_session(name, acting::by("session end")).await? {
+    match store.sessions().end(name, acting::by("session end")).await? {
         EndedSession::Ended(session) => {
             let opened = time(store.zone(), session.opened.at.map(|at| at.0));
             let source = session.opened.source.map_or_else(String::new, |it| format!(" from {it}"));

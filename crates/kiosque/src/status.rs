@@ -17,8 +17,8 @@ use crate::{CommandOutcome, open};
 
 pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let status = store.status(Clock::System.now()).await?;
-    if let Err(error) = store.check_undamaged().await {
+    let status = store.inventory().status(Clock::System.now()).await?;
+    if let Err(error) = store.upkeep().check_undamaged().await {
         eprintln!("warning: {error}");
     }
     let overview = Overview::of(settings, &store, status);

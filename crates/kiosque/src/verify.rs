@@ -8,7 +8,7 @@ use crate::{CommandOutcome, open};
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let verified = store.verify().await?;
+    let verified = store.upkeep().verify().await?;
     for difference in &verified.differences {
         print_line!("{difference}")?;
     }

@@ -189,7 +189,7 @@ impl App {
         }
         let store = self.store.clone();
         tokio::spawn(async move {
-            if let Err(error) = store.store_key_use(digest, now).await {
+            if let Err(error) = store.operators().store_key_use(digest, now).await {
                 tracing::debug!(cause = %error, "the use of a key could not be stored");
             }
         });

@@ -26,7 +26,7 @@ pub(crate) async fn log_in(
     let name = LoginName::parse(username.as_str()).ok();
     let (prefix, now) = (origin.source.prefix(), origin.at);
     let found = match &name {
-        Some(name) => app.store.credentials_for(name, prefix, now).await?,
+        Some(name) => app.store.sessions().credentials_for(name, prefix, now).await?,
         None => None,
     };
     let account = name.filter(|_| found.is_some());
@@ -80,7 +80,7 @@ async fn open_session(
     let credentials = credentials.filter(|_| matches).ok_or(Refusal::Credentials)?;
     let random = app.entropy.bytes()?;
     let expires_at = app.session_end(origin.at);
-    Ok(app.store.log_in(credentials, random, expires_at, origin.clone()).await?)
+    Ok(app.store.sessions().log_in(credentials, random, expires_at, origin.clone()).await?)
 }
 
 /// Returns the reason that the audit trail gives for a refused login; none for a request that
@@ -106,13 +106,13 @@ pub(crate) async fn switch_group(
     let expires_at = app.session_end(origin.at);
     // A text that cannot be a group's id names no group.
     let group = GroupId::parse(request.group_id).ok();
-    session_data(app.store.switch_group(claim, group, random, expires_at, origin).await?)
+    session_data(app.store.sessions().switch_group(claim, group, random, expires_at, origin).await?)
 }
 
 /// `POST …/logout`
 pub(crate) async fn log_out(caller: Caller<'_>, _: NoBody) -> Result<Data<()>, Failure> {
     let Caller { call, claim } = caller;
-    call.app.store.log_out(claim, call.origin()).await?;
+    call.app.store.sessions().log_out(claim, call.origin()).await?;
     Ok(Data::null())
 }
 

@@ -138,7 +138,7 @@ impl<'a> Received<'a> {
         match read(&call, body, &mut remarks.ignored) {
             Ok(request) => Ok((Caller { call, claim }, request)),
             Err(failure) => {
-                call.app.store.session(claim).await?;
+                call.app.store.sessions().prove(claim).await?;
                 Err(failure)
             }
         }

@@ -54,7 +54,7 @@ pub(crate) async fn order_changes(
     };
     let seconds = request.wait_seconds.and_then(|seconds| u64::try_from(seconds).ok());
     let Some(seconds) = seconds.filter(|seconds| *seconds > 0) else {
-        return Ok(data(&app.store.order_changes(claim, query).await?));
+        return Ok(data(&app.store.orders().changes(claim, query).await?));
     };
     let mut ended = pin!(async {
         tokio::select! {
@@ -62,10 +62,10 @@ pub(crate) async fn order_changes(
             () = app.stopped() => {}
         }
     });
-    let mut follower = app.store.follow(claim.token.group_hint(), Some(&claim.token));
+    let mut follower = app.store.orders().follow(claim.token.group_hint(), Some(&claim.token));
     let (mut waiting, mut has_ended) = (None, false);
     loop {
-        let read = app.store.order_changes(claim.clone(), query);
+        let read = app.store.orders().changes(claim.clone(), query);
         let changes = follower.read(read).await?;
         let next = changes.next();
         if !changes.is_empty() || has_ended {
@@ -73,7 +73,7 @@ pub(crate) async fn order_changes(
         }
         if next.group != follower.group() {
             // The group of the token was a hint.
-            follower = app.store.follow(next.group, Some(&claim.token));
+            follower = app.store.orders().follow(next.group, Some(&claim.token));
             continue;
         }
         drop(changes);

@@ -60,7 +60,7 @@ async fn sales_query(
     let days = range::days((query.start, query.end), store.zone());
     if devices.saturating_mul(days) > work_max {
         // As for any other violation, the session is proven first (REQ-1).
-        store.session(claim.clone()).await?;
+        store.sessions().prove(claim.clone()).await?;
         let violation = Violation { field: "startTimestamp", fault: Fault::TooMuchWork(work_max) };
         return Err(Refusal::Invalid(vec![violation]).into());
     }
@@ -77,7 +77,7 @@ pub(crate) async fn summary(
     let store = &call.app.store;
     let (start, end) = (query.start, query.end);
     let online = call.app.online_since(call.now);
-    let summary = store.summary(claim, online, query).await?;
+    let summary = store.reports().summary(claim, online, query).await?;
     Data::of(&Summary {
         start_timestamp: start.0,
         end_timestamp: end.0,
@@ -95,7 +95,7 @@ pub(crate) async fn best_selling_product(
 ) -> Result<Data<Option<BestSellingProduct>>, Failure> {
     let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
-    let ranked = call.app.store.best_sellers(claim, query, RANKED_MAX).await?;
+    let ranked = call.app.store.reports().best_sellers(claim, query, RANKED_MAX).await?;
     let rank_list: Vec<ProductSales> = ranked.into_iter().map(product_sales).collect();
     let best = rank_list.first().cloned();
     Data::of(&best.map(|best| BestSellingProduct { best, rank_list }))
@@ -109,7 +109,7 @@ pub(crate) async fn sales_by_device(
     let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
     let account = claim.token.account_hint();
-    let mut sales = call.app.store.sales_by_device(claim, query).await?;
+    let mut sales = call.app.store.reports().sales_by_device(claim, query).await?;
     sales.sort_unstable_by(|one, other| {
         // By the rounded amounts: those that look the same are the same.
         let by_amount = other.turnover.amount.cents().cmp(&one.turnover.amount.cents());
@@ -134,7 +134,7 @@ pub(crate) async fn sales_trend(
 ) -> Result<Data<Vec<TrendDay>>, Failure> {
     let query = sales_query(&caller, filter).await?;
     let Caller { call, claim } = caller;
-    let days = call.app.store.sales_trend(claim, query).await?;
+    let days = call.app.store.reports().sales_trend(claim, query).await?;
     let days = days.into_iter().map(|(day, turnover)| TrendDay {
         label: day.to_string(),
         amount: dollars(turnover.amount.cents()),
@@ -153,7 +153,7 @@ pub(crate) async fn device_aisle(
         let (store, query) = (store.clone(), query.clone());
         Box::pin(async move {
             if query.devices.is_empty() {
-                let read = store.group_aisles(claim, query, part, PARTS_BYTES).await?;
+                let read = store.reports().group_aisles(claim, query, part, PARTS_BYTES).await?;
                 let AislesJson { json, devices } = read.devices;
                 let totals = Totals { devices, online: 0 };
                 return Ok(ListPart { json, totals, next: read.next });
@@ -164,7 +164,7 @@ pub(crate) async fn device_aisle(
                 }
                 Ok(())
             };
-            let read = store.device_aisles(claim, query, part, visit).await?;
+            let read = store.reports().device_aisles(claim, query, part, visit).await?;
             Ok(read.devices.into_part(read.next))
         })
     };
@@ -219,7 +219,7 @@ fn read_group(
                 }
                 Ok(())
             };
-            let read = app.store.group_profile(claim, query, part, visit).await?;
+            let read = app.store.reports().group_profile(claim, query, part, visit).await?;
             Ok(read.devices.into_part(read.next))
         })
     })
@@ -238,7 +238,7 @@ fn read_devices(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
                 }
                 Ok(())
             };
-            let read = app.store.device_profile(claim, query, part, visit).await?;
+            let read = app.store.reports().device_profile(claim, query, part, visit).await?;
             Ok(read.devices.into_part(read.next))
         })
     })

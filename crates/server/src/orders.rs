@@ -47,7 +47,7 @@ pub(crate) async fn query_order_list(
         },
         page,
     };
-    let orders = call.app.store.order_page(claim, query).await?;
+    let orders = call.app.store.orders().page(claim, query).await?;
     Ok(Data::page(orders.total, page, orders.newest_first()))
 }
 
@@ -74,6 +74,6 @@ pub(crate) async fn order_detail(
     let given = |number: Option<String>| number.filter(|number| !number.trim().is_empty());
     let numbers =
         TradeNumbers { out: given(request.trade_no_out), inner: given(request.trade_no_in) };
-    let detail = call.app.store.order_detail(claim, numbers).await?;
+    let detail = call.app.store.orders().detail(claim, numbers).await?;
     Ok(Data::of_json(detail))
 }

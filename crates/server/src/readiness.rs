@@ -12,14 +12,14 @@ impl App {
     /// answered and orders stored. Sets the gauges, and logs each change. The program calls it once
     /// a second.
     pub async fn check_readiness(&self) {
-        self.store.check_files();
-        let answers = self.store.answers(self.clock.now()).await;
+        self.store.upkeep().check_files();
+        let answers = self.store.upkeep().answers(self.clock.now()).await;
         match self.readiness_change(Readyz::PATH, &answers) {
             Some(Ok(())) => tracing::info!("requests with a session are answered again"),
             Some(Err(cause)) => tracing::error!(%cause, "requests with a session are not answered"),
             None => {}
         }
-        let stores = self.store.takes_orders().await;
+        let stores = self.store.upkeep().takes_orders().await;
         match self.readiness_change(ReadyzOrders::PATH, &stores) {
             Some(Ok(())) => tracing::info!("orders are stored again"),
             Some(Err(cause)) => tracing::error!(%cause, "orders cannot be stored"),

@@ -151,7 +151,7 @@ impl RefusedLogins {
     async fn write(&self, store: &Store, happened: Vec<AuditRecord>) {
         let unconfirmed = self.lock().unconfirmed.take();
         if let Some(events) = unconfirmed
-            && let Err(error) = store.record_events(&events).await
+            && let Err(error) = store.trail().record_events(&events).await
         {
             warn_not_written(&error);
             let mut refusals = self.lock();
@@ -168,7 +168,7 @@ impl RefusedLogins {
 
     /// Writes entries, or keeps them for the next attempt.
     async fn record(&self, store: &Store, events: PendingEvents) {
-        let Err(error) = store.record_events(&events).await else { return };
+        let Err(error) = store.trail().record_events(&events).await else { return };
         warn_not_written(&error);
         let mut refusals = self.lock();
         match error {

@@ -48,9 +48,9 @@ impl Asked<'_> {
             Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => None,
         };
         if self.is_guess(failure) {
-            app.store.count_guess(source.prefix(), at);
+            app.store.trail().count_guess(source.prefix(), at);
         }
-        app.store.add_refused((self.request_id, at), (sender, source), || {
+        app.store.trail().add_refused((self.request_id, at), (sender, source), || {
             self.exchange(failure, app.settings.limits.json_max_depth)
         });
         account
@@ -74,7 +74,7 @@ impl Asked<'_> {
         }
         let token = self.head.headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes);
         let token = token.and_then(PresentedToken::read);
-        token.map_or(Sender::Unknown, |token| app.store.sender_of(&token))
+        token.map_or(Sender::Unknown, |token| app.store.trail().sender_of(&token))
     }
 
     fn exchange(&self, failure: &Failure, max_depth: usize) -> Exchange {

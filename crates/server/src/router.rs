@@ -45,7 +45,7 @@ pub(crate) async fn answer(
         Err(failure) => asked.record(&app, failure),
     };
     let answered = (path, i64::from(code.number()));
-    app.store.count_request(account, answered, begun.elapsed(), app.clock.now());
+    app.store.trail().count_request(account, answered, begun.elapsed(), app.clock.now());
     if let Err(Failure::System(fault)) = &outcome {
         app.failure_log.log(fault.kind, fault.message, &fault.cause, &request_id);
     }

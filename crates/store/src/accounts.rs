@@ -2,10 +2,10 @@
 
 use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName};
 
-use crate::Store;
 use crate::db::Read;
 use crate::error::Error;
 use crate::sql::{row, statements};
+use crate::views::Sessions;
 
 row! {
     struct CredentialsRow { account_no: AccountNo, password_hash: String }
@@ -19,6 +19,7 @@ statements! {
         from account_groups ag join groups g on g.group_no = ag.group_no
         where ag.account_no = $account_no and g.active
         order by ag.position";
+    GROUP(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
     OPEN_GROUP(account_no, group_id) -> GroupNo = "select g.group_no
         from groups g join account_groups ag on ag.group_no = g.group_no
         where g.group_id = $group_id and ag.account_no = $account_no and g.active";
@@ -39,13 +40,14 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-impl Store {
+impl Sessions<'_> {
     /// Returns the credentials of a login name, if there is such an account.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn credentials(&self, login_name: &LoginName) -> Result<Option<Credentials>, Error> {
-        self.db
+    pub async fn credentials(self, login_name: &LoginName) -> Result<Option<Credentials>, Error> {
+        self.0
+            .db
             .one(&CREDENTIALS, &[login_name.as_str().into()], |row| {
                 let CredentialsRow { account_no, password_hash } = row.read()?;
                 Ok(Credentials { account: account_no, password_hash })
@@ -83,4 +85,9 @@ pub(crate) async fn open_group(
 ) -> Result<Option<GroupNo>, Error> {
     let params = [account.into(), group.as_str().into()];
     read.one(&OPEN_GROUP, &params, |row| row.read()).await
+}
+
+/// Returns the number of the group with an id.
+pub(crate) async fn group_number(read: &Read<'_>, id: &GroupId) -> Result<Option<GroupNo>, Error> {
+    read.one(&GROUP, &[id.as_str().into()], |row| row.read()).await
 }

@@ -14,7 +14,8 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{row, statements};
-use crate::{Store, metadata, owners};
+use crate::views::Upkeep;
+use crate::{metadata, owners};
 
 row! {
     struct LedgerRow {
@@ -136,13 +137,13 @@ enum Direction {
     Any,
 }
 
-impl Store {
+impl Upkeep<'_> {
     /// Archives the orders that started before a time. Boundaries move forward only, also when the
     /// time is earlier than the last one. Orders that start after `now` are dated ahead.
     ///
     /// # Errors
     /// The store failed; orders archived until then stay archived, and another call does the rest.
-    pub async fn archive(&self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
+    pub async fn archive(self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
         let plan = self.plan_archiving(before, now, Direction::Forward).await?;
         self.move_boundaries(plan).await
     }
@@ -153,7 +154,7 @@ impl Store {
     /// # Errors
     /// See [`ArchiveError`].
     pub async fn archive_exactly(
-        &self,
+        self,
         before: UnixMs,
         now: UnixMs,
         returning: Returning,
@@ -169,7 +170,7 @@ impl Store {
     }
 
     async fn plan_archiving(
-        &self,
+        self,
         before: UnixMs,
         now: UnixMs,
         direction: Direction,
@@ -180,16 +181,16 @@ impl Store {
             let boundaries = boundaries(read, before, now, back_from.is_some()).await?;
             Ok(Plan { before, back_from, boundaries })
         };
-        self.db.read(Deadline::None, plan).await
+        self.0.db.read(Deadline::None, plan).await
     }
 
-    async fn move_boundaries(&self, plan: Plan) -> Result<Archived, Error> {
+    async fn move_boundaries(self, plan: Plan) -> Result<Archived, Error> {
         let Plan { before, back_from, boundaries } = plan;
         let mut archived = nothing(before);
         for chunk in boundaries.chunks(BOUNDARIES_PER_TRANSACTION) {
             let (chunk, until_now) = (chunk.to_vec(), archived);
             let set = async move |write: &Write<'_>| set_boundaries(write, &chunk, until_now).await;
-            archived = self.db.write::<_, Error>(Deadline::OfRequest, set).await?;
+            archived = self.0.db.write::<_, Error>(Deadline::OfRequest, set).await?;
         }
         // After all boundaries, so that a repetition moves those that a failure left.
         if let Some(last) = back_from
@@ -198,7 +199,7 @@ impl Store {
             let lower = async move |write: &Write<'_>| {
                 metadata::lower_archived_before(write, last, before).await
             };
-            self.db.write::<_, Error>(Deadline::OfRequest, lower).await?;
+            self.0.db.write::<_, Error>(Deadline::OfRequest, lower).await?;
         }
         Ok(archived)
     }

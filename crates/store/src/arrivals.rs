@@ -6,8 +6,9 @@ use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
+use crate::metadata;
 use crate::sql::{FromRow, Value, row, statements};
-use crate::{Store, metadata};
+use crate::views::Intake;
 
 row! {
     struct ArrivalRow {
@@ -76,13 +77,13 @@ impl ArrivalNo {
     }
 }
 
-impl Store {
+impl Intake<'_> {
     /// Stores that orders of a source begin to arrive. Orders with this arrival are received as
     /// [`crate::BatchPart::arrival`].
     ///
     /// # Errors
     /// The store failed.
-    pub async fn begin_arrival(&self, of: OrderSource, now: UnixMs) -> Result<ArrivalNo, Error> {
+    pub async fn begin_arrival(self, of: OrderSource, now: UnixMs) -> Result<ArrivalNo, Error> {
         let begin = async move |write: &Write<'_>| {
             let number = metadata::next_arrival(write).await?;
             let (import, key, node) = match &of {
@@ -95,7 +96,7 @@ impl Store {
             write.execute(&BEGIN, &params).await?;
             Ok(ArrivalNo(number))
         };
-        self.db.write(Deadline::OfRequest, begin).await
+        self.0.db.write(Deadline::OfRequest, begin).await
     }
 
     /// Deletes the arrivals that began before `before`, the oldest first: their orders stay,
@@ -103,12 +104,12 @@ impl Store {
     ///
     /// # Errors
     /// The store failed; arrivals purged until then stay purged.
-    pub async fn purge_arrivals(&self, before: UnixMs) -> Result<u64, Error> {
+    pub async fn purge_arrivals(self, before: UnixMs) -> Result<u64, Error> {
         let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
         let mut purged = 0;
         loop {
             let purge = async move |write: &Write<'_>| write.execute(&PURGE, &params).await;
-            let step = self.db.write(Deadline::OfRequest, purge).await?;
+            let step = self.0.db.write(Deadline::OfRequest, purge).await?;
             purged += step;
             if step < PURGED_PER_TRANSACTION.into() {
                 return Ok(purged);
@@ -121,7 +122,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn arrival_of(
-        &self,
+        self,
         group: GroupId,
         order: OrderId,
     ) -> Result<Option<Arrival>, Error> {
@@ -136,7 +137,7 @@ impl Store {
             let row: Option<ArrivalRow> = one(read, &ARRIVAL, &[number.into()]).await?;
             Ok(row.and_then(arrival))
         };
-        self.db.read(Deadline::OfRequest, find).await
+        self.0.db.read(Deadline::OfRequest, find).await
     }
 }
 

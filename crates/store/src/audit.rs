@@ -11,8 +11,9 @@ use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
+use crate::metadata;
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
-use crate::{Store, metadata};
+use crate::views::Trail;
 pub use pending::PendingEvents;
 
 row! {
@@ -137,13 +138,14 @@ pub struct AuditPage {
     pub next: Option<i64>,
 }
 
-impl Store {
+impl Trail<'_> {
     /// Records an act of the operator.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn record_act(&self, act: Act, by: ActedBy) -> Result<(), Error> {
-        self.db
+    pub async fn record_act(self, act: Act, by: ActedBy) -> Result<(), Error> {
+        self.0
+            .db
             .write(Deadline::OfRequest, async move |write: &Write<'_>| {
                 self::act(write, &act, &by).await
             })
@@ -155,18 +157,19 @@ impl Store {
     ///
     /// # Errors
     /// The store failed. Unless the error is `Unknown`, nothing was recorded.
-    pub async fn record_events(&self, events: &PendingEvents) -> Result<(), Error> {
+    pub async fn record_events(self, events: &PendingEvents) -> Result<(), Error> {
         let events = events.clone();
         let record = async move |write: &Write<'_>| events.record(write).await;
-        self.db.write(Deadline::OfRequest, record).await
+        self.0.db.write(Deadline::OfRequest, record).await
     }
 
     /// Returns a page of the trail.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn audit(&self, query: AuditQuery) -> Result<AuditPage, Error> {
-        self.db
+    pub async fn entries(self, query: AuditQuery) -> Result<AuditPage, Error> {
+        self.0
+            .db
             .read(Deadline::OfRequest, async move |read: &Read<'_>| page(read, &query).await)
             .await
     }

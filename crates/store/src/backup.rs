@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::db::{Copied, Deadline, PRIVATE_FILE, Read, integrity_of, mark_as_backup};
 use crate::error::Error;
-use crate::{Store, inventory};
+use crate::inventory;
+use crate::views::Upkeep;
 
 /// The end of the name of a backup that is being written.
 pub const UNFINISHED_SUFFIX: &str = ".partial";
@@ -50,7 +51,7 @@ pub struct BackedUp {
     pub orders: i64,
 }
 
-impl Store {
+impl Upkeep<'_> {
     /// Copies the data as it is now to a new file, which must not exist yet, and checks the copy.
     /// `progress` is called with the pages copied so far and may stop the backup. A failed backup
     /// leaves no file.
@@ -59,11 +60,12 @@ impl Store {
     /// The file exists or cannot be created, `progress` stopped the backup, the data is damaged, or
     /// the store failed.
     pub async fn backup(
-        &self,
+        self,
         file: PathBuf,
         progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
     ) -> Result<BackedUp, BackupError> {
-        self.db
+        self.0
+            .db
             .read(Deadline::None, async move |read: &Read<'_>| backup(read, &file, progress).await)
             .await
     }

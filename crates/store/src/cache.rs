@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{DeviceCode, GroupNo};
 
-use crate::orders::History;
+use crate::order_history::History;
 
 /// The size of the cache in bytes.
 pub(crate) const CACHE_BYTES: usize = 64 << 20;

@@ -2,10 +2,10 @@
 //! that a request touches one shard. Sessions are distributed by account: a session must have
 //! exactly one row.
 
-use crate::Store;
 use crate::db::{Deadline, PLANNER, Read};
 use crate::error::Error;
 use crate::sql::{Columns, FromRow, Sql};
+use crate::views::Upkeep;
 
 /// Those of these tables that are not distributed, if any table is. Only Citus has the catalog.
 static UNDISTRIBUTED: Sql = Sql::declared(
@@ -128,21 +128,21 @@ pub fn citus_statements() -> String {
     text
 }
 
-impl Store {
+impl Upkeep<'_> {
     /// Returns the tables that the script has not distributed yet: those of the migrations since
     /// its last run. None if it has never run.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn undistributed_tables(&self) -> Result<Vec<String>, Error> {
-        if !self.db.is_sharded() {
+    pub async fn undistributed_tables(self) -> Result<Vec<String>, Error> {
+        if !self.0.db.is_sharded() {
             return Ok(Vec::new());
         }
         let names = [&BY_GROUP[..], &BY_ACCOUNT, &EVERYWHERE].concat().join(",");
         let find = async move |read: &Read<'_>| {
             read.all(&UNDISTRIBUTED, &[names.as_str().into()], |row| row.read()).await
         };
-        self.db.read(Deadline::OfRequest, find).await
+        self.0.db.read(Deadline::OfRequest, find).await
     }
 }
 

@@ -6,11 +6,12 @@ use kiosque_model::audit::{Act, SignedInBy};
 use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS, SESSION_MAX_MS};
 use kiosque_model::{ActedBy, ConsoleDigest, KeyDigest, KeyName, Origin, Right, UnixMs};
 
+use crate::audit;
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::keys::{self, CreatedKey, KeyHolder};
 use crate::sql::{Row, row, statements};
-use crate::{Store, audit};
+use crate::views::Operators;
 
 /// Sessions of one key; beyond them, the one that has been idle for longest ends at a sign-in.
 const SESSIONS_OF_KEY_MAX: i64 = 100;
@@ -67,8 +68,8 @@ statements! {
         where opened_at_ms is null and expires_at_ms <= $latest_ms";
 }
 
-/// A live session of the console. Only [`Store::console_session`] makes one, from a session that
-/// has not expired and a key that is not revoked.
+/// A live session of the console. Only [`Operators::console_session`] makes one, from a session
+/// that has not expired and a key that is not revoked.
 #[derive(Clone, Debug)]
 pub struct ConsoleSession {
     digest: ConsoleDigest,
@@ -125,27 +126,27 @@ pub enum SessionUse {
 pub enum SignInProof {
     /// The key.
     Key(KeyDigest),
-    /// A link of [`Store::create_console_link`], which is spent.
+    /// A link of [`Operators::create_link`], which is spent.
     Link(ConsoleDigest),
 }
 
-impl Store {
+impl Operators<'_> {
     /// Returns the session of a presented cookie, if it is live. Acts are stored once a minute.
     ///
     /// # Errors
     /// The store failed, or this node may not answer for sessions.
     pub async fn console_session(
-        &self,
+        self,
         presented: ConsoleDigest,
         session_use: SessionUse,
         now: UnixMs,
     ) -> Result<Option<ConsoleSession>, Error> {
-        self.db.check_session_lease()?;
-        let row = self.db.one(&SESSION, &[presented.as_str().into()], |row| row.read()).await?;
+        self.0.db.check_session_lease()?;
+        let row = self.0.db.one(&SESSION, &[presented.as_str().into()], |row| row.read()).await?;
         let Some(row) = row else { return Ok(None) };
         let SessionRow { key_digest, opened_at_ms, used_at_ms, expires_at_ms } = row;
-        let holder = self.holder_of_live_key(&key_digest).await?;
-        self.db.check_session_lease()?;
+        let holder = keys::holder_of_live_key(self.0, &key_digest).await?;
+        self.0.db.check_session_lease()?;
         if expires_at_ms <= now {
             // It stays ended when the clock is set back. The answer is right even if this fails.
             let _ = self.end_expired(presented, now).await;
@@ -165,16 +166,16 @@ impl Store {
     ///
     /// # Errors
     /// The store failed, or this node may not answer for sessions.
-    pub async fn sign_in_to_console(
-        &self,
+    pub async fn sign_in(
+        self,
         proof: SignInProof,
         new: ConsoleDigest,
         earlier: Option<ConsoleDigest>,
         origin: Origin,
     ) -> Result<Option<KeyHolder>, Error> {
-        self.db.check_session_lease()?;
+        self.0.db.check_session_lease()?;
         if !self.may_sign_in(&proof).await? {
-            self.db.check_session_lease()?;
+            self.0.db.check_session_lease()?;
             return Ok(None);
         }
         let sign_in = async move |write: &Write<'_>| {
@@ -196,19 +197,21 @@ impl Store {
             audit::act(write, &Act::ConsoleLogin { by }, &acted_by).await?;
             Ok::<_, Error>(Some(holder))
         };
-        let signed_in = self.db.write(Deadline::OfRequest, sign_in).await?;
-        self.db.check_session_lease()?;
+        let signed_in = self.0.db.write(Deadline::OfRequest, sign_in).await?;
+        self.0.db.check_session_lease()?;
         Ok(signed_in)
     }
 
     /// Returns whether there is such a live key or such a link. Anyone can send a wrong one, which
     /// must not take the writer.
-    async fn may_sign_in(&self, proof: &SignInProof) -> Result<bool, Error> {
+    async fn may_sign_in(self, proof: &SignInProof) -> Result<bool, Error> {
         Ok(match proof {
-            SignInProof::Key(key) => self.holder_of_live_key(key.as_str()).await?.is_some(),
+            SignInProof::Key(key) => {
+                keys::holder_of_live_key(self.0, key.as_str()).await?.is_some()
+            }
             SignInProof::Link(link) => {
                 let read = |row: &Row<'_>| row.read::<LinkRow>();
-                self.db.one(&LINK, &[link.as_str().into()], read).await?.is_some()
+                self.0.db.one(&LINK, &[link.as_str().into()], read).await?.is_some()
             }
         })
     }
@@ -217,11 +220,7 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn sign_out_of_console(
-        &self,
-        session: &ConsoleSession,
-        by: ActedBy,
-    ) -> Result<(), Error> {
+    pub async fn sign_out(self, session: &ConsoleSession, by: ActedBy) -> Result<(), Error> {
         let digest = session.digest.clone();
         let sign_out = async move |write: &Write<'_>| {
             if write.execute(&END, &[digest.as_str().into()]).await? > 0 {
@@ -229,7 +228,7 @@ impl Store {
             }
             Ok(())
         };
-        self.db.write(Deadline::OfRequest, sign_out).await
+        self.0.db.write(Deadline::OfRequest, sign_out).await
     }
 
     /// Creates a link that signs in once with the live key of a name, for [`LINK_VALIDITY_MS`] from
@@ -237,8 +236,8 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn create_console_link(
-        &self,
+    pub async fn create_link(
+        self,
         name: KeyName,
         link: ConsoleDigest,
         by: ActedBy,
@@ -254,7 +253,7 @@ impl Store {
             audit::act(write, &Act::ConsoleLinkCreated { name: name.clone() }, &by).await?;
             Ok(true)
         };
-        self.db.write(Deadline::OfRequest, create).await
+        self.0.db.write(Deadline::OfRequest, create).await
     }
 
     /// Creates a key for the holder of another one. Returns `None`, and creates nothing, unless
@@ -263,7 +262,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn grant_key(
-        &self,
+        self,
         granter: Oversight<'_>,
         holder: KeyHolder,
         digest: KeyDigest,
@@ -282,20 +281,20 @@ impl Store {
                 false => Ok(None),
             }
         };
-        self.db.write(Deadline::OfRequest, grant).await
+        self.0.db.write(Deadline::OfRequest, grant).await
     }
 
     /// Ends a session that has expired.
-    async fn end_expired(&self, session: ConsoleDigest, now: UnixMs) -> Result<u64, Error> {
+    async fn end_expired(self, session: ConsoleDigest, now: UnixMs) -> Result<u64, Error> {
         let end = async move |write: &Write<'_>| {
             write.execute(&END_EXPIRED, &[session.as_str().into(), now.into()]).await
         };
-        self.db.write(Deadline::OfRequest, end).await
+        self.0.db.write(Deadline::OfRequest, end).await
     }
 
     /// Stores that a session is used.
     async fn store_use(
-        &self,
+        self,
         session: ConsoleDigest,
         opened_at: UnixMs,
         now: UnixMs,
@@ -304,7 +303,7 @@ impl Store {
             let expires_at = now.plus_ms(IDLE_MAX_MS).min(opened_at.plus_ms(SESSION_MAX_MS));
             write.execute(&USE, &[session.as_str().into(), now.into(), expires_at.into()]).await
         };
-        self.db.write(Deadline::OfRequest, store).await
+        self.0.db.write(Deadline::OfRequest, store).await
     }
 }
 

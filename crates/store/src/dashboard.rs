@@ -1,16 +1,16 @@
 //! The dashboard: reports on the sales and the devices of a group.
 //!
-//! A report is one method of [`Store`](crate::Store), in a file of its own below this module. To
-//! add one:
+//! A report is one method of [`Reports`](crate::views::Reports), in a file of its own below this
+//! module. To add one:
 //!
 //! 1. Declare its answer.
-//! 2. Read what it needs with `Store::scoped`, as one tuple of readings: [`sums`] has the sums of
+//! 2. Read what it needs with `scoped`, as one tuple of readings: [`sums`] has the sums of
 //!    whole days, exchange rates and the sales of partial days, [`device_sums`] the sales of
 //!    devices and products. Other statements are declared in the file of the report. A report of
-//!    sales by day uses `Store::sales_by_day`, which has a cache.
-//! 3. With a filter of devices, read with `Store::scoped_to_devices`, which refuses those that are
-//!    out of scope. A list of devices adds `DashboardQuery::devices_in_scope` to what it reads, and
-//!    refuses with `DashboardQuery::selected`.
+//!    sales by day uses `Reports::sales_by_day`, which has a cache.
+//! 3. With a filter of devices, read with `Reports::scoped_to_devices`, which refuses those that
+//!    are out of scope. A list of devices adds `DashboardQuery::devices_in_scope` to what it reads,
+//!    and refuses with `DashboardQuery::selected`.
 //! 4. Make the answer from the rows. What is summed, converted and ranked is a function in
 //!    [`figures`].
 //! 5. List the file here, and its statements in [`all`].
@@ -35,14 +35,12 @@ mod sums;
 use kiosque_model::{UnixMs, Zone};
 
 use crate::devices::CodeFilter;
-use crate::scoped::GroupFilter;
+use crate::hints::GroupFilter;
 use crate::sql::Sql;
 
-pub(crate) use best_sellers::BestSellerHints;
 pub use best_sellers::ProductSales;
 pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
-pub(crate) use filter::KnownDevices;
 pub use fleet_sales::{FleetSales, FleetSalesQuery, ProductRank, SilentDevice};
 pub use group_aisles::AislesJson;
 pub use group_profile::ProfileElement;

@@ -152,7 +152,7 @@ impl Db {
         Ok(done)
     }
 
-    fn faults(&self) -> &Faults {
+    pub(crate) fn faults(&self) -> &Faults {
         match self {
             Db::Sqlite(sqlite) => &sqlite.faults,
             Db::Postgres(postgres) => &postgres.faults,

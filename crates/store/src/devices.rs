@@ -8,12 +8,13 @@ use kiosque_contract::DeviceRecord;
 use kiosque_model::ids::IdFault;
 use kiosque_model::{DeviceCode, DeviceNo, GroupNo, PageRequest, UnixMs};
 
-use crate::Store;
 use crate::activity::Activity;
 use crate::db::{Bound, Reading};
 use crate::error::Error;
-use crate::scoped::{GroupFilter, HintedGroup};
+use crate::hints::GroupFilter;
+use crate::scoped::HintedGroup;
 use crate::sql::{Row, Sql, row, statements};
+use crate::state::State;
 
 row! {
     struct OwnerRow { group_id: String, group_name: String, group_no: GroupNo }
@@ -155,21 +156,19 @@ impl DeviceQuery {
     }
 }
 
-impl Store {
-    /// Reads devices of a group into `rows` with `add`, behind the group itself.
-    pub(crate) fn devices_of<T: Send + 'static>(
-        &self,
-        group: HintedGroup,
-        devices: Bound,
-        rows: T,
-        add: impl Fn(&mut T, Device<'_>) -> Result<(), Error> + Send + 'static,
-    ) -> Reading<(Option<Owner>, T)> {
-        let activity = Arc::clone(&self.activity);
-        owner(group, rows).then(devices, move |(owner, rows), row| match owner {
-            Some(owner) => add(rows, owner.device(row, &activity)?),
-            None => Ok(()),
-        })
-    }
+/// Reads devices of a group into `rows` with `add`, behind the group itself.
+pub(crate) fn devices_of<T: Send + 'static>(
+    state: &State,
+    group: HintedGroup,
+    devices: Bound,
+    rows: T,
+    add: impl Fn(&mut T, Device<'_>) -> Result<(), Error> + Send + 'static,
+) -> Reading<(Option<Owner>, T)> {
+    let activity = Arc::clone(&state.activity);
+    owner(group, rows).then(devices, move |(owner, rows), row| match owner {
+        Some(owner) => add(rows, owner.device(row, &activity)?),
+        None => Ok(()),
+    })
 }
 
 /// Reads the group whose devices are listed, for the statements that read its devices into `rows`.

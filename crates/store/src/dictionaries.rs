@@ -10,13 +10,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use crate::Store;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
-use crate::orders::record::dictionaries::{Dictionaries, Dictionary, train};
-use crate::orders::record::stored::{StoredOrder, order_columns};
-use crate::orders::record::without_personal_data;
+use crate::record::dictionaries::{Dictionaries, Dictionary, train};
+use crate::record::stored::{StoredOrder, order_columns};
+use crate::record::without_personal_data;
 use crate::sql::{Row, row, statements};
+use crate::state::State;
 
 row! {
     struct Content<'r> { content: &'r [u8] }
@@ -42,20 +42,12 @@ const TRAINED_AFTER: i64 = 4_000;
 /// The changes whose orders it is trained from; at most twice as many.
 const SAMPLES_MIN: i64 = 2_000;
 
-/// The orders that this process may still pack with dictionary 0 before it asks whether to train
-/// another one.
-#[derive(Debug, Default)]
-pub(crate) struct Training {
-    left: AtomicI64,
-}
-
-impl Training {
-    /// Counts orders that were packed with dictionary 0. Returns whether to ask now; other callers
-    /// go on meanwhile.
-    fn is_due(&self, packed: i64) -> bool {
-        let left = self.left.fetch_sub(packed, Ordering::Relaxed).saturating_sub(packed);
-        left <= 0 && self.left.swap(TRAINED_AFTER, Ordering::Relaxed) <= 0
-    }
+/// Counts orders that were packed with dictionary 0. `left` is how many may still be, before this
+/// process asks whether to train another one. Returns whether to ask now; other callers go on
+/// meanwhile.
+fn is_due(left: &AtomicI64, packed: i64) -> bool {
+    let now_left = left.fetch_sub(packed, Ordering::Relaxed).saturating_sub(packed);
+    now_left <= 0 && left.swap(TRAINED_AFTER, Ordering::Relaxed) <= 0
 }
 
 /// Loads the dictionaries that a snapshot has and the process does not know. Returns the one to
@@ -90,56 +82,54 @@ pub(crate) async fn damaged(read: &Read<'_>) -> Result<Vec<i64>, Error> {
     Ok(numbers)
 }
 
-impl Store {
-    /// Reads records from one snapshot, with its dictionaries.
-    pub(crate) async fn read_records<T, E>(
-        &self,
-        deadline: Deadline,
-        ask: impl AsyncFnOnce(&Read<'_>, &Arc<Dictionaries>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<Error> + Send + 'static,
-    {
-        let dictionaries = Arc::clone(&self.dictionaries);
-        let read = async move |read: &Read<'_>| {
-            load(read, &dictionaries).await?;
-            ask(read, &dictionaries).await
-        };
-        self.db.read(deadline, read).await
-    }
+/// Reads records from one snapshot, with its dictionaries.
+pub(crate) async fn read_records<T, E>(
+    state: &State,
+    deadline: Deadline,
+    ask: impl AsyncFnOnce(&Read<'_>, &Arc<Dictionaries>) -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<Error> + Send + 'static,
+{
+    let dictionaries = Arc::clone(&state.dictionaries);
+    let read = async move |read: &Read<'_>| {
+        load(read, &dictionaries).await?;
+        ask(read, &dictionaries).await
+    };
+    state.db.read(deadline, read).await
+}
 
-    /// Loads the dictionaries that other processes have stored.
-    pub(crate) async fn load_dictionaries(&self) -> Result<(), Error> {
-        self.read_records(Deadline::OfRequest, async |_, _| Ok(())).await
-    }
+/// Loads the dictionaries that other processes have stored.
+pub(crate) async fn load_dictionaries(state: &State) -> Result<(), Error> {
+    read_records(state, Deadline::OfRequest, async |_, _| Ok(())).await
+}
 
-    /// Trains the dictionary of the data if it has none and is large enough, after orders were
-    /// packed with dictionary 0. Orders are stored and read as well without: a failure only means
-    /// that it is tried again after further orders.
-    pub(crate) async fn train_if_due(&self, packed: i64) {
-        if !self.is_dry_run() && self.training.is_due(packed) {
-            let _ = self.train().await;
+/// Trains the dictionary of the data if it has none and is large enough, after orders were
+/// packed with dictionary 0. Orders are stored and read as well without: a failure only means
+/// that it is tried again after further orders.
+pub(crate) async fn train_if_due(state: &State, packed: i64) {
+    if !state.db.is_dry_run() && is_due(&state.training, packed) {
+        let _ = train_from_orders(state).await;
+    }
+}
+
+async fn train_from_orders(state: &State) -> Result<(), Error> {
+    let training = Arc::clone(&state.training);
+    let sample = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
+        samples(read, dictionaries, &training).await
+    };
+    let samples = read_records(state, Deadline::OfRequest, sample).await?;
+    let trained = tokio::task::spawn_blocking(move || train(&samples)).await;
+    let Some((number, content)) = trained.map_err(|_| Error::Gone)? else { return Ok(()) };
+    let add = async move |write: &Write<'_>| {
+        if has_dictionary(write).await? {
+            return Ok(());
         }
-    }
-
-    async fn train(&self) -> Result<(), Error> {
-        let training = Arc::clone(&self.training);
-        let sample = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
-            samples(read, dictionaries, &training).await
-        };
-        let samples = self.read_records(Deadline::OfRequest, sample).await?;
-        let trained = tokio::task::spawn_blocking(move || train(&samples)).await;
-        let Some((number, content)) = trained.map_err(|_| Error::Gone)? else { return Ok(()) };
-        let add = async move |write: &Write<'_>| {
-            if has_dictionary(write).await? {
-                return Ok(());
-            }
-            let row = [i64::from(number).into(), content.as_slice().into()];
-            write.execute(&ADD, &row).await.map(|_| ())
-        };
-        self.db.write(Deadline::OfRequest, add).await
-    }
+        let row = [i64::from(number).into(), content.as_slice().into()];
+        write.execute(&ADD, &row).await.map(|_| ())
+    };
+    state.db.write(Deadline::OfRequest, add).await
 }
 
 async fn has_dictionary(read: &Read<'_>) -> Result<bool, Error> {
@@ -151,14 +141,14 @@ async fn has_dictionary(read: &Read<'_>) -> Result<bool, Error> {
 async fn samples(
     read: &Read<'_>,
     dictionaries: &Dictionaries,
-    training: &Training,
+    packed_left: &AtomicI64,
 ) -> Result<Vec<String>, Error> {
     if has_dictionary(read).await? {
         return Ok(Vec::new());
     }
     let changes = read.one(&CHANGES, &[], |row| row.read::<i64>()).await?.unwrap_or(0);
     if changes < TRAINED_AFTER {
-        training.left.store(TRAINED_AFTER - changes, Ordering::Relaxed);
+        packed_left.store(TRAINED_AFTER - changes, Ordering::Relaxed);
         return Ok(Vec::new());
     }
     let step = changes / SAMPLES_MIN;

@@ -80,7 +80,7 @@ async fn only_a_recount_reads_all_orders_of_a_group() {
         }
         found && text.contains(" orders")
     };
-    let reading = crate::all_statements().filter(|sql| reads_groups(sql));
+    let reading = crate::statements::all().filter(|sql| reads_groups(sql));
     let mut reading: Vec<&str> = reading.map(|sql| sql.name).collect();
     reading.sort_unstable();
     assert_eq!(reading, ["kiosque_store::verify::sums::UNSOLD_ORDERS"]);

@@ -8,7 +8,6 @@
 
 mod accounts;
 mod audit_details;
-mod change_counts;
 mod changes;
 mod check;
 mod chunks;
@@ -35,15 +34,15 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
+use crate::change_counts::{ChangeCounts, EntryChange};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
 use crate::sql::Sql;
-use crate::{Store, aisle_texts, audit, metadata, owners, versions};
+use crate::views::FleetView;
+use crate::{aisle_texts, audit, metadata, owners, versions};
 use accounts::{Accounts, EndedSession};
 use audit_details::audit_details;
-pub use change_counts::ChangeCounts;
-pub(crate) use change_counts::EntryChange;
 use changes::FleetChanges;
 pub(crate) use creation::NewEntries;
 pub use deletion::DeleteError;
@@ -134,7 +133,7 @@ pub enum ApplyError {
     Store(#[from] Error),
 }
 
-impl Store {
+impl FleetView<'_> {
     /// Applies a fleet, all or nothing, and records it in the audit trail. Each list of the fleet
     /// names an entry once. `new_hashes` has the hashes of the passwords that it gives.
     ///
@@ -145,7 +144,7 @@ impl Store {
     /// # Errors
     /// Every fault of the fleet, a password that was changed at the same time, or the store failed.
     pub async fn apply(
-        &self,
+        self,
         fleet: impl Into<Arc<Fleet>>,
         new_hashes: NewHashes,
         by: ActedBy,
@@ -153,13 +152,14 @@ impl Store {
     ) -> Result<Applied, ApplyError> {
         let (fleet, clock) = (fleet.into(), clock.clone());
         // SQLite has one writer, which others wait for: it need not read as well.
-        let read_ahead = match self.db.is_file() {
+        let read_ahead = match self.0.db.is_file() {
             true => Some(self.read_ahead(Arc::clone(&fleet)).await?),
             false => None,
         };
-        let (is_dry_run, opening) = (self.is_dry_run(), self.opening);
+        let (is_dry_run, opening) = (self.0.db.is_dry_run(), self.0.opening);
         let read_ahead = Mutex::new(read_ahead);
-        self.db
+        self.0
+            .db
             .write(Deadline::None, async move |write: &Write<'_>| {
                 let read_ahead = lock_ignoring_poison(&read_ahead).take();
                 metadata::lock_fleet(write).await?;
@@ -171,12 +171,12 @@ impl Store {
     }
 
     /// Reads the stored state of a fleet before the transaction that changes it.
-    async fn read_ahead(&self, fleet: Arc<Fleet>) -> Result<ReadAhead, Error> {
+    async fn read_ahead(self, fleet: Arc<Fleet>) -> Result<ReadAhead, Error> {
         let read_all = async move |read: &Read<'_>| {
             let last_entry = metadata::last_audit_entry(read).await?;
             Ok(ReadAhead { last_entry, stored: StoredFleet::read(read, &fleet).await? })
         };
-        self.db.read(Deadline::None, read_all).await
+        self.0.db.read(Deadline::None, read_all).await
     }
 }
 

@@ -8,39 +8,19 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{AccountNo, GroupNo, PresentedToken};
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::Store;
-use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::{row, statements};
-
-/// The interval of look-ups.
-const LOOK_UP_INTERVAL: Duration = Duration::from_secs(1);
-
-row! {
-    struct GroupRow { group_no: GroupNo, last_change_no: i64 }
-    struct SessionRow { account_no: AccountNo, token_digest: String }
-}
-
-statements! {
-    LAST_CHANGES() -> GroupRow = "select c.group_no, c.last_change_no
-        from {rows r: group_no bigint} cross join group_changes c where c.group_no = r.group_no";
-    TOKENS() -> SessionRow = "select s.account_no, s.token_digest
-        from {rows r: account_no bigint} cross join sessions s where s.account_no = r.account_no";
-}
 
 /// The followers of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Followers {
     state: Mutex<State>,
-    waiting: AtomicUsize,
-    look_ups: AtomicU64,
+    pub(crate) waiting: AtomicUsize,
+    pub(crate) look_ups: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -60,15 +40,15 @@ struct State {
 /// The last change numbers of followed groups, and the digests of followed sessions: those that are
 /// known, or those that were found in the store.
 #[derive(Default)]
-struct Followed {
-    groups: HashMap<GroupNo, i64>,
-    tokens: HashMap<AccountNo, Option<String>>,
+pub(crate) struct Followed {
+    pub(crate) groups: HashMap<GroupNo, i64>,
+    pub(crate) tokens: HashMap<AccountNo, Option<String>>,
 }
 
 /// A request that reads the changes of a group, and waits for more.
 #[derive(Debug)]
 pub struct Follower {
-    store: Store,
+    followers: Arc<Followers>,
     group: GroupNo,
     changes: watch::Receiver<i64>,
     session: Option<FollowedSession>,
@@ -94,6 +74,25 @@ impl Followers {
         lock_ignoring_poison(&self.state)
     }
 
+    /// Returns a follower of a group, with the session of a token if it is an integrator's, and
+    /// whether the look-ups are to be started.
+    pub(crate) fn follow(
+        self: &Arc<Self>,
+        group: GroupNo,
+        token: Option<&PresentedToken>,
+    ) -> (Follower, bool) {
+        let mut state = self.state();
+        let changes = state.groups.entry(group).or_default().subscribe();
+        let session = token.map(|token| {
+            let account = token.account_hint();
+            let token_of = state.tokens.entry(account).or_default().subscribe();
+            FollowedSession { account, digest: token.digest().as_str().to_owned(), token: token_of }
+        });
+        let starts = !std::mem::replace(&mut state.is_looking_up, true);
+        drop(state);
+        (Follower { followers: Arc::clone(self), group, changes, session }, starts)
+    }
+
     /// Wakes the followers of groups, each with the number of its last change.
     pub(crate) fn changed(&self, changes: &[(GroupNo, i64)]) {
         let state = self.state();
@@ -113,7 +112,7 @@ impl Followers {
 
     /// Returns the known values, to look them up; `None` without followers, which ends that. Values
     /// that have no followers any more are forgotten.
-    fn known(&self) -> Option<Followed> {
+    pub(crate) fn known(&self) -> Option<Followed> {
         let mut state = self.state();
         state.groups.retain(|_, known| known.receiver_count() > 0);
         state.tokens.retain(|_, known| known.receiver_count() > 0);
@@ -127,7 +126,7 @@ impl Followers {
 
     /// Wakes the followers of groups and sessions that differ in the store. A value that has been
     /// replaced since the look-up began is newer than the one that was found.
-    fn compare(&self, before: &Followed, mut found: Followed) {
+    pub(crate) fn compare(&self, before: &Followed, mut found: Followed) {
         let state = self.state();
         for (group, last_change_no) in found.groups {
             let is_new = |known: &i64| before.groups.get(&group) == Some(known);
@@ -157,83 +156,13 @@ fn replace_if<T>(value: Option<&watch::Sender<T>>, new: T, fits: impl Fn(&T) -> 
     });
 }
 
-impl Store {
-    /// Returns a follower of a group, with the session of a token if it is an integrator's.
-    #[must_use]
-    pub fn follow(&self, group: GroupNo, token: Option<&PresentedToken>) -> Follower {
-        let mut state = self.followers.state();
-        let changes = state.groups.entry(group).or_default().subscribe();
-        let session = token.map(|token| {
-            let account = token.account_hint();
-            let token_of = state.tokens.entry(account).or_default().subscribe();
-            FollowedSession { account, digest: token.digest().as_str().to_owned(), token: token_of }
-        });
-        if !state.is_looking_up {
-            state.is_looking_up = true;
-            tokio::spawn(look_up(self.clone()));
-        }
-        drop(state);
-        Follower { store: self.clone(), group, changes, session }
-    }
-
-    /// Returns the number of requests that wait for changes.
-    #[must_use]
-    pub fn waiting_followers(&self) -> usize {
-        self.followers.waiting.load(Ordering::Relaxed)
-    }
-
-    /// Returns the number of look-ups for followers so far.
-    #[must_use]
-    pub fn follower_look_ups(&self) -> u64 {
-        self.followers.look_ups.load(Ordering::Relaxed)
-    }
-
-    /// Reads the values of these groups and sessions.
-    async fn read_followed(&self, known: &Followed) -> Result<Followed, Error> {
-        let groups: Vec<_> = known.groups.keys().map(|group| [(*group).into()]).collect();
-        let accounts: Vec<_> = known.tokens.keys().map(|account| [(*account).into()]).collect();
-        let read = async move |read: &Read<'_>| {
-            let mut found = Followed::default();
-            read.each_of(&LAST_CHANGES, &groups, &[], |row| {
-                let GroupRow { group_no, last_change_no } = row.read()?;
-                found.groups.insert(group_no, last_change_no);
-                Ok(())
-            })
-            .await?;
-            read.each_of(&TOKENS, &accounts, &[], |row| {
-                let SessionRow { account_no, token_digest } = row.read()?;
-                found.tokens.insert(account_no, Some(token_digest));
-                Ok(())
-            })
-            .await?;
-            Ok(found)
-        };
-        self.db.read(Deadline::OfRequest, read).await
-    }
-}
-
 /// The task that looks up. If it panics, the next follower starts another one.
-struct LookUps(Arc<Followers>);
+pub(crate) struct LookUps(pub(crate) Arc<Followers>);
 
 impl Drop for LookUps {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.state().is_looking_up = false;
-        }
-    }
-}
-
-/// Looks up the groups and sessions with followers, once a second, as long as there are any.
-async fn look_up(store: Store) {
-    let _task = LookUps(Arc::clone(&store.followers));
-    let mut ticks = interval_at(Instant::now() + LOOK_UP_INTERVAL, LOOK_UP_INTERVAL);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        let Some(known) = store.followers.known() else { return };
-        // A store that fails is reported by the requests that read from it.
-        if let Ok(found) = store.read_followed(&known).await {
-            store.followers.compare(&known, found);
         }
     }
 }
@@ -260,7 +189,7 @@ impl Follower {
     /// # Errors
     /// `TooMuchWork` if as many wait already.
     pub fn begin_wait(&self, max: usize) -> Result<ChangeWait, Error> {
-        let followers = Arc::clone(&self.store.followers);
+        let followers = Arc::clone(&self.followers);
         let account = self.session.as_ref().map(|session| session.account);
         let mut state = followers.state();
         let waiting = state.waiting.entry(account).or_default();

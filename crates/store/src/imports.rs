@@ -15,7 +15,8 @@ use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::inventory::{Listed, Listing};
 use crate::sql::{Row, row, statements};
-use crate::{Store, audit, metadata};
+use crate::views::Intake;
+use crate::{audit, metadata};
 
 row! {
     struct ImportRow<'r> {
@@ -80,12 +81,12 @@ pub struct ImportRejections {
     pub lines: Vec<RejectedOrder>,
 }
 
-impl Store {
+impl Intake<'_> {
     /// Stores that an import begins. Returns its number.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn begin_import(&self, by: ActedBy) -> Result<i64, Error> {
+    pub async fn begin_import(self, by: ActedBy) -> Result<i64, Error> {
         let begin = async move |write: &Write<'_>| {
             let number = metadata::next_import(write).await?;
             let shown = details::of_run(&by);
@@ -94,7 +95,7 @@ impl Store {
             write.execute(&BEGIN_IMPORT, &params).await?;
             Ok(number)
         };
-        self.db.write(Deadline::OfRequest, begin).await
+        self.0.db.write(Deadline::OfRequest, begin).await
     }
 
     /// Stores that an import runs, and how many orders it has stored so far. It does so every
@@ -103,7 +104,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn show_import_active(
-        &self,
+        self,
         number: i64,
         now: UnixMs,
         orders: i64,
@@ -112,7 +113,7 @@ impl Store {
             let params = [number.into(), now.into(), orders.into()];
             write.execute(&SHOW_ACTIVE, &params).await.map(|_| ())
         };
-        self.db.write(Deadline::OfRequest, show).await
+        self.0.db.write(Deadline::OfRequest, show).await
     }
 
     /// Ends the imports whose processes were lost, and records that in the audit trail. Returns
@@ -120,17 +121,17 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn end_lost_imports(&self, by: ActedBy) -> Result<usize, Error> {
+    pub async fn end_lost_imports(self, by: ActedBy) -> Result<usize, Error> {
         let find = async move |read: &Read<'_>| {
             let active_at = by.at.plus_ms(-LOST_AFTER_MS);
             read.all(&LOST_IMPORTS, &[active_at.into()], |row| row.read::<LostImport>()).await
         };
-        let lost: Vec<LostImport> = self.db.read::<_, Error>(Deadline::OfRequest, find).await?;
+        let lost: Vec<LostImport> = self.0.db.read::<_, Error>(Deadline::OfRequest, find).await?;
         let mut ended = 0;
         for import in lost {
             let by = by.clone();
             let end = async move |write: &Write<'_>| end_lost(write, &import, &by).await;
-            ended += usize::from(self.db.write::<_, Error>(Deadline::OfRequest, end).await?);
+            ended += usize::from(self.0.db.write::<_, Error>(Deadline::OfRequest, end).await?);
         }
         Ok(ended)
     }
@@ -141,7 +142,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn end_import(
-        &self,
+        self,
         number: i64,
         (act, rejected_lines): (Act, Vec<RejectedOrder>),
         by: ActedBy,
@@ -154,18 +155,18 @@ impl Store {
             write.execute(&END_IMPORT, &params).await?;
             audit::act(write, &act, &by).await
         };
-        self.db.write(Deadline::OfRequest, end).await
+        self.0.db.write(Deadline::OfRequest, end).await
     }
 
     /// Removes an import that failed before it stored anything.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn cancel_import(&self, number: i64) -> Result<(), Error> {
+    pub async fn cancel_import(self, number: i64) -> Result<(), Error> {
         let cancel = async move |write: &Write<'_>| {
             write.execute(&CANCEL_IMPORT, &[number.into()]).await.map(|_| ())
         };
-        self.db.write(Deadline::OfRequest, cancel).await
+        self.0.db.write(Deadline::OfRequest, cancel).await
     }
 
     /// Returns a part of the imports as they are `now`, the last one first: those with smaller
@@ -173,8 +174,8 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_imports(
-        &self,
+    pub async fn imports(
+        self,
         listing: Listing<i64>,
         now: UnixMs,
     ) -> Result<Listed<ImportItem, i64>, Error> {
@@ -184,7 +185,7 @@ impl Store {
             let imports = read.all(&IMPORTS, &params, |row| item(row, now)).await?;
             Ok(listing.cut(imports, |(number, _)| *number).map(|(_, item)| item))
         };
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 
     /// Returns the lines that each of the last `count` imports rejected last, those of the last
@@ -192,13 +193,13 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn rejected_by_imports(&self, count: i64) -> Result<Vec<ImportRejections>, Error> {
+    pub async fn rejected_by_imports(self, count: i64) -> Result<Vec<ImportRejections>, Error> {
         let list = async move |read: &Read<'_>| {
             let params = [i64::MAX.into(), count.into()];
             let rejections = read.all(&IMPORTS, &params, rejections).await?;
             Ok::<_, Error>(rejections.into_iter().flatten().collect())
         };
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 }
 

@@ -19,7 +19,6 @@ pub use accounts::Passwords;
 pub use device_orders::{DeviceOrders, FoundOrders, OrderPosition, SaleTimes};
 pub use devices::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
 pub use fleet_file::{FleetKey, FleetPart};
-pub(crate) use groups::number as group_number;
 pub use orders::{DamagedOrder, ExportedOrder, OrderKey, OrdersOf};
 pub(crate) use overview::{damage_found, order_count};
 pub use rates::RateKey;

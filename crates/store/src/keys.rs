@@ -6,10 +6,12 @@ use std::collections::HashMap;
 use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
+use crate::audit;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Row, row, statements};
-use crate::{Store, audit};
+use crate::state::State;
+use crate::views::Operators;
 
 /// The age at which the stored use of a key is stored again.
 const USE_STORED_MS: i64 = 60_000;
@@ -77,7 +79,7 @@ pub struct KeyEntry {
 pub enum KeyUse {
     /// A use is stored that is at most a minute old.
     Stored,
-    /// [`Store::store_key_use`] is to be called.
+    /// [`Operators::store_key_use`] is to be called.
     Due,
 }
 
@@ -99,14 +101,14 @@ pub enum RevokedKey {
     Unknown,
 }
 
-impl Store {
+impl Operators<'_> {
     /// Returns the holder of a key that is used now, if the key is live, and whether to store the
     /// use.
     ///
     /// # Errors
     /// The store failed, or this node may not answer for keys: it could read one that is revoked.
     pub async fn key_in_use(
-        &self,
+        self,
         digest: &KeyDigest,
         now: UnixMs,
     ) -> Result<Option<(KeyHolder, KeyUse)>, Error> {
@@ -116,9 +118,9 @@ impl Store {
             let is_stored = age_ms.is_some_and(|age_ms| age_ms < USE_STORED_MS);
             Ok((holder.parse()?, if is_stored { KeyUse::Stored } else { KeyUse::Due }))
         };
-        self.db.check_session_lease()?;
-        let found = self.db.one(&KEY_IN_USE, &[digest.as_str().into()], read).await?;
-        self.db.check_session_lease()?;
+        self.0.db.check_session_lease()?;
+        let found = self.0.db.one(&KEY_IN_USE, &[digest.as_str().into()], read).await?;
+        self.0.db.check_session_lease()?;
         Ok(found)
     }
 
@@ -126,20 +128,11 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn store_key_use(&self, digest: KeyDigest, now: UnixMs) -> Result<(), Error> {
+    pub async fn store_key_use(self, digest: KeyDigest, now: UnixMs) -> Result<(), Error> {
         let store = async move |write: &Write<'_>| {
             write.execute(&STORE_USE, &[digest.as_str().into(), now.into()]).await.map(|_| ())
         };
-        self.db.write(Deadline::OfRequest, store).await
-    }
-
-    /// Returns the holder of the key with a stored digest, if the key is live.
-    pub(crate) async fn holder_of_live_key(
-        &self,
-        key_digest: &str,
-    ) -> Result<Option<KeyHolder>, Error> {
-        let holder = |row: &Row<'_>| row.read::<HolderRow<'_>>()?.parse();
-        self.db.one(&HOLDER_OF_KEY, &[key_digest.into()], holder).await
+        self.0.db.write(Deadline::OfRequest, store).await
     }
 
     /// Creates a key, unless a live one has its name.
@@ -147,20 +140,20 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn create_key(
-        &self,
+        self,
         holder: KeyHolder,
         digest: KeyDigest,
         by: ActedBy,
     ) -> Result<CreatedKey, Error> {
         let create = async move |write: &Write<'_>| create(write, &holder, &digest, &by).await;
-        self.db.write(Deadline::OfRequest, create).await
+        self.0.db.write(Deadline::OfRequest, create).await
     }
 
     /// Revokes the live key of that name. No request that starts afterwards is accepted with it.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn revoke_key(&self, name: KeyName, by: ActedBy) -> Result<RevokedKey, Error> {
+    pub async fn revoke_key(self, name: KeyName, by: ActedBy) -> Result<RevokedKey, Error> {
         let revoke = async move |write: &Write<'_>| {
             // No key is being granted by this one meanwhile.
             write.take_layout_lock().await?;
@@ -171,14 +164,14 @@ impl Store {
             audit::act(write, &Act::KeyRevoked { name: name.clone() }, &by).await?;
             Ok(RevokedKey::Revoked)
         };
-        self.db.write(Deadline::OfRequest, revoke).await
+        self.0.db.write(Deadline::OfRequest, revoke).await
     }
 
     /// Returns all keys, revoked ones included, the oldest first.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn keys(&self) -> Result<Vec<KeyEntry>, Error> {
+    pub async fn keys(self) -> Result<Vec<KeyEntry>, Error> {
         let read = async move |read: &Read<'_>| {
             let uses = read.all(&SESSION_USES, &[], |row| row.read::<SessionUse>()).await?;
             let uses: HashMap<String, UnixMs> =
@@ -194,8 +187,17 @@ impl Store {
             };
             read.all(&ALL_KEYS, &[], entry).await
         };
-        self.db.read(Deadline::OfRequest, read).await
+        self.0.db.read(Deadline::OfRequest, read).await
     }
+}
+
+/// Returns the holder of the key with a stored digest, if the key is live.
+pub(crate) async fn holder_of_live_key(
+    state: &State,
+    key_digest: &str,
+) -> Result<Option<KeyHolder>, Error> {
+    let holder = |row: &Row<'_>| row.read::<HolderRow<'_>>()?.parse();
+    state.db.one(&HOLDER_OF_KEY, &[key_digest.into()], holder).await
 }
 
 /// Creates a key in the transaction, unless a live one has its name.

@@ -5,11 +5,11 @@
 use kiosque_model::source::{KNOWN_SOURCE_AGE_MS, KNOWN_SOURCES_MAX};
 use kiosque_model::{AccountNo, LoginName, SourcePrefix, UnixMs};
 
-use crate::Store;
 use crate::accounts::Credentials;
 use crate::db::Write;
 use crate::error::Error;
 use crate::sql::{row, statements};
+use crate::views::Sessions;
 
 row! {
     struct CredentialsRow { account_no: AccountNo, password_hash: String, is_known_source: bool }
@@ -50,24 +50,25 @@ impl SourceStatus {
     }
 }
 
-impl Store {
+impl Sessions<'_> {
     /// Returns the credentials of a login name, if there is such an account, and whether `source`
     /// logged in to it before.
     ///
     /// # Errors
     /// The store failed.
     pub async fn credentials_for(
-        &self,
+        self,
         login_name: &LoginName,
         source: SourcePrefix,
         now: UnixMs,
     ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
         let (source, expired_at) = (source.to_string(), expired_at(now));
-        if self.db.is_sharded() {
+        if self.0.db.is_sharded() {
             return self.credentials_then_source(login_name, &source, expired_at).await;
         }
         let params = [login_name.as_str().into(), source.as_str().into(), expired_at.into()];
-        self.db
+        self.0
+            .db
             .one(&CREDENTIALS_AND_SOURCE, &params, |row| {
                 let row: CredentialsRow = row.read()?;
                 let status = SourceStatus::of(row.is_known_source);
@@ -79,14 +80,14 @@ impl Store {
 
     /// Reads the account and then its sources, each from one shard.
     async fn credentials_then_source(
-        &self,
+        self,
         login_name: &LoginName,
         source: &str,
         expired_at: UnixMs,
     ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
         let Some(credentials) = self.credentials(login_name).await? else { return Ok(None) };
         let params = [credentials.account.into(), source.into(), expired_at.into()];
-        let known: Option<i64> = self.db.one(&IS_KNOWN, &params, |row| row.read()).await?;
+        let known: Option<i64> = self.0.db.one(&IS_KNOWN, &params, |row| row.read()).await?;
         Ok(Some((credentials, SourceStatus::of(known.is_some()))))
     }
 }

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use kiosque_model::{DeviceNo, UnixMs, Zone};
 
-use crate::Store;
-use crate::db::{DATABASE, Db, Deadline, Read, Write, unopened_entry};
+use crate::db::{DATABASE, Db, Read, Write, unopened_entry};
 use crate::error::Error;
 use crate::sql::statements;
 
@@ -207,7 +206,7 @@ pub(crate) async fn set_marker(write: &Write<'_>, name: &str, value: &str) -> Re
 }
 
 /// Returns the entry of a marker.
-fn marker_entry(name: &str) -> String {
+pub(crate) fn marker_entry(name: &str) -> String {
     format!("note:{name}")
 }
 
@@ -218,24 +217,4 @@ fn marker_entry(name: &str) -> String {
 /// There is no database in the directory, or it cannot be read.
 pub fn marker_of_unopened(directory: &Path, name: &str) -> Result<Option<String>, Error> {
     unopened_entry(&directory.join(DATABASE), &ENTRY, &marker_entry(name))
-}
-
-impl Store {
-    /// Returns the value of a marker that a command stored with the data, by the marker's name.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn marker(&self, name: &str) -> Result<Option<String>, Error> {
-        entry_now(&self.db, &marker_entry(name)).await
-    }
-
-    /// Stores a marker with the data.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn set_marker(&self, name: &str, value: &str) -> Result<(), Error> {
-        let (name, value) = (name.to_owned(), value.to_owned());
-        let set = async move |write: &Write<'_>| set_marker(write, &name, &value).await;
-        self.db.write(Deadline::OfRequest, set).await
-    }
 }

@@ -3,23 +3,24 @@
 
 pub(crate) mod blocks;
 pub(crate) mod changes;
+mod following;
 mod in_span;
-pub(crate) mod record;
 
 use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceCode, GroupNo, HistoryId, PageRequest, Refusal, UnixMs};
 
-use crate::Store;
 use crate::cache::Key;
 use crate::db::Bound;
 use crate::error::{Error, Refused};
 use crate::json_records::JsonRecords;
-use crate::scoped::HintedGroup;
+use crate::order_history::History;
+use crate::record::dictionaries::Dictionaries;
+use crate::record::order_id_of;
+use crate::record::stored::{StoredOrder, order_columns};
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::{Row, Sql, has_no_nul, row, statements};
-use record::dictionaries::Dictionaries;
-use record::order_id_of;
-use record::stored::{StoredOrder, order_columns};
+use crate::views::Orders;
 
 row! {
     /// What determines the orders on a page: of the same state, a page has the same orders.
@@ -78,22 +79,13 @@ statements! {
 
 /// Every statement of this module and of those below it.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, changes::ALL, in_span::ALL].into_iter().flatten().copied()
+    [ALL, blocks::ALL, changes::ALL, following::ALL, in_span::ALL].into_iter().flatten().copied()
 }
 
 /// The largest number of orders of a page that is cached.
 const CACHED_SIZE_MAX: i64 = 20;
 /// Above every sequence number. Larger offsets are read as this one, so that sums do not overflow.
 const MAX_OFFSET: i64 = i64::MAX / 4;
-
-/// Whether archived orders are listed, too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum History {
-    /// Current orders only.
-    Left,
-    /// Also archived historical orders.
-    Included,
-}
 
 /// A half-open span of trade starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,23 +118,19 @@ pub struct TradeNumbers {
     pub inner: Option<String>,
 }
 
-impl Store {
+impl Orders<'_> {
     /// Returns a page of a device's orders: a key range, and a total that follows from the ledger.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn order_page(
-        &self,
-        claim: Claim,
-        request: OrderQuery,
-    ) -> Result<OrderPage, Refused> {
+    pub async fn page(self, claim: Claim, request: OrderQuery) -> Result<OrderPage, Refused> {
         if let Some(span) = request.span {
             return self.order_page_in_span(claim, request, span).await;
         }
         let mut uses_cache = true;
         loop {
             let cached = |group| -> Option<Arc<CachedPage>> {
-                self.cache.get(&request.cache_key(group).filter(|_| uses_cache)?)
+                self.0.cache.get(&request.cache_key(group).filter(|_| uses_cache)?)
             };
             let known = |group| cached(group).map_or(PageState::NONE, |page| page.state);
             let (group, rows) = self.page_rows(&claim, &request, known).await?;
@@ -156,7 +144,7 @@ impl Store {
                 let (records, size) = records.shrunk();
                 let oldest_first = Arc::new(records);
                 let page = CachedPage { state, records: Arc::clone(&oldest_first) };
-                self.cache.insert(key, size, Arc::new(page));
+                self.0.cache.insert(key, size, Arc::new(page));
                 return Ok(OrderPage { total, oldest_first });
             }
             match cached(group) {
@@ -176,7 +164,7 @@ impl Store {
 
     /// Reads a page, without its orders if its state has the same last change as `known`.
     async fn page_rows(
-        &self,
+        self,
         claim: &Claim,
         request: &OrderQuery,
         known: impl Fn(GroupNo) -> PageState,
@@ -194,13 +182,13 @@ impl Store {
                 known.last_change_no.into(),
                 known.history.into(),
             ];
-            let dictionaries = Arc::clone(&self.dictionaries);
+            let dictionaries = Arc::clone(&self.0.dictionaries);
             let add = move |rows: &mut PageRows, row: &Row<'_>| rows.add(row, &dictionaries);
             Bound::new(&PAGE, params).fold(PageRows::default(), add)
         };
         let device = request.device.as_ref();
         let (scope, rows) =
-            self.scoped(claim, None, |group| device.map(|device| page(group, device))).await?;
+            scoped(self.0, claim, None, |group| device.map(|device| page(group, device))).await?;
         Ok((scope.group(), rows.unwrap_or_default()))
     }
 
@@ -208,11 +196,7 @@ impl Store {
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OrderUnknown`, or the store failed.
-    pub async fn order_detail(
-        &self,
-        claim: Claim,
-        numbers: TradeNumbers,
-    ) -> Result<Vec<u8>, Refused> {
+    pub async fn detail(self, claim: Claim, numbers: TradeNumbers) -> Result<Vec<u8>, Refused> {
         let TradeNumbers { out, inner } = &numbers;
         let by_number = match (out.as_deref(), inner.as_deref()) {
             (_, Some(inner)) => match order_id_of(inner) {
@@ -225,7 +209,7 @@ impl Store {
         let is_storable = [out, inner].into_iter().flatten().all(|number| has_no_nul(number));
         let by_number = by_number.filter(|_| is_storable);
         let detail = |group: HintedGroup, statement: &'static Sql, number: &str| {
-            let (out, dictionaries) = (out.clone(), Arc::clone(&self.dictionaries));
+            let (out, dictionaries) = (out.clone(), Arc::clone(&self.0.dictionaries));
             let render = move |detail: &mut Option<Vec<u8>>, row: &Row<'_>| {
                 let order: StoredOrder<'_> = row.read()?;
                 *detail = None;
@@ -237,7 +221,7 @@ impl Store {
             Bound::new(statement, [group.into(), number.into()]).fold(None, render)
         };
         let about = |group| by_number.map(|(statement, number)| detail(group, statement, number));
-        let (_, detail) = self.scoped(&claim, None, about).await?;
+        let (_, detail) = scoped(self.0, &claim, None, about).await?;
         Ok(detail.flatten().ok_or(Refusal::OrderUnknown)?)
     }
 }

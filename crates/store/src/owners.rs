@@ -8,11 +8,11 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use futures_util::future::try_join_all;
 
-use crate::db::{Deadline, Read, Write};
+use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::orders::record::Incoming;
+use crate::metadata;
+use crate::record::Incoming;
 use crate::sql::{Value, row, statements};
-use crate::{Store, metadata};
 
 row! {
     struct PeriodRow<'r> {
@@ -196,7 +196,7 @@ impl Owners {
 
     /// Returns the number of the first group that each order may affect, or may affect together
     /// with another order. `None` for orders of unknown devices, which affect none.
-    fn first_groups(&self, batch: &[Incoming]) -> Vec<Option<GroupNo>> {
+    pub(crate) fn first_groups(&self, batch: &[Incoming]) -> Vec<Option<GroupNo>> {
         let mut firsts = BTreeMap::new();
         let groups = |order: &Incoming| {
             Some(self.get(order.device_code.as_str())?.groups()).filter(|groups| !groups.is_empty())
@@ -223,45 +223,6 @@ fn first_of(firsts: &BTreeMap<GroupNo, GroupNo>, mut group: GroupNo) -> GroupNo 
         group = *first;
     }
     group
-}
-
-impl Store {
-    /// Adds the owners of the devices of a batch to a cache.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn cache_owners<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
-        &self,
-        owners: Arc<tokio::sync::Mutex<Owners>>,
-        batch: Arc<B>,
-    ) -> Result<(), Error> {
-        let mut owners = owners.lock_owned().await;
-        let load = async move |read: &Read<'_>| {
-            owners.refresh(read).await?;
-            let batch = (*batch).as_ref().iter();
-            owners.load(read, batch.map(|order| order.device_code.as_str())).await
-        };
-        self.db.read(Deadline::OfRequest, load).await
-    }
-
-    /// Returns a group for each order of a batch. Orders with different ones do not depend on one
-    /// another, and transactions of their own store them in different groups. Orders of a device
-    /// that moved have the same one as those of all its groups.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn separable_groups<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
-        &self,
-        owners: &Arc<tokio::sync::Mutex<Owners>>,
-        batch: &Arc<B>,
-    ) -> Result<Vec<Option<GroupNo>>, Error> {
-        let orders = (**batch).as_ref();
-        let has_all = owners.lock().await.has_all_of(orders);
-        if !has_all {
-            self.cache_owners(Arc::clone(owners), Arc::clone(batch)).await?;
-        }
-        Ok(owners.lock().await.first_groups(orders))
-    }
 }
 
 /// Locks the ledgers and the orders of these groups, and the ownership of their devices, until the

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
+use crate::change_counts::{ChangeCounts, EntryChange};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
-use crate::fleet::{ChangeCounts, EntryChange};
 use crate::histories::Opening;
 use crate::sql::{row, statements};
 use crate::sums::parse_currency;
-use crate::{Store, metadata, versions};
+use crate::views::FleetView;
+use crate::{metadata, versions};
 
 row! {
     struct StoredRate { currency: String, day: Day, usd_per_unit_e12: i64 }
@@ -69,15 +70,15 @@ pub struct RateJump {
     pub before: DatedRate,
 }
 
-impl Store {
+impl FleetView<'_> {
     /// Stores rates, all or nothing. A rate replaces a stored one of the same currency and day.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn set_rates(&self, rates: Vec<DatedRate>) -> Result<RatesSet, Error> {
-        let opening = self.opening;
+    pub async fn set_rates(self, rates: Vec<DatedRate>) -> Result<RatesSet, Error> {
+        let opening = self.0.opening;
         let set = async move |write: &Write<'_>| set(write, &rates, opening).await;
-        self.db.write(Deadline::None, set).await
+        self.0.db.write(Deadline::None, set).await
     }
 }
 

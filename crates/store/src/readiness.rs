@@ -2,21 +2,23 @@
 
 use kiosque_model::{Claim, PresentedToken, UnixMs};
 
-use crate::db::{Deadline, Write};
+use crate::db::{ClockCheck, Deadline, Write};
 use crate::error::{Error, Refused};
-use crate::{Store, inventory, metadata, transfer};
+use crate::views::{Sessions, Upkeep};
+use crate::{inventory, metadata, transfer};
 
-impl Store {
+impl Upkeep<'_> {
     /// Checks that a request with a session would be answered: the data is where it was opened, is
     /// not known to be damaged, and has not been moved to a database, the session check can be
     /// read, and this node may answer for sessions.
     ///
     /// # Errors
     /// The failure of such a request.
-    pub async fn answers(&self, now: UnixMs) -> Result<(), Error> {
-        transfer::check_complete(&self.db).await?;
+    pub async fn answers(self, now: UnixMs) -> Result<(), Error> {
+        transfer::check_complete(&self.0.db).await?;
         self.check_undamaged().await?;
-        match self.session(Claim { token: PresentedToken::unissued(), now }).await {
+        let claim = Claim { token: PresentedToken::unissued(), now };
+        match Sessions(self.0).prove(claim).await {
             Ok(()) | Err(Refused::Refusal(_)) => Ok(()),
             Err(Refused::Store(error)) => Err(error),
         }
@@ -28,12 +30,12 @@ impl Store {
     ///
     /// # Errors
     /// The reason why no orders can be stored.
-    pub async fn takes_orders(&self) -> Result<(), Error> {
-        transfer::check_complete(&self.db).await?;
-        self.db.check_writable()?;
-        if self.db.last_write_failed() {
+    pub async fn takes_orders(self) -> Result<(), Error> {
+        transfer::check_complete(&self.0.db).await?;
+        self.0.db.check_writable()?;
+        if self.0.db.last_write_failed() {
             let change = async |write: &Write<'_>| metadata::change_nothing(write).await;
-            self.db.write(Deadline::OfRequest, change).await?;
+            self.0.db.write(Deadline::OfRequest, change).await?;
         }
         Ok(())
     }
@@ -43,19 +45,32 @@ impl Store {
     ///
     /// # Errors
     /// The damage, with the way out, or the store failed.
-    pub async fn check_undamaged(&self) -> Result<(), Error> {
-        self.db.check_undamaged(None)?;
-        if !self.db.is_file() {
+    pub async fn check_undamaged(self) -> Result<(), Error> {
+        self.0.db.check_undamaged(None)?;
+        if !self.0.db.is_file() {
             return Ok(());
         }
-        let found = inventory::damage_found(&self.db).await?;
-        self.db.check_undamaged(found.as_deref())
+        let found = inventory::damage_found(&self.0.db).await?;
+        self.0.db.check_undamaged(found.as_deref())
     }
 
     /// Looks whether the files of the data are those that were opened, and refuses every request
     /// while they are not: writes to a file that was replaced, moved, removed or overwritten would
     /// be lost. The program calls this once a second.
-    pub fn check_files(&self) {
-        self.db.compare_files();
+    pub fn check_files(self) {
+        self.0.db.compare_files();
+    }
+
+    /// Compares this node's clock with the database's; `None` for SQLite, which has no other clock.
+    /// While the difference is larger than the lease allows, this node answers for no session.
+    pub fn check_clock(self, now: UnixMs) -> Option<ClockCheck> {
+        self.0.db.check_clock(now)
+    }
+
+    /// Returns how many milliseconds this node's clock was ahead of the database's when
+    /// [`Upkeep::check_clock`] compared them last, if that is too much.
+    #[must_use]
+    pub fn clock_off_ms(self) -> Option<i64> {
+        self.0.db.clock_off_ms()
     }
 }

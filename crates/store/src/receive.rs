@@ -5,6 +5,7 @@
 //! and write the changes. A batch costs a handful of statements on PostgreSQL, which takes many
 //! rows at once.
 
+mod batch_owners;
 mod creating;
 mod group_writer;
 mod order_row;
@@ -24,10 +25,11 @@ use crate::arrivals::ArrivalNo;
 use crate::cooperative::yield_if_due;
 use crate::db::{Deadline, Write};
 use crate::error::Error;
-use crate::orders::record::Incoming;
-use crate::orders::record::dictionaries::{Dictionaries, Dictionary};
+use crate::record::Incoming;
+use crate::record::dictionaries::{Dictionaries, Dictionary};
 use crate::sql::{Sql, Value};
-use crate::{Store, dictionaries, metadata, owners};
+use crate::views::Intake;
+use crate::{dictionaries, metadata, owners};
 
 pub use crate::owners::Owners;
 use crate::owners::Ownership;
@@ -108,21 +110,21 @@ pub struct BatchPart {
     pub arrival: Option<ArrivalNo>,
 }
 
-impl Store {
+impl Intake<'_> {
     /// Stores a batch, durably. A rejected order does not affect the others. The caller bounds the
     /// size of a batch, since other writers wait for it. Returns one outcome per order.
     ///
     /// # Errors
     /// The store failed; then no order of the batch was stored.
     pub async fn receive<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
-        &self,
+        self,
         batch: Arc<B>,
         owners: Arc<Mutex<Owners>>,
         options: ReceiveOptions,
     ) -> Result<Vec<OrderOutcome>, Error> {
-        let (zone, opening) = (self.zone.clone(), self.opening);
-        let dictionaries = Arc::clone(&self.dictionaries);
-        let stored = self.db.write(Deadline::OfRequest, async move |write| {
+        let (zone, opening) = (self.0.zone.clone(), self.0.opening);
+        let dictionaries = Arc::clone(&self.0.dictionaries);
+        let stored = self.0.db.write(Deadline::OfRequest, async move |write| {
             let history = opening.history(write);
             let (options, zone, dictionaries) = (&options, &zone, &*dictionaries);
             let writer = BatchWriter { write, options, zone, history, dictionaries };
@@ -133,10 +135,10 @@ impl Store {
 
     /// Wakes the followers of a batch that is durable, and trains a dictionary if it is time to.
     /// Returns the outcomes.
-    async fn committed(&self, batch: Written) -> Vec<OrderOutcome> {
-        self.followers.changed(&batch.changes);
+    async fn committed(self, batch: Written) -> Vec<OrderOutcome> {
+        self.0.followers.changed(&batch.changes);
         if batch.packed_with_built_in > 0 {
-            self.train_if_due(batch.packed_with_built_in).await;
+            dictionaries::train_if_due(self.0, batch.packed_with_built_in).await;
         }
         batch.outcomes
     }

@@ -6,7 +6,6 @@
 //! its entries to the failures of others. Requests without a proven account have a limit of their
 //! own, [`UNPROVEN_MAX`], and short details.
 
-mod queue;
 mod shares;
 
 use std::collections::{BTreeMap, HashMap};
@@ -17,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::inventory::{Listed, Listing};
+use crate::metadata;
+use crate::refused_queue::{Exchange, RefusedRequest, Sender};
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
-use crate::{Store, metadata};
-pub(crate) use queue::RefusedQueue;
+use crate::views::{Sessions, Trail};
 use shares::{Share, Stored};
 
 /// The most requests that are stored.
@@ -76,56 +76,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, shares::ALL].into_iter().flatten().copied()
 }
 
-/// The sender of a request, as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sender {
-    /// An account whose token was valid, or was given to it before.
-    Account(AccountNo),
-    /// A login with this name, which may not exist.
-    Login(LoginName),
-    /// A source with a token that names an account and proves nothing.
-    Claimed(AccountNo),
-    /// A source without a token.
-    Unknown,
-}
-
-/// A request that was refused or that failed. It has no password, token or key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedRequest {
-    /// The id in the header of the answer.
-    pub request_id: String,
-    /// When it arrived.
-    pub at: UnixMs,
-    /// Its sender.
-    pub sender: Sender,
-    /// Its address.
-    pub source: Source,
-    /// The request, and the answer to it.
-    pub exchange: Exchange,
-}
-
-/// A request and the answer to it, as texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Exchange {
-    /// The method of HTTP.
-    pub method: String,
-    /// The path.
-    pub path: String,
-    /// The page that the query string asked for.
-    pub page: Option<String>,
-    /// The fields that the function knows, as JSON; `None` if the body was not read.
-    pub body: Option<String>,
-    /// The status of HTTP.
-    pub status: u16,
-    /// The answer, as it was sent.
-    pub answer: String,
-    /// The kind of refusal; `None` if the server failed.
-    pub refusal: Option<String>,
-    /// The cause of a failure of the server, as it is logged, or a remark on the token.
-    pub cause: Option<String>,
-}
-
 /// A stored request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRequest {
@@ -156,28 +106,28 @@ struct Details {
     exchange: Exchange,
 }
 
-impl Store {
-    /// Adds a request to those that the next [`Store::write_refused`] stores. `exchange` is called
+impl Trail<'_> {
+    /// Adds a request to those that the next [`Trail::write_refused`] stores. `exchange` is called
     /// if there is room for it. This never waits, and writes nothing.
     pub fn add_refused(
-        &self,
+        self,
         (request_id, at): (&str, UnixMs),
         (sender, source): (Sender, Source),
         exchange: impl FnOnce() -> Exchange,
     ) {
-        if !self.refused.reserve(&sender, source) {
+        if !self.0.refused.reserve(&sender, source) {
             return;
         }
         let request_id = request_id.to_owned();
         let exchange = exchange();
-        self.refused.add(RefusedRequest { request_id, at, sender, source, exchange });
+        self.0.refused.add(RefusedRequest { request_id, at, sender, source, exchange });
     }
 
     /// Returns the sender of a request with a token, which its refusal did not prove: the account
     /// if the token is, or was, its own, as far as this process remembers.
     #[must_use]
-    pub fn sender_of(&self, token: &PresentedToken) -> Sender {
-        match self.proven_before.had_token(token) {
+    pub fn sender_of(self, token: &PresentedToken) -> Sender {
+        match self.0.proven_before.had_token(token) {
             true => Sender::Account(token.account_hint()),
             false => Sender::Claimed(token.account_hint()),
         }
@@ -185,8 +135,8 @@ impl Store {
 
     /// Returns how many requests had no room in the queue since the start of the process.
     #[must_use]
-    pub fn refused_dropped(&self) -> u64 {
-        self.refused.dropped()
+    pub fn refused_dropped(self) -> u64 {
+        self.0.refused.dropped()
     }
 
     /// Stores the requests of the queue, in one transaction, and deletes some of the old ones. Does
@@ -194,14 +144,14 @@ impl Store {
     ///
     /// # Errors
     /// The store failed. The requests stay in the queue.
-    pub async fn write_refused(&self, now: UnixMs) -> Result<(), Error> {
-        let Some(batch) = self.refused.take(now) else { return Ok(()) };
+    pub async fn write_refused(self, now: UnixMs) -> Result<(), Error> {
+        let Some(batch) = self.0.refused.take(now) else { return Ok(()) };
         let requests = batch.clone();
         let write = async move |write: &Write<'_>| store(write, &requests, now).await;
-        let written = self.db.write(Deadline::OfRequest, write).await;
+        let written = self.0.db.write(Deadline::OfRequest, write).await;
         if written.is_err() {
             // They may be stored all the same; the next attempt finds out.
-            self.refused.put_back(batch);
+            self.0.refused.put_back(batch);
         }
         written
     }
@@ -211,7 +161,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn refused_request(
-        &self,
+        self,
         request_id: String,
         now: UnixMs,
     ) -> Result<Option<FoundRequest>, Error> {
@@ -219,7 +169,7 @@ impl Store {
             return Ok(None);
         }
         let params = [request_id.as_str().into(), now.plus_ms(-REFUSED_AGE_MS).into()];
-        self.db.one(&BY_ID, &params, found).await
+        self.0.db.one(&BY_ID, &params, found).await
     }
 
     /// Returns a part of the requests of an account in the last day, the last one first: those with
@@ -228,12 +178,12 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn refused_of(
-        &self,
+        self,
         account: &LoginName,
         listing: Listing<i64>,
         now: UnixMs,
     ) -> Result<Listed<FoundRequest, i64>, Error> {
-        let Some(credentials) = self.credentials(account).await? else {
+        let Some(credentials) = Sessions(self.0).credentials(account).await? else {
             return Ok(listing.cut(Vec::new(), |request: &FoundRequest| request.number));
         };
         let account = credentials.account;
@@ -253,7 +203,7 @@ impl Store {
             requests.truncate(usize::try_from(listing.count()).unwrap_or(usize::MAX));
             Ok(listing.cut(requests, |request| request.number))
         };
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 }
 

@@ -16,7 +16,8 @@ use crate::db::{
 use crate::directory::create_directory;
 use crate::error::Error;
 use crate::verify::Verified;
-use crate::{Store, migrate};
+use crate::views::Upkeep;
+use crate::{migrate, open};
 
 /// The directory, in that of the data, in which a copy is verified.
 const STAGE: &str = "restoring";
@@ -54,7 +55,7 @@ pub struct Staged {
 }
 
 /// Copies a backup that [`ensure_backup`] accepts, opens the copy, which brings its layout up to
-/// date, and verifies it: the integrity of the file, and all that [`Store::verify`] recounts. The
+/// date, and verifies it: the integrity of the file, and all that [`Upkeep::verify`] recounts. The
 /// data of the directory is not touched. The caller has the lock of the directory.
 ///
 /// # Errors
@@ -93,10 +94,10 @@ pub async fn stage_backup(
         // No order is changed, so no history begins.
         random: [0; 16],
     };
-    let store = Store::open(&options).await.map_err(RestoreError::Unusable)?;
-    let verified = store.verify().await.map_err(RestoreError::Unusable)?;
+    let state = open::open(&options).await.map_err(RestoreError::Unusable)?;
+    let verified = Upkeep(&state).verify().await.map_err(RestoreError::Unusable)?;
     // Closing it copies its log to the file.
-    drop(store);
+    drop(state);
     if !verified.differences.is_empty() {
         return Err(RestoreError::Damaged(verified.differences));
     }

@@ -5,30 +5,26 @@
 //! proven. Both are hints: rows are read into an [`Unproven`], which only the [`Scope`] of the
 //! group that they belong to opens, and only the row of the session gives a scope.
 
-mod proven_before;
 mod unproven;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use kiosque_model::ids::IdFault;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::{Claim, GroupId, GroupNo, Refusal, Scope};
 
-use crate::Store;
 use crate::db::{Bound, CheckedRead, Readings};
+use crate::dictionaries;
 use crate::error::{Error, Refused};
 use crate::sessions::{self, ProvenSession};
 use crate::sql::{Row, Value};
+use crate::state::State;
 
-pub(crate) use proven_before::ProvenBefore;
+use crate::hints::GroupFilter;
 pub use unproven::Unproven;
 
-/// A `groupId` filter; `Err` for a text that cannot be an id, which names no group.
-pub type GroupFilter = Result<GroupId, IdFault>;
-
 /// The group whose rows are read, before it is known whether the caller may see them. Only
-/// [`Store::scoped`] makes one of a token or a filter.
+/// [`scoped`] makes one of a token or a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HintedGroup(GroupNo);
 
@@ -92,108 +88,106 @@ impl<R: Readings> CheckedRead for ScopedRead<'_, R> {
     }
 }
 
-impl Store {
-    /// Reads in one snapshot for the caller with this claim: about the group of the filter, or the
-    /// selected group. `readings` returns what is read about a group, and may be called again.
-    pub(crate) async fn scoped<R: Readings>(
-        &self,
-        claim: &Claim,
-        filter: Option<&GroupFilter>,
-        readings: impl Fn(HintedGroup) -> R,
-    ) -> Result<(Scope, R::Rows), Refused> {
-        let answer = match self.read_scoped(claim, filter, &readings).await {
-            // Another process has trained the dictionary of a record.
-            Err(Refused::Store(error)) if error.lacks_dictionary() => {
-                self.load_dictionaries().await?;
-                self.read_scoped(claim, filter, &readings).await
-            }
-            answer => answer,
-        };
-        self.ended_if_expired((claim.token.account_hint(), claim.now), answer).await
-    }
+/// Reads in one snapshot for the caller with this claim: about the group of the filter, or the
+/// selected group. `readings` returns what is read about a group, and may be called again.
+pub(crate) async fn scoped<R: Readings>(
+    state: &State,
+    claim: &Claim,
+    filter: Option<&GroupFilter>,
+    readings: impl Fn(HintedGroup) -> R,
+) -> Result<(Scope, R::Rows), Refused> {
+    let answer = match read_scoped(state, claim, filter, &readings).await {
+        // Another process has trained the dictionary of a record.
+        Err(Refused::Store(error)) if error.lacks_dictionary() => {
+            dictionaries::load_dictionaries(state).await?;
+            read_scoped(state, claim, filter, &readings).await
+        }
+        answer => answer,
+    };
+    sessions::ended_if_expired(state, (claim.token.account_hint(), claim.now), answer).await
+}
 
-    async fn read_scoped<R: Readings>(
-        &self,
-        claim: &Claim,
-        filter: Option<&GroupFilter>,
-        readings: &impl Fn(HintedGroup) -> R,
-    ) -> Result<(Scope, R::Rows), Refused> {
-        // No caller is to cause reads with a token or a filter that has never been proven.
-        let is_known = !self.db.sends_ahead() || self.proven_before.has_token(&claim.token);
-        let hinted = self.presumed_group(claim, filter).filter(|_| is_known);
-        let mut group = match hinted {
-            Some(group) => group,
-            None => {
-                let selected = claim.token.group_hint();
-                let (scope, _) = self.check_and_read(claim, filter, selected, |_| ()).await?;
-                let account = claim.token.account_hint();
-                self.proven_before.add_token(account, claim.token.digest());
-                if let Some(filter) = filter {
-                    self.proven_before.add_group(filter, scope);
-                }
-                scope.group()
-            }
-        };
-        loop {
-            let (scope, rows) = self.check_and_read(claim, filter, group, readings).await?;
-            if let Some(rows) = rows.open(scope) {
-                return Ok((scope, rows));
-            }
-            // The hint was wrong: the session row has another group than its token, or the id of
-            // the filter has been given to another group.
+async fn read_scoped<R: Readings>(
+    state: &State,
+    claim: &Claim,
+    filter: Option<&GroupFilter>,
+    readings: &impl Fn(HintedGroup) -> R,
+) -> Result<(Scope, R::Rows), Refused> {
+    // No caller is to cause reads with a token or a filter that has never been proven.
+    let is_known = !state.db.sends_ahead() || state.proven_before.has_token(&claim.token);
+    let hinted = presumed_group(state, claim, filter).filter(|_| is_known);
+    let mut group = match hinted {
+        Some(group) => group,
+        None => {
+            let selected = claim.token.group_hint();
+            let (scope, _) = check_and_read(state, claim, filter, selected, |_| ()).await?;
+            let account = claim.token.account_hint();
+            state.proven_before.add_token(account, claim.token.digest());
             if let Some(filter) = filter {
-                self.proven_before.add_group(filter, scope);
+                state.proven_before.add_group(filter, scope);
             }
-            group = scope.group();
+            scope.group()
         }
-    }
-
-    /// Returns the group that a read is about, unless the account has never named it. The group is
-    /// not proven.
-    pub(crate) fn presumed_group(
-        &self,
-        claim: &Claim,
-        filter: Option<&GroupFilter>,
-    ) -> Option<GroupNo> {
-        match filter {
-            None => Some(claim.token.group_hint()),
-            Some(filter) => self.proven_before.group(claim.token.account_hint(), filter),
+    };
+    loop {
+        let (scope, rows) = check_and_read(state, claim, filter, group, readings).await?;
+        if let Some(rows) = rows.open(scope) {
+            return Ok((scope, rows));
         }
+        // The hint was wrong: the session row has another group than its token, or the id of
+        // the filter has been given to another group.
+        if let Some(filter) = filter {
+            state.proven_before.add_group(filter, scope);
+        }
+        group = scope.group();
     }
+}
 
-    /// Proves the caller, and reads about a group if it is the caller's.
-    async fn check_and_read<R: Readings>(
-        &self,
-        claim: &Claim,
-        filter: Option<&GroupFilter>,
-        group: GroupNo,
-        readings: impl Fn(HintedGroup) -> R,
-    ) -> Result<(Scope, Unproven<R>), Refused> {
-        let account = claim.token.account_hint();
-        let rows = || Unproven::new(group, readings(HintedGroup(group)));
-        let mut first = ScopedRead {
-            claim: Cow::Borrowed(claim),
-            filter: filter.map(Cow::Borrowed),
-            scope: None,
-            rows: rows(),
-        };
-        let again = || ScopedRead {
-            claim: Cow::Owned(claim.clone()),
-            filter: filter.cloned().map(Cow::Owned),
-            scope: None,
-            rows: rows(),
-        };
-        let presented = self.proven_before.presented(&claim.token);
-        let read = self.db.read_checked(account, &mut first, again).await;
-        let again = read.inspect_err(|refused| match filter {
-            Some(filter) if is_out_of_scope(refused) => {
-                self.proven_before.forget_group(account, filter);
-            }
-            _ => self.proven_before.forget_refused(presented, refused),
-        })?;
-        let ScopedRead { scope, rows, .. } = again.unwrap_or(first);
-        Ok((scope.ok_or(Error::Gone)?, rows))
+/// Returns the group that a read is about, unless the account has never named it. The group is
+/// not proven.
+pub(crate) fn presumed_group(
+    state: &State,
+    claim: &Claim,
+    filter: Option<&GroupFilter>,
+) -> Option<GroupNo> {
+    match filter {
+        None => Some(claim.token.group_hint()),
+        Some(filter) => state.proven_before.group(claim.token.account_hint(), filter),
     }
+}
+
+/// Proves the caller, and reads about a group if it is the caller's.
+async fn check_and_read<R: Readings>(
+    state: &State,
+    claim: &Claim,
+    filter: Option<&GroupFilter>,
+    group: GroupNo,
+    readings: impl Fn(HintedGroup) -> R,
+) -> Result<(Scope, Unproven<R>), Refused> {
+    let account = claim.token.account_hint();
+    let rows = || Unproven::new(group, readings(HintedGroup(group)));
+    let mut first = ScopedRead {
+        claim: Cow::Borrowed(claim),
+        filter: filter.map(Cow::Borrowed),
+        scope: None,
+        rows: rows(),
+    };
+    let again = || ScopedRead {
+        claim: Cow::Owned(claim.clone()),
+        filter: filter.cloned().map(Cow::Owned),
+        scope: None,
+        rows: rows(),
+    };
+    let presented = state.proven_before.presented(&claim.token);
+    let read = state.db.read_checked(account, &mut first, again).await;
+    let again = read.inspect_err(|refused| match filter {
+        Some(filter) if is_out_of_scope(refused) => {
+            state.proven_before.forget_group(account, filter);
+        }
+        _ => state.proven_before.forget_refused(presented, refused),
+    })?;
+    let ScopedRead { scope, rows, .. } = again.unwrap_or(first);
+    Ok((scope.ok_or(Error::Gone)?, rows))
 }
 
 fn is_out_of_scope(refused: &Refused) -> bool {

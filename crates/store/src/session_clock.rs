@@ -2,7 +2,7 @@
 //! it was ahead (AUTH-25), those of the console too. The latest time of the clock is stored now and
 //! then, so that a restart does not forget it.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use kiosque_model::UnixMs;
@@ -10,7 +10,8 @@ use kiosque_model::UnixMs;
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::sql::statements;
-use crate::{Store, console, metadata};
+use crate::views::Sessions;
+use crate::{console, metadata};
 
 /// The smallest step back that ends sessions.
 const STEP_MIN_MS: i64 = 100;
@@ -22,20 +23,7 @@ statements! {
         where expires_at_ms <= $latest_ms or expires_at_ms > $end_max_ms";
 }
 
-/// The latest time that this node's clock has shown, and the latest that is stored.
-#[derive(Debug)]
-pub(crate) struct SessionClock {
-    latest_ms: AtomicI64,
-    stored_ms: AtomicI64,
-}
-
-impl SessionClock {
-    pub(crate) fn new(stored_ms: i64) -> SessionClock {
-        SessionClock { latest_ms: AtomicI64::new(stored_ms), stored_ms: AtomicI64::new(stored_ms) }
-    }
-}
-
-impl Store {
+impl Sessions<'_> {
     /// Observes the time of this node's clock. The program does so about once a second. If the
     /// clock has been set back, all sessions that had expired before are ended, and those that were
     /// opened while it was ahead, which end later than one that is opened now, for `validity`.
@@ -44,11 +32,11 @@ impl Store {
     ///
     /// # Errors
     /// The store failed; the next call tries again.
-    pub async fn observe_time(&self, now: UnixMs, validity: Duration) -> Result<u64, Error> {
-        if self.check_clock(now).is_some_and(|clock| clock.is_off) {
+    pub async fn observe_time(self, now: UnixMs, validity: Duration) -> Result<u64, Error> {
+        if self.0.db.check_clock(now).is_some_and(|clock| clock.is_off) {
             return Ok(0);
         }
-        let clock = &self.session_clock;
+        let clock = &self.0.session_clock;
         let latest = clock.latest_ms.load(Ordering::Relaxed);
         let ended = if now.0 + STEP_MIN_MS < latest {
             let validity_ms = i64::try_from(validity.as_millis()).unwrap_or(i64::MAX);
@@ -68,15 +56,15 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn store_time(&self) -> Result<(), Error> {
-        let latest = UnixMs(self.session_clock.latest_ms.load(Ordering::Relaxed));
+    pub async fn store_time(self) -> Result<(), Error> {
+        let latest = UnixMs(self.0.session_clock.latest_ms.load(Ordering::Relaxed));
         self.write_time(latest, None).await.map(|_| ())
     }
 
     /// Stores the time of the clock. If it was set back, ends the sessions that end until the
     /// latest time or after the latest end of a new session. Returns how many.
     async fn write_time(
-        &self,
+        self,
         now: UnixMs,
         set_back: Option<(UnixMs, UnixMs)>,
     ) -> Result<u64, Error> {
@@ -91,6 +79,6 @@ impl Store {
                 None => Ok(0),
             }
         };
-        self.db.write(Deadline::OfRequest, change).await
+        self.0.db.write(Deadline::OfRequest, change).await
     }
 }

@@ -16,7 +16,9 @@ use crate::accounts::{self, Credentials, SwitchableGroup};
 use crate::db::{Bound, CheckedRead, Deadline, Write};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, row, statements};
-use crate::{Store, audit, known_sources};
+use crate::state::State;
+use crate::views::Sessions;
+use crate::{audit, known_sources};
 pub use end::EndedSession;
 pub(crate) use end::end;
 
@@ -164,35 +166,17 @@ pub(crate) fn prove(
     Ok(ProvenSession { session, access, filtered })
 }
 
-impl Store {
+impl Sessions<'_> {
     /// Proves a session for a request that is refused for its content: an invalid token is reported
     /// before an invalid body.
     ///
     /// # Errors
     /// `TokenInvalid`, `SessionExpired`, or the store failed.
-    pub async fn session(&self, claim: Claim) -> Result<(), Refused> {
+    pub async fn prove(self, claim: Claim) -> Result<(), Refused> {
         let (account, now) = (claim.token.account_hint(), claim.now);
         let (mut check, again) = (SessionCheck(claim.clone()), || SessionCheck(claim));
-        let proven = self.db.read_checked(account, &mut check, again).await;
-        self.ended_if_expired((account, now), proven.map(|_| ())).await
-    }
-
-    /// Deletes the session of an account if an answer says that it has expired: it stays ended when
-    /// the clock is set back (AUTH-25).
-    pub(crate) async fn ended_if_expired<T>(
-        &self,
-        (account, now): (AccountNo, UnixMs),
-        answer: Result<T, Refused>,
-    ) -> Result<T, Refused> {
-        if let Err(Refused::Refusal(Refusal::SessionExpired)) = answer {
-            let end = async move |write: &Write<'_>| {
-                write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
-            };
-            // The refusal is right even if this fails; the next use of the token tries again. The
-            // write is boxed, because its future would enlarge that of every request.
-            let _ = Box::pin(self.db.write::<_, Error>(Deadline::OfRequest, end)).await;
-        }
-        answer
+        let proven = self.0.db.read_checked(account, &mut check, again).await;
+        ended_if_expired(self.0, (account, now), proven.map(|_| ())).await
     }
 
     /// Opens a session in the account's default group, replacing any earlier one. The caller has
@@ -202,7 +186,7 @@ impl Store {
     /// # Errors
     /// `Credentials`, `ApiNotEnabled`, `NoGroup`, or the store failed.
     pub async fn log_in(
-        &self,
+        self,
         credentials: Credentials,
         random: [u8; TOKEN_RANDOM_BYTES],
         expires_at: UnixMs,
@@ -221,7 +205,7 @@ impl Store {
     /// `TokenInvalid`, `SessionExpired`, `GroupClosed`, or the store failed. A refused switch
     /// changes nothing.
     pub async fn switch_group(
-        &self,
+        self,
         claim: Claim,
         group: Option<GroupId>,
         random: [u8; TOKEN_RANDOM_BYTES],
@@ -233,21 +217,21 @@ impl Store {
         let swap =
             async move |write: &Write<'_>| swap(write, &claim, group.as_ref(), new, &origin).await;
         let swapped = self.change_session(swap).await;
-        let opened = self.ended_if_expired((account, now), swapped).await?;
+        let opened = ended_if_expired(self.0, (account, now), swapped).await?;
         self.token_changed(account, &opened.token.digest());
         Ok(opened)
     }
 
-    fn token_changed(&self, account: AccountNo, digest: &TokenDigest) {
-        self.proven_before.add_token(account, digest);
-        self.followers.session_changed(account, Some(digest.as_str()));
+    fn token_changed(self, account: AccountNo, digest: &TokenDigest) {
+        self.0.proven_before.add_token(account, digest);
+        self.0.followers.session_changed(account, Some(digest.as_str()));
     }
 
     /// Ends the session of the presented token.
     ///
     /// # Errors
     /// `TokenInvalid`, `SessionExpired`, or the store failed.
-    pub async fn log_out(&self, claim: Claim, origin: Origin) -> Result<(), Refused> {
+    pub async fn log_out(self, claim: Claim, origin: Origin) -> Result<(), Refused> {
         let (account, now) = (claim.token.account_hint(), claim.now);
         let end = async move |write: &Write<'_>| {
             let session = live_session(write, &claim).await?;
@@ -260,22 +244,40 @@ impl Store {
             Ok(())
         };
         let ended = self.change_session(end).await;
-        self.ended_if_expired((account, now), ended).await?;
-        self.followers.session_changed(account, None);
+        ended_if_expired(self.0, (account, now), ended).await?;
+        self.0.followers.session_changed(account, None);
         Ok(())
     }
 
     /// Changes a session. This node must hold the session lease before and after: another primary
     /// may have been promoted meanwhile.
     async fn change_session<T: Send + 'static>(
-        &self,
+        self,
         change: impl AsyncFn(&Write<'_>) -> Result<T, Refused> + Send + 'static,
     ) -> Result<T, Refused> {
-        self.db.check_session_lease()?;
-        let changed = self.db.write(Deadline::OfRequest, change).await?;
-        self.db.check_session_lease()?;
+        self.0.db.check_session_lease()?;
+        let changed = self.0.db.write(Deadline::OfRequest, change).await?;
+        self.0.db.check_session_lease()?;
         Ok(changed)
     }
+}
+
+/// Deletes the session of an account if an answer says that it has expired: it stays ended when
+/// the clock is set back (AUTH-25).
+pub(crate) async fn ended_if_expired<T>(
+    state: &State,
+    (account, now): (AccountNo, UnixMs),
+    answer: Result<T, Refused>,
+) -> Result<T, Refused> {
+    if let Err(Refused::Refusal(Refusal::SessionExpired)) = answer {
+        let end = async move |write: &Write<'_>| {
+            write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
+        };
+        // The refusal is right even if this fails; the next use of the token tries again. The
+        // write is boxed, because its future would enlarge that of every request.
+        let _ = Box::pin(state.db.write::<_, Error>(Deadline::OfRequest, end)).await;
+    }
+    answer
 }
 
 /// Returns the session that a claim proves, in a transaction that changes it.

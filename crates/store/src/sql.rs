@@ -16,7 +16,7 @@
 //! Parameters are written by name, declared once and bound in the declared order. A statement
 //! returns the columns of its row type in their order; a scalar type declares one column of any
 //! name, no type declares no columns. Both are checked when the text is translated, once per
-//! statement, and against each engine by `Store::prepare_all`. Bulk statements take many rows at
+//! statement, and against each engine by `Upkeep::prepare_all`. Bulk statements take many rows at
 //! once; see [`bulk`].
 
 mod bulk;

@@ -12,8 +12,9 @@ use kiosque_model::{UnixMs, Zone};
 
 use crate::db::{ClosedData, Db, Deadline, Read, Write};
 use crate::error::Error;
+use crate::metadata;
 use crate::sql::Value;
-use crate::{Store, metadata};
+use crate::views::Upkeep;
 use digest::Digests;
 use tables::{Cell, Table};
 
@@ -100,7 +101,7 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
     Ok(())
 }
 
-impl Store {
+impl Upkeep<'_> {
     /// Moves all data to `to`, which must be empty or the target of an interrupted run of this
     /// move. This store is locked for writes meanwhile. Afterwards it cannot be opened, and
     /// programs that have it open can neither write nor prove sessions.
@@ -108,25 +109,26 @@ impl Store {
     /// # Errors
     /// See [`MoveError`]. This store stays the valid one until the move is complete.
     pub async fn move_to(
-        &self,
-        to: &Store,
+        self,
+        to: Upkeep<'_>,
         now: UnixMs,
         progress: impl Fn(MoveProgress) + Send + Sync + 'static,
     ) -> Result<Moved, MoveError> {
         let id = self
+            .0
             .db
             .write_to(ClosedData::Accepted, Deadline::OfRequest, async move |write| {
                 move_id(write, now).await
             })
             .await?;
-        let target = to.clone();
+        let target = to.0.db.clone();
         // One transaction for the whole move: other writers of the directory time out.
         let moving = async move |from: &Write<'_>| {
             let id = id.clone();
             let moved_at = metadata::entry(from, MOVED_AT).await?;
             let directory = moved_at.map_or(DirectoryState::Open, |_| DirectoryState::Closed);
             let begin = async move |write: &Write<'_>| begin(write, &id, directory).await;
-            target.db.write(Deadline::OfRequest, begin).await?;
+            target.write(Deadline::OfRequest, begin).await?;
             let already = match directory {
                 DirectoryState::Open => Some(copy(from, &target, &progress).await?),
                 DirectoryState::Closed => None,
@@ -138,10 +140,10 @@ impl Store {
             }
             Ok::<_, MoveError>(moved)
         };
-        let moved = self.db.write_to(ClosedData::Accepted, Deadline::OfRequest, moving).await?;
+        let moved = self.0.db.write_to(ClosedData::Accepted, Deadline::OfRequest, moving).await?;
         // Last, when the directory is closed, so that never both can be opened.
         let end = async |write: &Write<'_>| metadata::delete_entries(write, MOVE_INTO).await;
-        to.db.write::<_, Error>(Deadline::OfRequest, end).await?;
+        to.0.db.write::<_, Error>(Deadline::OfRequest, end).await?;
         Ok(moved)
     }
 }
@@ -187,7 +189,7 @@ async fn begin(write: &Write<'_>, id: &str, directory: DirectoryState) -> Result
 /// transaction that copies the rows. Returns how many rows earlier runs had copied.
 async fn copy(
     from: &Write<'_>,
-    to: &Store,
+    to: &Db,
     progress: &(impl Fn(MoveProgress) + Send + Sync),
 ) -> Result<u64, MoveError> {
     let of = rows_in_all(from).await?;
@@ -211,7 +213,7 @@ async fn copy(
             let page = (rows, position.clone());
             let insert =
                 async move |write: &Write<'_>| insert_page(write, table, &page.0, &page.1).await;
-            to.db.write::<_, Error>(Deadline::None, insert).await?;
+            to.write::<_, Error>(Deadline::None, insert).await?;
             last = Some(position);
         }
     }
@@ -237,24 +239,24 @@ fn position_name(table: &Table) -> String {
 }
 
 /// Returns the key of the last row of a large table that an earlier run copied.
-async fn stored_position(to: &Store, table: &'static Table) -> Result<Option<Vec<Cell>>, Error> {
+async fn stored_position(to: &Db, table: &'static Table) -> Result<Option<Vec<Cell>>, Error> {
     if !table.is_large {
         return Ok(None);
     }
-    let key = metadata::entry_now(&to.db, &position_name(table)).await?;
+    let key = metadata::entry_now(to, &position_name(table)).await?;
     Ok(key.and_then(|text| table.read_key(&text)))
 }
 
 /// Compares the counts and digests of every table and group between both sides.
 async fn compare(
     from: &Write<'_>,
-    to: &Store,
+    to: &Db,
     progress: &(impl Fn(MoveProgress) + Send + Sync),
     already: Option<u64>,
 ) -> Result<Moved, MoveError> {
     // Plans made for empty tables would scan the full ones.
     let analyze = async |write: &Write<'_>| write.script("analyze").await;
-    to.db.write::<_, Error>(Deadline::None, analyze).await?;
+    to.write::<_, Error>(Deadline::None, analyze).await?;
     let (mut here, mut differences) = (Digests::default(), Vec::new());
     let of = rows_in_all(from).await?;
     for table in tables::all() {
@@ -266,7 +268,7 @@ async fn compare(
             there.add(read, table).await?;
             Ok::<_, Error>(there)
         };
-        let there = to.db.read(Deadline::None, there).await?;
+        let there = to.read(Deadline::None, there).await?;
         differences.extend(here.differences(&there, table));
     }
     if !differences.is_empty() {

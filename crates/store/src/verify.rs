@@ -13,9 +13,10 @@ use kiosque_model::{DeviceNo, GroupNo};
 
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::orders::record::dictionaries::Dictionaries;
+use crate::record::dictionaries::Dictionaries;
 use crate::sql::{Sql, row, statements};
-use crate::{Store, aisle_texts, dictionaries};
+use crate::views::Upkeep;
+use crate::{aisle_texts, dictionaries};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String }
@@ -76,13 +77,13 @@ struct Group {
     id: String,
 }
 
-impl Store {
+impl Upkeep<'_> {
     /// Checks the database file, and recounts each group in a snapshot of its own. Damage is
     /// reported among the differences, and the recount continues after it.
     ///
     /// # Errors
     /// The store failed for a reason other than damaged data.
-    pub async fn verify(&self) -> Result<Verified, Error> {
+    pub async fn verify(self) -> Result<Verified, Error> {
         let mut verified = Verified::default();
         let check = async |read: &Read<'_>, found: &mut Verified| {
             found.differences.extend(read.integrity()?);
@@ -103,7 +104,7 @@ impl Store {
                 devices::check(read, &ledgers, found).await
             };
             self.check_part(&name, &mut verified, check).await?;
-            let zone = self.zone.clone();
+            let zone = self.0.zone.clone();
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 // Not those that this process knows: what is stored is checked.
                 let (zone, group, dictionaries) = (&zone, &group, &Dictionaries::default());
@@ -117,7 +118,7 @@ impl Store {
 
     /// Runs a check in a snapshot, and adds its results. Damage ends the check and is a difference.
     async fn check_part(
-        &self,
+        self,
         name: &str,
         verified: &mut Verified,
         check: impl AsyncFnOnce(&Read<'_>, &mut Verified) -> Result<(), Error> + Send + 'static,
@@ -127,7 +128,7 @@ impl Store {
             let ran = check(read, &mut found).await;
             Ok::<_, Error>((found, ran))
         };
-        let ran = match self.db.read(Deadline::None, read).await {
+        let ran = match self.0.db.read(Deadline::None, read).await {
             Ok((found, ran)) => {
                 verified.add(found);
                 ran
@@ -138,7 +139,7 @@ impl Store {
     }
 
     /// Returns all groups, and reports orders of groups that do not exist.
-    async fn groups_to_verify(&self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
+    async fn groups_to_verify(self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
         let groups = async |read: &Read<'_>| {
             let mut groups = read
                 .all(&GROUPS, &[], |row| {
@@ -159,7 +160,7 @@ impl Store {
             }
             Ok::<_, Error>((groups, differences))
         };
-        match self.db.read(Deadline::None, groups).await {
+        match self.0.db.read(Deadline::None, groups).await {
             Ok((groups, differences)) => {
                 verified.differences.extend(differences);
                 Ok(groups)

@@ -29,7 +29,7 @@ impl FleetFaults {
     /// The store failed.
     pub async fn with_stored(self, store: &Store, now: UnixMs) -> Result<Vec<String>, Error> {
         let FleetFaults { faults, readable } = self;
-        let of_entries = store.fleet_faults(Arc::new(readable), now).await?;
+        let of_entries = store.fleet().faults(Arc::new(readable), now).await?;
         let is_new = |fault: &FleetFault| !faults.iter().any(|known| known.explains(fault));
         let further: Vec<String> =
             of_entries.iter().filter(|fault| is_new(fault)).map(FleetFault::to_string).collect();

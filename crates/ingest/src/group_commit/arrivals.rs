@@ -44,7 +44,7 @@ impl Arrivals {
             return Ok(*arrival);
         }
         let source = OrderSource::stream(key, self.node.clone());
-        let arrival = store.begin_arrival(source, now).await?;
+        let arrival = store.intake().begin_arrival(source, now).await?;
         self.by_key.insert(key.clone(), (arrival, now));
         Ok(arrival)
     }

@@ -53,9 +53,10 @@ impl Positions {
 impl MissingEntries {
     /// Reads which devices and products exist, and which products have no price.
     pub(super) async fn read(store: &Store) -> Result<MissingEntries, ImportError> {
-        let devices = Positions::of_existing(store.device_codes().await?);
-        let unpriced: HashSet<String> = store.unpriced_products().await?.into_iter().collect();
-        let priced = store.product_names().await?.into_keys();
+        let devices = Positions::of_existing(store.fleet().device_codes().await?);
+        let unpriced: HashSet<String> =
+            store.fleet().unpriced_products().await?.into_iter().collect();
+        let priced = store.fleet().product_names().await?.into_keys();
         let priced = priced.filter(|product| !unpriced.contains(product));
         let products = Positions::of_existing(priced);
         Ok(MissingEntries { devices, products, unpriced, ..MissingEntries::default() })
@@ -120,7 +121,7 @@ impl MissingEntries {
         groups: &mut DeviceGroups,
     ) -> Result<(), ImportError> {
         if *self.fleet != Fleet::default() {
-            groups.extend(store.check_new_entries(Arc::clone(&self.fleet), now).await?);
+            groups.extend(store.fleet().check_new_entries(Arc::clone(&self.fleet), now).await?);
         }
         Ok(())
     }

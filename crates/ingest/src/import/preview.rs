@@ -86,7 +86,7 @@ impl FileOrders {
         first.truncate(SHOWN);
         let ids = first.into_iter().map(|(id, _)| id).collect();
         let (devices, products) = missing.created_entries();
-        let first_orders = store.orders_by_id(ids).await?;
+        let first_orders = store.inventory().orders_by_id(ids).await?;
         Ok(Preview { trade_starts, totals, devices, products, first_orders })
     }
 }

@@ -32,7 +32,7 @@ pub(super) async fn store(
 ) -> Result<(), ImportError> {
     let total = count(orders.len());
     begin_arrival(import, &orders).await?;
-    let mut groups = import.store.groups_by_device().await?;
+    let mut groups = import.store.fleet().groups_by_device().await?;
     import.missing.check(import.store, import.clock.now(), &mut groups).await?;
     let StorageOrder { sorted, mut by_line } = sort_for_storage(orders, &groups);
     let owners = Arc::default();
@@ -51,7 +51,8 @@ async fn begin_arrival(
 ) -> Result<(), ImportError> {
     if let (None, Some(number), false) = (import.arrival, import.run.import, orders.is_empty()) {
         let source = OrderSource::Import(number);
-        import.arrival = Some(import.store.begin_arrival(source, import.clock.now()).await?);
+        import.arrival =
+            Some(import.store.intake().begin_arrival(source, import.clock.now()).await?);
     }
     Ok(())
 }
@@ -128,12 +129,13 @@ impl Writer<'_, '_> {
         let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(now) };
         let (store, batch) = (self.import.store, Arc::clone(batch));
         let Some(needed) = self.import.missing.of_lines(lines) else {
-            return Ok(store.receive(batch, Arc::clone(&self.owners), options).await?);
+            return Ok(store.intake().receive(batch, Arc::clone(&self.owners), options).await?);
         };
         let (by, of_orders) =
             (ActedBy::run(self.import.run.clone(), now), needed.of_orders.clone());
-        let outcomes = store.receive_creating(Arc::clone(&batch), needed, options, by).await?;
-        store.cache_owners(Arc::clone(&self.owners), batch).await?;
+        let outcomes =
+            store.intake().receive_creating(Arc::clone(&batch), needed, options, by).await?;
+        store.intake().cache_owners(Arc::clone(&self.owners), batch).await?;
         self.import.missing.created(&of_orders, &outcomes);
         Ok(outcomes)
     }

@@ -57,7 +57,8 @@ async fn send_heartbeats(demo: Kiosks<'_>, kiosks: &[Kiosk]) -> Infallible {
     loop {
         let at = clock.now();
         let of = |kiosk: &Kiosk| Heartbeat { device_code: kiosk.code.clone(), at };
-        if let Err(error) = store.record_heartbeats(kiosks.iter().map(of).collect()).await {
+        if let Err(error) = store.intake().record_heartbeats(kiosks.iter().map(of).collect()).await
+        {
             tracing::warn!(cause = %error, "heartbeats of the demo could not be recorded");
         }
         tokio::time::sleep(interval).await;

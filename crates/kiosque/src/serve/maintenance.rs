@@ -19,17 +19,17 @@ pub(super) async fn write_activity_regularly(store: Store, every: Duration) {
 }
 
 pub(super) async fn write_activity(store: &Store) {
-    if let Err(error) = store.write_activity().await {
+    if let Err(error) = store.intake().write_activity().await {
         tracing::error!(cause = %error, "heartbeats could not be written");
     }
 }
 
 /// Writes refused requests, so that they can be looked up, and the last uses of sessions.
 pub(super) async fn write_refused(store: &Store, now: UnixMs) {
-    if let Err(error) = store.write_refused(now).await {
+    if let Err(error) = store.trail().write_refused(now).await {
         tracing::warn!(cause = %error, "refused requests could not be written; trying again");
     }
-    if let Err(error) = store.write_uses(now).await {
+    if let Err(error) = store.trail().write_uses(now).await {
         tracing::warn!(cause = %error, "the last uses of sessions could not be written");
     }
 }
@@ -48,28 +48,28 @@ pub(super) async fn archive_regularly(store: Store, age: Duration, clock: Clock)
 }
 
 async fn archive(store: &Store, age: Duration, now: UnixMs) -> Result<Archived, Error> {
-    let archived = store.archive(before(now, age), now).await?;
+    let archived = store.upkeep().archive(before(now, age), now).await?;
     if archived.orders > 0 {
         let by = ActedBy::server(now);
-        store.record_act(Act::from(archived), by).await?;
+        store.trail().record_act(Act::from(archived), by).await?;
     }
     Ok(archived)
 }
 
 pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Clock) {
     loop {
-        match store.purge_audit(before(clock.now(), retention)).await {
+        match store.trail().purge(before(clock.now(), retention)).await {
             Ok(0) => {}
             Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
         // They say who sent an order, as entries of the trail do.
-        match store.purge_arrivals(before(clock.now(), retention)).await {
+        match store.intake().purge_arrivals(before(clock.now(), retention)).await {
             Ok(0) => {}
             Ok(sources) => tracing::info!(sources, "purged old sources of orders"),
             Err(error) => tracing::error!(cause = %error, "purging sources of orders failed"),
         }
-        match store.end_lost_imports(ActedBy::server(clock.now())).await {
+        match store.intake().end_lost_imports(ActedBy::server(clock.now())).await {
             Ok(0) => {}
             Ok(imports) => tracing::info!(imports, "ended imports whose processes were lost"),
             Err(error) => tracing::error!(cause = %error, "ending lost imports failed"),

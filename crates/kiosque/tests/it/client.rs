@@ -56,6 +56,6 @@ pub(super) fn profile(server: &TestServer, password: &str) -> Profile {
 pub(super) async fn trail(server: &TestServer, event: &str) -> usize {
     server.flush_refused_logins().await;
     let query = AuditQuery { event: AuditEvent::named(event), ..AuditQuery::latest(100_000) };
-    let entries = server.store.audit(query).await.unwrap().entries;
+    let entries = server.store.trail().entries(query).await.unwrap().entries;
     entries.iter().map(|entry| usize::try_from(entry.happened.count).unwrap()).sum()
 }

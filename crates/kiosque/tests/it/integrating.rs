@@ -41,7 +41,7 @@ async fn stored(server: &TestServer) -> Orders {
     for group in GROUPS {
         let query = ChangeQuery { after: None, size: 1_000 };
         let id = GroupId::parse(group.to_owned()).unwrap();
-        let changes = server.store.changes_of_group(id, query).await.unwrap().unwrap();
+        let changes = server.store.orders().changes_of_group(id, query).await.unwrap().unwrap();
         let records = changes.iter().map(|(_, json)| {
             let record: Value = serde_json::from_slice(json).unwrap();
             (record["orderId"].as_str().unwrap().to_owned(), record)

@@ -27,7 +27,9 @@ fn trail(sandbox: &Sandbox) -> Vec<AuditRecord> {
     };
     let ask = AuditQuery::latest(1_000);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let page = runtime.block_on(async { Store::open(&opening).await?.audit(ask).await }).unwrap();
+    let page = runtime
+        .block_on(async { Store::open(&opening).await?.trail().entries(ask).await })
+        .unwrap();
     page.entries.into_iter().rev().map(|entry| entry.happened).collect()
 }
 

@@ -27,7 +27,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     };
     let app = caller.request.app;
     let query = query(&filters, app.store.zone())?;
-    let found = app.store.audit(query).await?;
+    let found = app.store.trail().entries(query).await?;
     let view = Audit {
         filters,
         entries: found.entries.into_iter().map(audit_entry).collect(),

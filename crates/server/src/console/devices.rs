@@ -42,7 +42,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         read_max: DEVICES_READ_MAX,
     };
     let listing = Listing { after: after.clone(), limit: PAGE };
-    let found = app.store.search_devices(wanted, listing, now).await?;
+    let found = app.store.inventory().search_devices(wanted, listing, now).await?;
     let FoundDevices { devices, next, is_cut: is_partial } = found;
     let devices = devices.into_iter().map(row).collect();
     let view = Devices { groups, search, state, after, next, devices, is_partial };
@@ -61,12 +61,13 @@ pub(super) async fn one(
     let (app, now) = (caller.request.app, caller.request.now);
     caller.request.known_query(&[])?;
     let code = DeviceCode::parse(code).map_err(|_| Refused::NotFound)?;
-    let found = app.store.device_detail(code.clone(), now).await?.ok_or(Refused::NotFound)?;
+    let found =
+        app.store.inventory().device_detail(code.clone(), now).await?.ok_or(Refused::NotFound)?;
     let zone = app.store.zone();
     let today = zone.day_of(now);
     let from = zone.start_of(first_of_week(today));
-    let times = app.store.sale_times(code.clone(), from).await?;
-    let orders = app.store.latest_orders(DeviceOrders {
+    let times = app.store.inventory().sale_times(code.clone(), from).await?;
+    let orders = app.store.inventory().latest_orders(DeviceOrders {
         device: code,
         group: None,
         span: None,
@@ -76,7 +77,8 @@ pub(super) async fn one(
         read_max: ORDERS,
     });
     let orders = orders.await?.map(|found| found.orders).unwrap_or_default();
-    let state = state(app.store.device_state(&found.device, app.online_since(now)).await?);
+    let state =
+        state(app.store.inventory().device_state(&found.device, app.online_since(now)).await?);
     let view = Device {
         state,
         groups: choice(&app.store, &super::fields::Fields::default()).await?,
@@ -92,7 +94,7 @@ pub(super) async fn one(
 
 async fn aisles(caller: &SignedIn<'_>, aisles: Vec<AisleItem>) -> Result<Vec<Aisle>, Refused> {
     let ids = aisles.iter().map(|aisle| aisle.goods_id.clone()).collect();
-    let products = caller.request.app.store.products_by_id(ids).await?;
+    let products = caller.request.app.store.inventory().products_by_id(ids).await?;
     let aisles = aisles.into_iter().map(|aisle| {
         let product = products.get(&aisle.goods_id);
         let currency = product.map(|product| product.currency.clone()).unwrap_or_default();

@@ -9,7 +9,7 @@ use super::reply::Refused;
 
 /// Returns the group that a query chooses, and the groups to choose from.
 pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Refused> {
-    let names = store.group_names(LISTED_MAX + 1).await?;
+    let names = store.inventory().group_names(LISTED_MAX + 1).await?;
     let names = match names.len() {
         ..=LISTED_MAX => names.into_iter().map(|(id, name)| GroupName { id, name }).collect(),
         _ => Vec::new(),

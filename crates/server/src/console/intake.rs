@@ -21,7 +21,7 @@ const IMPORTS: usize = 20;
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let wants_csv = wants_csv(&caller.request.known_query(&["format"])?)?;
     let (app, now) = (caller.request.app, caller.request.now);
-    let imports = app.store.list_imports(Listing { after: None, limit: IMPORTS }, now).await?;
+    let imports = app.store.intake().imports(Listing { after: None, limit: IMPORTS }, now).await?;
     let (is_storing, waiting) = app.intake.waiting_to_be_stored();
     let view = Intake {
         streams: app.intake.orders_by_key().into_iter().map(stream).collect(),
@@ -30,8 +30,8 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         streams_open: app.intake.streams_open(),
         queue_bytes: app.intake.queue_bytes(),
         waiting: is_storing.then_some(waiting),
-        heartbeats_unwritten: app.store.unwritten_activity(),
-        last_active: app.store.status(now).await?.last_active_timestamp.map(UnixMs),
+        heartbeats_unwritten: app.store.intake().unwritten_activity(),
+        last_active: app.store.inventory().status(now).await?.last_active_timestamp.map(UnixMs),
     };
     match wants_csv {
         true => Ok(Reply::csv("rejected.csv", view::csv(&view))),
@@ -48,7 +48,8 @@ async fn rejected(app: &App) -> Result<Vec<RejectedLine>, Refused> {
     let streams = app.intake.latest_rejected().into_iter();
     let mut lines: Vec<RejectedLine> =
         streams.map(|one| view(one.at, LineOrigin::Stream(one.key), one.line)).collect();
-    let imports = app.store.rejected_by_imports(i64::try_from(IMPORTS).unwrap_or(i64::MAX)).await?;
+    let imports =
+        app.store.intake().rejected_by_imports(i64::try_from(IMPORTS).unwrap_or(i64::MAX)).await?;
     for ImportRejections { import, at, lines: rejected } in imports {
         let of_import = |line| view(at, LineOrigin::Import(import), line);
         lines.extend(rejected.into_iter().rev().map(of_import));

@@ -25,21 +25,21 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let query = caller.request.known_query(&["after", "format", PARAMETER])?;
     let (after, wants_csv) = (query.text("after"), wants_csv(&query)?);
     let listing = || Listing { after: after.clone(), limit: ROWS };
-    let accounts = app.store.list_accounts(listing(), now).await?;
-    let sessions = app.store.list_sessions(listing(), now).await?;
+    let accounts = app.store.inventory().accounts(listing(), now).await?;
+    let sessions = app.store.inventory().sessions(listing(), now).await?;
     let names: Vec<String> =
         accounts.entries.iter().map(|account| account.account.clone()).collect();
-    let uses = app.store.uses_of(names).await?;
+    let uses = app.store.trail().uses_of(names).await?;
     let last = |(name, of): (String, AccountUse)| of.last.map(|last| (name, last));
-    let codes = app.store.answers_by_code();
-    let guesses = app.store.guesses().into_iter().take(GUESSES);
+    let codes = app.store.trail().answers_by_code();
+    let guesses = app.store.trail().guesses().into_iter().take(GUESSES);
     let view = Integrators {
         last_uses: uses.into_iter().filter_map(last).collect(),
         codes: codes.into_iter().map(|of| (of.code, count(of.answers))).collect(),
         guesses: guesses
             .map(|(source, of)| (source.to_string(), count(of.logins), of.last))
             .collect(),
-        not_recorded: count(app.store.refused_dropped()),
+        not_recorded: count(app.store.trail().refused_dropped()),
         accounts: accounts.entries,
         sessions: sessions.entries,
         next: accounts.next,
@@ -59,7 +59,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let account = fields.text("name").ok_or(Refused::NotFound)?;
     let after = fields.text("after");
     let before = after.as_deref().map(|text| text.parse().map_err(|_| Refused::Parameter("after")));
-    let mut uses = caller.request.app.store.uses_of(vec![account.clone()]).await?;
+    let mut uses = caller.request.app.store.trail().uses_of(vec![account.clone()]).await?;
     // Accounts are never deleted.
     let AccountUse { functions, .. } = uses.remove(&account).ok_or(Refused::NotFound)?;
     let query = AuditQuery {
@@ -68,7 +68,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
         ..AuditQuery::latest(ROWS)
     };
     let found = match caller.oversight(Right::Audit) {
-        Ok(_) => Some(caller.request.app.store.audit(query).await?),
+        Ok(_) => Some(caller.request.app.store.trail().entries(query).await?),
         Err(refused) if wants_csv => return Err(refused),
         Err(_) => None,
     };

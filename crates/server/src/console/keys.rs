@@ -56,7 +56,7 @@ async fn create(
     let key = OperatorKey::mint(app.entropy.bytes()?);
     let holder = KeyHolder { name, rights };
     let by = caller.acted_by();
-    Ok(match app.store.grant_key(granter, holder, key.digest(), by).await? {
+    Ok(match app.store.operators().grant_key(granter, holder, key.digest(), by).await? {
         Some(CreatedKey::Created) => Outcome::Created(given, key.reveal().to_owned()),
         Some(CreatedKey::NameTaken(_)) => Outcome::NameTaken(given),
         None => Outcome::NotGranted,
@@ -67,7 +67,7 @@ async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Refused
     let given = form.text("name").unwrap_or_default();
     let Ok(name) = KeyName::parse(given.clone()) else { return Ok(Outcome::Unknown(given)) };
     let app = caller.request.app;
-    Ok(match app.store.revoke_key(name, caller.acted_by()).await? {
+    Ok(match app.store.operators().revoke_key(name, caller.acted_by()).await? {
         RevokedKey::Revoked => Outcome::Revoked(given),
         RevokedKey::Unknown => Outcome::Unknown(given),
     })
@@ -80,7 +80,7 @@ async fn shown(caller: &SignedIn<'_>, outcome: Option<Outcome>) -> Result<Reply,
 
 /// Returns the live keys and the latest revoked ones, each the newest first.
 async fn listed(caller: &SignedIn<'_>) -> Result<Vec<Key>, Refused> {
-    let stored = caller.request.app.store.keys().await?;
+    let stored = caller.request.app.store.operators().keys().await?;
     let key = |entry: kiosque_store::KeyEntry| Key {
         name: entry.holder.name.to_string(),
         rights: entry.holder.rights,

@@ -35,10 +35,11 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
         ("", "") if after.is_some() => return Err(Refused::Parameter("after")),
         ("", "") if fields != Fields::default() => (Found::Nothing, None),
-        ("", "") => (Found::Newest(store.newest_orders(group, PAGE).await?), None),
+        ("", "") => (Found::Newest(store.inventory().newest_orders(group, PAGE).await?), None),
         ("", _) => of_device(caller, &fields, group, after.as_deref()).await?,
         (number, _) => {
-            let mut orders = store.orders_by_number(number.to_owned(), group, PAGE).await?;
+            let mut orders =
+                store.inventory().orders_by_number(number.to_owned(), group, PAGE).await?;
             let is_of = |device: &str| fields.device.is_empty() || fields.device == device;
             orders.retain(|order| is_of(&order.record.head.device_code));
             (Found::Orders(orders, Searched::Whole), None)
@@ -74,7 +75,8 @@ async fn of_device(
         limit: PAGE,
         read_max: RECORDS_READ_MAX,
     };
-    let Some(FoundOrders { orders, next, is_cut }) = store.latest_orders(of).await? else {
+    let Some(FoundOrders { orders, next, is_cut }) = store.inventory().latest_orders(of).await?
+    else {
         return Ok((Found::NoDevice, None));
     };
     let searched = if is_cut { Searched::Partly } else { Searched::Whole };
@@ -113,7 +115,8 @@ pub(super) async fn one(
     caller.request.known_query(&[])?;
     let group = GroupId::parse(group).map_err(|_| Refused::NotFound)?;
     let order_id = OrderId::parse(id).map_err(|_| Refused::NotFound)?;
-    let found = store.orders_by_number(id.to_owned(), Some(group.clone()), PAGE).await?;
+    let found =
+        store.inventory().orders_by_number(id.to_owned(), Some(group.clone()), PAGE).await?;
     let found = found.into_iter().find(|order| order.record.head.order_id == id);
     let order = found.ok_or(Refused::NotFound)?;
     let groups = choice(store, &super::fields::Fields::default()).await?;
@@ -121,7 +124,7 @@ pub(super) async fn one(
     let group_name = named.map_or_else(|| order.group_id.clone(), |group| group.name);
     let record = serde_json::to_string_pretty(&order.record);
     let record = record.map_err(|error| crate::answer::Failure::internal(&error))?;
-    let arrived = match store.arrival_of(group, order_id).await? {
+    let arrived = match store.intake().arrival_of(group, order_id).await? {
         Some(arrival) => arrived(caller, arrival).await?,
         None => None,
     };
@@ -140,7 +143,7 @@ async fn arrived(caller: &SignedIn<'_>, arrival: Arrival) -> Result<Option<Arriv
     };
     let request = caller.request;
     let listing = Listing { after: Some(number.saturating_add(1)), limit: 1 };
-    let imports = request.app.store.list_imports(listing, request.now).await?.entries;
+    let imports = request.app.store.intake().imports(listing, request.now).await?.entries;
     let import = imports.into_iter().find(|import| import.import_id == number.to_string());
     Ok(import.map(|import| Arrived::Import(Box::new(import))))
 }

@@ -20,7 +20,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let query = caller.request.known_query(&known)?;
     let period = period(&query, app.store.zone().day_of(now))?;
     let groups = choice(&app.store, &query).await?;
-    let sales = app.store.fleet_sales(FleetSalesQuery {
+    let sales = app.store.reports().fleet_sales(FleetSalesQuery {
         group: chosen(&groups)?,
         totals_from: period.first_before(),
         first_day: period.first(),

@@ -15,7 +15,7 @@ const LISTED: usize = 50;
 pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Refused> {
     let Some(request_id) = caller.request.query().text(PARAMETER) else { return Ok(None) };
     let (store, now) = (&caller.request.app.store, caller.request.now);
-    let found = store.refused_request(request_id.clone(), now).await?;
+    let found = store.trail().refused_request(request_id.clone(), now).await?;
     Ok(Some(LookUp { request_id, found: found.map(view) }))
 }
 
@@ -25,7 +25,7 @@ pub(super) async fn of_account(caller: &SignedIn<'_>, account: &str) -> Result<V
     let Ok(account) = LoginName::parse(account) else { return Ok(Vec::new()) };
     let listing = Listing { after: None, limit: LISTED };
     let (store, now) = (&caller.request.app.store, caller.request.now);
-    let found = store.refused_of(&account, listing, now).await?;
+    let found = store.trail().refused_of(&account, listing, now).await?;
     Ok(found.entries.into_iter().map(view).collect())
 }
 

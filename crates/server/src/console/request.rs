@@ -74,7 +74,7 @@ impl<'a> ConsoleRequest<'a> {
             true => SessionUse::Renewal,
             false => SessionUse::Act,
         };
-        Ok(self.app.store.console_session(presented, session_use, self.now).await?)
+        Ok(self.app.store.operators().console_session(presented, session_use, self.now).await?)
     }
 
     /// Waits for a permit to read the stored data.

@@ -15,12 +15,12 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let (app, now) = (caller.request.app, caller.request.now);
     let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
     let view = Service {
-        status: app.store.status(now).await?,
+        status: app.store.inventory().status(now).await?,
         database: app.store.database(),
-        not_answering: cause(app.store.answers(now).await),
-        not_storing: cause(app.store.takes_orders().await),
+        not_answering: cause(app.store.upkeep().answers(now).await),
+        not_storing: cause(app.store.upkeep().takes_orders().await),
         certificate_end: app.certificate.get().and_then(|certificate| certificate.not_after()),
-        clock_off_ms: app.store.clock_off_ms(),
+        clock_off_ms: app.store.upkeep().clock_off_ms(),
         damaged_orders: app.metrics.damaged_orders(),
         limits: limits(app),
     };

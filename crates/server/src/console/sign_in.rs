@@ -58,7 +58,7 @@ pub(super) async fn sign_in(
     let holder = match proof {
         Some(proof) => {
             let (new, earlier) = (secret.digest(), request.cookie());
-            app.store.sign_in_to_console(proof, new, earlier, origin).await?
+            app.store.operators().sign_in(proof, new, earlier, origin).await?
         }
         None => None,
     };
@@ -83,7 +83,7 @@ fn presented(fields: &Fields) -> (Option<SignInProof>, LoginFault) {
 
 /// Ends the session.
 pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
-    caller.request.app.store.sign_out_of_console(caller.session, caller.acted_by()).await?;
+    caller.request.app.store.operators().sign_out(caller.session, caller.acted_by()).await?;
     let reply = Reply::see_other(&format!("{}?{SIGNED_OUT}=1", sign_in_address(None)));
     Ok(reply.cookie(cookies::SESSION, "", Lifetime::Ended))
 }

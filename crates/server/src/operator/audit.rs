@@ -17,7 +17,7 @@ pub(super) async fn list(
     _: KeyHolder,
 ) -> Result<kiosque_contract::AuditPage, Problem> {
     let query = audit_query(call.query())?;
-    let page = call.app.store.audit(query).await.map_err(Failure::from)?;
+    let page = call.app.store.trail().entries(query).await.map_err(Failure::from)?;
     Ok(wire_page(page))
 }
 

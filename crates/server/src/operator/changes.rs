@@ -102,7 +102,7 @@ impl Rest {
     async fn read(&mut self) -> Result<Option<OrderChanges>, Problem> {
         let permit = read_permit(&self.app).await?;
         let query = ChangeQuery { after: self.after, size: PART_ORDERS };
-        let read = self.app.store.changes_of_group(self.group.clone(), query);
+        let read = self.app.store.orders().changes_of_group(self.group.clone(), query);
         let read = match &mut self.following {
             Some(Following { follower: Some((follower, _)), .. }) => follower.read(read).await,
             _ => read.await,
@@ -156,7 +156,7 @@ impl Rest {
         };
         let Following { head, key_looked_up_at, follower, _share: _ } = following;
         let Some((follower, _)) = follower else {
-            let new = self.app.store.follow(after.group, None);
+            let new = self.app.store.orders().follow(after.group, None);
             let most = self.app.settings.limits.change_waits_per_account_max;
             let waits = new.begin_wait(most).map_err(Failure::from)?;
             following.follower = Some((new, waits));

@@ -35,7 +35,8 @@ pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<Flee
     let (fleet, by) = (Arc::new(fleet), call.acted_by(holder));
     loop {
         let new_hashes = new_hashes(app, &fleet).await?;
-        match app.store.apply(Arc::clone(&fleet), new_hashes, by.clone(), &app.clock).await {
+        match app.store.fleet().apply(Arc::clone(&fleet), new_hashes, by.clone(), &app.clock).await
+        {
             Ok(applied) => return Ok(wire_answer(applied, warnings)),
             Err(ApplyError::Faults(faults)) => {
                 return Err(faulty(faults.iter().map(ToString::to_string).collect()));
@@ -56,7 +57,7 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
     let mut new_hashes = NewHashes::new();
     for account in &fleet.accounts {
         let Some(given) = account.password.clone() else { continue };
-        let stored = app.store.credentials(&account.login_name).await?;
+        let stored = app.store.sessions().credentials(&account.login_name).await?;
         let entropy = app.entropy.clone();
         let hashing = app.known_hash_slots.work(move || fleet::new_hash(&given, stored, &entropy));
         new_hashes.insert(account.login_name.as_str().to_owned(), hashing.await??);

@@ -20,42 +20,42 @@ use super::query::{self, QueryFaults};
 use crate::answer::Failure;
 
 pub(super) async fn status(call: &mut Call<'_>) -> Result<Status, Problem> {
-    Ok(call.app.store.status(call.now).await.map_err(Failure::from)?)
+    Ok(call.app.store.inventory().status(call.now).await.map_err(Failure::from)?)
 }
 
 pub(super) async fn groups(call: &mut Call<'_>) -> Result<Listed<GroupItem>, Problem> {
     let listing = listing::<ListGroups, _>(call)?;
-    page(call.app.store.list_groups(listing, call.now).await)
+    page(call.app.store.inventory().groups(listing, call.now).await)
 }
 
 pub(super) async fn accounts(call: &mut Call<'_>) -> Result<Listed<AccountItem>, Problem> {
     let listing = listing::<ListAccounts, _>(call)?;
-    page(call.app.store.list_accounts(listing, call.now).await)
+    page(call.app.store.inventory().accounts(listing, call.now).await)
 }
 
 pub(super) async fn sessions(call: &mut Call<'_>) -> Result<Listed<SessionItem>, Problem> {
     let listing = listing::<ListSessions, _>(call)?;
-    page(call.app.store.list_sessions(listing, call.now).await)
+    page(call.app.store.inventory().sessions(listing, call.now).await)
 }
 
 pub(super) async fn products(call: &mut Call<'_>) -> Result<Listed<ProductItem>, Problem> {
     let listing = listing::<ListProducts, _>(call)?;
-    page(call.app.store.list_products(listing).await)
+    page(call.app.store.inventory().products(listing).await)
 }
 
 pub(super) async fn rates(call: &mut Call<'_>) -> Result<Listed<RateItem>, Problem> {
     let listing = listing::<ListRates, _>(call)?;
-    page(call.app.store.list_rates(listing).await)
+    page(call.app.store.inventory().rates(listing).await)
 }
 
 pub(super) async fn imports(call: &mut Call<'_>) -> Result<Listed<ImportItem>, Problem> {
     let listing = listing::<ListImports, _>(call)?;
-    page(call.app.store.list_imports(listing, call.now).await)
+    page(call.app.store.intake().imports(listing, call.now).await)
 }
 
 pub(super) async fn fleet(call: &mut Call<'_>) -> Result<FleetPage, Problem> {
     let listing = listing::<ReadFleet, _>(call)?;
-    let part = call.app.store.fleet_file(listing, Passwords::Left, call.now).await;
+    let part = call.app.store.inventory().fleet_file(listing, Passwords::Left, call.now).await;
     let part = part.map_err(Failure::from)?;
     Ok(FleetPage { fleet: part.fleet, next: part.next.map(|next| next.write()) })
 }
@@ -66,7 +66,7 @@ pub(super) async fn devices(call: &mut Call<'_>) -> Result<Listed<DeviceItem>, P
     let group = faults.group(("groupId", filter.group_id.as_deref()));
     let listing = listing_of(filter.limit, filter.cursor, faults)?;
     known(call, group.as_ref()).await?;
-    page(call.app.store.list_devices(group, listing, call.now).await)
+    page(call.app.store.inventory().devices(group, listing, call.now).await)
 }
 
 pub(super) async fn orders(call: &mut Call<'_>) -> Result<Listed<OrderItem>, Problem> {
@@ -76,7 +76,7 @@ pub(super) async fn orders(call: &mut Call<'_>) -> Result<Listed<OrderItem>, Pro
     let device = device_code(&mut faults, filter.device_code.as_deref());
     let listing = listing_of(filter.limit, filter.cursor, faults)?;
     known(call, group.as_ref()).await?;
-    let orders = call.app.store.list_orders(OrdersOf { group, device }, listing).await;
+    let orders = call.app.store.inventory().orders(OrdersOf { group, device }, listing).await;
     let Listed { entries, next } = page(orders)?;
     let entries = entries.into_iter().map(|order| order.map(|order| order.item));
     let entries = entries.collect::<Result<_, _>>().map_err(|damaged| Failure::from(damaged.error));
@@ -93,7 +93,8 @@ pub(super) async fn device(call: &mut Call<'_>) -> Result<DeviceDetail, Problem>
     }
     let unknown = || Problem::new(StatusCode::NOT_FOUND, format!("no device {given} is known"));
     let code = code.ok_or_else(unknown)?;
-    let found = call.app.store.device_detail(code, call.now).await.map_err(Failure::from)?;
+    let found =
+        call.app.store.inventory().device_detail(code, call.now).await.map_err(Failure::from)?;
     found.ok_or_else(unknown)
 }
 
@@ -128,7 +129,7 @@ fn listing_of<K: Cursor>(
 /// Refuses a group that does not exist: an empty list would say that it has no entries.
 async fn known(call: &Call<'_>, group: Option<&GroupId>) -> Result<(), Problem> {
     let Some(group) = group else { return Ok(()) };
-    match call.app.store.has_group(group).await.map_err(Failure::from)? {
+    match call.app.store.inventory().has_group(group).await.map_err(Failure::from)? {
         true => Ok(()),
         false => Err(Problem::unknown_group(group.as_str())),
     }

@@ -35,7 +35,7 @@ pub(crate) enum Proof {
 /// Returns the holder of the request's key if it has the right of this name.
 pub(super) async fn holder(app: &App, head: &Parts, right: &str) -> Result<KeyHolder, Problem> {
     let (digest, now) = (presented(head)?, app.clock.now());
-    let found = app.store.key_in_use(&digest, now).await.map_err(Failure::from)?;
+    let found = app.store.operators().key_in_use(&digest, now).await.map_err(Failure::from)?;
     // Unknown and revoked keys are answered alike, and reveal nothing.
     let (holder, key_use) =
         found.ok_or_else(|| Problem::unauthorized("the key is unknown or revoked"))?;

@@ -16,7 +16,7 @@ pub(super) async fn livez(_: &App) -> Result<Text, Problem> {
 /// `GET /readyz`
 pub(super) async fn readyz(app: &App) -> Result<Text, Problem> {
     refuse_if_stopping(app)?;
-    app.store.answers(app.clock.now()).await.map_err(Failure::from)?;
+    app.store.upkeep().answers(app.clock.now()).await.map_err(Failure::from)?;
     Ok("ready\n".into())
 }
 
@@ -28,7 +28,7 @@ pub(super) async fn readyz_orders(app: &App) -> Result<Text, Problem> {
         let detail = format!("orders cannot be stored: {error}");
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     };
-    app.store.takes_orders().await.map_err(unavailable)?;
+    app.store.upkeep().takes_orders().await.map_err(unavailable)?;
     Ok("ready\n".into())
 }
 
@@ -43,9 +43,9 @@ fn refuse_if_stopping(app: &App) -> Result<(), Problem> {
 pub(super) async fn metrics(app: &App) -> Result<Text, Problem> {
     let sampled = Sampled {
         store: app.store.file_sizes(),
-        heartbeats_waiting: app.store.unwritten_activity(),
-        requests_waiting: app.store.waiting_followers(),
-        change_look_ups: app.store.follower_look_ups(),
+        heartbeats_waiting: app.store.intake().unwritten_activity(),
+        requests_waiting: app.store.orders().waiting_followers(),
+        change_look_ups: app.store.orders().look_ups(),
         streams_open: app.intake.streams_open(),
         queue_bytes: app.intake.queue_bytes(),
         certificate_not_after: app.certificate.get().and_then(|of| of.not_after()),

@@ -131,7 +131,7 @@ async fn archived_orders_are_followed_too() {
     server.import_valid([line("a", 1), line("b", 2)].concat()).await;
     let before = walk(&server, &token, 10).await;
     let now = server.now();
-    let archived = server.store.archive(now, now).await.unwrap();
+    let archived = server.store.upkeep().archive(now, now).await.unwrap();
     assert_eq!(archived.orders, 2);
     assert_eq!(walk(&server, &token, 10).await, before);
 }
@@ -177,5 +177,5 @@ async fn a_cursor_belongs_to_its_group_and_its_data() {
             assert_eq!(*refused.data(), json!([FOREIGN]));
         }
     }
-    assert_eq!(server.store.waiting_followers(), 0);
+    assert_eq!(server.store.orders().waiting_followers(), 0);
 }

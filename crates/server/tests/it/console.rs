@@ -177,7 +177,7 @@ pub(crate) async fn link(server: &TestServer, key_name: &str) -> (String, String
     let token = ConsoleSecret::mint(kiosque_clock::Entropy::system().bytes().unwrap());
     let name = KeyName::parse(key_name).unwrap();
     let by = ActedBy::command(server.now());
-    assert!(server.store.create_console_link(name, token.digest(), by).await.unwrap());
+    assert!(server.store.operators().create_link(name, token.digest(), by).await.unwrap());
     let link = console_link("https://ops.example:8444", &token);
     let path = link.strip_prefix("https://ops.example:8444").unwrap().to_owned();
     (path, token.reveal().to_owned())
@@ -185,14 +185,14 @@ pub(crate) async fn link(server: &TestServer, key_name: &str) -> (String, String
 
 pub(crate) async fn revoke(server: &TestServer, key_name: &str) {
     let by = ActedBy::command(server.now());
-    server.store.revoke_key(KeyName::parse(key_name).unwrap(), by).await.unwrap();
+    server.store.operators().revoke_key(KeyName::parse(key_name).unwrap(), by).await.unwrap();
 }
 
 /// Returns the entries of the audit trail whose events begin with a text, the oldest first: event,
 /// actor, source, detail and count.
 pub(crate) async fn trail(server: &TestServer, events: &str) -> Vec<String> {
     server.flush_refused_logins().await;
-    let page = server.store.audit(AuditQuery::latest(1_000)).await.unwrap();
+    let page = server.store.trail().entries(AuditQuery::latest(1_000)).await.unwrap();
     let entries = page.entries.into_iter().rev().map(|entry| entry.happened);
     let text = |entry: AuditRecord| {
         let actor = entry.actor.map(|actor| actor.to_string()).unwrap_or_default();

@@ -45,7 +45,7 @@ async fn a_damaged_order_fails_the_requests_that_need_it_and_no_others() {
     let checks = between(card(&service, "checks"), "<li>", "</li>").concat();
     let failed = ">failed</span> Requests that failed because of a damaged order: 2";
     assert!(checks.contains(failed), "{checks}");
-    let found = server.store.verify().await.unwrap().differences;
+    let found = server.store.upkeep().verify().await.unwrap().differences;
     assert!(found.iter().any(|found| found.contains("O-2")), "{found:?}");
 }
 

@@ -91,7 +91,7 @@ fn read(
     };
     let part = DevicePart::first(MANY);
     tokio::spawn(async move {
-        store.device_profile(Claim { token, now }, query, part, visit).await.map(|_| ())
+        store.reports().device_profile(Claim { token, now }, query, part, visit).await.map(|_| ())
     })
 }
 

@@ -141,7 +141,7 @@ async fn the_same_password_again_ends_no_session() {
     let applied = server.apply(catalog::fleet()).await.unwrap();
     assert_eq!((applied.accounts.unchanged, applied.sessions_ended), (2, 0));
     let name = kiosque_model::LoginName::parse("ops").unwrap();
-    let hash = server.store.credentials(&name).await.unwrap().unwrap().password_hash;
+    let hash = server.store.sessions().credentials(&name).await.unwrap().unwrap().password_hash;
     let same = format!("[[account]]\nlogin_name = \"ops\"\npassword_hash = \"{hash}\"");
     assert_eq!(server.apply(&same).await.unwrap().accounts.unchanged, 1);
     assert_eq!(server.code_of(&session.token).await, 200);

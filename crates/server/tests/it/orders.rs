@@ -40,7 +40,7 @@ async fn a_device_that_sold_nothing_has_an_empty_page() {
 #[tokio::test]
 async fn history_is_listed_on_request() {
     let (server, token) = catalog::open_to_ops().await;
-    server.store.archive(UnixMs(START_MS - DAY_MS), server.now()).await.unwrap();
+    server.store.upkeep().archive(UnixMs(START_MS - DAY_MS), server.now()).await.unwrap();
     for (body, ids) in [
         (r#"{"deviceCode":"H-1"}"#, vec!["O-3", "O-2"]),
         (r#"{"deviceCode":"H-1","includeHistory":false}"#, vec!["O-3", "O-2"]),
@@ -87,7 +87,7 @@ async fn a_span_is_half_open() {
     insta::assert_snapshot!("a_second_order_page_of_a_span", second);
     let past = page(&server, &token, "current=4&size=1", &body).await;
     insta::assert_snapshot!("an_order_page_of_a_span_past_the_end", past);
-    server.store.archive(UnixMs(START_MS - DAY_MS), server.now()).await.unwrap();
+    server.store.upkeep().archive(UnixMs(START_MS - DAY_MS), server.now()).await.unwrap();
     let current = ask(&server, &token, ORDERS_PATH, "", &body).await;
     assert_eq!(column(&current, "orderId"), ["O-3", "O-2"], "a span does not bring history back");
 }

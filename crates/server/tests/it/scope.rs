@@ -81,7 +81,7 @@ async fn server_of(marks: &[&str]) -> TestServer {
     }
     server.set_rates(&[("EUR", "2026-03-02", "1.085")]).await;
     let now = server.now();
-    server.store.archive(now.plus_ms(-20 * 3_600_000), now).await.unwrap();
+    server.store.upkeep().archive(now.plus_ms(-20 * 3_600_000), now).await.unwrap();
     server
 }
 

@@ -209,6 +209,6 @@ async fn only_configured_proxies_are_trusted() {
     let body = r#"{"username":"ops","password":"secret"}"#;
     TestRequest::to(TOKEN_PATH).body(body).header("x-forwarded-for", FAR).send(&server).await;
     let ask = kiosque_store::AuditQuery::latest(1);
-    let last = server.store.audit(ask).await.unwrap().entries.remove(0).happened;
+    let last = server.store.trail().entries(ask).await.unwrap().entries.remove(0).happened;
     assert_eq!(last.source.unwrap().to_string(), "127.0.0.1");
 }

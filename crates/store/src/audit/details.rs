@@ -4,7 +4,7 @@ use kiosque_contract::{Applied, AuditDetails, FleetCounts, ImportedGroup};
 use kiosque_model::audit::{Act, AuditEvent, AuditRecord, CommandRun};
 use kiosque_model::{ActedBy, UnixMs, Zone};
 
-use crate::fleet::ChangeCounts;
+use crate::change_counts::ChangeCounts;
 
 /// Returns the details of an act.
 pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {

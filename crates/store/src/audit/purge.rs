@@ -2,10 +2,10 @@
 
 use kiosque_model::UnixMs;
 
-use crate::Store;
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::sql::{row, statements};
+use crate::views::Trail;
 
 row! {
     struct EntryTime { entry_no: i64, at_ms: UnixMs }
@@ -21,15 +21,16 @@ statements! {
 /// Entries that one transaction purges; other writers wait for it.
 const PURGED_PER_TRANSACTION: usize = 500;
 
-impl Store {
+impl Trail<'_> {
     /// Deletes the entries of events before `before`, the oldest first. Returns their number.
     ///
     /// # Errors
     /// The store failed; entries purged until then stay purged.
-    pub async fn purge_audit(&self, before: UnixMs) -> Result<usize, Error> {
+    pub async fn purge(self, before: UnixMs) -> Result<usize, Error> {
         let (mut purged, mut after) = (0, 0);
         loop {
             let step = self
+                .0
                 .db
                 .write(Deadline::OfRequest, async move |write: &Write<'_>| {
                     purge(write, after, before).await

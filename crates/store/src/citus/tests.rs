@@ -15,8 +15,8 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("fleet::stored_devices::PERIODS_OF_DEVICES", "the devices that an apply names"),
     ("dictionaries::CHANGES", "some times before a dictionary is trained"),
     ("dictionaries::SAMPLES", "once, to train a dictionary"),
-    ("followers::LAST_CHANGES", "once a second, for the groups with waiting requests"),
-    ("followers::TOKENS", "once a second, for the accounts with waiting requests"),
+    ("orders::following::LAST_CHANGES", "once a second, for the groups with waiting requests"),
+    ("orders::following::TOKENS", "once a second, for the accounts with waiting requests"),
     ("fleet::snapshot::GROUPS_BY_DEVICE", "once before an import"),
     ("fleet::snapshot::GROUPS_OF_REPLACED_MOVES", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),
@@ -175,7 +175,7 @@ fn inserts_by_group(text: &str) -> bool {
 #[test]
 fn every_statement_of_a_request_touches_one_shard() {
     let (mut used, mut unknown) = (BTreeSet::new(), Vec::new());
-    for sql in crate::all_statements() {
+    for sql in crate::statements::all() {
         let text = sql.for_postgres().expect("a statement");
         for (table, alias) in sharded(text) {
             if is_routed(text, table, alias) || inserts_by_group(text) {
@@ -207,7 +207,7 @@ fn is_not_on_citus(name: &str) -> bool {
 
 #[test]
 fn citus_runs_every_statement_of_a_group_in_one_step() {
-    for sql in crate::all_statements() {
+    for sql in crate::statements::all() {
         let text = sql.for_postgres().expect("a statement");
         let (refused, name) = (refusal(text), name_of(sql));
         let of_many_groups = refused == Some(PULLED)
@@ -331,7 +331,7 @@ fn nothing_that_citus_does_not_support_is_used() {
     for word in ["trigger", "references", "foreign key"] {
         assert!(!layout.contains(word), "{word}");
     }
-    for sql in crate::all_statements() {
+    for sql in crate::statements::all() {
         let text = sql.for_postgres().expect("a statement");
         // The distribution column never changes.
         assert!(

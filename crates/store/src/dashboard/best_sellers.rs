@@ -10,14 +10,13 @@ use kiosque_model::sales::Usd;
 use super::figures::products::{add_parts, ranked};
 use super::filter::Devices;
 use super::{DashboardQuery, device_sums, sums};
-use crate::Store;
 use crate::error::Refused;
 use crate::scoped::HintedGroup;
 use crate::versions::versions;
+use crate::views::Reports;
 
+use crate::hints::HintKey;
 pub(super) use goods::ALL;
-pub(crate) use goods::BestSellerHints;
-use goods::HintKey;
 
 /// The sales of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,21 +40,21 @@ pub struct ProductSales {
     pub default_price: Option<Usd>,
 }
 
-impl Store {
+impl Reports<'_> {
     /// Returns the products that sold best: by items, then by amount, then by `goodsId`; at most
     /// `most`. Returns none if no enabled device of the filter is the group's now (DASH-19).
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn best_sellers(
-        &self,
+        self,
         claim: Claim,
         query: DashboardQuery,
         most: usize,
     ) -> Result<Vec<ProductSales>, Refused> {
-        let (range, now, codes) = (query.range(&self.zone), claim.now, query.codes());
-        let key = HintKey::of(&query, claim.token.group_hint());
-        let mut goods: BTreeSet<String> = self.best_seller_hints.get(&key).into_iter().collect();
+        let (range, now, codes) = (query.range(&self.0.zone), claim.now, query.codes());
+        let key = HintKey::of(query.group.as_ref(), claim.token.group_hint());
+        let mut goods: BTreeSet<String> = self.0.best_seller_hints.get(&key).into_iter().collect();
         let is_cached = codes.is_none();
         let mut prices = self.cached_prices(&claim, &query).filter(|_| is_cached);
         loop {
@@ -63,9 +62,9 @@ impl Store {
             let about = |group: HintedGroup, devices: &Devices| {
                 let sales = range.as_ref().map(|range| {
                     let sales = device_sums::by_product(devices, &ids, range, group);
-                    (sales, sums::products_in_parts(range, group, &self.dictionaries))
+                    (sales, sums::products_in_parts(range, group, &self.0.dictionaries))
                 });
-                let today = self.zone.day_of(now);
+                let today = self.0.zone.day_of(now);
                 let goods = goods::of(&ids, codes.as_deref(), prices.clone(), (today, now), group);
                 let versions = is_cached.then(|| versions(group));
                 (sales, goods, versions)
@@ -88,7 +87,7 @@ impl Store {
             let ids = || best.iter().map(|(goods_id, _)| goods_id.clone());
             // Only the goods that were sent have names, prices and devices.
             if ids().all(|goods_id| goods.contains(&goods_id)) {
-                self.best_seller_hints.insert(key, ids().collect());
+                self.0.best_seller_hints.insert(key, ids().collect());
                 return Ok(of_goods.describe(best)?);
             }
             goods.extend(ids());

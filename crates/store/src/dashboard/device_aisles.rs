@@ -4,11 +4,11 @@ use kiosque_model::{Claim, UnixMs};
 
 use super::device_part::PartRows;
 use super::{DashboardQuery, DevicePart, DevicesRead};
-use crate::Store;
 use crate::db::Bound;
 use crate::error::{Error, Refused};
-use crate::scoped::HintedGroup;
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::{Row, row, statements};
+use crate::views::Reports;
 
 row! {
     pub(super) struct ElementRow<'r> {
@@ -42,13 +42,13 @@ pub struct DeviceElement<'a> {
     pub json: &'a str,
 }
 
-impl Store {
+impl Reports<'_> {
     /// Visits a part of the enabled devices that the group owns now, each with its aisles, by code.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_aisles<A, V>(
-        &self,
+        self,
         claim: Claim,
         query: DashboardQuery,
         part: DevicePart,
@@ -76,7 +76,7 @@ impl Store {
             };
             (query.devices_in_scope(group, now), devices.fold(PartRows::default(), add))
         };
-        let (_, (in_scope, rows)) = self.scoped(&claim, query.group.as_ref(), about).await?;
+        let (_, (in_scope, rows)) = scoped(self.0, &claim, query.group.as_ref(), about).await?;
         query.selected(in_scope.as_deref())?;
         Ok(rows.finish(&part, &query))
     }

@@ -4,12 +4,12 @@ use kiosque_model::Claim;
 
 use super::device_part::PartRows;
 use super::{DashboardQuery, DevicePart, DevicesRead};
-use crate::Store;
 use crate::db::Bound;
-use crate::devices::{Device, DeviceRow};
+use crate::devices::{self, Device, DeviceRow};
 use crate::error::{Error, Refused};
-use crate::scoped::HintedGroup;
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::statements;
+use crate::views::Reports;
 
 statements! {
     PROFILE(group_no, now_ms, after, size) -> DeviceRow<'_> = "select
@@ -33,13 +33,13 @@ statements! {
         order by o.device_code";
 }
 
-impl Store {
+impl Reports<'_> {
     /// Visits a part of the enabled devices that the group owns now, by code.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_profile<A, V>(
-        &self,
+        self,
         claim: Claim,
         query: DashboardQuery,
         part: DevicePart,
@@ -65,10 +65,11 @@ impl Store {
                 rows.visit(device.code);
                 visit(&mut rows.devices, device)
             };
-            let devices = self.devices_of(group, devices, PartRows::default(), visit);
+            let devices = devices::devices_of(self.0, group, devices, PartRows::default(), visit);
             (query.devices_in_scope(group, now), devices)
         };
-        let (_, (in_scope, (_, rows))) = self.scoped(&claim, query.group.as_ref(), about).await?;
+        let (_, (in_scope, (_, rows))) =
+            scoped(self.0, &claim, query.group.as_ref(), about).await?;
         query.selected(in_scope.as_deref())?;
         Ok(rows.finish(&part, &query))
     }

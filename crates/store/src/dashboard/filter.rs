@@ -4,18 +4,15 @@
 //! number until it is deleted, so the statements of a report are sent with the numbers that an
 //! earlier filter of its group found; if the devices in scope are others, it runs again with those.
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-
-use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Claim, DeviceNo, GroupNo, Refusal, Scope, UnixMs};
 
 use super::DashboardQuery;
-use crate::Store;
 use crate::db::{Bound, Reading, Readings};
 use crate::error::Refused;
-use crate::scoped::HintedGroup;
+use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::{Value, row, statements};
+use crate::state::State;
+use crate::views::Reports;
 
 row! {
     /// A device of a filter that is in scope.
@@ -28,15 +25,6 @@ statements! {
         where l.group_no = $group_no and l.device_code = r.code
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)";
 }
-
-/// The numbers of devices by their codes, as filters of each group found them. Those of a group say
-/// nothing about a filter of another group.
-#[derive(Debug, Default)]
-pub(crate) struct KnownDevices(Mutex<HashMap<GroupNo, HashMap<String, DeviceNo>>>);
-
-/// The numbers of a group, and those of all groups, are cleared when there are more.
-const KNOWN_MAX: usize = 50_000;
-const GROUPS_MAX: usize = 1_000;
 
 /// The devices that a report is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,52 +49,40 @@ impl Devices {
     }
 }
 
-impl KnownDevices {
-    /// Returns the devices of a query about a group. Those that no filter has found are left out.
-    fn of(&self, query: &DashboardQuery, group: Option<GroupNo>) -> Devices {
-        let Some(codes) = query.codes() else { return Devices::All };
-        let known = lock_ignoring_poison(&self.0);
-        let known = group.and_then(|group| known.get(&group));
-        let numbers = codes.iter().filter_map(|code| known?.get(*code)).copied();
-        Devices::of(numbers.collect())
-    }
-
-    fn insert(&self, group: GroupNo, found: Vec<InScope>) {
-        let mut known = lock_ignoring_poison(&self.0);
-        if known.len() >= GROUPS_MAX {
-            known.clear();
-        }
-        let of_group = known.entry(group).or_default();
-        if of_group.len() + found.len() > KNOWN_MAX {
-            of_group.clear();
-        }
-        of_group.extend(found.into_iter().map(|device| (device.device_code, device.device_no)));
-    }
-}
-
-impl Store {
+impl Reports<'_> {
     /// Reads about the devices of a query, of which those of a filter are in scope.
     ///
     /// # Errors
     /// `OutOfScope` if one is not.
     pub(super) async fn scoped_to_devices<R: Readings>(
-        &self,
+        self,
         claim: &Claim,
         query: &DashboardQuery,
         about: impl Fn(HintedGroup, &Devices) -> R,
     ) -> Result<(Scope, Devices, R::Rows), Refused> {
-        let group = self.presumed_group(claim, query.group.as_ref());
-        let mut devices = self.known_devices.of(query, group);
+        let group = presumed_group(self.0, claim, query.group.as_ref());
+        let mut devices = known_devices(self.0, query, group);
         loop {
             let about = |group| (query.devices_in_scope(group, claim.now), about(group, &devices));
-            let (scope, (in_scope, rows)) = self.scoped(claim, query.group.as_ref(), about).await?;
+            let (scope, (in_scope, rows)) =
+                scoped(self.0, claim, query.group.as_ref(), about).await?;
             let found = query.selected(in_scope.as_deref())?;
             if found == devices {
                 return Ok((scope, devices, rows));
             }
-            self.known_devices.insert(scope.group(), in_scope.unwrap_or_default());
+            let in_scope = in_scope.unwrap_or_default().into_iter();
+            let in_scope = in_scope.map(|device| (device.device_code, device.device_no));
+            self.0.known_devices.insert(scope.group(), in_scope);
             devices = found;
         }
+    }
+}
+
+/// Returns the devices of a query about a group. Those that no filter has found are left out.
+fn known_devices(state: &State, query: &DashboardQuery, group: Option<GroupNo>) -> Devices {
+    match query.codes() {
+        Some(codes) => Devices::of(state.known_devices.numbers(&codes, group)),
+        None => Devices::All,
     }
 }
 

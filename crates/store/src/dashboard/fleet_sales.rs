@@ -18,7 +18,6 @@ use super::figures::products::{ProductTotals, ranked};
 use super::range::Range;
 use super::sales_by_device::{named, names};
 use super::{DeviceSales, sums};
-use crate::Store;
 use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Deadline, Read};
@@ -26,6 +25,7 @@ use crate::devices::OnlineSince;
 use crate::error::Error;
 use crate::scoped::HintedGroup;
 use crate::sql::{Sql, row, statements};
+use crate::views::Reports;
 use group_sums::{SegmentSums, Segments};
 
 row! {
@@ -129,17 +129,17 @@ pub struct SilentDevice {
     pub last_active: Option<UnixMs>,
 }
 
-impl Store {
+impl Reports<'_> {
     /// Returns the sales of a group, or of all groups; `None` if there is no such group.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn fleet_sales(&self, query: FleetSalesQuery) -> Result<Option<FleetSales>, Error> {
+    pub async fn fleet_sales(self, query: FleetSalesQuery) -> Result<Option<FleetSales>, Error> {
         let mut context = Context {
-            zone: self.zone.clone(),
+            zone: self.0.zone.clone(),
             now: query.now,
-            activity: Arc::clone(&self.activity),
-            cache: Arc::clone(&self.cache),
+            activity: Arc::clone(&self.0.activity),
+            cache: Arc::clone(&self.0.cache),
         };
         for _ in 0..CACHED_ATTEMPTS {
             match self.read_sales(query.clone(), context.clone()).await? {
@@ -157,7 +157,7 @@ impl Store {
     }
 
     async fn read_sales(
-        &self,
+        self,
         query: FleetSalesQuery,
         context: Context,
     ) -> Result<FleetRead, Error> {
@@ -176,7 +176,7 @@ impl Store {
             }
             Ok(FleetRead::Sales(Box::new(sums.ranked(read, &groups, &query).await?)))
         };
-        self.db.read(Deadline::OfRequest, sum).await
+        self.0.db.read(Deadline::OfRequest, sum).await
     }
 }
 

@@ -7,11 +7,12 @@ use kiosque_model::Claim;
 
 use super::device_aisles::{ElementRow, bind_part};
 use super::{DashboardQuery, DevicePart, DevicesRead};
-use crate::Store;
 use crate::cache::Key;
 use crate::error::{Error, Refused};
+use crate::scoped::{presumed_group, scoped};
 use crate::sql::Row;
 use crate::versions::{Versions, versions};
+use crate::views::Reports;
 
 /// A part, and the versions that it was read at.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ pub struct AislesJson {
     pub devices: i64,
 }
 
-impl Store {
+impl Reports<'_> {
     /// Returns a part of the enabled devices that the group owns now, each with its aisles. The
     /// part ends with the device that makes it longer than `most_bytes`. The query has no filter of
     /// devices.
@@ -39,23 +40,23 @@ impl Store {
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn group_aisles(
-        &self,
+        self,
         claim: Claim,
         query: DashboardQuery,
         part: DevicePart,
         most_bytes: usize,
     ) -> Result<DevicesRead<AislesJson>, Refused> {
         let (filter, now) = (query.group.as_ref(), claim.now);
-        let group = self.presumed_group(&claim, filter);
+        let group = presumed_group(self.0, &claim, filter);
         let cached: Option<Arc<CachedPart>> =
-            group.and_then(|group| self.cache.get(&Key::Aisles(group, part.after.clone())));
+            group.and_then(|group| self.0.cache.get(&Key::Aisles(group, part.after.clone())));
         let usable = cached.filter(|cached| {
             cached.part == part
                 && cached.most_bytes == most_bytes
                 && cached.versions.is_settled(now)
         });
         if let Some(cached) = usable {
-            let (scope, present) = self.scoped(&claim, filter, versions).await?;
+            let (scope, present) = scoped(self.0, &claim, filter, versions).await?;
             let is_present = present.is_some_and(|present| present.has_lists_of(&cached.versions));
             if is_present && group == Some(scope.group()) {
                 return Ok(cached.read.clone());
@@ -66,13 +67,13 @@ impl Store {
             let add = move |rows: &mut PartRows, row: &Row<'_>| rows.add(row, most_bytes);
             (versions(group), devices.fold(PartRows::default(), add))
         };
-        let (scope, (versions, rows)) = self.scoped(&claim, filter, about).await?;
+        let (scope, (versions, rows)) = scoped(self.0, &claim, filter, about).await?;
         let read = rows.finish(&part);
         if let Some(versions) = versions.filter(|versions| versions.is_settled(now)) {
             let key = Key::Aisles(scope.group(), part.after.clone());
             let size = read.devices.json.len();
             let cached = CachedPart { versions, part, most_bytes, read: read.clone() };
-            self.cache.insert(key, size, Arc::new(cached));
+            self.0.cache.insert(key, size, Arc::new(cached));
         }
         Ok(read)
     }

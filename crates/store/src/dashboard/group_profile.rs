@@ -13,15 +13,16 @@ use std::sync::Arc;
 use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{DashboardQuery, DevicePart, DevicesRead};
-use crate::Store;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, Owner, owner};
 use crate::error::{Error, Refused};
+use crate::hints::GroupFilter;
 use crate::json_records::JsonRecords;
-use crate::scoped::{GroupFilter, HintedGroup};
+use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::{row, statements};
 use crate::versions::{Versions, versions};
+use crate::views::Reports;
 use texts::DeviceTexts;
 
 row! {
@@ -103,14 +104,14 @@ impl ProfileElement<'_> {
     }
 }
 
-impl Store {
+impl Reports<'_> {
     /// Visits a part of the enabled devices that the group owns now, by code. The query has no
     /// filter of devices.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn group_profile<A, V>(
-        &self,
+        self,
         claim: Claim,
         query: DashboardQuery,
         part: DevicePart,
@@ -143,7 +144,7 @@ impl Store {
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_records(
-        &self,
+        self,
         claim: Claim,
         online: OnlineSince,
         request: DeviceQuery,
@@ -160,7 +161,7 @@ impl Store {
         };
         let page = self.device_page(claim.clone(), online, request, add).await?;
         // On PostgreSQL, a request has one round trip.
-        let loads = is_plain && !self.db.sends_ahead();
+        let loads = is_plain && !self.0.db.sends_ahead();
         if loads && (1..=LOADED_BY_PAGES_MAX).contains(&page.0) {
             self.load_profile(&claim, filter.as_ref(), LOADED_BY_PAGES_MAX).await?;
         }
@@ -169,13 +170,13 @@ impl Store {
 
     /// Returns devices of the cached profile of a group with their last activity, if it holds.
     async fn cached_devices(
-        &self,
+        self,
         claim: &Claim,
         filter: Option<&GroupFilter>,
         place: impl FnOnce(&DeviceTexts) -> Option<Range<usize>>,
     ) -> Result<Option<WithActivity>, Refused> {
-        let group = self.presumed_group(claim, filter);
-        let cached = group.and_then(|group| self.cache.get::<GroupProfile>(&Key::Profile(group)));
+        let group = presumed_group(self.0, claim, filter);
+        let cached = group.and_then(|group| self.0.cache.get::<GroupProfile>(&Key::Profile(group)));
         let cached = cached.filter(|profile| profile.versions.is_settled(claim.now));
         let place = cached.as_deref().and_then(|profile| place(&profile.devices));
         let Some((profile, place)) = cached.zip(place) else { return Ok(None) };
@@ -184,7 +185,7 @@ impl Store {
             let active = Bound::new(&LAST_ACTIVE, [group.into(), after.into(), last.into()]);
             (versions(group), active.all())
         };
-        let (scope, (present, active)) = self.scoped(claim, filter, about).await?;
+        let (scope, (present, active)) = scoped(self.0, claim, filter, about).await?;
         let is_present = present.is_some_and(|now| now.has_lists_of(&profile.versions));
         if !is_present || scope.group() != profile.group {
             return Ok(None);
@@ -196,7 +197,7 @@ impl Store {
     /// Reads and caches the profile of a group, unless it has more than `most` devices or a move of
     /// one is ahead.
     async fn load_profile(
-        &self,
+        self,
         claim: &Claim,
         filter: Option<&GroupFilter>,
         most: i64,
@@ -205,19 +206,19 @@ impl Store {
             let devices = Bound::new(&DEVICES, [group.into(), claim.now.into(), most.into()]);
             (versions(group), self.texts_of(group, devices))
         };
-        let (scope, (versions, (_, texts))) = self.scoped(claim, filter, about).await?;
+        let (scope, (versions, (_, texts))) = scoped(self.0, claim, filter, about).await?;
         let (devices, last_active) = texts;
         let Some(versions) = versions.filter(|_| !last_active.is_empty()) else { return Ok(None) };
         let (group, size) = (scope.group(), devices.size());
         let profile = Arc::new(GroupProfile { group, versions, devices });
-        self.cache.insert(Key::Profile(group), size, Arc::clone(&profile));
+        self.0.cache.insert(Key::Profile(group), size, Arc::clone(&profile));
         let place = 0..last_active.len();
         Ok(Some(WithActivity { profile, place, last_active }))
     }
 
     /// Reads the texts of devices, and the last activity of each.
-    fn texts_of(&self, group: HintedGroup, devices: Bound) -> Reading<(Option<Owner>, Texts)> {
-        let activity = Arc::clone(&self.activity);
+    fn texts_of(self, group: HintedGroup, devices: Bound) -> Reading<(Option<Owner>, Texts)> {
+        let activity = Arc::clone(&self.0.activity);
         owner(group, Default::default()).then(devices, move |(owner, rows), row| {
             let (texts, last_active): &mut Texts = rows;
             let Some(owner) = owner else { return Ok(()) };
@@ -231,7 +232,7 @@ impl Store {
     /// Returns when each device of a place was last active. `read` has all devices in the ledger,
     /// also those that have left. A ledger without a device of the profile is damaged.
     fn last_active(
-        &self,
+        self,
         profile: &GroupProfile,
         place: Range<usize>,
         read: Vec<ActivityRow>,
@@ -239,7 +240,7 @@ impl Store {
         let mut read = read.into_iter();
         let last_active = profile.devices.numbers(place).map(|number| {
             let found = read.find(|row| row.device_no == number)?;
-            Some(self.activity.merged((profile.group, number), found.last_active_ms))
+            Some(self.0.activity.merged((profile.group, number), found.last_active_ms))
         });
         last_active.collect()
     }

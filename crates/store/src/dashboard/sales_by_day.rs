@@ -12,12 +12,12 @@ use super::figures::days::{DayTotal, days_within, each_in_parts, totals_of_days}
 use super::filter::Devices;
 use super::range::Range;
 use super::{device_sums, sums};
-use crate::Store;
 use crate::cache::Key;
 use crate::db::Readings;
 use crate::error::Refused;
-use crate::scoped::HintedGroup;
+use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::versions::{Versions, versions};
+use crate::views::Reports;
 
 /// The sales of the days of a group, and the versions that they were read at.
 #[derive(Debug)]
@@ -41,11 +41,11 @@ impl CachedDays {
     }
 }
 
-impl Store {
+impl Reports<'_> {
     /// Reads the sales of each day with sales in the range of a query, and `others`, in one
     /// snapshot.
     pub(super) async fn sales_by_day<R: Readings>(
-        &self,
+        self,
         claim: &Claim,
         query: &DashboardQuery,
         range: Option<&Range>,
@@ -60,7 +60,7 @@ impl Store {
     }
 
     async fn sales_of_devices_by_day<R: Readings>(
-        &self,
+        self,
         claim: &Claim,
         query: &DashboardQuery,
         range: Option<&Range>,
@@ -81,20 +81,20 @@ impl Store {
     }
 
     async fn sales_of_all_devices_by_day<R: Readings>(
-        &self,
+        self,
         claim: &Claim,
         query: &DashboardQuery,
         range: &Range,
         others: impl Fn(HintedGroup) -> R,
     ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
-        let (filter, is_cached) = (query.group.as_ref(), !self.db.sends_ahead());
-        let presumed = self.presumed_group(claim, filter).filter(|_| is_cached);
-        let cached = presumed.and_then(|group| self.cache.get::<CachedDays>(&Key::Days(group)));
+        let (filter, is_cached) = (query.group.as_ref(), !self.0.db.sends_ahead());
+        let presumed = presumed_group(self.0, claim, filter).filter(|_| is_cached);
+        let cached = presumed.and_then(|group| self.0.cache.get::<CachedDays>(&Key::Days(group)));
         if let Some((group, cached)) = presumed.zip(cached)
             && let Some(days) = cached.of(range)
         {
             let about = |group| (versions(group), others(group));
-            let (scope, (present, others)) = self.scoped(claim, filter, about).await?;
+            let (scope, (present, others)) = scoped(self.0, claim, filter, about).await?;
             let is_valid = present.is_some_and(|present| cached.versions.has_sales_of(&present));
             if is_valid && scope.group() == group {
                 return Ok((scope, days_within(days, range), others));
@@ -105,7 +105,7 @@ impl Store {
             (is_cached.then(|| versions(group)), sales, sums::parts(range, group), others(group))
         };
         let (scope, (versions, (sums, rates), parts, others)) =
-            self.scoped(claim, filter, about).await?;
+            scoped(self.0, claim, filter, about).await?;
         let totals = totals_of_days(&sums, &rates)?;
         let mut days = days_within(&totals, range);
         each_in_parts(&parts, &Devices::All, &rates, |day, _, turnover| {
@@ -117,10 +117,10 @@ impl Store {
         Ok((scope, days, others))
     }
 
-    fn cache_days(&self, group: GroupNo, range: &Range, versions: Versions, days: Vec<DayTotal>) {
+    fn cache_days(self, group: GroupNo, range: &Range, versions: Versions, days: Vec<DayTotal>) {
         let (first_day, last_day) = (range.first_day, range.last_day);
         let size = days.len() * size_of::<DayTotal>();
         let days = CachedDays { versions, first_day, last_day, days };
-        self.cache.insert(Key::Days(group), size, Arc::new(days));
+        self.0.cache.insert(Key::Days(group), size, Arc::new(days));
     }
 }

@@ -8,11 +8,11 @@ use kiosque_model::{Claim, DeviceNo};
 use super::figures::days::each_in_parts;
 use super::filter::{Devices, rows_of};
 use super::{DashboardQuery, device_sums, sums};
-use crate::Store;
 use crate::db::{Bound, Reading};
 use crate::error::{Error, Refused};
 use crate::scoped::HintedGroup;
 use crate::sql::{row, statements};
+use crate::views::Reports;
 
 row! {
     pub(super) struct NameRow { device_no: DeviceNo, device_code: String, device_name: String }
@@ -37,17 +37,17 @@ pub struct DeviceSales {
     pub turnover: Turnover,
 }
 
-impl Store {
+impl Reports<'_> {
     /// Returns the sales of each device with sales in the range.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn sales_by_device(
-        &self,
+        self,
         claim: Claim,
         query: DashboardQuery,
     ) -> Result<Vec<DeviceSales>, Refused> {
-        let (range, codes) = (query.range(&self.zone), query.codes());
+        let (range, codes) = (query.range(&self.0.zone), query.codes());
         let about = |group: HintedGroup, devices: &Devices| {
             let sales = range.as_ref().map(|range| {
                 (device_sums::by_device(devices, range, group), sums::parts(range, group))

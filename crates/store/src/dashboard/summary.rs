@@ -8,13 +8,13 @@ use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 use super::DashboardQuery;
 use super::figures::days::sum;
 use super::filter::rows_of;
-use crate::Store;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::{OnlineSince, listed_count};
 use crate::error::Refused;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
+use crate::views::Reports;
 
 row! {
     struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }
@@ -63,18 +63,18 @@ struct Counts {
     online: i64,
 }
 
-impl Store {
+impl Reports<'_> {
     /// Returns the sum of all sales of the range, and the number of devices now.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn summary(
-        &self,
+        self,
         claim: Claim,
         online: OnlineSince,
         query: DashboardQuery,
     ) -> Result<Summary, Refused> {
-        let (range, now) = (query.range(&self.zone), claim.now);
+        let (range, now) = (query.range(&self.0.zone), claim.now);
         if let Some(codes) = query.codes() {
             let about = |group: HintedGroup| {
                 let devices = Bound::new(&LAST_ACTIVE_OF, [group.into(), now.into()]);
@@ -100,7 +100,7 @@ impl Store {
         if self.known_online(scope.group(), online, now).is_none() {
             let count = OnlineCount { counted_at: now, since: online, online: counts.online };
             let key = Key::Online(scope.group());
-            self.cache.insert(key, size_of::<OnlineCount>(), Arc::new(count));
+            self.0.cache.insert(key, size_of::<OnlineCount>(), Arc::new(count));
         }
         let devices = devices.unwrap_or_default();
         // An apply may have removed a device since they were counted.
@@ -109,8 +109,8 @@ impl Store {
     }
 
     /// Counts the devices of a statement, and those of them that are online.
-    fn counts(&self, group: HintedGroup, online: OnlineSince, devices: Bound) -> Reading<Counts> {
-        let activity = Arc::clone(&self.activity);
+    fn counts(self, group: HintedGroup, online: OnlineSince, devices: Bound) -> Reading<Counts> {
+        let activity = Arc::clone(&self.0.activity);
         devices.fold(Counts::default(), move |counts: &mut Counts, row: &Row<'_>| {
             let ActivityRow { device_no, last_active_ms } = row.read()?;
             let last_active = activity.merged((group.number(), device_no), last_active_ms);
@@ -121,8 +121,8 @@ impl Store {
     }
 
     /// Returns the count of a group, unless it is too old or was made with another window.
-    fn known_online(&self, group: GroupNo, online: OnlineSince, now: UnixMs) -> Option<i64> {
-        let count: Arc<OnlineCount> = self.cache.get(&Key::Online(group))?;
+    fn known_online(self, group: GroupNo, online: OnlineSince, now: UnixMs) -> Option<i64> {
+        let count: Arc<OnlineCount> = self.0.cache.get(&Key::Online(group))?;
         let window = |now: UnixMs, since: OnlineSince| now.0.saturating_sub(since.0.0);
         let age = now.0.saturating_sub(count.counted_at.0);
         let is_usable = (0..COUNT_AGE_MAX).contains(&age)

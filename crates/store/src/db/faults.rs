@@ -12,7 +12,6 @@ mod armed {
 
     use kiosque_locks::lock_ignoring_poison;
 
-    use crate::Store;
     use crate::error::Error;
 
     tokio::task_local! {
@@ -45,6 +44,13 @@ mod armed {
             }
         }
 
+        /// Makes a statement fail after so many that succeed, or none. Returns whether another
+        /// fault was armed.
+        pub(crate) fn arm(&self, fault: Option<(usize, fn() -> Error)>) -> bool {
+            let fault = fault.map(|(statements, error)| Fault { statements, error });
+            std::mem::replace(&mut *lock_ignoring_poison(&self.0), fault).is_some()
+        }
+
         /// Runs a transaction, with faults at its statements and at its end.
         pub(crate) async fn around<T, E: From<Error>>(
             &self,
@@ -59,20 +65,6 @@ mod armed {
     /// Counts a statement of the transaction that runs; see [`Faults::check`].
     pub(crate) fn check() -> Result<(), Error> {
         OF_TRANSACTION.try_with(Faults::check).unwrap_or(Ok(()))
-    }
-
-    impl Store {
-        /// Makes one statement of this store fail, for tests: `statements` succeed before it. The
-        /// end of a transaction counts as a statement, and the report of a commit as another.
-        pub fn arm_fault(&self, statements: usize, error: fn() -> Error) {
-            *lock_ignoring_poison(&self.db.faults().0) = Some(Fault { statements, error });
-        }
-
-        /// Removes a fault that has not occurred. Returns whether there was one.
-        #[must_use]
-        pub fn disarm_fault(&self) -> bool {
-            lock_ignoring_poison(&self.db.faults().0).take().is_some()
-        }
     }
 }
 

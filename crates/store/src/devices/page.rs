@@ -3,11 +3,12 @@
 use kiosque_model::{Claim, Refusal};
 
 use super::{Device, DeviceQuery, DeviceRow, OnlineSince, listed, listed_count, listed_with};
-use crate::Store;
 use crate::db::Bound;
+use crate::devices;
 use crate::error::{Error, Refused};
-use crate::scoped::HintedGroup;
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::statements;
+use crate::views::Reports;
 
 statements! {
     /// A page of all devices of a group. Without a move ahead, its first device is found in an
@@ -41,7 +42,7 @@ statements! {
             and (since_ms <= $now_ms or last_seq >= first_seq)";
 }
 
-impl Store {
+impl Reports<'_> {
     /// Visits a page of the devices that the scope's group owns now, and returns the total: a range
     /// of all of them, or of those that match filters, for which all devices are read, or the one
     /// with a code.
@@ -49,7 +50,7 @@ impl Store {
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
     pub async fn device_page<A, V>(
-        &self,
+        self,
         claim: Claim,
         online: OnlineSince,
         request: DeviceQuery,
@@ -65,16 +66,20 @@ impl Store {
         let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
         let about = |group: HintedGroup| {
             let page = Bound::new(&PAGE, [group.into(), now.into(), skip.into(), size.into()]);
-            (listed_count(group, now), self.devices_of(group, page, A::default(), visit.clone()))
+            (
+                listed_count(group, now),
+                devices::devices_of(self.0, group, page, A::default(), visit.clone()),
+            )
         };
-        let (_, (total, (_, devices))) = self.scoped(&claim, request.group.as_ref(), about).await?;
+        let (_, (total, (_, devices))) =
+            scoped(self.0, &claim, request.group.as_ref(), about).await?;
         Ok((total.unwrap_or_default(), devices))
     }
 
     /// Applies filters one device at a time: half of a device's last activity is in memory, and
     /// both engines must compare texts alike.
     async fn filtered_device_page<A, V>(
-        &self,
+        self,
         claim: Claim,
         online: OnlineSince,
         request: DeviceQuery,
@@ -104,9 +109,9 @@ impl Store {
                 *matching += 1;
                 if is_on_page { visit(devices, device) } else { Ok(()) }
             };
-            Some((self.devices_of(group, devices, (0, A::default()), visit), in_scope))
+            Some((devices::devices_of(self.0, group, devices, (0, A::default()), visit), in_scope))
         };
-        let (_, rows) = self.scoped(&claim, request.group.as_ref(), about).await?;
+        let (_, rows) = scoped(self.0, &claim, request.group.as_ref(), about).await?;
         // A device outside the scope is refused (SCOPE-4). A device that the group once owned, or
         // that is not enabled, is in scope and on no page (DEV-5).
         let ((_, page), in_scope) = rows.ok_or(Refusal::OutOfScope)?;

@@ -6,20 +6,16 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::Fleet;
 
 use super::{ApplyError, FleetFault, StoredFleet, plan};
-use crate::Store;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
+use crate::views::FleetView;
 
-impl Store {
+impl FleetView<'_> {
     /// Returns the faults that an apply of the fleet would report. Passwords are taken as given.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn fleet_faults(
-        &self,
-        fleet: Arc<Fleet>,
-        now: UnixMs,
-    ) -> Result<Vec<FleetFault>, Error> {
+    pub async fn faults(self, fleet: Arc<Fleet>, now: UnixMs) -> Result<Vec<FleetFault>, Error> {
         let check = async move |read: &Read<'_>| {
             let stored = StoredFleet::read(read, &fleet).await?;
             let hashes = stored.accounts.unhashed(&fleet.accounts);
@@ -29,6 +25,6 @@ impl Store {
                 Err(ApplyError::Store(error)) => Err(error),
             }
         };
-        self.db.read(Deadline::OfRequest, check).await
+        self.0.db.read(Deadline::OfRequest, check).await
     }
 }

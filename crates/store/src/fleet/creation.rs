@@ -11,16 +11,17 @@ use super::{Apply, ApplyError, Changed, NewHashes, StoredFleet, plan};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
-use crate::{Store, audit, metadata};
+use crate::views::FleetView;
+use crate::{audit, metadata};
 
-impl Store {
+impl FleetView<'_> {
     /// Checks the products and devices of a fleet that do not exist, or lack a price, as an apply
     /// does. Returns the codes of the devices, each with the number of its group.
     ///
     /// # Errors
     /// Every fault of these entries, or the store failed.
     pub async fn check_new_entries(
-        &self,
+        self,
         fleet: Arc<Fleet>,
         now: UnixMs,
     ) -> Result<Vec<(String, GroupNo)>, ApplyError> {
@@ -33,7 +34,7 @@ impl Store {
             });
             Ok(devices.collect())
         };
-        self.db.read(Deadline::None, check).await
+        self.0.db.read(Deadline::None, check).await
     }
 }
 

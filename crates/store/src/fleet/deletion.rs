@@ -9,7 +9,8 @@ use crate::error::Error;
 use crate::histories::Opening;
 use crate::owners::Owners;
 use crate::sql::statements;
-use crate::{Store, audit, metadata, versions};
+use crate::views::FleetView;
+use crate::{audit, metadata, versions};
 
 statements! {
     ORDERS_OF(group_no, device_code) -> i64 = "select last_seq - first_seq + 1 from ledger
@@ -46,15 +47,15 @@ pub enum DeleteError {
     Store(#[from] Error),
 }
 
-impl Store {
+impl FleetView<'_> {
     /// Deletes a device that has no orders in any group, and records it in the audit trail.
     ///
     /// # Errors
     /// See [`DeleteError`].
-    pub async fn delete_device(&self, code: DeviceCode, by: ActedBy) -> Result<(), DeleteError> {
-        let opening = self.opening;
+    pub async fn delete_device(self, code: DeviceCode, by: ActedBy) -> Result<(), DeleteError> {
+        let opening = self.0.opening;
         let delete = async move |write: &Write<'_>| delete(write, &code, &by, opening).await;
-        self.db.write(Deadline::OfRequest, delete).await
+        self.0.db.write(Deadline::OfRequest, delete).await
     }
 }
 

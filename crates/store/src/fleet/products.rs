@@ -7,10 +7,10 @@ use kiosque_model::fleet::{EntryId, EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys};
 use super::{ChangeCounts, EntryChange, FleetFault};
-use crate::Store;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{row, statements};
+use crate::views::FleetView;
 
 row! {
     #[derive(Clone, PartialEq)]
@@ -54,15 +54,15 @@ pub(crate) struct ChangedProduct<'a> {
     pub(crate) new: ProductRow,
 }
 
-impl Store {
+impl FleetView<'_> {
     /// Returns the ids of the products without a default price.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn unpriced_products(&self) -> Result<Vec<String>, Error> {
+    pub async fn unpriced_products(self) -> Result<Vec<String>, Error> {
         let unpriced =
             async |read: &Read<'_>| read.all(&UNPRICED_PRODUCTS, &[], |row| row.read()).await;
-        self.db.read(Deadline::None, unpriced).await
+        self.0.db.read(Deadline::None, unpriced).await
     }
 }
 

@@ -6,9 +6,10 @@ use kiosque_model::GroupNo;
 
 use crate::db::{Deadline, Read};
 use crate::error::Error;
+use crate::metadata;
 use crate::owners::DeviceGroups;
 use crate::sql::{Row, row, statements};
-use crate::{Store, metadata};
+use crate::views::FleetView;
 
 row! {
     struct ProductName { goods_id: String, goods_name: String }
@@ -36,21 +37,21 @@ pub struct FleetSnapshot {
     pub groups_by_device: DeviceGroups,
 }
 
-impl Store {
+impl FleetView<'_> {
     /// Returns the name of every product by `goodsId`, for order lines without a name.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn product_names(&self) -> Result<HashMap<String, String>, Error> {
-        self.db.read(Deadline::None, product_names).await
+    pub async fn product_names(self) -> Result<HashMap<String, String>, Error> {
+        self.0.db.read(Deadline::None, product_names).await
     }
 
     /// Returns the groups of every device.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn groups_by_device(&self) -> Result<DeviceGroups, Error> {
-        self.db.read(Deadline::None, groups_by_device).await
+    pub async fn groups_by_device(self) -> Result<DeviceGroups, Error> {
+        self.0.db.read(Deadline::None, groups_by_device).await
     }
 
     /// Returns a snapshot of the fleet if owners of devices or names of products have changed since
@@ -58,11 +59,11 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn newer_fleet_snapshot(
-        &self,
+    pub async fn newer_snapshot(
+        self,
         known: &FleetSnapshot,
     ) -> Result<Option<FleetSnapshot>, Error> {
-        if Some(metadata::fleet_version_now(&self.db).await?) == known.version {
+        if Some(metadata::fleet_version_now(&self.0.db).await?) == known.version {
             return Ok(None);
         }
         let read = async |read: &Read<'_>| {
@@ -72,16 +73,16 @@ impl Store {
                 groups_by_device: groups_by_device(read).await?,
             })
         };
-        self.db.read(Deadline::OfRequest, read).await.map(Some)
+        self.0.db.read(Deadline::OfRequest, read).await.map(Some)
     }
 
     /// Returns the code of every device.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn device_codes(&self) -> Result<HashSet<String>, Error> {
+    pub async fn device_codes(self) -> Result<HashSet<String>, Error> {
         let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| row.read()).await;
-        Ok(self.db.read(Deadline::None, codes).await?.into_iter().collect())
+        Ok(self.0.db.read(Deadline::None, codes).await?.into_iter().collect())
     }
 }
 

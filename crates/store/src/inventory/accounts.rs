@@ -7,10 +7,10 @@ use kiosque_contract::inventory::{AccountItem, SessionItem};
 use kiosque_model::{AccountNo, UnixMs};
 
 use super::{Listed, Listing, numbers};
-use crate::Store;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::sql::{row, statements};
+use crate::views::Inventory;
 
 row! {
     struct AccountRow {
@@ -58,18 +58,18 @@ pub enum Passwords {
     Hashed,
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns a part of the list of accounts, by login name, without their passwords.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_accounts(
-        &self,
+    pub async fn accounts(
+        self,
         listing: Listing,
         now: UnixMs,
     ) -> Result<Listed<AccountItem>, Error> {
         let list = async move |read: &Read<'_>| list(read, &listing, now).await;
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 
     /// Returns the live sessions of a part of the accounts, by login name. A part may have fewer
@@ -77,8 +77,8 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_sessions(
-        &self,
+    pub async fn sessions(
+        self,
         listing: Listing,
         now: UnixMs,
     ) -> Result<Listed<SessionItem>, Error> {
@@ -98,7 +98,7 @@ impl Store {
             });
             Ok(Listed { entries: entries.collect(), next: rows.next })
         };
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 }
 

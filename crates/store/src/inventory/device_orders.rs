@@ -9,14 +9,15 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::orders::record;
-use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::dictionaries;
 use crate::error::Error;
 use crate::orders::Span;
-use crate::orders::record::dictionaries::Dictionaries;
-use crate::orders::record::order_id_of;
-use crate::orders::record::stored::{StoredOrder, order_columns};
+use crate::record::dictionaries::Dictionaries;
+use crate::record::order_id_of;
+use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Sql, Value, has_no_nul, row, statements};
+use crate::views::Inventory;
 
 row! {
     struct LedgerRow {
@@ -132,16 +133,16 @@ pub struct SaleTimes {
     pub of_latest: Option<i64>,
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns a part of the orders of a device; `None` if there is no such device.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn latest_orders(&self, of: DeviceOrders) -> Result<Option<FoundOrders>, Error> {
+    pub async fn latest_orders(self, of: DeviceOrders) -> Result<Option<FoundOrders>, Error> {
         let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             latest(read, dictionaries, &of).await
         };
-        self.read_records(Deadline::OfRequest, list).await
+        dictionaries::read_records(self.0, Deadline::OfRequest, list).await
     }
 
     /// Returns the times of the sales of a device from a time on. At most 2,000 orders of each
@@ -149,7 +150,7 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn sale_times(&self, device: DeviceCode, from: UnixMs) -> Result<SaleTimes, Error> {
+    pub async fn sale_times(self, device: DeviceCode, from: UnixMs) -> Result<SaleTimes, Error> {
         let list = async move |read: &Read<'_>| {
             let Some((number, ledgers)) = ledgers(read, &device).await? else {
                 return Ok(SaleTimes::default());
@@ -170,7 +171,7 @@ impl Store {
             }
             Ok(found)
         };
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 
     /// Returns the orders with a number, which is an order id, a trade number or an internal one,
@@ -179,7 +180,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn orders_by_number(
-        &self,
+        self,
         number: String,
         group: Option<GroupId>,
         most: usize,
@@ -187,7 +188,7 @@ impl Store {
         let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             by_number((read, dictionaries), &number, group, most).await
         };
-        self.read_records(Deadline::OfRequest, find).await
+        dictionaries::read_records(self.0, Deadline::OfRequest, find).await
     }
 }
 

@@ -17,8 +17,9 @@ use super::{Listed, Listing, numbers};
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
+use crate::fleet;
 use crate::sql::{Sql, has_no_nul, row, statements};
-use crate::{Store, fleet};
+use crate::views::Inventory;
 use periods::{DevicePeriods, Periods};
 pub use search::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
 
@@ -56,19 +57,19 @@ pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, periods::ALL, search::ALL].into_iter().flatten().copied()
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns a part of the list of devices, by `deviceCode`: of those that a group owns now, or
     /// of all.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_devices(
-        &self,
+    pub async fn devices(
+        self,
         group: Option<GroupId>,
         listing: Listing,
         now: UnixMs,
     ) -> Result<Listed<DeviceItem>, Error> {
-        let activity = Arc::clone(&self.activity);
+        let activity = Arc::clone(&self.0.activity);
         let list = async move |read: &Read<'_>| {
             let rows = rows(read, group.as_ref(), &listing, now).await?;
             let keys = numbers(rows.entries.iter().map(|row| row.device_no));
@@ -78,7 +79,7 @@ impl Store {
                 item(row, &periods, now)
             }))
         };
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 
     /// Returns a device in detail, if there is one with this code.
@@ -86,11 +87,11 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn device_detail(
-        &self,
+        self,
         code: DeviceCode,
         now: UnixMs,
     ) -> Result<Option<DeviceDetail>, Error> {
-        let activity = Arc::clone(&self.activity);
+        let activity = Arc::clone(&self.0.activity);
         let find = async move |read: &Read<'_>| {
             let code = [code.as_str().into()];
             let Some(row) = read.one(&DEVICE, &code, |row| row.read::<DeviceRow>()).await? else {
@@ -115,7 +116,7 @@ impl Store {
             let ledgers = ledgers.collect();
             Ok(Some(DeviceDetail { device: item(row, &periods, now), owners, ledgers, aisles }))
         };
-        self.db.read(Deadline::OfRequest, find).await
+        self.0.db.read(Deadline::OfRequest, find).await
     }
 }
 

@@ -8,9 +8,9 @@ use super::devices::fleet_devices;
 use super::groups::fleet_groups;
 use super::products::fleet_products;
 use super::{Listed, Listing};
-use crate::Store;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
+use crate::views::Inventory;
 
 /// The key of an entry, in the order of a fleet file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +35,13 @@ pub struct FleetPart {
     pub next: Option<FleetKey>,
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns a part of the fleet, all of it from one snapshot.
     ///
     /// # Errors
     /// The store failed.
     pub async fn fleet_file(
-        &self,
+        self,
         listing: Listing<FleetKey>,
         passwords: Passwords,
         now: UnixMs,
@@ -51,7 +51,7 @@ impl Store {
             _ => Deadline::OfRequest,
         };
         let read = async move |read: &Read<'_>| part(read, listing, passwords, now).await;
-        self.db.read(deadline, read).await
+        self.0.db.read(deadline, read).await
     }
 }
 

@@ -7,10 +7,11 @@ use kiosque_contract::inventory::GroupItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{Listed, Listing, numbers};
-use crate::Store;
+use crate::accounts::group_number;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::sql::{row, statements};
+use crate::views::Inventory;
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String, group_name: String, active: bool }
@@ -27,7 +28,6 @@ row! {
 statements! {
     GROUPS(after, count) -> GroupRow = "select group_no, group_id, group_name, active from groups
         where group_id > $after order by group_id limit $count";
-    GROUP(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
     GROUP_IDS() -> IdRow = "select group_no, group_id from groups";
     DEVICES_OF_GROUPS(now_ms) -> Counted = "select o.group_no, count(*) as number
         from {rows r: group_no bigint} cross join device_owners o
@@ -44,22 +44,22 @@ statements! {
         where l.group_no = r.group_no group by l.group_no";
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns whether there is a group with this id.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn has_group(&self, id: &GroupId) -> Result<bool, Error> {
+    pub async fn has_group(self, id: &GroupId) -> Result<bool, Error> {
         let id = id.clone();
-        let find = async move |read: &Read<'_>| number(read, &id).await;
-        Ok(self.db.read(Deadline::OfRequest, find).await?.is_some())
+        let find = async move |read: &Read<'_>| group_number(read, &id).await;
+        Ok(self.0.db.read(Deadline::OfRequest, find).await?.is_some())
     }
 
     /// Returns the id of every group.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn group_ids(&self) -> Result<HashMap<GroupNo, String>, Error> {
+    pub async fn group_ids(self) -> Result<HashMap<GroupNo, String>, Error> {
         let ids = async |read: &Read<'_>| {
             read.all(&GROUP_IDS, &[], |row| {
                 let IdRow { group_no, group_id } = row.read()?;
@@ -67,17 +67,17 @@ impl Store {
             })
             .await
         };
-        Ok(self.db.read(Deadline::OfRequest, ids).await?.into_iter().collect())
+        Ok(self.0.db.read(Deadline::OfRequest, ids).await?.into_iter().collect())
     }
 
     /// Returns the id and the name of the first groups by id, at most `most`.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn group_names(&self, most: usize) -> Result<Vec<(String, String)>, Error> {
+    pub async fn group_names(self, most: usize) -> Result<Vec<(String, String)>, Error> {
         let listing = Listing { after: None, limit: most };
         let list = async move |read: &Read<'_>| group_rows(read, &listing).await;
-        let groups = self.db.read(Deadline::OfRequest, list).await?.entries.into_iter();
+        let groups = self.0.db.read(Deadline::OfRequest, list).await?.entries.into_iter();
         Ok(groups.map(|row| (row.group_id, row.group_name)).collect())
     }
 
@@ -85,19 +85,10 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_groups(
-        &self,
-        listing: Listing,
-        now: UnixMs,
-    ) -> Result<Listed<GroupItem>, Error> {
+    pub async fn groups(self, listing: Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {
         let list = async move |read: &Read<'_>| list(read, &listing, now).await;
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
-}
-
-/// Returns the number of the group with an id.
-pub(crate) async fn number(read: &Read<'_>, id: &GroupId) -> Result<Option<GroupNo>, Error> {
-    read.one(&GROUP, &[id.as_str().into()], |row| row.read()).await
 }
 
 async fn group_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<GroupRow>, Error> {

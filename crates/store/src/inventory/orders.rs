@@ -8,12 +8,13 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
-use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::dictionaries;
 use crate::error::Error;
-use crate::orders::record::dictionaries::Dictionaries;
-use crate::orders::record::stored::{StoredOrder, order_columns};
+use crate::record::dictionaries::Dictionaries;
+use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, row, statements};
+use crate::views::Inventory;
 
 row! {
     struct LedgerRow {
@@ -105,32 +106,32 @@ impl Display for DamagedOrder {
     }
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns a part of the orders, by group and device in the order of their arrival. An order
     /// that arrives meanwhile may be missing; one that is damaged is named in its place.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_orders(
-        &self,
+    pub async fn orders(
+        self,
         of: OrdersOf,
         listing: Listing<OrderKey>,
     ) -> Result<Listed<Result<ExportedOrder, DamagedOrder>, OrderKey>, Error> {
         let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             list(read, dictionaries, &of, &listing).await
         };
-        self.read_records(Deadline::OfRequest, list).await
+        dictionaries::read_records(self.0, Deadline::OfRequest, list).await
     }
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns orders as integrators see them in a list, each by its group and id. Orders that do
     /// not exist are left out.
     ///
     /// # Errors
     /// The store failed.
     pub async fn orders_by_id(
-        &self,
+        self,
         ids: Vec<(GroupNo, OrderId)>,
     ) -> Result<Vec<OrderRecord>, Error> {
         let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
@@ -142,7 +143,7 @@ impl Store {
             }
             Ok(orders)
         };
-        self.read_records(Deadline::OfRequest, find).await
+        dictionaries::read_records(self.0, Deadline::OfRequest, find).await
     }
 }
 

@@ -5,8 +5,9 @@ use kiosque_model::{Day, UnixMs};
 
 use crate::db::{Db, Deadline, Read, Write};
 use crate::error::Error;
+use crate::metadata;
 use crate::sql::{row, statements};
-use crate::{Store, metadata};
+use crate::views::{Inventory, Upkeep};
 
 row! {
     struct Entries { groups: i64, accounts: i64, products: i64, devices: i64, keys: i64 }
@@ -38,15 +39,15 @@ const LAST_BACKUP: &str = "last_backup";
 /// The name of the entry about damage that the check of the latest backup has found.
 const DAMAGE: &str = "damage";
 
-impl Store {
+impl Inventory<'_> {
     /// Returns the totals of the data and the state of the store. It reads no row of an order.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn status(&self, now: UnixMs) -> Result<Status, Error> {
-        let (files, zone) = (self.db.file_sizes(), self.zone.name().to_owned());
-        let database_bytes = self.db.database_bytes().await?;
-        let latest = self.activity.latest_of_all();
+    pub async fn status(self, now: UnixMs) -> Result<Status, Error> {
+        let (files, zone) = (self.0.db.file_sizes(), self.0.zone.name().to_owned());
+        let database_bytes = self.0.db.database_bytes().await?;
+        let latest = self.0.activity.latest_of_all();
         let overview = async move |read: &Read<'_>| {
             let status = Status {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -58,21 +59,23 @@ impl Store {
             let stored = status.last_active_timestamp;
             Ok(Status { last_active_timestamp: stored.max(latest.map(|at| at.0)), ..status })
         };
-        self.db.read(Deadline::OfRequest, overview).await
+        self.0.db.read(Deadline::OfRequest, overview).await
     }
+}
 
+impl Upkeep<'_> {
     /// Records that a backup was made, and that it is undamaged.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn record_backup(&self, backup: &LastBackup) -> Result<(), Error> {
+    pub async fn record_backup(self, backup: &LastBackup) -> Result<(), Error> {
         let text = serde_json::to_string(backup);
         let text = text.map_err(|error| Error::Data(format!("rendering: {error}")))?;
         let record = async move |write: &Write<'_>| {
             metadata::set_marker(write, LAST_BACKUP, &text).await?;
             metadata::delete_entries(write, DAMAGE).await
         };
-        self.db.write(Deadline::OfRequest, record).await
+        self.0.db.write(Deadline::OfRequest, record).await
     }
 
     /// Records that the check of a backup has found the database damaged, until a later one finds
@@ -80,10 +83,10 @@ impl Store {
     ///
     /// # Errors
     /// The store failed.
-    pub async fn record_damage(&self, found: String) -> Result<(), Error> {
+    pub async fn record_damage(self, found: String) -> Result<(), Error> {
         let record =
             async move |write: &Write<'_>| metadata::set_entry(write, DAMAGE, &found).await;
-        self.db.write(Deadline::OfRequest, record).await
+        self.0.db.write(Deadline::OfRequest, record).await
     }
 }
 

@@ -7,10 +7,10 @@ use kiosque_contract::inventory::ProductItem;
 use kiosque_model::Minor;
 
 use super::{Listed, Listing};
-use crate::Store;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::sql::{Row, Value, row, statements};
+use crate::views::Inventory;
 
 row! {
     struct ProductRow {
@@ -33,14 +33,14 @@ statements! {
         from {rows r: goods text} cross join products p where p.goods_id = r.goods";
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns a part of the list of products, by `goodsId`.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_products(&self, listing: Listing) -> Result<Listed<ProductItem>, Error> {
+    pub async fn products(self, listing: Listing) -> Result<Listed<ProductItem>, Error> {
         let list = async move |read: &Read<'_>| list(read, &listing).await;
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 
     /// Returns the products with these ids. Unknown ids are left out.
@@ -48,7 +48,7 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn products_by_id(
-        &self,
+        self,
         mut ids: Vec<String>,
     ) -> Result<HashMap<String, ProductItem>, Error> {
         ids.sort_unstable();
@@ -64,7 +64,7 @@ impl Store {
             .await?;
             Ok(products)
         };
-        self.db.read(Deadline::OfRequest, find).await
+        self.0.db.read(Deadline::OfRequest, find).await
     }
 }
 

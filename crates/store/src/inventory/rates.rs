@@ -5,11 +5,11 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
 use super::{Listed, Listing};
-use crate::Store;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::rates::DatedRate;
 use crate::sql::{Row, row, statements};
+use crate::views::Inventory;
 
 row! {
     struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }
@@ -23,13 +23,13 @@ statements! {
 /// The key of a rate.
 pub type RateKey = (Currency, Day);
 
-impl Store {
+impl Inventory<'_> {
     /// Returns a part of the list of rates, by currency and date.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn list_rates(
-        &self,
+    pub async fn rates(
+        self,
         listing: Listing<RateKey>,
     ) -> Result<Listed<RateItem, RateKey>, Error> {
         let list = async move |read: &Read<'_>| {
@@ -43,7 +43,7 @@ impl Store {
                 usd_per_unit: rate.rate.to_string(),
             }))
         };
-        self.db.read(Deadline::OfRequest, list).await
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 }
 

@@ -55,6 +55,7 @@ async fn upgrades(place: StoreLocation<'_>) {
         &[FIRST, SECOND, Migration { number: 3, name: "third", text: "alter table absent add x" }];
     let opened = Store::open(&options(place)).await.expect("new data");
     opened
+        .state
         .db
         .write(Deadline::None, async |write| {
             write.execute(&ADD_GROUP, &[1.into(), "north".into()]).await

@@ -11,15 +11,16 @@ use std::sync::Arc;
 use kiosque_model::refusal::Fault;
 use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Violation};
 
-use super::record::dictionaries::Dictionaries;
-use super::record::stored::{StoredOrder, order_columns};
-use crate::Store;
+use crate::accounts::group_number;
 use crate::db::{Bound, Deadline, Read, Reading};
+use crate::dictionaries;
 use crate::error::Refused;
-use crate::inventory::group_number;
 use crate::json_records::JsonRecords;
-use crate::scoped::HintedGroup;
+use crate::record::dictionaries::Dictionaries;
+use crate::record::stored::{StoredOrder, order_columns};
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::{Row, row, statements};
+use crate::views::Orders;
 
 row! {
     struct ChangeRow<'r> {
@@ -103,19 +104,15 @@ impl OrderChanges {
     }
 }
 
-impl Store {
+impl Orders<'_> {
     /// Returns orders of the selected group that changed after a position.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `Invalid` for a position in another group or in changes that
     /// were lost, or the store failed.
-    pub async fn order_changes(
-        &self,
-        claim: Claim,
-        query: ChangeQuery,
-    ) -> Result<OrderChanges, Refused> {
-        let about = |group| changes(query, group, &self.dictionaries);
-        let (scope, rows) = self.scoped(&claim, None, about).await?;
+    pub async fn changes(self, claim: Claim, query: ChangeQuery) -> Result<OrderChanges, Refused> {
+        let about = |group| changes(query, group, &self.0.dictionaries);
+        let (scope, rows) = scoped(self.0, &claim, None, about).await?;
         rows.after(query, scope.group())
     }
 
@@ -126,7 +123,7 @@ impl Store {
     /// `Invalid` for a position in another group or in changes that were lost, or the store
     /// failed.
     pub async fn changes_of_group(
-        &self,
+        self,
         group: GroupId,
         query: ChangeQuery,
     ) -> Result<Option<OrderChanges>, Refused> {
@@ -136,7 +133,7 @@ impl Store {
             let rows = read.together(changes).await?;
             rows.after(query, number).map(Some)
         };
-        self.read_records(Deadline::OfRequest, read).await
+        dictionaries::read_records(self.0, Deadline::OfRequest, read).await
     }
 }
 

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use kiosque_model::{Claim, DeviceCode, Refusal};
 
-use super::record::dictionaries::Dictionaries;
-use super::record::stored::{StoredOrder, order_columns};
-use super::{History, OrderPage, OrderQuery, Span};
-use crate::Store;
+use super::{OrderPage, OrderQuery, Span};
 use crate::db::Bound;
 use crate::error::{Error, Refused};
 use crate::json_records::JsonRecords;
-use crate::scoped::HintedGroup;
+use crate::order_history::History;
+use crate::record::dictionaries::Dictionaries;
+use crate::record::stored::{StoredOrder, order_columns};
+use crate::scoped::{HintedGroup, scoped};
 use crate::sql::{Row, row, statements};
+use crate::views::Orders;
 
 row! {
     struct PageRow<'r> { total: i64, order: Option<StoredOrder<'r>> }
@@ -89,10 +90,10 @@ statements! {
         order by page.seq");
 }
 
-impl Store {
+impl Orders<'_> {
     /// Returns a page of the orders of a device whose trades started in a span.
     pub(super) async fn order_page_in_span(
-        &self,
+        self,
         claim: Claim,
         request: OrderQuery,
         span: Span,
@@ -110,13 +111,13 @@ impl Store {
                 (skip + size).into(),
                 size.into(),
             ];
-            let dictionaries = Arc::clone(&self.dictionaries);
+            let dictionaries = Arc::clone(&self.0.dictionaries);
             let add = move |page: &mut Page, row: &Row<'_>| add(page, row, &dictionaries);
             Bound::new(&PAGE, params).fold(Page::default(), add)
         };
         let device = request.device.as_ref();
         let (_, rows) =
-            self.scoped(&claim, None, |group| device.map(|device| page(group, device))).await?;
+            scoped(self.0, &claim, None, |group| device.map(|device| page(group, device))).await?;
         let (total, oldest_first) = rows.unwrap_or_default();
         let total = total.ok_or(Refusal::OutOfScope)?;
         Ok(OrderPage { total, oldest_first: Arc::new(oldest_first) })

@@ -8,14 +8,14 @@ use kiosque_model::{ActedBy, GroupNo, Zone};
 use tokio::sync::Mutex;
 
 use super::{BatchWriter, OrderOutcome, Owners, ReceiveOptions, Written};
-use crate::Store;
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::fleet::{ApplyError, NewEntries};
 use crate::histories::Opening;
-use crate::orders::record::Incoming;
-use crate::orders::record::dictionaries::Dictionaries;
 use crate::owners;
+use crate::record::Incoming;
+use crate::record::dictionaries::Dictionaries;
+use crate::views::Intake;
 
 /// Products and devices that the orders of a batch may need.
 #[derive(Clone, Debug)]
@@ -50,15 +50,15 @@ impl OrderOutcome {
     }
 }
 
-impl Store {
-    /// Stores a batch like [`Store::receive`], and creates, in the same transaction, the products
+impl Intake<'_> {
+    /// Stores a batch like [`Intake::receive`], and creates, in the same transaction, the products
     /// and devices that do not exist and that one of its stored orders needs. Orders that are not
     /// stored create nothing. Returns one outcome per order.
     ///
     /// # Errors
     /// The faults of the entries, or the store failed; then no order of the batch was stored.
     pub async fn receive_creating(
-        &self,
+        self,
         batch: Arc<Vec<Incoming>>,
         needed: NeededEntries,
         options: ReceiveOptions,
@@ -67,8 +67,8 @@ impl Store {
         let mut outcomes = vec![OrderOutcome::NotReached; batch.len()];
         let mut indexes: Vec<usize> = (0..batch.len()).collect();
         let NeededEntries { fleet, of_orders } = needed;
-        let (zone, opening) = (self.zone.clone(), self.opening);
-        let dictionaries = Arc::clone(&self.dictionaries);
+        let (zone, opening) = (self.0.zone.clone(), self.0.opening);
+        let dictionaries = Arc::clone(&self.0.dictionaries);
         let mut attempt = CreatingBatch {
             orders: batch,
             of_orders,
@@ -82,7 +82,7 @@ impl Store {
         loop {
             let transaction = attempt.clone();
             let run = async move |write: &Write<'_>| transaction.run(write).await;
-            let (done, decided) = match self.db.write(Deadline::None, run).await {
+            let (done, decided) = match self.0.db.write(Deadline::None, run).await {
                 Ok(written) => (true, self.committed(written).await),
                 Err(Ended::Unneeded(decided)) => (false, decided),
                 Err(Ended::Failed(error)) => return Err(error),

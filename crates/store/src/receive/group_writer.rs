@@ -15,9 +15,9 @@ use crate::cooperative::yield_if_due;
 use crate::error::Error;
 use crate::histories::ChangeCounter;
 use crate::orders::blocks::{BlockChanges, blocked_seq};
-use crate::orders::record::dictionaries::Dictionary;
-use crate::orders::record::stored::StoredOrder;
-use crate::orders::record::{Incoming, order_id_of, sale};
+use crate::record::dictionaries::Dictionary;
+use crate::record::stored::StoredOrder;
+use crate::record::{Incoming, order_id_of, sale};
 use crate::sql::{Sql, Value, row, statements};
 use crate::sums::{SaleChange, Sums};
 

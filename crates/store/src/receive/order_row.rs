@@ -4,7 +4,7 @@ use kiosque_model::GroupNo;
 
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::orders::record::stored::{StoredOrder, order_columns};
+use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, Value, row, statements};
 
 row! {

@@ -8,9 +8,9 @@ use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 use super::{OrderOutcome, reject};
 use crate::arrivals::ArrivalNo;
 use crate::error::Error;
-use crate::orders::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
-use crate::orders::record::stored::{StoredOrder, pack};
-use crate::orders::record::{Incoming, Record, sale_figures};
+use crate::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
+use crate::record::stored::{StoredOrder, pack};
+use crate::record::{Incoming, Record, sale_figures};
 
 /// An order as it is stored, or will be at the end of the batch.
 pub(super) struct OrderState<'a> {

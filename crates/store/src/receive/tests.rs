@@ -44,7 +44,7 @@ async fn a_batch_reads_no_other_rows_of_its_group() {
     ));
     let settings = explain::settings();
     let mut looked_up = 0;
-    for sql in crate::all_statements() {
+    for sql in crate::statements::all() {
         let text = sql.for_postgres().expect("a statement");
         if !text.starts_with("select found.* from unnest") {
             continue;

@@ -3,11 +3,11 @@
 use kiosque_model::audit::AccountChange;
 use kiosque_model::{AccountNo, ActedBy, LoginName, UnixMs};
 
-use crate::Store;
 use crate::audit::{self, LiveSession};
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::sql::statements;
+use crate::views::Sessions;
 
 statements! {
     ACCOUNT_NAMED(login_name) -> AccountNo = "select account_no from accounts
@@ -26,16 +26,12 @@ pub enum EndedSession {
     UnknownAccount,
 }
 
-impl Store {
+impl Sessions<'_> {
     /// Ends the session of an account, which may log in again, and records it in the audit trail.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn end_session(
-        &self,
-        account: LoginName,
-        by: ActedBy,
-    ) -> Result<EndedSession, Error> {
+    pub async fn end(self, account: LoginName, by: ActedBy) -> Result<EndedSession, Error> {
         let end_it = async move |write: &Write<'_>| {
             let name = account.as_str();
             let number = write.one(&ACCOUNT_NAMED, &[name.into()], |row| row.read()).await?;
@@ -47,7 +43,7 @@ impl Store {
             audit::session_ended(write, subject, live.clone(), &by).await?;
             Ok(EndedSession::Ended(live))
         };
-        self.db.write(Deadline::OfRequest, end_it).await
+        self.0.db.write(Deadline::OfRequest, end_it).await
     }
 }
 

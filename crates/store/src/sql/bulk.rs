@@ -87,7 +87,7 @@
 //!
 //! The columns of the rows are the first parameters, in their order; the declared parameters
 //! follow. Anything else is refused with the reason, when the statement is first used and by
-//! `Store::prepare_all`.
+//! `Upkeep::prepare_all`.
 
 mod form;
 

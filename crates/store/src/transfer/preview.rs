@@ -1,9 +1,10 @@
 //! Checks a move without making it.
 
 use super::{DirectoryState, MOVED_AT, MoveError, begin, move_id, stored_position, tables};
-use crate::db::{ClosedData, Deadline, Write};
+use crate::db::{ClosedData, Db, Deadline, Write};
 use crate::error::Error;
-use crate::{Store, metadata};
+use crate::metadata;
+use crate::views::Upkeep;
 use kiosque_model::UnixMs;
 
 /// The rows that a move would copy.
@@ -29,26 +30,26 @@ impl MovePreview {
     }
 }
 
-impl Store {
+impl Upkeep<'_> {
     /// Checks that the data can be moved to `to`, and counts its rows. Both stores are dry runs.
     ///
     /// # Errors
-    /// Those of [`Store::move_to`], except that copies may differ.
-    pub async fn preview_move(&self, to: &Store, now: UnixMs) -> Result<MovePreview, MoveError> {
-        let target = to.clone();
+    /// Those of [`Upkeep::move_to`], except that copies may differ.
+    pub async fn preview_move(self, to: Upkeep<'_>, now: UnixMs) -> Result<MovePreview, MoveError> {
+        let target = to.0.db.clone();
         let check = async move |from: &Write<'_>| {
             let id = move_id(from, now).await?;
             let is_closed = metadata::entry(from, MOVED_AT).await?.is_some();
             let directory = if is_closed { DirectoryState::Closed } else { DirectoryState::Open };
             let begin = async move |write: &Write<'_>| begin(write, &id, directory).await;
-            target.db.write(Deadline::OfRequest, begin).await?;
+            target.write(Deadline::OfRequest, begin).await?;
             Ok::<_, MoveError>(count(from, &target).await?)
         };
-        self.db.write_to(ClosedData::Accepted, Deadline::None, check).await
+        self.0.db.write_to(ClosedData::Accepted, Deadline::None, check).await
     }
 }
 
-async fn count(from: &Write<'_>, to: &Store) -> Result<MovePreview, Error> {
+async fn count(from: &Write<'_>, to: &Db) -> Result<MovePreview, Error> {
     let mut preview = MovePreview::default();
     for table in tables::all() {
         let rows = from.one(&table.count, &[], |row| row.read::<i64>()).await?;

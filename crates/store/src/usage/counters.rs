@@ -19,10 +19,10 @@ const CODES: [Code; 7] = [
 
 /// The requests of an account since the start of the process.
 #[derive(Debug, Default)]
-pub(super) struct AccountCounters {
-    pub(super) used_ms: AtomicI64,
+pub(crate) struct AccountCounters {
+    pub(crate) used_ms: AtomicI64,
     /// The last use that was stored.
-    pub(super) stored_ms: AtomicI64,
+    pub(crate) stored_ms: AtomicI64,
     functions: [FunctionCounters; ENDPOINTS.len()],
     codes: [AtomicU64; CODES.len()],
 }
@@ -63,7 +63,7 @@ pub struct CodeCount {
 }
 
 impl AccountCounters {
-    pub(super) fn count(&self, function: Option<usize>, code: i64, took: Duration, now: UnixMs) {
+    pub(crate) fn count(&self, function: Option<usize>, code: i64, took: Duration, now: UnixMs) {
         self.used_ms.fetch_max(now.0, Ordering::Relaxed);
         let at = CODES.iter().position(|known| number(*known) == code);
         if let Some(answers) = at.and_then(|at| self.codes.get(at)) {
@@ -75,12 +75,12 @@ impl AccountCounters {
     }
 
     /// Returns the time of the last request.
-    pub(super) fn last_use(&self) -> Option<UnixMs> {
+    pub(crate) fn last_use(&self) -> Option<UnixMs> {
         Some(self.used_ms.load(Ordering::Relaxed)).filter(|used| *used > 0).map(UnixMs)
     }
 
     /// Returns the functions that were used.
-    pub(super) fn functions(&self) -> Vec<FunctionUsage> {
+    pub(crate) fn functions(&self) -> Vec<FunctionUsage> {
         let all = ENDPOINTS.iter().zip(&self.functions);
         let all = all.map(|(endpoint, counters)| counters.usage(endpoint.route));
         all.filter(|usage| usage.requests > 0).collect()
@@ -115,7 +115,7 @@ impl FunctionCounters {
 }
 
 /// Returns the answers of these accounts by code; codes without an answer are left out.
-pub(super) fn by_code<'c>(accounts: impl Iterator<Item = &'c AccountCounters>) -> Vec<CodeCount> {
+pub(crate) fn by_code<'c>(accounts: impl Iterator<Item = &'c AccountCounters>) -> Vec<CodeCount> {
     let mut counts = CODES.map(|code| CodeCount { code: number(code), answers: 0 });
     for account in accounts {
         for (count, answers) in counts.iter_mut().zip(&account.codes) {

@@ -4,11 +4,11 @@
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::{Group, Verified};
-use crate::Store;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::receive::each_stored_order;
 use crate::sql::{Value, row, statements};
+use crate::views::Upkeep;
 
 row! {
     struct PeriodRow {
@@ -121,16 +121,16 @@ pub(super) async fn check(
     Ok(())
 }
 
-impl Store {
+impl Upkeep<'_> {
     /// Checks that no order of a device is stored in several groups, each device in a snapshot of
     /// its own. Orders of different devices may have the same id in different groups.
     pub(super) async fn verify_orders_across_groups(
-        &self,
+        self,
         verified: &mut Verified,
     ) -> Result<(), Error> {
         let mut devices = Vec::new();
         let shared = async |read: &Read<'_>| read.all(&SHARED, &[], |row| row.read()).await;
-        let ran = self.db.read(Deadline::None, shared).await;
+        let ran = self.0.db.read(Deadline::None, shared).await;
         let ran = ran.map(|codes: Vec<String>| devices = codes);
         verified.note_damage("the ledgers", ran)?;
         for code in devices {

@@ -45,17 +45,18 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
         let other = fixture.log_in("other").await.unwrap();
         let applied = fixture
             .store
+            .fleet()
             .apply(accounts(vec![entry]), hashes, ActedBy::command(NOW), &clock_at(NOW))
             .await
             .unwrap();
         assert_eq!(applied.sessions_ended, ended, "{what}");
         assert_eq!(
-            fixture.store.session(fixture.claim(&session)).await.is_err(),
+            fixture.store.sessions().prove(fixture.claim(&session)).await.is_err(),
             ended == 1,
             "{what}"
         );
         assert!(
-            fixture.store.session(fixture.claim(&other)).await.is_ok(),
+            fixture.store.sessions().prove(fixture.claim(&other)).await.is_ok(),
             "{what}: another account's session"
         );
         let rows = fixture.query("select count(*) from sessions");
@@ -71,7 +72,7 @@ async fn a_fault_ends_no_session() {
     let disabled = AccountEntry { enabled: Some(false), ..bare_account("ops") };
     let faults = fixture.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
     assert_eq!(faults, ["account x: groups: no group nowhere is known"]);
-    assert!(fixture.store.session(fixture.claim(&session)).await.is_ok());
+    assert!(fixture.store.sessions().prove(fixture.claim(&session)).await.is_ok());
 }
 
 /// AUTH-24: a login that had compared its password before the change is refused, too.
@@ -94,14 +95,20 @@ async fn what_is_taken_away_during_a_login_counts() {
     for (entry, hashes, refusal) in cases {
         let fixture = TestStore::with_fleet().await;
         let name = kiosque_model::LoginName::parse("ops").unwrap();
-        let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
+        let credentials = fixture.store.sessions().credentials(&name).await.unwrap().unwrap();
         fixture
             .store
+            .fleet()
             .apply(accounts(vec![entry]), hashes, ActedBy::command(NOW), &clock_at(NOW))
             .await
             .unwrap();
         let end = NOW.plus_ms(1);
-        match fixture.store.log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW)).await {
+        match fixture
+            .store
+            .sessions()
+            .log_in(credentials, [1; 32], end, origin("127.0.0.1", NOW))
+            .await
+        {
             Err(Refused::Refusal(actual)) => assert_eq!(actual, refusal),
             other => panic!("{refusal:?}: {other:?}"),
         }
@@ -115,9 +122,10 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
     let fixture = TestStore::with_fleet().await;
     let opened = async || {
         let name = kiosque_model::LoginName::parse("ops").unwrap();
-        let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
+        let credentials = fixture.store.sessions().credentials(&name).await.unwrap().unwrap();
         let opened = fixture
             .store
+            .sessions()
             .log_in(credentials, [1; 32], NOW.plus_ms(1), origin("127.0.0.1", NOW))
             .await
             .unwrap();
@@ -143,7 +151,11 @@ async fn the_groups_of_an_account_are_a_list_in_its_own_order() {
 async fn a_new_account_needs_a_password() {
     let fixture = TestStore::with_fleet().await;
     let fleet = accounts(vec![bare_account("new")]);
-    match fixture.store.apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW)).await
+    match fixture
+        .store
+        .fleet()
+        .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
+        .await
     {
         Err(ApplyError::Faults(faults)) => {
             let fault = "account new: password or password_hash: required for a new account";
@@ -160,7 +172,7 @@ async fn a_password_that_changed_since_it_was_compared_is_compared_again() {
     let apply = async |given: NewHash, name: &str| {
         let hashes = NewHashes::from([(name.to_owned(), given)]);
         let fleet = accounts(vec![bare_account(name)]);
-        fixture.store.apply(fleet, hashes, ActedBy::command(NOW), &clock_at(NOW)).await
+        fixture.store.fleet().apply(fleet, hashes, ActedBy::command(NOW), &clock_at(NOW)).await
     };
     let compared = |stored: Option<&str>, new: Option<&str>| NewHash {
         compared_with: stored.map(str::to_owned),

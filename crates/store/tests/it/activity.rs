@@ -18,7 +18,7 @@ fn beat(code: &str, at: i64) -> Heartbeat {
 }
 
 async fn record(fixture: &TestStore, beats: &[Heartbeat]) {
-    assert_eq!(fixture.store.record_heartbeats(beats.to_vec()).await.unwrap(), []);
+    assert_eq!(fixture.store.intake().record_heartbeats(beats.to_vec()).await.unwrap(), []);
 }
 
 /// The total, and each device of a page with its last activity: `d1@5`, `d2@-`.
@@ -36,8 +36,12 @@ async fn page(
         seen.push(format!("{}@{last}", device.code));
         Ok(())
     };
-    let (total, seen) =
-        fixture.store.device_page(fixture.claim(&session), ONLINE_SINCE, ask, seen).await.unwrap();
+    let (total, seen) = fixture
+        .store
+        .reports()
+        .device_page(fixture.claim(&session), ONLINE_SINCE, ask, seen)
+        .await
+        .unwrap();
     (total, seen.join(" "))
 }
 
@@ -81,15 +85,15 @@ async fn a_heartbeat_is_written_once() {
     fixture.apply(Fleet { devices: entries, ..Fleet::default() }).await.unwrap();
     let beats: Vec<_> = codes.iter().zip(1..).map(|(code, at)| beat(code, at)).collect();
     record(&fixture, &beats).await;
-    assert_eq!(fixture.store.unwritten_activity(), 1_201);
-    assert_eq!(fixture.store.write_activity().await.unwrap(), 1_201);
+    assert_eq!(fixture.store.intake().unwritten_activity(), 1_201);
+    assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 1_201);
     let want: Vec<String> =
         codes.iter().zip(1..).map(|(code, at)| format!("{code}|{at}")).collect();
     assert_eq!(rows(&fixture), want);
     // The same heartbeats again change nothing.
     record(&fixture, &beats).await;
-    assert_eq!(fixture.store.unwritten_activity(), 0);
-    assert_eq!(fixture.store.write_activity().await.unwrap(), 0);
+    assert_eq!(fixture.store.intake().unwritten_activity(), 0);
+    assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 0);
     let again = TestStore { store: open(&fixture.data, None).await.unwrap(), ..fixture };
     let seen = devices(&again, "a").await;
     assert!(seen.starts_with("d1@- d2@- k0000@1 k0001@2 "), "{seen}");
@@ -105,10 +109,10 @@ async fn activity_only_moves_forwards() {
     fixture.receive_new(vec![order("o", "d1", 350), order("p", "d2", 350)]).await;
     assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
     assert_eq!(rows(&fixture), ["d1|350", "d2|350"]);
-    fixture.store.write_activity().await.unwrap();
+    fixture.store.intake().write_activity().await.unwrap();
     assert_eq!(rows(&fixture), ["d1|350", "d2|400"]);
     record(&fixture, &[beat("d2", 399)]).await;
-    fixture.store.write_activity().await.unwrap();
+    fixture.store.intake().write_activity().await.unwrap();
     assert_eq!(rows(&fixture), ["d1|350", "d2|400"]);
     assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
 }
@@ -126,7 +130,7 @@ async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
     assert_eq!(devices(&fixture, "b").await, "d1@- e1@-");
     record(&fixture, &[beat("d1", 1_000), beat("d1", 999)]).await;
     assert_eq!(devices(&fixture, "b").await, "d1@1000 e1@-");
-    fixture.store.write_activity().await.unwrap();
+    fixture.store.intake().write_activity().await.unwrap();
     assert_eq!(rows(&fixture), ["d1|999", "d1|1000"]);
 }
 
@@ -136,7 +140,7 @@ async fn a_heartbeat_belongs_to_the_owner_at_its_time() {
 async fn unknown_devices_are_reported() {
     let fixture = TestStore::with_fleet().await;
     let beats = [beat("d1", 1), beat("x9", 2), beat("x9", 3), beat("d2", 4)];
-    let refused = fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();
+    let refused = fixture.store.intake().record_heartbeats(beats.to_vec()).await.unwrap();
     let reason = || "deviceCode: no device x9 is known".to_owned();
     let want = [1, 2].map(|index| RefusedHeartbeat { index, reason: reason() });
     assert_eq!(refused, want);
@@ -157,12 +161,12 @@ async fn a_busy_store_loses_no_heartbeat() {
     record(&fixture, &[beat("d1", 5)]).await;
     let holder = fixture.data.block_writes().await;
     let begun = std::time::Instant::now();
-    let failed = fixture.store.write_activity().await;
+    let failed = fixture.store.intake().write_activity().await;
     // PostgreSQL does not distinguish a lock that others hold from a server that does not answer.
     assert!(matches!(failed, Err(Error::Busy(_) | Error::Unreachable(_))), "{failed:?}");
     assert!(begun.elapsed() >= Duration::from_millis(2_900), "it waits for its turn");
     holder.release().await;
     assert_eq!(devices(&fixture, "a").await, "d1@5 d2@-");
-    assert_eq!(fixture.store.write_activity().await.unwrap(), 1);
+    assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 1);
     assert_eq!(rows(&fixture), ["d1|5"]);
 }

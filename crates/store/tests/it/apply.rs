@@ -195,8 +195,9 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
     devices.push(DeviceEntry { enabled: Some(false), ..bare_device("e1") });
     let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
     let fleet = Fleet { devices, ..Fleet::default() };
-    let applying =
-        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await });
+    let applying = tokio::spawn(async move {
+        store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await
+    });
     // On a cluster, a worker has the lock.
     let is_waiting = match is_citus() {
         true => {
@@ -213,12 +214,12 @@ async fn groups_are_locked_in_the_order_of_their_numbers() {
     }
     let options = ReceiveOptions { locked_groups: LockedGroups::Skip, ..ReceiveOptions::at(NOW) };
     let batch = Arc::new(vec![order("o1", "e1", 1)]);
-    let outcomes = fixture.store.receive(batch, no_owners(), options).await.unwrap();
+    let outcomes = fixture.store.intake().receive(batch, no_owners(), options).await.unwrap();
     assert_eq!(outcomes, [OrderOutcome::Accepted], "group b is locked while the apply waits for a");
     held.release().await;
     let applied = applying.await.unwrap().unwrap();
     assert_eq!(applied.devices, counts(0, 2, 0));
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Applies at the same time take effect one after the other, although each may have read the stored
@@ -231,7 +232,9 @@ async fn applies_at_the_same_time_are_made_one_after_the_other() {
         let devices = vec![device("new", "a"), DeviceEntry { name: None, ..device("d2", "b") }];
         let fleet = Fleet { devices, ..Fleet::default() };
         let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await })
+        tokio::spawn(async move {
+            store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await
+        })
     };
     let both = [apply(), apply()];
     // Usually longer than it takes to read the fleet.
@@ -245,5 +248,5 @@ async fn applies_at_the_same_time_are_made_one_after_the_other() {
     assert_eq!(devices, [counts(0, 0, 2), counts(1, 1, 0)]);
     let numbers = fixture.query("select count(*), count(distinct device_no) from devices");
     assert_eq!(numbers, ["4|4"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

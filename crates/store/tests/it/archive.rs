@@ -21,12 +21,13 @@ async fn current(fixture: &TestStore) -> Vec<String> {
 }
 
 async fn archive(fixture: &TestStore, before: i64) -> Archived {
-    fixture.store.archive(UnixMs(before), NOW).await.unwrap()
+    fixture.store.upkeep().archive(UnixMs(before), NOW).await.unwrap()
 }
 
 /// Archives as a command with `--yes` does.
 async fn archive_exactly(fixture: &TestStore, before: i64) -> Archived {
-    let archived = fixture.store.archive_exactly(UnixMs(before), NOW, Returning::Allowed).await;
+    let archived =
+        fixture.store.upkeep().archive_exactly(UnixMs(before), NOW, Returning::Allowed).await;
     archived.unwrap()
 }
 
@@ -44,7 +45,7 @@ async fn update(fixture: &TestStore, order: Incoming) {
 }
 
 async fn check(fixture: &TestStore) {
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// ORD-5: the boundary advances up to the first order that is not older. ORD-4: current orders are
@@ -98,10 +99,11 @@ async fn an_order_that_is_dated_ahead_does_not_stop_the_boundary() {
     // Its time has come. The same time and a later one return no order, with or without consent.
     let now = NOW.plus_ms(500);
     for before in [UnixMs(100), UnixMs(110)] {
-        let again = fixture.store.archive_exactly(before, now, Returning::Refused).await.unwrap();
+        let again =
+            fixture.store.upkeep().archive_exactly(before, now, Returning::Refused).await.unwrap();
         assert_eq!(again, archived(before.0, (0, 0)));
     }
-    let archived_now = fixture.store.archive(now, now).await.unwrap();
+    let archived_now = fixture.store.upkeep().archive(now, now).await.unwrap();
     assert_eq!(archived_now, archived(now.0, (2, 1)));
     assert_eq!(current(&fixture).await, [""; 0]);
     check(&fixture).await;
@@ -114,7 +116,8 @@ async fn an_earlier_time_moves_boundaries_back_if_that_is_allowed() {
     let fixture = fixture().await;
     assert_eq!(archive_exactly(&fixture, 100).await, archived(100, (5, 3)));
     for (before, orders, devices) in [(20, 2, 1), (11, 3, 2), (0, 5, 3)] {
-        let refused = fixture.store.archive_exactly(UnixMs(before), NOW, Returning::Refused).await;
+        let refused =
+            fixture.store.upkeep().archive_exactly(UnixMs(before), NOW, Returning::Refused).await;
         let Err(ArchiveError::WouldReturn { orders: found, devices: of, archived_before }) =
             refused
         else {
@@ -127,7 +130,8 @@ async fn an_earlier_time_moves_boundaries_back_if_that_is_allowed() {
     assert_eq!(current(&fixture).await, ["o3", "o2"]);
     check(&fixture).await;
     // An earlier time that returns no order needs no consent. It is the last one from then on.
-    let earlier = fixture.store.archive_exactly(UnixMs(16), NOW, Returning::Refused).await.unwrap();
+    let earlier =
+        fixture.store.upkeep().archive_exactly(UnixMs(16), NOW, Returning::Refused).await.unwrap();
     assert_eq!(earlier, archived(16, (0, 0)));
     assert_eq!(archive_exactly(&fixture, 0).await, returned(0, (3, 3)));
     assert_eq!(current(&fixture).await, ["o3", "o2", "o1"]);
@@ -182,15 +186,15 @@ async fn what_a_failure_left_is_moved_back_by_a_repetition() {
     archive(&fixture, 31).await;
     let mut failures = 0;
     for statements in 0.. {
-        fixture.store.arm_fault(statements, || kiosque_store::Error::Gone);
-        match fixture.store.archive_exactly(UnixMs(11), NOW, Returning::Allowed).await {
+        fixture.store.upkeep().arm_fault(statements, || kiosque_store::Error::Gone);
+        match fixture.store.upkeep().archive_exactly(UnixMs(11), NOW, Returning::Allowed).await {
             Ok(_) => break,
             Err(ArchiveError::Store(_)) => check(&fixture).await,
             Err(error) => panic!("{error}"),
         }
         failures += 1;
     }
-    let _ = fixture.store.disarm_fault();
+    let _ = fixture.store.upkeep().disarm_fault();
     assert!(failures > 5, "{failures}");
     assert_eq!(current(&fixture).await, ["o3", "o2"]);
     // A later time than the last one moves boundaries forward only: the repetition has ended.

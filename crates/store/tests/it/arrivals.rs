@@ -14,7 +14,7 @@ fn stream(key: &str) -> OrderSource {
 }
 
 async fn begin(fixture: &TestStore, source: OrderSource, at: i64) -> ArrivalNo {
-    fixture.store.begin_arrival(source, UnixMs(at)).await.unwrap()
+    fixture.store.intake().begin_arrival(source, UnixMs(at)).await.unwrap()
 }
 
 /// Receives parts of a batch, each with its arrival.
@@ -30,12 +30,12 @@ async fn receive(
         of_batch.push(BatchPart { orders, sorted: 0, orders_max, arrival });
     }
     let options = ReceiveOptions { parts: of_batch, ..ReceiveOptions::at(NOW) };
-    fixture.store.receive(Arc::new(batch), no_owners(), options).await.unwrap()
+    fixture.store.intake().receive(Arc::new(batch), no_owners(), options).await.unwrap()
 }
 
 async fn arrival(fixture: &TestStore, group: &str, id: &str) -> Option<Arrival> {
     let order = OrderId::parse(id).unwrap();
-    fixture.store.arrival_of(group_id(group), order).await.unwrap()
+    fixture.store.intake().arrival_of(group_id(group), order).await.unwrap()
 }
 
 fn came(source: OrderSource, at: i64) -> Option<Arrival> {
@@ -110,8 +110,8 @@ async fn old_arrivals_are_purged() {
     let parts =
         vec![(Some(old), vec![order("o1", "d1", 1)]), (Some(new), vec![order("o2", "d1", 2)])];
     receive(&fixture, parts).await;
-    assert_eq!(fixture.store.purge_arrivals(UnixMs(1_010)).await.unwrap(), 1_000);
-    assert_eq!(fixture.store.purge_arrivals(UnixMs(1_010)).await.unwrap(), 0);
+    assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_010)).await.unwrap(), 1_000);
+    assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_010)).await.unwrap(), 0);
     assert_eq!(arrival(&fixture, "a", "o1").await, None);
     assert_eq!(arrival(&fixture, "a", "o2").await, came(stream("tills"), 1_010));
     assert_eq!(fixture.query("select count(*) from orders"), ["2"]);

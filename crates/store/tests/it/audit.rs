@@ -16,9 +16,9 @@ fn at(ms: i64) -> UnixMs {
 
 async fn log_in(fixture: &TestStore, origin: Origin, lasts_ms: i64) -> PresentedToken {
     let name = LoginName::parse("ops").unwrap();
-    let credentials = fixture.store.credentials(&name).await.unwrap().unwrap();
+    let credentials = fixture.store.sessions().credentials(&name).await.unwrap().unwrap();
     let end = origin.at.plus_ms(lasts_ms);
-    let opened = fixture.store.log_in(credentials, [7; 32], end, origin).await.unwrap();
+    let opened = fixture.store.sessions().log_in(credentials, [7; 32], end, origin).await.unwrap();
     PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
 }
 
@@ -27,7 +27,7 @@ fn ask() -> AuditQuery {
 }
 
 async fn list(fixture: &TestStore, ask: AuditQuery) -> Vec<AuditEntry> {
-    fixture.store.audit(ask).await.unwrap().entries
+    fixture.store.trail().entries(ask).await.unwrap().entries
 }
 
 /// Returns an entry on one line, without absent fields.
@@ -71,24 +71,25 @@ fn archived() -> Act {
 #[tokio::test]
 async fn the_audit_trail_lists_a_history_newest_first() {
     let fixture = TestStore::with_fleet().await;
+    let sessions = fixture.store.sessions();
     let (here, there) = ("192.0.2.1", "2001:db8::7");
     log_in(&fixture, origin(here, at(1)), 100).await;
     let second = log_in(&fixture, origin(there, at(2)), 100).await;
     let group = GroupId::parse("b").ok();
     let claim = |token: &PresentedToken, ms| Claim { token: token.clone(), now: at(ms) };
     let second = claim(&second, 3);
-    let switch = fixture.store.switch_group(second, group, [8; 32], at(103), origin(here, at(3)));
+    let switch = sessions.switch_group(second, group, [8; 32], at(103), origin(here, at(3)));
     let third = PresentedToken::read(switch.await.unwrap().token.reveal().as_bytes()).unwrap();
-    fixture.store.log_out(claim(&third, 4), origin(there, at(4))).await.unwrap();
+    sessions.log_out(claim(&third, 4), origin(there, at(4))).await.unwrap();
     // A refused change is not recorded, and an expired session is not replaced.
-    assert!(fixture.store.log_out(claim(&third, 5), origin(there, at(5))).await.is_err());
+    assert!(sessions.log_out(claim(&third, 5), origin(there, at(5))).await.is_err());
     log_in(&fixture, origin(here, at(6)), 2).await;
     log_in(&fixture, origin(here, at(8)), 100).await;
     let off = AccountEntry { third_party_api: Some(false), ..bare_account("ops") };
     let fleet = Fleet { accounts: vec![off], ..Fleet::default() };
     let by = ActedBy::key(KeyName::parse("ci").unwrap(), origin(there, at(9)));
-    fixture.store.apply(fleet, NewHashes::new(), by, &clock_at(at(9))).await.unwrap();
-    fixture.store.record_act(archived(), ActedBy::server(at(10))).await.unwrap();
+    fixture.store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(at(9))).await.unwrap();
+    fixture.store.trail().record_act(archived(), ActedBy::server(at(10))).await.unwrap();
 
     let listed: Vec<String> = list(&fixture, ask()).await.iter().map(line).collect();
     let applied = |accounts: &str| {
@@ -155,7 +156,7 @@ async fn fill(fixture: &TestStore, count: i64) {
         }
     });
     let events = PendingEvents::new(happened.collect());
-    fixture.store.record_events(&events).await.unwrap();
+    fixture.store.trail().record_events(&events).await.unwrap();
 }
 
 /// Newest first, with the filters `account`, `sinceTimestamp` and `limit`: pages of any size
@@ -188,7 +189,7 @@ async fn pages_of_any_size_are_the_whole_trail() {
                 let mut ask = AuditQuery { account, since, ..AuditQuery::latest(limit) };
                 let mut got = Vec::new();
                 loop {
-                    let page = fixture.store.audit(ask.clone()).await.unwrap();
+                    let page = fixture.store.trail().entries(ask.clone()).await.unwrap();
                     assert!(page.entries.len() <= limit);
                     assert!(page.next.is_none() || page.entries.len() == limit);
                     got.extend(page.entries);
@@ -200,7 +201,7 @@ async fn pages_of_any_size_are_the_whole_trail() {
             }
         }
     }
-    let first = fixture.store.audit(AuditQuery { limit: 15, ..ask() }).await.unwrap();
+    let first = fixture.store.trail().entries(AuditQuery { limit: 15, ..ask() }).await.unwrap();
     fill(&fixture, 3).await;
     let second = AuditQuery { before: first.next, ..ask() };
     let second = list(&fixture, second).await;
@@ -214,7 +215,7 @@ async fn a_refusal_recorded_late_is_listed() {
     for ms in [0, 5 * HOUR_MS, 5 * HOUR_MS - 60_000, 5 * HOUR_MS + 1] {
         let origin = origin("192.0.2.1", at(ms));
         let one = AuditRecord::to_account(AuditEvent::LoginRefused, None, &origin);
-        fixture.store.record_events(&PendingEvents::new(vec![one])).await.unwrap();
+        fixture.store.trail().record_events(&PendingEvents::new(vec![one])).await.unwrap();
     }
     let since = Some(at(5 * HOUR_MS));
     let found = list(&fixture, AuditQuery { since, ..ask() }).await;
@@ -228,11 +229,11 @@ async fn what_is_older_than_its_retention_is_purged_from_the_old_end() {
     let fixture = TestStore::new().await;
     fill(&fixture, 1_203).await;
     let all = list(&fixture, AuditQuery { limit: 2_000, ..ask() }).await;
-    assert_eq!(fixture.store.purge_audit(at(0)).await.unwrap(), 0);
-    assert_eq!(fixture.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 1_100);
+    assert_eq!(fixture.store.trail().purge(at(0)).await.unwrap(), 0);
+    assert_eq!(fixture.store.trail().purge(at(1_100 * HOUR_MS)).await.unwrap(), 1_100);
     assert_eq!(list(&fixture, ask()).await, all[..103]);
-    assert_eq!(fixture.store.purge_audit(at(1_100 * HOUR_MS)).await.unwrap(), 0);
-    assert_eq!(fixture.store.purge_audit(at(9_999 * HOUR_MS)).await.unwrap(), 103);
+    assert_eq!(fixture.store.trail().purge(at(1_100 * HOUR_MS)).await.unwrap(), 0);
+    assert_eq!(fixture.store.trail().purge(at(9_999 * HOUR_MS)).await.unwrap(), 103);
     assert_eq!(list(&fixture, ask()).await, []);
     fill(&fixture, 1).await;
     assert_eq!(list(&fixture, ask()).await[0].entry_no, 1_204);
@@ -254,16 +255,16 @@ async fn events_with_an_unknown_outcome_are_recorded_once() {
     let events = PendingEvents::new(vec![refused("one"), refused("two")]);
     fixture.data.execute(sql::WARN_AT_COMMIT);
     for _ in 0..2 {
-        let outcome = fixture.store.record_events(&events).await;
+        let outcome = fixture.store.trail().record_events(&events).await;
         assert!(matches!(outcome, Err(Error::Unknown(_)) | Ok(())), "{outcome:?}");
         assert_eq!(recorded(&fixture).await, ["two", "one"]);
     }
     // Another entry has the number that a lost attempt had.
     let lost = PendingEvents::new(vec![refused("three")]);
-    assert!(fixture.store.record_events(&lost).await.is_err());
+    assert!(fixture.store.trail().record_events(&lost).await.is_err());
     fixture.data.execute("drop trigger warn_at_commit on audit");
     fixture.tamper("update audit set request_id = 'other' where request_id = 'three'");
-    fixture.store.record_events(&lost).await.unwrap();
+    fixture.store.trail().record_events(&lost).await.unwrap();
     assert_eq!(recorded(&fixture).await, ["three", "other", "two", "one"]);
 }
 
@@ -308,7 +309,7 @@ async fn acts_are_read_as_text_and_as_fields() {
         (Act::ConsoleLogout, None),
     ];
     for (act, text) in acts {
-        fixture.store.record_act(act.clone(), ActedBy::command(NOW)).await.unwrap();
+        fixture.store.trail().record_act(act.clone(), ActedBy::command(NOW)).await.unwrap();
         let entry = list(&fixture, AuditQuery::latest(1)).await.remove(0);
         assert_eq!(entry.happened.event, act.event());
         assert_eq!(entry.happened.detail.as_deref(), text, "{act:?}");

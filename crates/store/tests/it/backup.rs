@@ -58,7 +58,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
         may_go_on.recv().unwrap();
         ControlFlow::Continue(())
     };
-    let copying = tokio::spawn(async move { store.backup(path, on_progress).await });
+    let copying = tokio::spawn(async move { store.upkeep().backup(path, on_progress).await });
     let (mut seen, mut at) = (Vec::new(), 0);
     while let Some(copied) = steps.recv().await {
         seen.push(copied);
@@ -76,7 +76,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     assert_eq!(made, BackedUp { bytes, orders: 200 });
     assert_eq!(orders_in(&file(&fixture)), 200);
     assert_eq!(fixture.query("select count(*) from orders"), [(200 + at).to_string()]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// PostgreSQL has tools of its own: the command refuses and names them before it creates a file.
@@ -84,8 +84,11 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
 async fn postgresql_has_no_backup_command() {
     let fixture = TestStore::on(TestData::postgres()).await;
     let directory = tempfile::tempdir().unwrap();
-    let refused =
-        fixture.store.backup(directory.path().join("copy"), |_| ControlFlow::Continue(())).await;
+    let refused = fixture
+        .store
+        .upkeep()
+        .backup(directory.path().join("copy"), |_| ControlFlow::Continue(()))
+        .await;
     let Err(BackupError::Store(Error::Data(message))) = refused else { panic!("{refused:?}") };
     assert!(message.contains("pg_basebackup"), "{message}");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
@@ -94,7 +97,7 @@ async fn postgresql_has_no_backup_command() {
 #[tokio::test]
 async fn a_copy_that_is_stopped_leaves_no_file() {
     let fixture = laden().await;
-    let stopped = fixture.store.backup(file(&fixture), |_| ControlFlow::Break(())).await;
+    let stopped = fixture.store.upkeep().backup(file(&fixture), |_| ControlFlow::Break(())).await;
     assert!(matches!(stopped, Err(BackupError::Stopped)), "{stopped:?}");
     assert_eq!(files(&fixture), [""; 0]);
 }
@@ -110,11 +113,12 @@ async fn one_backup_at_a_time_writes_a_file() {
     std::fs::set_permissions(&partial, PermissionsExt::from_mode(0o644)).unwrap();
     let held = std::fs::File::open(&partial).unwrap();
     held.lock().unwrap();
-    let refused = fixture.store.backup(file(&fixture), |_| ControlFlow::Continue(())).await;
+    let refused =
+        fixture.store.upkeep().backup(file(&fixture), |_| ControlFlow::Continue(())).await;
     assert!(matches!(refused, Err(BackupError::UnderWay(_))), "{refused:?}");
     assert_eq!(std::fs::metadata(&partial).unwrap().len(), 50_000_000);
     drop(held);
-    fixture.store.backup(file(&fixture), |_| ControlFlow::Continue(())).await.unwrap();
+    fixture.store.upkeep().backup(file(&fixture), |_| ControlFlow::Continue(())).await.unwrap();
     assert_eq!(files(&fixture), ["copy"]);
     assert_eq!(orders_in(&file(&fixture)), 200);
     let mode = std::fs::metadata(file(&fixture)).unwrap().permissions().mode();
@@ -129,6 +133,6 @@ async fn a_link_in_its_place_is_not_followed() {
     let precious = fixture.data.files().join("precious");
     std::fs::write(&precious, "kept").unwrap();
     std::os::unix::fs::symlink(&precious, fixture.data.files().join("copy.partial")).unwrap();
-    fixture.store.backup(file(&fixture), |_| ControlFlow::Continue(())).await.unwrap_err();
+    fixture.store.upkeep().backup(file(&fixture), |_| ControlFlow::Continue(())).await.unwrap_err();
     assert_eq!(std::fs::read(&precious).unwrap(), b"kept");
 }

@@ -87,12 +87,15 @@ async fn a_request_reads_one_shard_of_a_group_and_one_of_an_account() {
     assert_eq!(all.len(), 2, "the two groups are on different shards");
     let (store, fixture) = (&requests.store, &requests.fixture);
     let (late, from) = (UnixMs(i64::MAX / 2), || origin("127.0.0.1", NOW));
-    let credentials = store.credentials(&LoginName::parse("ops").unwrap()).await.unwrap().unwrap();
-    is_done(store.log_in(credentials, [1; 32], late, from()).await);
+    let credentials =
+        store.sessions().credentials(&LoginName::parse("ops").unwrap()).await.unwrap().unwrap();
+    is_done(store.sessions().log_in(credentials, [1; 32], late, from()).await);
     let claim = fixture.claim(&fixture.log_in("ops").await.unwrap());
-    is_done(store.switch_group(claim, GroupId::parse("b").ok(), [2; 32], late, from()).await);
+    is_done(
+        store.sessions().switch_group(claim, GroupId::parse("b").ok(), [2; 32], late, from()).await,
+    );
     let claim = fixture.claim(&fixture.log_in("ops").await.unwrap());
-    is_done(store.log_out(claim, from()).await);
+    is_done(store.sessions().log_out(claim, from()).await);
     let [of_groups, of_accounts] = shards.named_in(&requests.relay.answers());
     assert_eq!((of_groups.len(), of_accounts.len()), (0, 1), "{of_groups:?} {of_accounts:?}");
 }
@@ -114,7 +117,8 @@ async fn a_batch_of_one_group_needs_no_two_phase_commit() {
             let new = |code: &&str| order(&format!("{code}-{}-{round}", codes.len()), code, 99);
             let batch: Vec<Incoming> = codes.iter().map(new).collect();
             let (batch, owners) = (Arc::new(batch), Arc::clone(&owners));
-            let stored = requests.store.receive(batch, owners, ReceiveOptions::at(NOW)).await;
+            let stored =
+                requests.store.intake().receive(batch, owners, ReceiveOptions::at(NOW)).await;
             assert!(matches!(stored, Ok(_) | Err(Error::Unknown(_))), "{stored:?}");
             let sent = requests.relay.answers();
             assert!(sent.contains("BEGIN TRANSACTION"), "{codes:?}: {sent}");
@@ -161,7 +165,7 @@ async fn data_is_distributed_by_the_script_for_operators() {
         where c.relnamespace = current_schema()::regnamespace and pg_relation_size(c.oid) > 0";
     assert_eq!(data.query(local), [""; 0]);
     let fixture = TestStore::on(data).await;
-    fixture.store.session(fixture.claim(&session)).await.unwrap();
+    fixture.store.sessions().prove(fixture.claim(&session)).await.unwrap();
     fill(&fixture, "after").await;
     assert_eq!(fixture.list("a", "d1", History::Left, NOW).await.unwrap().len(), 130);
     let tables = "select count(distinct logicalrelid), count(*) from pg_dist_shard s
@@ -182,7 +186,7 @@ async fn data_is_distributed_by_the_script_for_operators() {
             join pg_dist_node n on n.nodeport <> p.nodeport and n.shouldhaveshards"
     ));
     assert_ne!(fixture.query(place), before);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// The error of opening a database.

@@ -26,34 +26,36 @@ async fn a_node_whose_clock_is_off_answers_for_no_session_and_no_key_until_it_is
     let session = fixture.log_in("ops").await.unwrap();
     let key = OperatorKey::mint([1; 32]).digest();
     let holder = KeyHolder { name: KeyName::parse("office").unwrap(), rights: Rights::all() };
-    fixture.store.create_key(holder, key.clone(), ActedBy::command(NOW)).await.unwrap();
+    fixture.store.operators().create_key(holder, key.clone(), ActedBy::command(NOW)).await.unwrap();
     let cookie = ConsoleSecret::mint([2; 32]).digest();
     let proof = SignInProof::Key(key.clone());
     let origin = origin("192.0.2.1", NOW);
-    fixture.store.sign_in_to_console(proof, cookie.clone(), None, origin).await.unwrap().unwrap();
+    fixture.store.operators().sign_in(proof, cookie.clone(), None, origin).await.unwrap().unwrap();
     let long = Duration::from_secs(300);
     let lease = SessionLease { length: long, clock_skew: Duration::from_secs(60) };
     let store = Store::open(&OpenOptions { lease, ..open_options(&fixture.data) }).await.unwrap();
     for off_ms in [-600_000, 600_000] {
-        let held = store.check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
+        let held = store.upkeep().check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap();
         assert!(held.is_off && (held.ahead_ms - off_ms).abs() < 60_000, "{held:?}");
-        let refused = store.session(fixture.claim(&session)).await;
+        let refused = store.sessions().prove(fixture.claim(&session)).await;
         let Err(Refused::Store(of_session)) = refused else { panic!("{refused:?}") };
-        let of_key = store.key_in_use(&key, NOW).await.unwrap_err();
-        let of_console = store.console_session(cookie.clone(), SessionUse::Act, NOW).await;
+        let of_key = store.operators().key_in_use(&key, NOW).await.unwrap_err();
+        let of_console =
+            store.operators().console_session(cookie.clone(), SessionUse::Act, NOW).await;
         for refused in [of_session, of_key, of_console.unwrap_err()] {
             let Error::Unreachable(why) = refused else { panic!("{refused:?}") };
             assert!(why.contains("clock is") && why.contains("off the database's"), "{why}");
         }
-        let held = store.check_clock(UnixMs(right_time(&fixture))).unwrap();
+        let held = store.upkeep().check_clock(UnixMs(right_time(&fixture))).unwrap();
         assert!(!held.is_off, "{held:?}");
-        store.session(fixture.claim(&session)).await.unwrap();
-        assert!(store.key_in_use(&key, NOW).await.unwrap().is_some());
-        let of_console = store.console_session(cookie.clone(), SessionUse::Act, NOW).await;
+        store.sessions().prove(fixture.claim(&session)).await.unwrap();
+        assert!(store.operators().key_in_use(&key, NOW).await.unwrap().is_some());
+        let of_console =
+            store.operators().console_session(cookie.clone(), SessionUse::Act, NOW).await;
         assert!(of_console.unwrap().is_some());
     }
     // A file has no clock to compare with.
-    assert_eq!(TestStore::on(TestData::sqlite()).await.store.check_clock(NOW), None);
+    assert_eq!(TestStore::on(TestData::sqlite()).await.store.upkeep().check_clock(NOW), None);
 }
 
 /// How long a connection through [`slow_to_open`] takes to open.
@@ -91,7 +93,8 @@ async fn a_slow_connection_makes_no_clock_wrong_and_none_right() {
     let place = StoreLocation::Postgres(&slow);
     let options = OpenOptions { place, lease, ..open_options(&fixture.data) };
     let store = Store::open(&options).await.unwrap();
-    let is_off = |off_ms| store.check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap().is_off;
+    let is_off =
+        |off_ms| store.upkeep().check_clock(UnixMs(right_time(&fixture) + off_ms)).unwrap().is_off;
     assert!(!is_off(0));
     assert!(is_off(2_500));
 }

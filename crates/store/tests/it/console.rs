@@ -39,7 +39,8 @@ impl Console {
     async fn on(data: TestData) -> Console {
         let fixture = TestStore::on(data).await;
         let key = OperatorKey::mint([9; 32]).digest();
-        let created = fixture.store.create_key(holder("office", "read"), key.clone(), by(NOW));
+        let created =
+            fixture.store.operators().create_key(holder("office", "read"), key.clone(), by(NOW));
         assert_eq!(created.await.unwrap(), CreatedKey::Created);
         Console { fixture, key }
     }
@@ -57,19 +58,20 @@ impl Console {
     /// Returns the name of the key of a session, if it is live for a request.
     async fn live_after(&self, cause: SessionUse, number: u8, at: i64) -> Option<String> {
         let store = &self.fixture.store;
-        let session = store.console_session(secret(number), cause, UnixMs(at)).await.unwrap();
+        let session =
+            store.operators().console_session(secret(number), cause, UnixMs(at)).await.unwrap();
         session.map(|session| session.holder().name.to_string())
     }
 
     async fn link(&self, number: u8, at: i64) -> bool {
         let name = KeyName::parse("office").unwrap();
-        self.fixture.store.create_console_link(name, secret(number), by(at)).await.unwrap()
+        self.fixture.store.operators().create_link(name, secret(number), by(at)).await.unwrap()
     }
 }
 
 async fn sign_in(store: &Store, proof: SignInProof, number: u8, at: i64) -> Option<KeyHolder> {
     let origin = origin("192.0.2.1", UnixMs(at));
-    store.sign_in_to_console(proof, secret(number), None, origin).await.unwrap()
+    store.operators().sign_in(proof, secret(number), None, origin).await.unwrap()
 }
 
 #[tokio::test]
@@ -136,14 +138,14 @@ async fn a_revoked_key_ends_its_sessions_and_links() {
     assert!(console.link(2, NOW).await);
     let name = || KeyName::parse("office").unwrap();
     let store = &console.fixture.store;
-    assert_eq!(store.revoke_key(name(), by(NOW)).await.unwrap(), RevokedKey::Revoked);
+    assert_eq!(store.operators().revoke_key(name(), by(NOW)).await.unwrap(), RevokedKey::Revoked);
     assert_eq!(console.live(1, NOW).await, None);
     assert_eq!(sign_in(store, SignInProof::Link(secret(2)), 3, NOW).await, None);
     assert_eq!(console.sign_in(4, NOW).await, None);
     assert!(!console.link(5, NOW).await);
     // Another key of the same name does not revive them.
     let again = OperatorKey::mint([8; 32]).digest();
-    store.create_key(holder("office", "read"), again, by(NOW)).await.unwrap();
+    store.operators().create_key(holder("office", "read"), again, by(NOW)).await.unwrap();
     assert_eq!(console.live(1, NOW).await, None);
 }
 
@@ -162,6 +164,7 @@ async fn a_link_signs_in_exactly_once() {
         assert!(one.is_some() != two.is_some(), "round {round}: {one:?}, {two:?}");
         let (live, none) = if one.is_some() { (0, 1) } else { (1, 0) };
         let session = other
+            .operators()
             .console_session(secret(2 * round + live), SessionUse::Act, UnixMs(NOW))
             .await
             .unwrap();
@@ -195,12 +198,13 @@ async fn sessions_and_links_that_the_clock_has_passed_stay_ended() {
     // A database's clock is not set by a test.
     let console = Console::on(TestData::sqlite()).await;
     let store = &console.fixture.store;
-    store.observe_time(UnixMs(NOW), TOKEN_VALIDITY).await.unwrap();
+    store.sessions().observe_time(UnixMs(NOW), TOKEN_VALIDITY).await.unwrap();
     console.sign_in(1, NOW).await.unwrap();
     assert!(console.link(2, NOW).await);
-    store.observe_time(UnixMs(NOW + IDLE_MAX_MS), TOKEN_VALIDITY).await.unwrap();
+    store.sessions().observe_time(UnixMs(NOW + IDLE_MAX_MS), TOKEN_VALIDITY).await.unwrap();
     // The clock is set back before anything is used.
-    let observe = async |at| store.observe_time(UnixMs(at), TOKEN_VALIDITY).await.unwrap();
+    let observe =
+        async |at| store.sessions().observe_time(UnixMs(at), TOKEN_VALIDITY).await.unwrap();
     assert_eq!(observe(NOW + 1_000).await, 1);
     assert_eq!(console.live(1, NOW + 1_000).await, None);
     assert_eq!(sign_in(store, SignInProof::Link(secret(2)), 3, NOW + 1_000).await, None);
@@ -218,7 +222,7 @@ async fn a_sign_in_ends_the_session_before_it_and_the_oldest_of_many() {
     let proof = SignInProof::Key(console.key.clone());
     let origin = origin("192.0.2.1", UnixMs(NOW));
     let store = &console.fixture.store;
-    store.sign_in_to_console(proof, secret(1), Some(secret(0)), origin).await.unwrap().unwrap();
+    store.operators().sign_in(proof, secret(1), Some(secret(0)), origin).await.unwrap().unwrap();
     assert_eq!(console.live(0, NOW).await, None);
     assert_eq!(console.live(1, NOW).await.as_deref(), Some("office"));
     for number in 2..=101 {
@@ -238,22 +242,30 @@ async fn a_key_grants_rights_that_it_has_itself() {
     let fixture = TestStore::new().await;
     let store = &fixture.store;
     let granter = OperatorKey::mint([9; 32]).digest();
-    store.create_key(holder("lead", "read,audit,keys"), granter.clone(), by(NOW)).await.unwrap();
+    store
+        .operators()
+        .create_key(holder("lead", "read,audit,keys"), granter.clone(), by(NOW))
+        .await
+        .unwrap();
     sign_in(store, SignInProof::Key(granter), 1, NOW).await.unwrap();
-    let session =
-        store.console_session(secret(1), SessionUse::Act, UnixMs(NOW)).await.unwrap().unwrap();
+    let session = store
+        .operators()
+        .console_session(secret(1), SessionUse::Act, UnixMs(NOW))
+        .await
+        .unwrap()
+        .unwrap();
     assert!(session.oversight(Right::Fleet).is_none());
     let oversight = session.oversight(Right::Keys).unwrap();
     let grant = async |name: &str, may: &str, number: u8| {
         let digest = OperatorKey::mint([number; 32]).digest();
-        store.grant_key(oversight, holder(name, may), digest, by(NOW)).await.unwrap()
+        store.operators().grant_key(oversight, holder(name, may), digest, by(NOW)).await.unwrap()
     };
     assert_eq!(grant("reader", "read,audit", 20).await, Some(CreatedKey::Created));
     assert_eq!(grant("reader", "read", 21).await, Some(CreatedKey::NameTaken(UnixMs(NOW))));
     assert_eq!(grant("all", "read,fleet", 22).await, None);
-    assert_eq!(store.keys().await.unwrap().len(), 2);
+    assert_eq!(store.operators().keys().await.unwrap().len(), 2);
     // The session was read before its key was revoked.
-    store.revoke_key(KeyName::parse("lead").unwrap(), by(NOW)).await.unwrap();
+    store.operators().revoke_key(KeyName::parse("lead").unwrap(), by(NOW)).await.unwrap();
     assert_eq!(grant("late", "read", 23).await, None);
 }
 
@@ -263,10 +275,14 @@ async fn the_trail_has_sign_ins_links_and_sign_outs_and_the_data_no_secret() {
     let store = &console.fixture.store;
     assert!(console.link(1, NOW).await);
     sign_in(store, SignInProof::Link(secret(1)), 2, NOW).await.unwrap();
-    let session =
-        store.console_session(secret(2), SessionUse::Act, UnixMs(NOW)).await.unwrap().unwrap();
-    store.sign_out_of_console(&session, by(NOW)).await.unwrap();
-    store.sign_out_of_console(&session, by(NOW)).await.unwrap();
+    let session = store
+        .operators()
+        .console_session(secret(2), SessionUse::Act, UnixMs(NOW))
+        .await
+        .unwrap()
+        .unwrap();
+    store.operators().sign_out(&session, by(NOW)).await.unwrap();
+    store.operators().sign_out(&session, by(NOW)).await.unwrap();
     assert_eq!(console.live(2, NOW).await, None);
     let entries = console.fixture.query("select event, actor, reason from audit order by entry_no");
     assert_eq!(

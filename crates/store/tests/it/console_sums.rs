@@ -31,7 +31,7 @@ async fn rates_that_leave_the_sum_of_a_day_are_seen() {
             currency: currency(code),
             rate: Rate::parse(rate).unwrap(),
         };
-        fixture.store.set_rates(rates.map(rate).to_vec()).await.unwrap();
+        fixture.store.fleet().set_rates(rates.map(rate).to_vec()).await.unwrap();
     };
     let dollars = async || {
         let query = FleetSalesQuery {
@@ -43,7 +43,7 @@ async fn rates_that_leave_the_sum_of_a_day_are_seen() {
             online: OnlineSince(NOW),
             now: NOW,
         };
-        let sales = fixture.store.fleet_sales(query).await.unwrap().unwrap();
+        let sales = fixture.store.reports().fleet_sales(query).await.unwrap().unwrap();
         let devices = sales.devices.iter();
         let mut devices: Vec<_> =
             devices.map(|of| (of.code.clone(), of.turnover.amount.cents())).collect();

@@ -38,7 +38,7 @@ async fn receive(
     let options = ReceiveOptions { parts: vec![whole], ..ReceiveOptions::at(NOW) };
     let batch = Arc::new(orders.iter().map(|(order, ..)| order.clone()).collect());
     let by = ActedBy::command(NOW);
-    fixture.store.receive_creating(batch, needed, options, by).await.unwrap()
+    fixture.store.intake().receive_creating(batch, needed, options, by).await.unwrap()
 }
 
 /// Returns the devices, the products and the number of fleets in the audit trail.
@@ -94,8 +94,8 @@ async fn orders_that_are_not_stored_create_nothing() {
     let counts = "groups: 0 created, 0 changed, 0 unchanged; accounts: 0 created, 0 changed, \
                   0 unchanged; products: 1 created, 0 changed, 0 unchanged; devices: 1 created, \
                   0 changed, 0 unchanged; sessions ended: 0";
-    let trail = fixture.store.audit(AuditQuery::latest(10)).await.unwrap().entries;
+    let trail = fixture.store.trail().entries(AuditQuery::latest(10)).await.unwrap().entries;
     let details = trail.iter().map(|entry| entry.happened.detail.as_deref());
     assert_eq!(details.filter(|detail| *detail == Some(counts)).count(), 1, "{trail:?}");
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

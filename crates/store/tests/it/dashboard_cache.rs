@@ -37,8 +37,8 @@ async fn answers(
         DashboardQuery { group: None, devices: Vec::new(), start: UnixMs(start), end: UnixMs(end) };
     let online = OnlineSince(now.plus_ms(-ONLINE_WINDOW_MS));
     let claim = Claim { token: session.clone(), now };
-    let summary = store.summary(claim.clone(), online, ask.clone()).await.unwrap();
-    (summary, store.sales_trend(claim, ask).await.unwrap())
+    let summary = store.reports().summary(claim.clone(), online, ask.clone()).await.unwrap();
+    (summary, store.reports().sales_trend(claim, ask).await.unwrap())
 }
 
 /// A store with a cache, and its client.
@@ -83,7 +83,11 @@ impl Watched {
 
     async fn takes(&mut self, what: &str, orders: Vec<Incoming>) {
         let store = self.other().await;
-        store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(self.now)).await.unwrap();
+        store
+            .intake()
+            .receive(Arc::new(orders), no_owners(), ReceiveOptions::at(self.now))
+            .await
+            .unwrap();
         self.sees(what).await;
     }
 
@@ -96,7 +100,7 @@ impl Watched {
     async fn beats(&mut self, store: &Store, at: i64) {
         let device_code = DeviceCode::parse("d1").unwrap();
         let beat = Heartbeat { device_code, at: UnixMs(at) };
-        assert_eq!(store.record_heartbeats(vec![beat]).await.unwrap(), []);
+        assert_eq!(store.intake().record_heartbeats(vec![beat]).await.unwrap(), []);
     }
 }
 
@@ -115,7 +119,7 @@ async fn rates_are_seen() {
     for (what, rate) in [("a rate", "1.1"), ("another rate of the day", "1.2")] {
         let currency = Currency::parse("EUR").unwrap();
         let rate = DatedRate { day: Day(0), currency, rate: Rate::parse(rate).unwrap() };
-        watched.other().await.set_rates(vec![rate]).await.unwrap();
+        watched.other().await.fleet().set_rates(vec![rate]).await.unwrap();
         watched.sees(what).await;
     }
 }
@@ -159,13 +163,13 @@ async fn heartbeats_invalidate_the_cache() {
         let answer = answers(&own, &watched.session, now, (0, DAY_MS)).await;
         assert_eq!(online(&answer), count, "a count that is {age} ms old");
     }
-    own.write_activity().await.unwrap();
+    own.intake().write_activity().await.unwrap();
     watched.sees("a heartbeat").await;
     watched.now = NOW.plus_ms(ONLINE_WINDOW_MS);
     watched.sees("a device that has gone").await;
     let other = watched.other().await;
     watched.beats(&other, watched.now.0).await;
-    other.write_activity().await.unwrap();
+    other.intake().write_activity().await.unwrap();
     watched.sees("a heartbeat that another process wrote").await;
 }
 

@@ -9,11 +9,15 @@ use kiosque_testkit::entries::{aisle, bare_device, device, group_id, order};
 use kiosque_testkit::{NOW, TestStore};
 
 async fn delete(fixture: &TestStore, code: &str) -> Result<(), DeleteError> {
-    fixture.store.delete_device(DeviceCode::parse(code).unwrap(), ActedBy::command(NOW)).await
+    fixture
+        .store
+        .fleet()
+        .delete_device(DeviceCode::parse(code).unwrap(), ActedBy::command(NOW))
+        .await
 }
 
 async fn check(fixture: &TestStore) {
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 async fn add(fixture: &TestStore, entry: DeviceEntry) {
@@ -37,7 +41,7 @@ async fn a_deleted_device_leaves_no_row() {
     delete(&fixture, "cofee").await.unwrap();
     assert_eq!(rows(), before);
     check(&fixture).await;
-    let trail = fixture.store.audit(AuditQuery::latest(1)).await.unwrap().entries;
+    let trail = fixture.store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
     assert_eq!(trail[0].happened.event, AuditEvent::DeviceDeleted);
     let details = trail[0].details.clone().unwrap();
     assert_eq!(details.device_code.as_deref(), Some("cofee"));
@@ -60,13 +64,13 @@ async fn a_device_that_moved_is_deleted_from_all_of_its_groups() {
     let since = Some(NOW.plus_ms(1_000));
     add(&fixture, DeviceEntry { group: Some(group_id("b")), since, ..bare_device("d2") }).await;
     let beat = Heartbeat { device_code: DeviceCode::parse("d1").unwrap(), at: NOW };
-    fixture.store.record_heartbeats(vec![beat]).await.unwrap();
+    fixture.store.intake().record_heartbeats(vec![beat]).await.unwrap();
     for code in ["d1", "d2"] {
         delete(&fixture, code).await.unwrap();
         check(&fixture).await;
     }
     // The heartbeat that was buffered is written to no row.
-    fixture.store.write_activity().await.unwrap();
+    fixture.store.intake().write_activity().await.unwrap();
     assert_eq!(fixture.query("select device_code from ledger"), ["e1"]);
     let outcomes = fixture.receive(vec![order("o1", "d1", 10)]).await;
     let reason = "deviceCode: no device d1 is known".to_owned();
@@ -80,7 +84,7 @@ async fn a_device_with_orders_or_an_unknown_one_is_refused() {
     fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
     // Its orders are with the group that it left.
     add(&fixture, DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") }).await;
-    fixture.store.archive(UnixMs(100), NOW).await.unwrap();
+    fixture.store.upkeep().archive(UnixMs(100), NOW).await.unwrap();
     let before = fixture.rows();
     let refused = delete(&fixture, "d1").await.unwrap_err();
     assert!(matches!(refused, DeleteError::HasOrders { orders: 2, .. }), "{refused}");

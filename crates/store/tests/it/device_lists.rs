@@ -71,7 +71,12 @@ impl Lists {
         let sales = sales.map(|(id, code)| sold(order(id, code, 10), sale(10)));
         fixture.receive_new(sales.to_vec()).await;
         let (currency, rate) = (Currency::parse("EUR").unwrap(), Rate::ONE);
-        fixture.store.set_rates(vec![DatedRate { day: Day(0), currency, rate }]).await.unwrap();
+        fixture
+            .store
+            .fleet()
+            .set_rates(vec![DatedRate { day: Day(0), currency, rate }])
+            .await
+            .unwrap();
         Lists { fixture, session }
     }
 
@@ -83,19 +88,25 @@ impl Lists {
         let group = Some(GroupId::parse(group));
         let query = DeviceQuery { group, code: None, name_part: None, is_online: None, page };
         let online = OnlineSince(UnixMs(0));
-        self.fixture.store.device_page(self.claim(now), online, query, codes).await.unwrap()
+        self.fixture
+            .store
+            .reports()
+            .device_page(self.claim(now), online, query, codes)
+            .await
+            .unwrap()
     }
 
     /// Compares the profile of a group, in parts of several sizes, with the rows of its devices.
     async fn check_profile(&self, all: &DashboardQuery, now: UnixMs) {
         let store = &self.fixture.store;
         let part = DevicePart::first(1_000);
-        let records = store.device_profile(self.claim(now), all.clone(), part, records);
+        let records = store.reports().device_profile(self.claim(now), all.clone(), part, records);
         let records: Vec<u8> = records.await.unwrap().devices;
         for size in [1_000, 3] {
             let (mut part, mut profile) = (DevicePart::first(size), Vec::new());
             loop {
-                let read = store.group_profile(self.claim(now), all.clone(), part, elements);
+                let read =
+                    store.reports().group_profile(self.claim(now), all.clone(), part, elements);
                 let read = read.await.unwrap();
                 profile.extend(read.devices);
                 match read.next {
@@ -112,12 +123,13 @@ impl Lists {
     async fn check_aisles(&self, all: &DashboardQuery, now: UnixMs) {
         let store = &self.fixture.store;
         let part = DevicePart::first(1_000);
-        let read = store.device_aisles(self.claim(now), all.clone(), part, aisles);
+        let read = store.reports().device_aisles(self.claim(now), all.clone(), part, aisles);
         let expected: String = read.await.unwrap().devices;
         for (size, most_bytes) in [(1_000, 1_000_000), (3, 1_000_000), (1_000, 500)] {
             let (mut part, mut list) = (DevicePart::first(size), Vec::new());
             loop {
-                let read = store.group_aisles(self.claim(now), all.clone(), part, most_bytes);
+                let read =
+                    store.reports().group_aisles(self.claim(now), all.clone(), part, most_bytes);
                 let read = read.await.unwrap();
                 list.extend_from_slice(&read.devices.json);
                 match read.next {
@@ -140,7 +152,8 @@ impl Lists {
             end: UnixMs(DAY_MS),
         };
         let part = DevicePart::first(1_000);
-        let profile = store.device_profile(self.claim(now), all.clone(), part.clone(), codes);
+        let profile =
+            store.reports().device_profile(self.claim(now), all.clone(), part.clone(), codes);
         let devices: Vec<String> = profile.await.unwrap().devices;
         self.check_profile(&all, now).await;
         self.check_aisles(&all, now).await;
@@ -159,11 +172,11 @@ impl Lists {
             assert_eq!(listed, devices, "{group} at {now:?}");
         }
         let online = OnlineSince(UnixMs(0));
-        let summary = store.summary(self.claim(now), online, all.clone()).await.unwrap();
+        let summary = store.reports().summary(self.claim(now), online, all.clone()).await.unwrap();
         assert_eq!(summary.devices, count, "{group} at {now:?}");
-        let aisles = store.device_aisles(self.claim(now), all.clone(), part, prices);
+        let aisles = store.reports().device_aisles(self.claim(now), all.clone(), part, prices);
         let lowest: BTreeMap<String, i64> = aisles.await.unwrap().devices;
-        let best = store.best_sellers(self.claim(now), all, 10).await.unwrap();
+        let best = store.reports().best_sellers(self.claim(now), all, 10).await.unwrap();
         assert_eq!(best.is_empty(), devices.is_empty(), "{group} at {now:?}");
         if let [best] = best.as_slice() {
             // The product has no default price.
@@ -223,7 +236,7 @@ async fn lists_equal_a_scan_of_the_devices() {
                 lists.check(group, at).await;
             }
         }
-        let differences = lists.fixture.store.verify().await.unwrap().differences;
+        let differences = lists.fixture.store.upkeep().verify().await.unwrap().differences;
         assert_eq!(differences, [""; 0], "step {step}, seed {seed}");
         now = now.plus_ms(rng.range(0..60));
     }
@@ -248,13 +261,16 @@ async fn cached_lists_are_the_present_ones() {
     lists.check_aisles(&a, NOW).await;
     lists.check_profile(&a, NOW).await;
     let beat = Heartbeat { device_code: DeviceCode::parse("d1").unwrap(), at: NOW };
-    assert_eq!(store.record_heartbeats(vec![beat]).await.unwrap(), []);
+    assert_eq!(store.intake().record_heartbeats(vec![beat]).await.unwrap(), []);
     lists.check_profile(&a, NOW).await;
-    store.write_activity().await.unwrap();
+    store.intake().write_activity().await.unwrap();
     lists.check_profile(&a, NOW).await;
     // The rows of the devices are not read.
-    let read = || store.group_profile(lists.claim(NOW), a.clone(), DevicePart::first(9), elements);
-    let aisles = || store.group_aisles(lists.claim(NOW), a.clone(), DevicePart::first(9), 1_000);
+    let read = || {
+        store.reports().group_profile(lists.claim(NOW), a.clone(), DevicePart::first(9), elements)
+    };
+    let aisles =
+        || store.reports().group_aisles(lists.claim(NOW), a.clone(), DevicePart::first(9), 1_000);
     let before: (Vec<u8>, _) = (read().await.unwrap().devices, aisles().await.unwrap());
     lists.fixture.tamper("update devices set address = 'elsewhere'");
     lists.fixture.tamper("update aisle_texts set element = '{}'");
@@ -293,9 +309,11 @@ async fn cached_lists_of_other_groups_stay() {
         let group = Some(GroupId::parse(group));
         let query = DashboardQuery { group, devices: Vec::new(), start: UnixMs(0), end: UnixMs(0) };
         let part = DevicePart::first(9);
-        let aisles = store.group_aisles(lists.claim(NOW), query.clone(), part.clone(), 1_000);
+        let aisles =
+            store.reports().group_aisles(lists.claim(NOW), query.clone(), part.clone(), 1_000);
         let aisles = aisles.await.unwrap().devices.json;
-        let profile = store.group_profile(lists.claim(NOW), query, part, elements).await.unwrap();
+        let profile =
+            store.reports().group_profile(lists.claim(NOW), query, part, elements).await.unwrap();
         (aisles, profile.devices)
     };
     let before = (read("a").await, read("b").await);

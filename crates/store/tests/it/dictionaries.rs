@@ -110,12 +110,12 @@ async fn the_first_thousands_of_orders_train_a_dictionary() {
     again.receive_new(orders(LATER.end..2 * TRAINED_AFTER)).await;
     assert_eq!(numbers(&again), first);
     assert_eq!(naming_it(&again).len(), 2 * TRAINED_AFTER - LATER.start);
-    assert_eq!(again.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(again.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 async fn all_changes(store: &Store) -> Vec<OrderRecord> {
     let query = ChangeQuery { after: None, size: 100_000 };
-    let changes = store.changes_of_group(group_id("a"), query).await.unwrap().unwrap();
+    let changes = store.orders().changes_of_group(group_id("a"), query).await.unwrap().unwrap();
     changes.iter().map(|(_, json)| serde_json::from_slice(json).unwrap()).collect()
 }
 
@@ -142,39 +142,39 @@ async fn a_process_that_was_open_before_reads_the_new_records() {
     let page = PageRequest::new(1, 25).unwrap();
     let device = DeviceCode::parse("d1").ok();
     let query = OrderQuery { device, history: History::Left, span: None, page };
-    let page = other().order_page(claim(), query).await.unwrap();
+    let page = other().orders().page(claim(), query).await.unwrap();
     assert_eq!(page.newest_first().map(parsed).collect::<Vec<_>>(), newest_first);
     let numbers = TradeNumbers { out: None, inner: Some(format!("oid:o{last}")) };
-    let detail = other().order_detail(claim(), numbers).await.unwrap();
+    let detail = other().orders().detail(claim(), numbers).await.unwrap();
     assert!(has(&detail, &format!(r#""orderId":"o{last}""#)) && has(&detail, "Sparkling water"));
     let query = ChangeQuery { after: None, size: 100_000 };
-    let changes = other().order_changes(claim(), query).await.unwrap();
+    let changes = other().orders().changes(claim(), query).await.unwrap();
     let changes: Vec<OrderRecord> = changes.iter().map(|(_, json)| parsed(json)).collect();
     let all: Vec<OrderRecord> = orders(0..LATER.end).iter().map(list_record).collect();
     assert!(changes == all);
     assert!(all_changes(&other()).await == all);
 
     let listing = Listing { after: None, limit: 100_000 };
-    let listed = other().list_orders(OrdersOf::default(), listing).await.unwrap();
+    let listed = other().inventory().orders(OrdersOf::default(), listing).await.unwrap();
     let listed: Vec<OrderRecord> =
         listed.entries.into_iter().map(|order| order.unwrap().item.record).collect();
     assert!(listed == all);
-    let found = other().orders_by_number(format!("o{last}"), None, 9).await.unwrap();
+    let found = other().inventory().orders_by_number(format!("o{last}"), None, 9).await.unwrap();
     assert_eq!(found.into_iter().map(|item| item.record).collect::<Vec<_>>(), of_last);
-    let newest = other().newest_orders(None, 25).await.unwrap();
+    let newest = other().inventory().newest_orders(None, 25).await.unwrap();
     assert_eq!(newest.into_iter().map(|item| item.record).collect::<Vec<_>>(), newest_first);
     let (device, limit) = (DeviceCode::parse("d1").unwrap(), 25);
     let (group, span, card_end, after) = (None, None, None, None);
     let of = DeviceOrders { device, group, span, card_end, after, limit, read_max: 25 };
-    let latest = other().latest_orders(of).await.unwrap().unwrap().orders;
+    let latest = other().inventory().latest_orders(of).await.unwrap().unwrap().orders;
     assert_eq!(latest.into_iter().map(|item| item.record).collect::<Vec<_>>(), newest_first);
     let ids = vec![(GroupNo(1), OrderId::parse(format!("o{last}")).unwrap())];
-    assert_eq!(other().orders_by_id(ids).await.unwrap(), of_last);
+    assert_eq!(other().inventory().orders_by_id(ids).await.unwrap(), of_last);
 
     // The sales of a day that the range cuts are recounted from their orders.
     let start = UnixMs(i64::try_from(LATER.start).unwrap() * 10);
     let query = DashboardQuery { group: None, devices: Vec::new(), start, end: NOW };
-    let summary = other().summary(claim(), OnlineSince(NOW), query).await.unwrap();
+    let summary = other().reports().summary(claim(), OnlineSince(NOW), query).await.unwrap();
     assert_eq!(summary.turnover.orders, 20);
 
     let changed = rendered(Order { refund_amount: Minor(1), ..paid(last) });
@@ -186,7 +186,7 @@ async fn a_process_that_was_open_before_reads_the_new_records() {
 /// Returns the differences that name a dictionary. The sums of the orders that cannot be read
 /// differ as well.
 async fn named(fixture: &TestStore) -> Vec<String> {
-    let mut differences = fixture.store.verify().await.unwrap().differences;
+    let mut differences = fixture.store.upkeep().verify().await.unwrap().differences;
     differences.retain(|it| it.contains("dictionary"));
     differences
 }
@@ -218,7 +218,7 @@ async fn a_dictionary_that_is_missing_or_damaged_is_named() {
     let token = fixture.log_in("ops").await.unwrap();
     let detail = async |at: usize| {
         let numbers = TradeNumbers { out: None, inner: Some(format!("oid:o{at}")) };
-        again.order_detail(Claim { token: token.clone(), now: NOW }, numbers).await
+        again.orders().detail(Claim { token: token.clone(), now: NOW }, numbers).await
     };
     assert!(detail(LATER.start - 1).await.is_ok());
     let refused = detail(LATER.start).await;
@@ -250,7 +250,7 @@ async fn two_dictionaries_are_both_read() {
     again.receive_new(orders(LATER.end..LATER.end + 5)).await;
     let all: Vec<OrderRecord> = orders(0..LATER.end + 5).iter().map(list_record).collect();
     assert!(all_changes(&fixture.store).await == all);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A dry run trains nothing.
@@ -277,12 +277,12 @@ async fn backups_and_moves_keep_the_dictionary() {
     let all: Vec<OrderRecord> = orders(0..LATER.end).iter().map(list_record).collect();
     let copy = TestData::sqlite();
     let file = copy.files().join("kiosque.db");
-    fixture.store.backup(file, |_| ControlFlow::Continue(())).await.unwrap();
+    fixture.store.upkeep().backup(file, |_| ControlFlow::Continue(())).await.unwrap();
     let copied = open(&copy, None).await.unwrap();
     assert!(all_changes(&copied).await == all);
     let target = TestData::without_tables();
     let to = Store::open_unsettled(&open_options(&target)).await.unwrap();
-    fixture.store.move_to(&to, NOW, |_| {}).await.unwrap();
+    fixture.store.upkeep().move_to(to.upkeep(), NOW, |_| {}).await.unwrap();
     let moved = open(&target, None).await.unwrap();
     assert!(all_changes(&moved).await == all);
 }

@@ -64,7 +64,8 @@ struct Results {
 
 async fn results(store: &Store) -> Results {
     let by = || ActedBy::command(NOW);
-    let applied = store.apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
+    let applied =
+        store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
     let mut received = Vec::new();
     for orders in [
         vec![order("o1", "d1", 10), order("o2", "d1", 20)],
@@ -72,15 +73,18 @@ async fn results(store: &Store) -> Results {
         vec![order("o1", "d1", 10), order("o3", "c1", 30), order("o4", "x9", 40)],
     ] {
         let options = ReceiveOptions::at(NOW);
-        received.push(store.receive(Arc::new(orders), no_owners(), options).await.unwrap());
+        received
+            .push(store.intake().receive(Arc::new(orders), no_owners(), options).await.unwrap());
     }
-    let rates = store.set_rates(rates()).await.unwrap().counts.to_string();
-    let archived = store.archive(UnixMs(25), NOW).await.unwrap().orders;
-    let returned = store.archive_exactly(UnixMs(0), NOW, Returning::Allowed).await.unwrap();
+    let rates = store.fleet().set_rates(rates()).await.unwrap().counts.to_string();
+    let archived = store.upkeep().archive(UnixMs(25), NOW).await.unwrap().orders;
+    let returned =
+        store.upkeep().archive_exactly(UnixMs(0), NOW, Returning::Allowed).await.unwrap();
     let returned = returned.returned_orders;
     // A dry run on a database server reads no sums, and does not copy them.
     let has_sums = store.is_file() || !store.is_dry_run();
-    let differences = if has_sums { store.verify().await.unwrap().differences } else { Vec::new() };
+    let differences =
+        if has_sums { store.upkeep().verify().await.unwrap().differences } else { Vec::new() };
     Results { applied, received, rates, archived, returned, differences }
 }
 
@@ -99,7 +103,7 @@ async fn a_dry_run_has_the_results_of_its_operations_and_stores_nothing() {
     assert!(fixture.data.bytes().await == bytes, "a file or a row was written");
     let tried = Results { applied: Applied { differences: Vec::new(), ..tried.applied }, ..tried };
     assert_eq!(results(&fixture.store).await, tried);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// An operation that fails changes nothing, and those before it remain in the dry run.
@@ -108,17 +112,17 @@ async fn an_operation_that_fails_changes_nothing() {
     let fixture = TestStore::with_fleet().await;
     let store = dry_run(&fixture.data).await;
     let by = || ActedBy::command(NOW);
-    store.apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
+    store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
     let faulty = Fleet {
         groups: vec![group("z")],
         devices: vec![device("z1", "unknown")],
         ..Fleet::default()
     };
-    let refused = store.apply(faulty, NewHashes::new(), by(), &clock_at(NOW)).await;
+    let refused = store.fleet().apply(faulty, NewHashes::new(), by(), &clock_at(NOW)).await;
     assert!(matches!(refused, Err(ApplyError::Faults(_))), "{refused:?}");
-    let ids: Vec<String> = store.group_ids().await.unwrap().into_values().collect();
+    let ids: Vec<String> = store.inventory().group_ids().await.unwrap().into_values().collect();
     assert!(ids.contains(&"c".to_owned()) && !ids.contains(&"z".to_owned()), "{ids:?}");
-    let again = store.apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
+    let again = store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();
     assert_eq!((again.groups.unchanged, again.differences), (1, Vec::new()));
 }
 
@@ -134,7 +138,8 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
     let hash =
         |text: &str| kiosque_store::NewHash { compared_with: None, new: Some(text.to_owned()) };
     let hashes = NewHashes::from([("new".to_owned(), hash("hash of new"))]);
-    let applied = store.apply(fleet, hashes, ActedBy::command(NOW), &clock_at(NOW)).await.unwrap();
+    let applied =
+        store.fleet().apply(fleet, hashes, ActedBy::command(NOW), &clock_at(NOW)).await.unwrap();
     let lines: Vec<String> = applied
         .differences
         .iter()
@@ -168,8 +173,11 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
     ];
     let entry = DeviceEntry { aisles: Some(aisles), ..bare_device("d1") };
     let fleet = Fleet { devices: vec![entry], ..Fleet::default() };
-    let applied =
-        store.apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW)).await.unwrap();
+    let applied = store
+        .fleet()
+        .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
+        .await
+        .unwrap();
     let fields = applied.differences[0].fields.iter().map(ToString::to_string);
     assert_eq!(
         fields.collect::<Vec<_>>(),
@@ -191,11 +199,17 @@ async fn absent_data_is_created_in_the_dry_run_alone() {
         };
         let by = ActedBy::command(NOW);
         assert_eq!(
-            store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap().devices.created,
+            store
+                .fleet()
+                .apply(fleet, NewHashes::new(), by, &clock_at(NOW))
+                .await
+                .unwrap()
+                .devices
+                .created,
             1
         );
         let orders = Arc::new(vec![order("o1", "d1", 10)]);
-        let received = store.receive(orders, no_owners(), ReceiveOptions::at(NOW)).await;
+        let received = store.intake().receive(orders, no_owners(), ReceiveOptions::at(NOW)).await;
         assert_eq!(received.unwrap(), [OrderOutcome::Accepted]);
         drop(store);
         match &data {
@@ -222,7 +236,11 @@ async fn the_database_file_is_not_written() {
         let orders: Vec<Incoming> = (0..1_000)
             .map(|at| order(&format!("o{batch}-{at}"), "d1", batch * 1_000 + at))
             .collect();
-        store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap();
+        store
+            .intake()
+            .receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW))
+            .await
+            .unwrap();
     }
     drop(store);
     assert!(std::fs::read(&file).unwrap() == before, "the file has changed");
@@ -255,7 +273,9 @@ async fn outcomes(store: &Store, batches: &[Vec<Incoming>]) -> Vec<Vec<OrderOutc
     let mut outcomes = Vec::new();
     for batch in batches {
         let batch = Arc::new(batch.clone());
-        outcomes.push(store.receive(batch, no_owners(), ReceiveOptions::at(NOW)).await.unwrap());
+        outcomes.push(
+            store.intake().receive(batch, no_owners(), ReceiveOptions::at(NOW)).await.unwrap(),
+        );
     }
     outcomes
 }
@@ -295,7 +315,7 @@ async fn a_move_is_checked_and_counted() {
     {
         let source = Store::open_unsettled(&options(&from.data)).await.unwrap();
         let to = Store::open_unsettled(&options(&target)).await.unwrap();
-        let preview = source.preview_move(&to, NOW).await.unwrap();
+        let preview = source.upkeep().preview_move(to.upkeep(), NOW).await.unwrap();
         assert_eq!(preview.rows_of("orders"), 2);
         assert_eq!((preview.rows_of("groups"), preview.rows_of("sessions")), (2, 1));
         assert_eq!(preview.already, 0);
@@ -304,10 +324,10 @@ async fn a_move_is_checked_and_counted() {
         assert_eq!(from.rows(), here);
         let to = Store::open_unsettled(&open_options(&target)).await.unwrap();
         let source = Store::open_unsettled(&open_options(&from.data)).await.unwrap();
-        assert_eq!(source.move_to(&to, NOW, |_| {}).await.unwrap().rows, moved);
+        assert_eq!(source.upkeep().move_to(to.upkeep(), NOW, |_| {}).await.unwrap().rows, moved);
     }
     let source = Store::open_unsettled(&options(&from.data)).await.unwrap();
     let to = Store::open_unsettled(&options(&target)).await.unwrap();
-    let refused = source.preview_move(&to, NOW).await;
+    let refused = source.upkeep().preview_move(to.upkeep(), NOW).await;
     assert!(matches!(refused, Err(MoveError::HasMoved)), "{refused:?}");
 }

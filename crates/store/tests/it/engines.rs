@@ -37,7 +37,7 @@ async fn histories_are_the_same_on_both_engines() {
         assert_eq!(differences, [const { Vec::<String>::new() }; 2], "seed {seed}");
         assert_eq!(in_file.len(), in_server.len(), "seed {seed}");
         for player in [file, server] {
-            let verified = player.fixture.store.verify().await.unwrap();
+            let verified = player.fixture.store.upkeep().verify().await.unwrap();
             assert_eq!(verified.differences, [""; 0], "seed {seed}");
         }
     }

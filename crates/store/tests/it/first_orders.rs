@@ -29,7 +29,7 @@ fn query(history: History) -> OrderQuery {
 }
 
 async fn page(store: &Store, session: &PresentedToken, history: History) -> Page {
-    match store.order_page(claim(session), query(history)).await {
+    match store.orders().page(claim(session), query(history)).await {
         Ok(page) => {
             let titles = page.newest_first();
             let titles = titles.map(|json| title(&serde_json::from_slice(json).unwrap()));
@@ -75,7 +75,7 @@ impl Processes {
     async fn takes(&mut self, what: &str, order: Incoming) {
         let store = self.other().await;
         let options = ReceiveOptions::at(NOW);
-        store.receive(Arc::new(vec![order]), no_owners(), options).await.unwrap();
+        store.intake().receive(Arc::new(vec![order]), no_owners(), options).await.unwrap();
         self.sees(what).await;
     }
 }
@@ -90,10 +90,10 @@ async fn every_change_of_a_page_is_seen() {
     both.takes("a changed order", changed).await;
     for (what, before) in [("archiving", 35), ("archiving less", 15)] {
         let archive = both.other().await;
-        archive.archive_exactly(UnixMs(before), NOW, Returning::Allowed).await.unwrap();
+        archive.upkeep().archive_exactly(UnixMs(before), NOW, Returning::Allowed).await.unwrap();
         both.sees(what).await;
     }
-    both.fixture.store.archive(UnixMs(1_000), NOW).await.unwrap();
+    both.fixture.store.upkeep().archive(UnixMs(1_000), NOW).await.unwrap();
     both.sees("archiving all").await;
 }
 
@@ -106,7 +106,8 @@ async fn a_page_that_nothing_has_changed_is_not_read_again() {
     assert_eq!(pages(&both.fixture.store, &both.session).await, both.before);
     both.fixture.tamper("update group_changes set last_change_no = last_change_no + 1");
     for _ in 0..2 {
-        let read = both.fixture.store.order_page(claim(&both.session), query(History::Left)).await;
+        let read =
+            both.fixture.store.orders().page(claim(&both.session), query(History::Left)).await;
         assert!(matches!(read, Err(Refused::Store(_))), "{read:?}");
     }
 }

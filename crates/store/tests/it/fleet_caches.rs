@@ -130,7 +130,7 @@ async fn an_apply_invalidates_the_lists_of_its_groups_alone() {
     }
     let by = ActedBy::command(NOW);
     let before = list_versions(&fixture);
-    fixture.store.delete_device(DeviceCode::parse("d2").unwrap(), by).await.unwrap();
+    fixture.store.fleet().delete_device(DeviceCode::parse("d2").unwrap(), by).await.unwrap();
     let after = list_versions(&fixture);
     assert!(after[0] != before[0] && after[1] == before[1], "{before:?}, {after:?}");
 }
@@ -190,12 +190,12 @@ async fn each_writer_replaces_its_versions() {
     expect("the first order", &["a last_change_no", "a history"]);
     fixture.receive_new(vec![order("o2", "d1", 1)]).await;
     expect("an order", &["a last_change_no"]);
-    store.record_heartbeats(vec![beat("d1"), beat("e1")]).await.unwrap();
-    assert_eq!(store.write_activity().await.unwrap(), 2);
+    store.intake().record_heartbeats(vec![beat("d1"), beat("e1")]).await.unwrap();
+    assert_eq!(store.intake().write_activity().await.unwrap(), 2);
     expect("heartbeats", &[]);
-    store.set_rates(vec![rate(1)]).await.unwrap();
+    store.fleet().set_rates(vec![rate(1)]).await.unwrap();
     expect("a rate", &["a rates", "b rates"]);
-    store.set_rates(vec![rate(1)]).await.unwrap();
+    store.fleet().set_rates(vec![rate(1)]).await.unwrap();
     expect("the same rate", &[]);
     fixture.apply(stocked(1)).await.unwrap();
     expect("stock", &["a fleet"]);
@@ -213,7 +213,7 @@ async fn no_version_is_given_twice() {
     let mut given = Vec::new();
     for _ in 0..2 {
         fixture.apply(stocked(2)).await.unwrap();
-        fixture.store.set_rates(vec![rate(2)]).await.unwrap();
+        fixture.store.fleet().set_rates(vec![rate(2)]).await.unwrap();
         given.push(versions(&fixture)[0].clone());
         fixture.apply(stocked(1)).await.unwrap();
         fixture.tamper("delete from rates where day = 2");
@@ -227,10 +227,10 @@ async fn no_version_is_given_twice() {
 async fn heartbeats_are_written_while_a_group_is_locked() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     let beats = vec![beat("d1"), beat("d2"), beat("e1")];
-    fixture.store.record_heartbeats(beats).await.unwrap();
+    fixture.store.intake().record_heartbeats(beats).await.unwrap();
     let held = fixture.data.lock_group("a").await;
-    assert_eq!(fixture.store.write_activity().await.unwrap(), 3);
-    assert_eq!(fixture.store.unwritten_activity(), 0);
+    assert_eq!(fixture.store.intake().write_activity().await.unwrap(), 3);
+    assert_eq!(fixture.store.intake().unwritten_activity(), 0);
     held.release().await;
     let active = fixture.query("select last_active_ms from ledger order by device_code");
     assert_eq!(active, [NOW.0.to_string(), NOW.0.to_string(), NOW.0.to_string()]);
@@ -240,8 +240,12 @@ async fn heartbeats_are_written_while_a_group_is_locked() {
 async fn owner_of(fixture: &TestStore, owners: &Arc<Mutex<Owners>>, code: &str, at: i64) -> String {
     let id = format!("{code}-{at}-{}", fixture.query("select count(*) from orders")[0]);
     let orders = Arc::new(vec![order(&id, code, at)]);
-    let outcomes =
-        fixture.store.receive(orders, Arc::clone(owners), ReceiveOptions::at(NOW)).await.unwrap();
+    let outcomes = fixture
+        .store
+        .intake()
+        .receive(orders, Arc::clone(owners), ReceiveOptions::at(NOW))
+        .await
+        .unwrap();
     if let [OrderOutcome::Rejected(_)] = outcomes[..] {
         return "none".to_owned();
     }
@@ -271,7 +275,7 @@ async fn the_owners_of_a_stream_are_never_stale() {
     assert_eq!(of("d1", ahead + 9).await, "a");
     fixture.apply(moved("d1", "b", None)).await.unwrap();
     assert_eq!((of("d1", NOW.0 - 1).await, of("d1", NOW.0).await), ("a".into(), "b".into()));
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// The owners that heartbeats have cached.
@@ -281,14 +285,14 @@ async fn the_owners_of_heartbeats_are_never_stale() {
     let beat = async |code: &str, at: i64| {
         let device_code = DeviceCode::parse(code).unwrap();
         let beats = vec![Heartbeat { device_code, at: UnixMs(at) }];
-        fixture.store.record_heartbeats(beats).await.unwrap().len()
+        fixture.store.intake().record_heartbeats(beats).await.unwrap().len()
     };
     assert_eq!((beat("d1", 5).await, beat("new", 5).await), (0, 1));
     fixture.apply(devices(vec![device("new", "b")])).await.unwrap();
     assert_eq!(beat("new", 6).await, 0);
     fixture.apply(moved("d1", "b", Some(100))).await.unwrap();
     assert_eq!((beat("d1", 99).await, beat("d1", 101).await), (0, 0));
-    fixture.store.write_activity().await.unwrap();
+    fixture.store.intake().write_activity().await.unwrap();
     let sql = "select g.group_id, l.device_code, l.last_active_ms from ledger l
         join groups g on g.group_no = l.group_no
         where l.last_active_ms is not null order by l.group_no, l.device_code";
@@ -301,7 +305,7 @@ async fn the_snapshot_of_the_fleet_is_never_stale() {
     let fixture = TestStore::with_fleet().await;
     let mut snapshot = FleetSnapshot::default();
     let mut newer = async |fixture: &TestStore| {
-        let newer = fixture.store.newer_fleet_snapshot(&snapshot).await.unwrap()?;
+        let newer = fixture.store.fleet().newer_snapshot(&snapshot).await.unwrap()?;
         snapshot = newer;
         let mut names: Vec<String> = snapshot.product_names.values().cloned().collect();
         names.sort_unstable();

@@ -45,7 +45,7 @@ async fn moves_back_after_it_waited() -> bool {
     let (arrived, clock) = (NOW.plus_ms(100), ManualClock::new(NOW.plus_ms(100)));
     let clock_of_fleet = clock.clock();
     let by = ActedBy::command(arrived);
-    let waiting = fixture.store.apply(moved("a"), NewHashes::new(), by, &clock_of_fleet);
+    let waiting = fixture.store.fleet().apply(moved("a"), NewHashes::new(), by, &clock_of_fleet);
     let mut waiting = Box::pin(waiting);
     // On SQLite it reads ahead, and is not polled while the other one is applied.
     if let TestData::Directory(_) = fixture.data {
@@ -70,7 +70,7 @@ async fn moves_back_after_it_waited() -> bool {
     assert_eq!(again, [OrderOutcome::Unchanged]);
     let seen = fixture.list("b", "d1", History::Included, ends).await;
     assert_eq!(seen.unwrap(), ["x"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
     true
 }
 
@@ -91,7 +91,7 @@ async fn a_second_move_of_the_same_millisecond_follows_the_first() {
     fixture.receive_new(vec![order("x", "d1", NOW.0), order("y", "d1", since.0)]).await;
     assert_eq!(fixture.list("b", "d1", History::Included, since).await.unwrap(), ["x"]);
     assert_eq!(fixture.list("c", "d1", History::Included, since).await.unwrap(), ["y"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// On SQLite a fleet reads ahead of its transaction. A device that is deleted in between is created
@@ -113,7 +113,8 @@ async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
         let clock = ManualClock::new(NOW).clock();
         let by = ActedBy::command(NOW);
         let fleet_of_apply = Arc::clone(&fleet);
-        let apply = fixture.store.apply(fleet_of_apply, NewHashes::new(), by.clone(), &clock);
+        let apply =
+            fixture.store.fleet().apply(fleet_of_apply, NewHashes::new(), by.clone(), &clock);
         let mut apply = Box::pin(apply);
         // The read ahead has a reference of its own.
         loop {
@@ -123,11 +124,11 @@ async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let delete = other.delete_device(DeviceCode::parse("d9").unwrap(), by);
+        let delete = other.fleet().delete_device(DeviceCode::parse("d9").unwrap(), by);
         let (applied, (), deleted) = tokio::join!(apply, lock.release(), delete);
         applied.unwrap();
         deleted.unwrap();
-        let trail = fixture.store.audit(AuditQuery::latest(1)).await.unwrap().entries;
+        let trail = fixture.store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
         let kept = match trail[0].happened.event {
             AuditEvent::FleetApplied => {
                 after_a_deletion += 1;
@@ -140,6 +141,6 @@ async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
             left join ledger l on l.group_no = o.group_no and l.device_no = d.device_no
             left join groups g on g.group_no = l.group_no where d.device_code = 'd9'";
         assert_eq!(fixture.query(rows), kept, "attempt {attempt}");
-        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
     }
 }

@@ -21,9 +21,10 @@ async fn fixture() -> (TestStore, PresentedToken) {
 /// Logs in with a token of its own for each `random`.
 async fn log_in(store: &Store, random: u8) -> PresentedToken {
     let name = LoginName::parse("ops").unwrap();
-    let credentials = store.credentials(&name).await.unwrap().unwrap();
+    let credentials = store.sessions().credentials(&name).await.unwrap().unwrap();
     let origin = origin("127.0.0.1", NOW);
-    let opened = store.log_in(credentials, [random; 32], NOW.plus_ms(1), origin).await.unwrap();
+    let opened =
+        store.sessions().log_in(credentials, [random; 32], NOW.plus_ms(1), origin).await.unwrap();
     PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
 }
 
@@ -34,9 +35,9 @@ async fn another(fixture: &TestStore) -> TestStore {
 
 /// Returns a follower that has read all changes, and the number of the last one.
 async fn follower(store: &Store, token: &PresentedToken) -> (Follower, i64) {
-    let mut follower = store.follow(token.group_hint(), Some(token));
+    let mut follower = store.orders().follow(token.group_hint(), Some(token));
     let claim = kiosque_model::Claim { token: token.clone(), now: NOW };
-    let read = store.order_changes(claim, ChangeQuery { after: None, size: 1_000 });
+    let read = store.orders().changes(claim, ChangeQuery { after: None, size: 1_000 });
     let read = follower.read(read).await.unwrap();
     (follower, read.next().change_no)
 }
@@ -57,10 +58,10 @@ async fn commits_of_the_process_wake_it_at_once_and_those_of_others_by_a_look_up
     let (mut mine, mut last) = follower(&fixture.store, &token).await;
     let mut by_commits = 0;
     for at in 0..20 {
-        let before = fixture.store.follower_look_ups();
+        let before = fixture.store.orders().look_ups();
         fixture.receive_new(vec![order(&format!("o{at}"), "d1", 1)]).await;
         woken(&mut mine, last, "a commit").await;
-        by_commits += usize::from(fixture.store.follower_look_ups() == before);
+        by_commits += usize::from(fixture.store.orders().look_ups() == before);
         last += 1;
     }
     assert!(by_commits > 0, "woken by look-ups alone");
@@ -81,7 +82,7 @@ async fn events_during_a_read_wake_it() {
     mine.read(fixture.receive_new(vec![order("a", "d1", 1)])).await;
     woken(&mut mine, last, "a commit during the read").await;
     let claim = kiosque_model::Claim { token: token.clone(), now: NOW };
-    let changes = fixture.store.order_changes(claim, ChangeQuery { after: None, size: 1 });
+    let changes = fixture.store.orders().changes(claim, ChangeQuery { after: None, size: 1 });
     assert_eq!(mine.read(changes).await.unwrap().next().change_no, last + 1);
     assert!(is_left_alone(&mut mine, last + 1).await, "woken by what it has read");
     mine.read(log_in(&fixture.store, 1)).await;
@@ -106,10 +107,10 @@ async fn the_end_of_its_session_wakes_it() {
     let (mut token, mut at_once) = (token, 0);
     for random in 1..20 {
         let (mut mine, last) = follower(&fixture.store, &token).await;
-        let before = fixture.store.follower_look_ups();
+        let before = fixture.store.orders().look_ups();
         token = log_in(&fixture.store, random).await;
         woken(&mut mine, last, "a login").await;
-        at_once += usize::from(fixture.store.follower_look_ups() == before);
+        at_once += usize::from(fixture.store.orders().look_ups() == before);
     }
     assert!(at_once > 0, "woken by look-ups alone");
     let (mut mine, last) = follower(&fixture.store, &token).await;
@@ -127,42 +128,42 @@ async fn look_ups_are_one_a_second_for_all_followers() {
     let (fixture, token) = fixture().await;
     let store = &fixture.store;
     tokio::time::sleep(A_WHILE).await;
-    assert_eq!(store.follower_look_ups(), 0);
+    assert_eq!(store.orders().look_ups(), 0);
     let begun = Instant::now();
     let mut followers = Vec::new();
     for at in 0..500 {
         let group = GroupNo(i64::from(at % 2) + 1);
-        followers.push(store.follow(group, (at % 5 > 0).then_some(&token)));
+        followers.push(store.orders().follow(group, (at % 5 > 0).then_some(&token)));
     }
-    while store.follower_look_ups() < 2 {
+    while store.orders().look_ups() < 2 {
         assert!(begun.elapsed() < WAIT_MAX, "no look-ups");
         tokio::time::sleep(SECOND / 8).await;
     }
     // Followers come and go meanwhile.
     for _ in 0..12 {
         followers.truncate(followers.len() / 2);
-        followers.push(store.follow(GroupNo(1), None));
+        followers.push(store.orders().follow(GroupNo(1), None));
         tokio::time::sleep(SECOND / 8).await;
         followers.clear();
     }
-    let look_ups = store.follower_look_ups();
+    let look_ups = store.orders().look_ups();
     assert!(look_ups <= begun.elapsed().as_secs(), "{look_ups} in {:?}", begun.elapsed());
     tokio::time::sleep(2 * A_WHILE).await;
-    assert!(store.follower_look_ups() <= look_ups, "looked up without followers");
+    assert!(store.orders().look_ups() <= look_ups, "looked up without followers");
 }
 
 #[tokio::test]
 async fn an_account_may_wait_as_often_as_its_share() {
     let (fixture, token) = fixture().await;
-    let one = fixture.store.follow(GroupNo(1), Some(&token));
-    let two = fixture.store.follow(GroupNo(2), Some(&token));
-    let operator = fixture.store.follow(GroupNo(1), None);
+    let one = fixture.store.orders().follow(GroupNo(1), Some(&token));
+    let two = fixture.store.orders().follow(GroupNo(2), Some(&token));
+    let operator = fixture.store.orders().follow(GroupNo(1), None);
     let (first, second) = (one.begin_wait(2).unwrap(), two.begin_wait(2).unwrap());
     assert!(matches!(one.begin_wait(2), Err(Error::TooMuchWork(_))));
     let of_operator = operator.begin_wait(2).unwrap();
-    assert_eq!(fixture.store.waiting_followers(), 3);
+    assert_eq!(fixture.store.orders().waiting_followers(), 3);
     drop(first);
     let again = two.begin_wait(2).unwrap();
     drop((second, again, of_operator));
-    assert_eq!(fixture.store.waiting_followers(), 0);
+    assert_eq!(fixture.store.orders().waiting_followers(), 0);
 }

@@ -93,7 +93,7 @@ async fn try_read(
     size: i64,
 ) -> Result<OrderChanges, Refused> {
     let group = GroupId::parse("a").unwrap();
-    let changes = fixture.store.changes_of_group(group, ChangeQuery { after, size }).await;
+    let changes = fixture.store.orders().changes_of_group(group, ChangeQuery { after, size }).await;
     changes.map(|changes| changes.expect("the group"))
 }
 

@@ -29,7 +29,7 @@ async fn imports_are_listed_with_their_origin_counts_and_rejected_lines() {
     let store = &fixture.store;
     for (at, file) in [(0, "/one"), (1, "/two"), (2, "/three")] {
         let began = NOW.plus_ms(at * 1_000);
-        let number = store.begin_import(ActedBy::run(run(file), began)).await.unwrap();
+        let number = store.intake().begin_import(ActedBy::run(run(file), began)).await.unwrap();
         assert_eq!(number, at + 1);
         // The second one has not ended.
         if at == 1 {
@@ -45,10 +45,10 @@ async fn imports_are_listed_with_their_origin_counts_and_rejected_lines() {
             Act::OrdersImported { accepted: 3, updated: 0, unchanged: 4, rejected: 5, groups };
         let by = CommandRun { import: Some(number), ..run(file) };
         let ended = ActedBy::run(by, began.plus_ms(500));
-        store.end_import(number, (act, vec![rejected(number)]), ended).await.unwrap();
+        store.intake().end_import(number, (act, vec![rejected(number)]), ended).await.unwrap();
     }
     let Listed { entries, next } =
-        store.list_imports(Listing { after: None, limit: 2 }, NOW).await.unwrap();
+        store.intake().imports(Listing { after: None, limit: 2 }, NOW).await.unwrap();
     assert_eq!(next, Some(2));
     let [third, second] = entries.as_slice() else { panic!("{entries:?}") };
     assert_eq!((third.import_id.as_str(), third.started_timestamp), ("3", NOW.0 + 2_000));
@@ -61,21 +61,21 @@ async fn imports_are_listed_with_their_origin_counts_and_rejected_lines() {
         (Some(3), Some(4), Some(5))
     );
     assert_eq!((details.groups[1].group_id.as_str(), details.groups[1].accepted), ("b", 1));
-    let rejections = store.rejected_by_imports(3).await.unwrap();
+    let rejections = store.intake().rejected_by_imports(3).await.unwrap();
     let of = |import| ImportRejections {
         import,
         at: NOW.plus_ms((import - 1) * 1_000 + 500),
         lines: vec![rejected(import)],
     };
     assert_eq!(rejections, [of(3), of(1)]);
-    assert_eq!(store.rejected_by_imports(2).await.unwrap(), [of(3)]);
+    assert_eq!(store.intake().rejected_by_imports(2).await.unwrap(), [of(3)]);
     assert_eq!((second.import_id.as_str(), second.ended_timestamp), ("2", None));
     assert_eq!((second.details.file.as_deref(), second.details.accepted), (Some("/two"), None));
     let Listed { entries, next } =
-        store.list_imports(Listing { after: next, limit: 2 }, NOW).await.unwrap();
+        store.intake().imports(Listing { after: next, limit: 2 }, NOW).await.unwrap();
     assert_eq!((entries.len(), entries[0].import_id.as_str(), next), (1, "1", None));
     // The trail names the import.
-    let trail = store.audit(AuditQuery::latest(1)).await.unwrap().entries;
+    let trail = store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
     assert_eq!(trail[0].details.clone().unwrap().import_id.as_deref(), Some("3"));
 }
 
@@ -86,33 +86,37 @@ async fn an_import_whose_process_was_lost_is_interrupted() {
     let fixture = TestStore::with_fleet().await;
     let store = &fixture.store;
     for file in ["/lost", "/slow"] {
-        store.begin_import(ActedBy::run(run(file), NOW)).await.unwrap();
+        store.intake().begin_import(ActedBy::run(run(file), NOW)).await.unwrap();
     }
     let states = async |now: UnixMs| {
         let all = Listing { after: None, limit: 9 };
-        let listed = store.list_imports(all, now).await.unwrap().entries;
+        let listed = store.intake().imports(all, now).await.unwrap().entries;
         let state = |one: ImportItem| (one.state, one.ended_timestamp, one.details.reason);
         listed.into_iter().map(state).collect::<Vec<_>>()
     };
     let running = (ImportState::Running, None, None);
     let [minute, later] = [NOW.plus_ms(60_000), NOW.plus_ms(60_001)];
-    store.show_import_active(2, NOW.plus_ms(10_000), 7).await.unwrap();
+    store.intake().show_import_active(2, NOW.plus_ms(10_000), 7).await.unwrap();
     assert_eq!(states(minute).await, [running.clone(), running.clone()]);
     assert_eq!(states(later).await, [running.clone(), (ImportState::Interrupted, None, None)]);
-    assert_eq!(store.end_lost_imports(ActedBy::server(minute)).await.unwrap(), 0);
-    assert_eq!(store.end_lost_imports(ActedBy::server(later)).await.unwrap(), 1);
-    assert_eq!(store.end_lost_imports(ActedBy::server(later)).await.unwrap(), 0);
+    assert_eq!(store.intake().end_lost_imports(ActedBy::server(minute)).await.unwrap(), 0);
+    assert_eq!(store.intake().end_lost_imports(ActedBy::server(later)).await.unwrap(), 1);
+    assert_eq!(store.intake().end_lost_imports(ActedBy::server(later)).await.unwrap(), 0);
     let lost = (ImportState::Interrupted, Some(NOW.0), Some("processLost".to_owned()));
     assert_eq!(states(NOW).await, [running, lost]);
-    let trail = store.audit(AuditQuery::latest(1)).await.unwrap().entries;
+    let trail = store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
     let details = trail[0].details.clone().unwrap();
     assert_eq!(trail[0].happened.event, AuditEvent::ImportInterrupted);
     assert_eq!(details.import_id.as_deref(), Some("1"));
     assert_eq!(details.reason.as_deref(), Some("processLost"));
     // Its file stays known. An import that was only suspended ends as usual.
-    let listed = store.list_imports(Listing { after: Some(2), limit: 1 }, later).await.unwrap();
+    let listed = store.intake().imports(Listing { after: Some(2), limit: 1 }, later).await.unwrap();
     assert_eq!(listed.entries[0].details.file.as_deref(), Some("/lost"));
     let act = Act::RatesImported { rates: 3 };
-    store.end_import(1, (act, Vec::new()), ActedBy::run(run("/lost"), later)).await.unwrap();
+    store
+        .intake()
+        .end_import(1, (act, Vec::new()), ActedBy::run(run("/lost"), later))
+        .await
+        .unwrap();
     assert_eq!(states(later).await[1], (ImportState::Complete, Some(later.0), None));
 }

@@ -49,7 +49,7 @@ async fn a_ledger_without_orders_gets_the_number_of_its_device() {
     );
     fixture.apply(fleet(vec![device("d9", "a")])).await.unwrap();
     fixture.receive_new(vec![order("o", "d9", 7)]).await;
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// An order of a device that moved waits while another transaction has locked any of the device's
@@ -64,7 +64,7 @@ async fn an_order_of_a_moved_device_waits_for_all_of_its_groups() {
     let receive = async |orders: Vec<Incoming>| {
         let skip = LockedGroups::Skip;
         let options = ReceiveOptions { locked_groups: skip, ..ReceiveOptions::at(NOW) };
-        fixture.store.receive(Arc::new(orders), no_owners(), options).await.unwrap()
+        fixture.store.intake().receive(Arc::new(orders), no_owners(), options).await.unwrap()
     };
     let expected = [OrderOutcome::GroupLocked, OrderOutcome::Accepted];
     assert_eq!(receive(orders()).await, expected);

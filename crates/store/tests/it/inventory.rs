@@ -51,7 +51,7 @@ async fn fixture() -> TestStore {
     };
     fixture.apply(fleet).await.unwrap();
     fixture.receive_new(vec![order("o1", "d1", 10), order("o2", "d1", 20)]).await;
-    fixture.store.archive(UnixMs(15), NOW).await.unwrap();
+    fixture.store.upkeep().archive(UnixMs(15), NOW).await.unwrap();
     fixture.apply(moved("d1", "b", Some(500))).await.unwrap();
     fixture.receive_new(vec![order("o3", "d1", 600)]).await;
     fixture.apply(moved("d1", "c", Some(NOW.0 + 700))).await.unwrap();
@@ -62,7 +62,8 @@ async fn fixture() -> TestStore {
 async fn groups_have_the_counts_of_their_devices_and_orders() {
     let fixture = fixture().await;
     for limit in [1, 2, 3, 100] {
-        let groups = all(limit, async |part| fixture.store.list_groups(part, NOW).await).await;
+        let groups =
+            all(limit, async |part| fixture.store.inventory().groups(part, NOW).await).await;
         let counts = groups.iter().map(|group| {
             let ids = group.group_id.as_str();
             let counts = [group.device_count, group.account_count, group.order_count];
@@ -82,22 +83,23 @@ async fn accounts_have_their_groups_and_their_sessions() {
     let fixture = fixture().await;
     fixture.log_in("ops").await.unwrap();
     for limit in [1, 2, 100] {
-        let accounts = all(limit, async |part| fixture.store.list_accounts(part, NOW).await).await;
+        let accounts =
+            all(limit, async |part| fixture.store.inventory().accounts(part, NOW).await).await;
         let names: Vec<_> =
             accounts.iter().map(|one| (&*one.account, one.group_ids.join(","))).collect();
         assert_eq!(names, [("bob", "c,a".to_owned()), ("ops", "a,b".to_owned())]);
         assert!(accounts[0].session_expires_timestamp.is_none());
         assert!(accounts[1].session_expires_timestamp.is_some());
         let sessions =
-            fixture.store.list_sessions(Listing { after: None, limit }, NOW).await.unwrap();
+            fixture.store.inventory().sessions(Listing { after: None, limit }, NOW).await.unwrap();
         assert_eq!(sessions.entries.len(), usize::from(limit > 1));
     }
     let all = Listing { after: Some("bob".to_owned()), limit: 1 };
-    let session = &fixture.store.list_sessions(all.clone(), NOW).await.unwrap().entries[0];
+    let session = &fixture.store.inventory().sessions(all.clone(), NOW).await.unwrap().entries[0];
     let opened = (&*session.account, session.group_id.as_deref(), session.source.as_deref());
     assert_eq!(opened, ("ops", Some("a"), Some("127.0.0.1")));
     let late = UnixMs(session.expires_timestamp);
-    assert_eq!(fixture.store.list_sessions(all, late).await.unwrap().entries, []);
+    assert_eq!(fixture.store.inventory().sessions(all, late).await.unwrap().entries, []);
 }
 
 fn summary(device: &DeviceItem) -> (&str, &str, i64, i64) {
@@ -108,32 +110,39 @@ fn summary(device: &DeviceItem) -> (&str, &str, i64, i64) {
 async fn devices_are_listed_with_their_owners_and_counts() {
     let fixture = fixture().await;
     for limit in [1, 3, 100] {
-        let list = async |part| fixture.store.list_devices(None, part, NOW).await;
+        let list = async |part| fixture.store.inventory().devices(None, part, NOW).await;
         let devices = all(limit, list).await;
         let listed: Vec<_> = devices.iter().map(summary).collect();
         let expected = [("d1", "b", 3, 0), ("d2", "a", 0, 0), ("d3", "c", 0, 7), ("e1", "b", 0, 0)];
         assert_eq!(listed, expected, "{limit}");
         let next = Some(PlannedMove { group_id: "c".to_owned(), since_timestamp: NOW.0 + 700 });
         assert_eq!((&devices[0].next_move, &devices[1].next_move), (&next, &None));
-        let of_b = async |part| fixture.store.list_devices(Some(group_id("b")), part, NOW).await;
+        let of_b =
+            async |part| fixture.store.inventory().devices(Some(group_id("b")), part, NOW).await;
         let of_b = all(limit, of_b).await;
         assert_eq!(of_b.iter().map(|one| &*one.device_code).collect::<Vec<_>>(), ["d1", "e1"]);
     }
-    let of_none = async |part| fixture.store.list_devices(Some(group_id("no")), part, NOW).await;
+    let of_none =
+        async |part| fixture.store.inventory().devices(Some(group_id("no")), part, NOW).await;
     assert_eq!(all(5, of_none).await, []);
     // A text that no database can compare.
     let nul = Listing { after: Some("d\0".to_owned()), limit: 5 };
-    assert_eq!(fixture.store.list_devices(None, nul, NOW).await.unwrap().entries, []);
+    assert_eq!(fixture.store.inventory().devices(None, nul, NOW).await.unwrap().entries, []);
 }
 
 #[tokio::test]
 async fn a_device_has_its_owners_by_date_its_ledgers_and_its_aisles() {
     let fixture = fixture().await;
     let find = async |code: &str, now| {
-        fixture.store.device_detail(DeviceCode::parse(code).unwrap(), now).await.unwrap()
+        fixture
+            .store
+            .inventory()
+            .device_detail(DeviceCode::parse(code).unwrap(), now)
+            .await
+            .unwrap()
     };
     let heartbeat = Heartbeat { device_code: DeviceCode::parse("d1").unwrap(), at: UnixMs(900) };
-    fixture.store.record_heartbeats(vec![heartbeat]).await.unwrap();
+    fixture.store.intake().record_heartbeats(vec![heartbeat]).await.unwrap();
     let d1 = find("d1", NOW).await.unwrap();
     let owner = |group: &str, since, until| DeviceOwner {
         group_id: group.to_owned(),
@@ -170,11 +179,12 @@ async fn products_and_rates_are_listed() {
         rate: Rate::parse(text).unwrap(),
     };
     let rates = vec![rate("JPY", 7, "0.0067"), rate("EUR", 20, "1"), rate("EUR", 10, "1.10")];
-    fixture.store.set_rates(rates).await.unwrap();
+    fixture.store.fleet().set_rates(rates).await.unwrap();
     for limit in [1, 2, 100] {
-        let products = all(limit, async |part| fixture.store.list_products(part).await).await;
+        let products =
+            all(limit, async |part| fixture.store.inventory().products(part).await).await;
         assert_eq!(products.iter().map(|one| &*one.goods_id).collect::<Vec<_>>(), ["p", "q"]);
-        let rates = all(limit, async |part| fixture.store.list_rates(part).await).await;
+        let rates = all(limit, async |part| fixture.store.inventory().rates(part).await).await;
         let rates =
             rates.iter().map(|one| format!("{} {} {}", one.currency, one.date, one.usd_per_unit));
         let expected = ["EUR 1970-01-11 1.1", "EUR 1970-01-21 1", "JPY 1970-01-08 0.0067"];
@@ -186,10 +196,10 @@ async fn products_and_rates_are_listed() {
 #[tokio::test]
 async fn the_status_has_the_totals() {
     let fixture = fixture().await;
-    let empty = fixture.store.status(NOW).await.unwrap();
+    let empty = fixture.store.inventory().status(NOW).await.unwrap();
     assert_eq!((empty.session_count, empty.last_rate_date, empty.last_backup), (0, None, None));
     fixture.log_in("ops").await.unwrap();
-    let status = fixture.store.status(NOW).await.unwrap();
+    let status = fixture.store.inventory().status(NOW).await.unwrap();
     let entries =
         [status.group_count, status.account_count, status.product_count, status.device_count];
     assert_eq!(entries, [3, 2, 2, 4]);
@@ -221,7 +231,7 @@ async fn damaged_orders_are_named_among_the_others() {
     for limit in [1, 2, 3, 100] {
         let of = OrdersOf::default();
         let listed =
-            all(limit, async |part| fixture.store.list_orders(of.clone(), part).await).await;
+            all(limit, async |part| fixture.store.inventory().orders(of.clone(), part).await).await;
         let listed = listed.into_iter().map(|order| match order {
             Ok(order) => {
                 let head = &order.item.record.head;

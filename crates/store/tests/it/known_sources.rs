@@ -7,9 +7,9 @@ use kiosque_testkit::{NOW, TestStore, origin};
 const DAY_MS: i64 = 86_400_000;
 
 async fn log_in(fixture: &TestStore, source: &str, now: UnixMs) {
-    let credentials = fixture.store.credentials(&name("ops")).await.unwrap().unwrap();
+    let credentials = fixture.store.sessions().credentials(&name("ops")).await.unwrap().unwrap();
     let origin = origin(source, now);
-    fixture.store.log_in(credentials, [7; 32], now.plus_ms(1), origin).await.unwrap();
+    fixture.store.sessions().log_in(credentials, [7; 32], now.plus_ms(1), origin).await.unwrap();
 }
 
 fn name(name: &str) -> LoginName {
@@ -18,7 +18,8 @@ fn name(name: &str) -> LoginName {
 
 async fn knows(fixture: &TestStore, source: &str, now: UnixMs) -> bool {
     let source: Source = source.parse().unwrap();
-    let known = fixture.store.credentials_for(&name("ops"), source.prefix(), now).await.unwrap();
+    let known =
+        fixture.store.sessions().credentials_for(&name("ops"), source.prefix(), now).await.unwrap();
     known.unwrap().1 == SourceStatus::Known
 }
 
@@ -45,9 +46,23 @@ async fn a_login_makes_its_source_known_to_its_account() {
         assert_eq!(knows(&fixture, source, NOW).await, known, "{source}");
     }
     let source = "192.0.2.1".parse::<Source>().unwrap().prefix();
-    let other = fixture.store.credentials_for(&name("other"), source, NOW).await.unwrap().unwrap();
+    let other = fixture
+        .store
+        .sessions()
+        .credentials_for(&name("other"), source, NOW)
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(other.1, SourceStatus::Unknown);
-    assert!(fixture.store.credentials_for(&name("absent"), source, NOW).await.unwrap().is_none());
+    assert!(
+        fixture
+            .store
+            .sessions()
+            .credentials_for(&name("absent"), source, NOW)
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 /// LIM-9: the latest 32 are known, for 90 days.

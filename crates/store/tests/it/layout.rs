@@ -8,7 +8,7 @@ use kiosque_testkit::{TestData, TestStore, open, open_options};
 #[tokio::test]
 async fn every_statement_compiles() {
     for data in [TestData::sqlite(), TestData::postgres()] {
-        let count = TestStore::on(data).await.store.prepare_all().await.unwrap();
+        let count = TestStore::on(data).await.store.upkeep().prepare_all().await.unwrap();
         // The list of every module is included: together they are at least as long.
         assert!(count >= 84, "only {count} statements");
     }
@@ -21,7 +21,7 @@ async fn data_that_is_opened_again_is_as_it_was() {
     let before = fixture.rows();
     let again = open(&fixture.data, None).await.unwrap();
     assert_eq!(fixture.rows(), before);
-    again.prepare_all().await.unwrap();
+    again.upkeep().prepare_all().await.unwrap();
     assert_eq!(fixture.query("select number, name from migrations"), ["1|first"]);
 }
 

@@ -69,10 +69,14 @@ async fn until_sleeping(fixture: &TestStore, wanted: usize) {
 async fn a_long_read_of_a_database_is_cancelled_at_its_deadline() {
     let (fixture, store) = slow_aisles(Duration::from_secs(2)).await;
     let token = fixture.log_in("ops").await.unwrap();
-    let ended = store.device_aisles(claim(&token), all(None), part(), no_line).await;
+    let ended = store.reports().device_aisles(claim(&token), all(None), part(), no_line).await;
     assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{ended:?}");
     until_sleeping(&fixture, 0).await;
-    store.device_profile(claim(&token), all(None), part(), no_device).await.expect("a short read");
+    store
+        .reports()
+        .device_profile(claim(&token), all(None), part(), no_device)
+        .await
+        .expect("a short read");
 }
 
 /// A caller that hangs up frees its account's share.
@@ -82,12 +86,18 @@ async fn a_long_read_of_a_database_is_cancelled_when_its_caller_is_gone() {
     let token = fixture.log_in("ops").await.unwrap();
     let reading = {
         let (store, claim) = (store.clone(), claim(&token));
-        tokio::spawn(async move { store.device_aisles(claim, all(None), part(), no_line).await })
+        tokio::spawn(async move {
+            store.reports().device_aisles(claim, all(None), part(), no_line).await
+        })
     };
     until_sleeping(&fixture, 1).await;
     reading.abort();
     until_sleeping(&fixture, 0).await;
-    store.device_profile(claim(&token), all(None), part(), no_device).await.expect("a short read");
+    store
+        .reports()
+        .device_profile(claim(&token), all(None), part(), no_device)
+        .await
+        .expect("a short read");
 }
 
 /// Counts the devices that are read for a request with a filter.
@@ -102,7 +112,8 @@ async fn devices_read(
         counted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     };
-    let done = fixture.store.device_profile(claim(token), all(Some(group)), part(), visit).await;
+    let done =
+        fixture.store.reports().device_profile(claim(token), all(Some(group)), part(), visit).await;
     (read.load(Ordering::Relaxed), done.map(|_| ()))
 }
 

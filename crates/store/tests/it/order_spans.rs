@@ -32,7 +32,7 @@ async fn page(
     let device = DeviceCode::parse("d1").ok();
     let query = OrderQuery { device, history, span: Some(span), page };
     let claim = Claim { token: session.clone(), now: NOW };
-    let page = fixture.store.order_page(claim, query).await.unwrap();
+    let page = fixture.store.orders().page(claim, query).await.unwrap();
     let titles = page.newest_first().map(|json| title(&serde_json::from_slice(json).unwrap()));
     (page.total, titles.collect())
 }
@@ -81,7 +81,7 @@ async fn pages_of_a_span_equal_a_filter() {
         }
         receive(&fixture, changed).await;
         if rng.one_in(4) {
-            fixture.store.archive(UnixMs(rng.range(0..last + 1)), NOW).await.unwrap();
+            fixture.store.upkeep().archive(UnixMs(rng.range(0..last + 1)), NOW).await.unwrap();
             let marks = fixture.query("select archived_seq from ledger where device_code = 'd1'");
             device.archived = marks[0].parse().unwrap();
         }
@@ -102,7 +102,7 @@ async fn pages_of_a_span_equal_a_filter() {
                 }
             }
         }
-        let differences = fixture.store.verify().await.unwrap().differences;
+        let differences = fixture.store.upkeep().verify().await.unwrap().differences;
         assert_eq!(differences, [""; 0], "step {step}, seed {seed}");
     }
 }
@@ -127,9 +127,9 @@ async fn wrong_blocks_are_named() {
         let fixture = TestStore::with_fleet().await;
         let orders = (0..130).map(|at| order(&format!("o{at}"), "d1", at));
         fixture.receive_new(orders.collect()).await;
-        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
         fixture.tamper(planted);
-        let differences = fixture.store.verify().await.unwrap().differences;
+        let differences = fixture.store.upkeep().verify().await.unwrap().differences;
         assert_eq!(differences, [difference], "{planted}");
     }
 }

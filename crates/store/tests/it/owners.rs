@@ -55,7 +55,7 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
         assert_eq!(again.devices.unchanged, 1, "{since:?}: the same move again");
         let owners = owners(&fixture, &[0, split - 1, split, split + 1]).await;
         assert_eq!(owners, ["a", "a", "b", "b"], "{since:?}");
-        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
     }
 }
 
@@ -113,7 +113,7 @@ async fn orders_that_are_dated_ahead_delay_no_move() {
     assert_eq!(back.devices.changed, 1);
     fixture.receive_new(vec![order("back", "d1", NOW.0 + 10)]).await;
     assert_eq!(orders(&fixture, "a", NOW.plus_ms(900)).await.unwrap()[0], "back");
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A move to a time that is past may be before orders that are dated ahead, and not before others.
@@ -176,7 +176,7 @@ async fn a_move_that_has_not_taken_effect_is_replaced() {
     let ledgers = [format!("a|0|{now}|1"), format!("b|{now}|open|1"), "ledger|a|0|0".to_owned()];
     assert_eq!(periods(&fixture)[..3], ledgers);
     assert_eq!(orders(&fixture, "b", NOW).await.unwrap(), ["ahead"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// The answer names each move that takes effect at another time than now.
@@ -213,7 +213,7 @@ async fn a_device_may_come_back() {
     let ledgers = "select g.group_id, l.last_seq from ledger l join groups g
         on g.group_no = l.group_no where l.device_code = 'd1' order by 1";
     assert_eq!(fixture.query(ledgers), ["a|3", "b|2"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// SCOPE-7: a device that is not enabled leaves lists and counts; its orders and its owner stay.
@@ -251,7 +251,8 @@ async fn orders_of_a_device_that_moved_are_not_separated_from_those_of_its_group
         (&["d1", "x", "m"], "a - b"),
     ] {
         let batch: Vec<Incoming> = codes.iter().map(|code| order("o", code, 1)).collect();
-        let groups = fixture.store.separable_groups(&owners, &Arc::new(batch)).await.unwrap();
+        let groups =
+            fixture.store.intake().separable_groups(&owners, &Arc::new(batch)).await.unwrap();
         let name = |group: GroupNo| ids[&group.0.to_string()].as_str();
         let names: Vec<&str> = groups.into_iter().map(|one| one.map_or("-", name)).collect();
         assert_eq!(names.join(" "), separated, "{codes:?}");

@@ -177,7 +177,7 @@ impl Run {
 
     /// Compares pages, sums and the recount with a state that the outcomes allow.
     async fn check(&self) -> Result<(), String> {
-        let differences = self.fixture.store.verify().await.unwrap().differences;
+        let differences = self.fixture.store.upkeep().verify().await.unwrap().differences;
         if !differences.is_empty() {
             return Err(format!("{differences:#?}"));
         }
@@ -211,8 +211,14 @@ impl Run {
         let (start, end) = (UnixMs(0), UnixMs(NOW.0 * 10));
         let all = DashboardQuery { group: None, devices: Vec::new(), start, end };
         let claim = Claim { token, now };
-        let turnover =
-            self.fixture.store.summary(claim, OnlineSince(now), all).await.unwrap().turnover;
+        let turnover = self
+            .fixture
+            .store
+            .reports()
+            .summary(claim, OnlineSince(now), all)
+            .await
+            .unwrap()
+            .turnover;
         let (paid, refunded) = (turnover.amount.cents(), turnover.refund.cents());
         Seen { pages, sales: format!("{} {paid} {refunded}", turnover.orders) }
     }
@@ -270,7 +276,7 @@ async fn take(node: &Node, step: &Step, (now, applied_at): (i64, i64)) -> Vec<Ou
             let entry = DeviceEntry { name, group, since, ..bare_device(DEVICES[*device]) };
             let fleet = Fleet { devices: vec![entry], ..Fleet::default() };
             let clock = clock_at(UnixMs(applied_at));
-            match store.apply(fleet, NewHashes::new(), by, &clock).await {
+            match store.fleet().apply(fleet, NewHashes::new(), by, &clock).await {
                 Ok(_) => vec![Outcome::Done],
                 Err(ApplyError::Faults(_)) => vec![Outcome::Refused],
                 Err(error) => panic!("{error}"),
@@ -278,7 +284,7 @@ async fn take(node: &Node, step: &Step, (now, applied_at): (i64, i64)) -> Vec<Ou
         }
         Step::Delete { device } => {
             let code = DeviceCode::parse(DEVICES[*device]).unwrap();
-            match store.delete_device(code, by).await {
+            match store.fleet().delete_device(code, by).await {
                 Ok(()) => vec![Outcome::Done],
                 Err(DeleteError::Store(error)) => panic!("{error}"),
                 Err(_) => vec![Outcome::Refused],
@@ -288,16 +294,16 @@ async fn take(node: &Node, step: &Step, (now, applied_at): (i64, i64)) -> Vec<Ou
             let batch: Vec<Incoming> = orders.iter().map(incoming).collect();
             let options = ReceiveOptions::at(UnixMs(now));
             let owners = Arc::clone(&node.owners);
-            let received = store.receive(Arc::new(batch), owners, options).await.unwrap();
+            let received = store.intake().receive(Arc::new(batch), owners, options).await.unwrap();
             received.into_iter().map(outcome).collect()
         }
         Step::Archive { before, by: ArchivedBy::Server } => {
-            store.archive(UnixMs(*before), UnixMs(now)).await.unwrap();
+            store.upkeep().archive(UnixMs(*before), UnixMs(now)).await.unwrap();
             vec![Outcome::Done]
         }
         Step::Archive { before, by: ArchivedBy::Command } => {
             let (before, now) = (UnixMs(*before), UnixMs(now));
-            store.archive_exactly(before, now, Returning::Allowed).await.unwrap();
+            store.upkeep().archive_exactly(before, now, Returning::Allowed).await.unwrap();
             vec![Outcome::Done]
         }
     }

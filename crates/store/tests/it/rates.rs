@@ -17,12 +17,12 @@ async fn a_rate_is_of_one_currency_and_one_day() {
     let fixture = TestStore::new().await;
     let loaded = vec![rate("EUR", 10, "1.1"), rate("EUR", 20, "1.2"), rate("JPY", 10, "0.0067")];
     let counts = |created, changed, unchanged| ChangeCounts { created, changed, unchanged };
-    let set = fixture.store.set_rates(loaded.clone()).await.unwrap();
+    let set = fixture.store.fleet().set_rates(loaded.clone()).await.unwrap();
     assert_eq!(set, RatesSet { counts: counts(3, 0, 0), ..RatesSet::default() });
-    let set = fixture.store.set_rates(loaded).await.unwrap();
+    let set = fixture.store.fleet().set_rates(loaded).await.unwrap();
     assert_eq!(set, RatesSet { counts: counts(0, 0, 3), ..RatesSet::default() });
     let mended = vec![rate("EUR", 20, "1.25"), rate("EUR", 10, "1.1"), rate("EUR", -9, "0.5")];
-    let set = fixture.store.set_rates(mended).await.unwrap();
+    let set = fixture.store.fleet().set_rates(mended).await.unwrap();
     assert_eq!(set.counts, counts(1, 1, 1));
     let old = Rate::parse("1.2").unwrap();
     assert_eq!(set.replaced, [ReplacedRate { new: rate("EUR", 20, "1.25"), old }]);
@@ -44,7 +44,7 @@ async fn a_rate_is_of_one_currency_and_one_day() {
 async fn a_rate_that_differs_by_more_than_ten_times_is_reported() {
     let fixture = TestStore::new().await;
     let first = [rate("EUR", 10, "1"), rate("EUR", 20, "10"), rate("JPY", 30, "0.0067")];
-    let set = fixture.store.set_rates(first.to_vec()).await.unwrap();
+    let set = fixture.store.fleet().set_rates(first.to_vec()).await.unwrap();
     assert_eq!(set.jumps, []);
     let typed = [
         rate("EUR", 10, "10837"),
@@ -54,7 +54,7 @@ async fn a_rate_that_differs_by_more_than_ten_times_is_reported() {
         rate("JPY", 31, "0.067"),
         rate("JPY", 32, "0.67000001"),
     ];
-    let set = fixture.store.set_rates(typed.to_vec()).await.unwrap();
+    let set = fixture.store.fleet().set_rates(typed.to_vec()).await.unwrap();
     let jumps = [
         RateJump { new: typed[0], before: first[0] },
         RateJump { new: typed[1], before: typed[0] },
@@ -63,5 +63,5 @@ async fn a_rate_that_differs_by_more_than_ten_times_is_reported() {
     ];
     assert_eq!(set.jumps, jumps);
     assert_eq!(set.replaced, [ReplacedRate { new: typed[0], old: first[0].rate }]);
-    assert_eq!(fixture.store.set_rates(typed.to_vec()).await.unwrap().jumps, []);
+    assert_eq!(fixture.store.fleet().set_rates(typed.to_vec()).await.unwrap().jumps, []);
 }

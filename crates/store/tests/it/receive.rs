@@ -116,7 +116,7 @@ async fn an_inner_number_stays_and_is_of_one_order() {
         fixture.receive(batch).await,
         [OrderOutcome::Accepted, taken, OrderOutcome::Accepted]
     );
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A number that an order gave up is free at once, for a new order as for a known one.
@@ -135,7 +135,7 @@ async fn internal_trade_numbers_are_exchanged_within_a_batch() {
     assert_eq!(outcomes.iter().collect::<Vec<_>>(), want);
     let numbers = fixture.query("select order_id, trade_no_in from orders order by order_id");
     assert_eq!(numbers, ["o1|I-2", "o2|I-1", "o3|I-4", "o4|I-3"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// An update that changes the device or the owning group is rejected, with both named.
@@ -177,7 +177,7 @@ async fn an_order_from_ahead_of_a_move_is_updated_in_its_group() {
     assert_eq!(fixture.receive(batch).await, [OrderOutcome::Updated, OrderOutcome::Accepted]);
     assert_eq!(fixture.receive(vec![paid]).await, [OrderOutcome::Unchanged]);
     assert_eq!(kept(&fixture), [format!("a|o1|1|2|{ahead}"), format!("b|o2|1|1|{ahead}")]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Lines of one order that fall into the times of two owners are decided in their order, also when
@@ -207,7 +207,7 @@ async fn an_order_stays_with_the_group_of_its_first_line() {
             "{id}"
         );
     }
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Sorted orders that depend on lines before them are left undecided, and so are all orders that
@@ -230,7 +230,7 @@ async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
     let receive = async |sorted, orders_max| {
         let parts = vec![BatchPart { orders: 0..7, sorted, orders_max, arrival: None }];
         let options = ReceiveOptions { parts, ..ReceiveOptions::at(NOW) };
-        fixture.store.receive(Arc::new(batch.clone()), no_owners(), options).await.unwrap()
+        fixture.store.intake().receive(Arc::new(batch.clone()), no_owners(), options).await.unwrap()
     };
     let derived = rejected("tradeNoIn: oid:x is the derived number of another order");
     let taken = rejected("tradeNoIn: order o1 has I-1 already");
@@ -250,7 +250,7 @@ async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
         let outcomes = receive(sorted, orders_max).await;
         assert_eq!(outcomes.iter().collect::<Vec<_>>(), want, "{sorted} sorted, {orders_max}");
     }
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// The orders of a group that another transaction has locked are left, those of a device that moved
@@ -270,8 +270,9 @@ async fn orders_of_a_locked_group_are_left() {
     let parts = vec![BatchPart { orders: 0..4, sorted: 4, orders_max: 4, arrival: None }];
     let locked_groups = LockedGroups::Skip;
     let options = ReceiveOptions { now: NOW, locked_groups, parts };
-    let receive =
-        async || fixture.store.receive(Arc::clone(&batch), no_owners(), options.clone()).await;
+    let receive = async || {
+        fixture.store.intake().receive(Arc::clone(&batch), no_owners(), options.clone()).await
+    };
     let unknown = rejected("deviceCode: no device x is known");
     let (accepted, locked) = (OrderOutcome::Accepted, OrderOutcome::GroupLocked);
     let held = fixture.data.lock_group("a").await;
@@ -304,15 +305,20 @@ async fn a_move_during_an_import_counts() {
     let fixture = TestStore::with_fleet().await;
     let batch = Arc::new(vec![order("o1", "d1", 500), order("o2", "new", 500)]);
     let owners = no_owners();
-    let first =
-        fixture.store.receive(batch, Arc::clone(&owners), ReceiveOptions::at(NOW)).await.unwrap();
+    let first = fixture
+        .store
+        .intake()
+        .receive(batch, Arc::clone(&owners), ReceiveOptions::at(NOW))
+        .await
+        .unwrap();
     assert_eq!(first, [OrderOutcome::Accepted, rejected("deviceCode: no device new is known")]);
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(600)), ..bare_device("d1") };
     let devices = vec![moved, kiosque_testkit::entries::device("new", "b")];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let batch = Arc::new(vec![order("o3", "d1", 700), order("o4", "new", 500)]);
-    let second = fixture.store.receive(batch, owners, ReceiveOptions::at(NOW)).await.unwrap();
+    let second =
+        fixture.store.intake().receive(batch, owners, ReceiveOptions::at(NOW)).await.unwrap();
     assert_eq!(second, [const { OrderOutcome::Accepted }; 2]);
     assert_eq!(kept(&fixture), ["a|o1|1|1|500", "b|o3|1|1|700", "b|o4|1|2|500"]);
 }
@@ -349,7 +355,7 @@ async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
     assert_eq!(kept(&fixture), ["a|o1|1|2|10", "a|o2|2|3|11", "a|o3|3|4|12"]);
     let unreadable = "group a, device d1, order o1: its checksum is not that of its columns and \
                       its record";
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [unreadable]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [unreadable]);
 }
 
 /// DEV-7: an order is activity at the start of its trade, in the group that it belongs to; one in

@@ -97,7 +97,7 @@ async fn a_batch_whose_nth_statement_failed_is_stored_by_the_next_try() {
     let owners = no_owners();
     let receive = async |orders: &[Incoming]| {
         let (batch, owners) = (Arc::new(orders.to_vec()), Arc::clone(&owners));
-        fixture.store.receive(batch, owners, ReceiveOptions::at(NOW)).await
+        fixture.store.intake().receive(batch, owners, ReceiveOptions::at(NOW)).await
     };
     let mut rounds = 0;
     for (kind, fault) in FAULTS.into_iter().enumerate() {
@@ -106,9 +106,9 @@ async fn a_batch_whose_nth_statement_failed_is_stored_by_the_next_try() {
             let (stored, batch, outcomes) = batch(&round);
             fixture.receive_new(stored).await;
             change_fleet(&fixture, &round).await;
-            fixture.store.arm_fault(statements, fault);
+            fixture.store.upkeep().arm_fault(statements, fault);
             let first = receive(&batch).await;
-            let is_over = fixture.store.disarm_fault();
+            let is_over = fixture.store.upkeep().disarm_fault();
             assert_eq!(first.is_ok(), is_over, "{round}: {first:?}");
             let second = receive(&batch).await.unwrap();
             // The last fault is a commit whose report was lost.
@@ -124,7 +124,7 @@ async fn a_batch_whose_nth_statement_failed_is_stored_by_the_next_try() {
     let orders = fixture.query("select count(*) from orders");
     assert_eq!(orders, [(rounds * 7).to_string()], "four before each round, and three new");
     assert!(rounds > 2 * 20, "{rounds} rounds: the statements of a batch are not counted");
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 #[tokio::test]
@@ -140,16 +140,20 @@ async fn heartbeats_whose_nth_statement_failed_are_recorded_by_the_next_try() {
             at += 1;
             change_fleet(&fixture, &at.to_string()).await;
             let beats = vec![beat("d1", at), beat("m1", at)];
-            fixture.store.arm_fault(statements, fault);
+            fixture.store.upkeep().arm_fault(statements, fault);
             let first = async {
-                assert_eq!(fixture.store.record_heartbeats(beats.clone()).await?, []);
-                fixture.store.write_activity().await
+                assert_eq!(fixture.store.intake().record_heartbeats(beats.clone()).await?, []);
+                fixture.store.intake().write_activity().await
             };
             let first = first.await;
-            let is_over = fixture.store.disarm_fault();
+            let is_over = fixture.store.upkeep().disarm_fault();
             assert_eq!(first.is_ok(), is_over, "{statements}: {first:?}");
-            assert_eq!(fixture.store.record_heartbeats(beats).await.unwrap(), [], "{statements}");
-            fixture.store.write_activity().await.unwrap();
+            assert_eq!(
+                fixture.store.intake().record_heartbeats(beats).await.unwrap(),
+                [],
+                "{statements}"
+            );
+            fixture.store.intake().write_activity().await.unwrap();
             let sql = "select last_active_ms from ledger where device_code = 'd1'";
             assert_eq!(fixture.query(sql), [at.to_string()]);
             if is_over {
@@ -167,11 +171,11 @@ async fn a_fleet_whose_nth_statement_failed_is_read_by_the_next_try() {
     for statements in 0.. {
         let round = statements.to_string();
         change_fleet(&fixture, &round).await;
-        fixture.store.arm_fault(statements, FAULTS[0]);
-        let first = fixture.store.newer_fleet_snapshot(&known).await;
-        let is_over = fixture.store.disarm_fault();
+        fixture.store.upkeep().arm_fault(statements, FAULTS[0]);
+        let first = fixture.store.fleet().newer_snapshot(&known).await;
+        let is_over = fixture.store.upkeep().disarm_fault();
         assert_eq!(first.is_ok(), is_over, "{round}: {first:?}");
-        let newer = fixture.store.newer_fleet_snapshot(&known).await.unwrap();
+        let newer = fixture.store.fleet().newer_snapshot(&known).await.unwrap();
         known = newer.expect("the fleet changed");
         assert_eq!(known.product_names["p"], round);
         assert!(known.groups_by_device.has_moved("m1"));

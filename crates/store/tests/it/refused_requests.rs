@@ -20,7 +20,7 @@ fn exchange(path: &str) -> Exchange {
 
 fn add(store: &Store, id: &str, at: UnixMs, sender: Sender, source: &str) {
     let source = source.parse().unwrap();
-    store.add_refused((id, at), (sender, source), || exchange(&format!("/{id}")));
+    store.trail().add_refused((id, at), (sender, source), || exchange(&format!("/{id}")));
 }
 
 fn login(name: &str) -> Sender {
@@ -28,12 +28,12 @@ fn login(name: &str) -> Sender {
 }
 
 async fn find(store: &Store, id: &str, now: UnixMs) -> Option<FoundRequest> {
-    store.refused_request(id.to_owned(), now).await.unwrap()
+    store.trail().refused_request(id.to_owned(), now).await.unwrap()
 }
 
 async fn ids_of(store: &Store, account: &str, listing: Listing<i64>) -> (Vec<String>, bool) {
     let name = LoginName::parse(account).unwrap();
-    let found = store.refused_of(&name, listing, NOW).await.unwrap();
+    let found = store.trail().refused_of(&name, listing, NOW).await.unwrap();
     let ids = found.entries.into_iter().map(|request| request.request_id).collect();
     (ids, found.next.is_some())
 }
@@ -49,7 +49,7 @@ fn shares(fixture: &TestStore) -> Vec<String> {
 
 async fn account(fixture: &TestStore) -> AccountNo {
     let name = LoginName::parse("ops").unwrap();
-    fixture.store.credentials(&name).await.unwrap().unwrap().account
+    fixture.store.sessions().credentials(&name).await.unwrap().unwrap().account
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_request_is_found_by_its_id_on_other_nodes_for_a_day() {
     let ops = account(&fixture).await;
     add(&fixture.store, "r-1", NOW, Sender::Account(ops), "192.0.2.1");
     assert_eq!(find(&fixture.store, "r-1", NOW).await, None, "it waits");
-    fixture.store.write_refused(NOW).await.unwrap();
+    fixture.store.trail().write_refused(NOW).await.unwrap();
     let found = FoundRequest {
         number: 1,
         request_id: "r-1".to_owned(),
@@ -77,9 +77,9 @@ async fn a_request_is_found_by_its_id_on_other_nodes_for_a_day() {
         assert_eq!(find(store, "r\0", NOW).await, None);
     }
     // After a day the row is deleted, even if no request is refused.
-    other.write_refused(last).await.unwrap();
+    other.trail().write_refused(last).await.unwrap();
     assert_eq!(shares(&fixture).len(), 1);
-    other.write_refused(last.plus_ms(60_000)).await.unwrap();
+    other.trail().write_refused(last.plus_ms(60_000)).await.unwrap();
     assert_eq!(shares(&fixture), [""; 0]);
 }
 
@@ -94,7 +94,7 @@ async fn requests_count_for_the_account_that_is_proven_or_for_their_source() {
     add(store, "secret", NOW, login("hunter2"), "192.0.2.3");
     add(store, "claimed", NOW, Sender::Claimed(ops), "192.0.2.3");
     add(store, "unknown", NOW, Sender::Unknown, "192.0.2.3");
-    store.write_refused(NOW).await.unwrap();
+    store.trail().write_refused(NOW).await.unwrap();
     let shares = shares(&fixture);
     assert_eq!(shares.len(), 3, "{shares:?}");
     assert_eq!(shares[0], format!("account {}|1", ops.0));
@@ -134,7 +134,7 @@ async fn long_requests_without_an_account_lose_their_body_and_answer() {
             refusal: Some("tokenInvalid".to_owned()),
             ..exchange(&"/\"".repeat(100))
         };
-        store.add_refused((id, NOW), (sender, "192.0.2.7".parse().unwrap()), exchange);
+        store.trail().add_refused((id, NOW), (sender, "192.0.2.7".parse().unwrap()), exchange);
     };
     // Each of these characters is six in JSON.
     let long = "\u{1}".repeat(700);
@@ -143,7 +143,7 @@ async fn long_requests_without_an_account_lose_their_body_and_answer() {
         send(id, sender, &long);
     }
     send("short", Sender::Unknown, "{}");
-    store.write_refused(NOW).await.unwrap();
+    store.trail().write_refused(NOW).await.unwrap();
     let mut sizes = fixture.query("select length(details) from refused_requests order by number");
     let of_account: usize = sizes.remove(0).parse().unwrap();
     assert!(of_account > 4_200, "{of_account}");
@@ -180,7 +180,7 @@ async fn requests_without_an_account_have_a_limit_of_their_own() {
     ));
     add(store, "of-account", NOW, Sender::Account(ops), "192.0.2.7");
     add(store, "last", NOW, Sender::Unknown, "192.0.2.7");
-    store.write_refused(NOW).await.unwrap();
+    store.trail().write_refused(NOW).await.unwrap();
     shares(&fixture);
     let count = "select count(*) from refused_requests where share";
     let unproven = fixture.query(&format!("{count} not like 'account %'"));
@@ -189,8 +189,8 @@ async fn requests_without_an_account_have_a_limit_of_their_own() {
     assert!(find(store, "last", NOW).await.is_some());
     // Old ones are deleted together, however many there are.
     let later = NOW.plus_ms(DAY_MS);
-    store.write_refused(later).await.unwrap();
-    store.write_refused(later.plus_ms(60_000)).await.unwrap();
+    store.trail().write_refused(later).await.unwrap();
+    store.trail().write_refused(later.plus_ms(60_000)).await.unwrap();
     assert_eq!(shares(&fixture), [""; 0]);
 }
 
@@ -200,7 +200,7 @@ async fn the_largest_share_loses_its_oldest_requests() {
     let fixture = TestStore::with_fleet().await;
     let (store, ops) = (&fixture.store, account(&fixture).await);
     add(store, "quiet", NOW, Sender::Account(ops), "192.0.2.1");
-    store.write_refused(NOW).await.unwrap();
+    store.trail().write_refused(NOW).await.unwrap();
     fixture.data.execute(&format!(
         "insert into refused_requests (number, share, request_id, at_ms, details)
             with recursive n(i) as (select 2 union all select i + 1 from n where i < {REQUESTS_MAX})
@@ -213,7 +213,7 @@ async fn the_largest_share_loses_its_oldest_requests() {
     for at in 0..3 {
         add(store, &format!("other-{at}"), NOW, other.clone(), "192.0.2.9");
     }
-    store.write_refused(NOW).await.unwrap();
+    store.trail().write_refused(NOW).await.unwrap();
     assert_eq!(
         shares(&fixture),
         [
@@ -250,13 +250,13 @@ async fn requests_wait_while_the_store_is_busy_and_are_stored_once() {
     for at in 0..2_000 {
         add(&busy, &format!("r-{at}"), NOW, Sender::Unknown, &format!("192.0.2.{}", at % 7));
     }
-    assert_eq!(busy.refused_dropped(), 1_500);
-    busy.write_refused(NOW).await.unwrap_err();
+    assert_eq!(busy.trail().refused_dropped(), 1_500);
+    busy.trail().write_refused(NOW).await.unwrap_err();
     add(&busy, "late", NOW, Sender::Unknown, "192.0.2.1");
-    busy.write_refused(NOW).await.unwrap_err();
+    busy.trail().write_refused(NOW).await.unwrap_err();
     lock.release().await;
     eventually("all requests are stored", async || {
-        let _ = busy.write_refused(NOW).await;
+        let _ = busy.trail().write_refused(NOW).await;
         find(&fixture.store, "late", NOW).await.is_some()
     })
     .await;

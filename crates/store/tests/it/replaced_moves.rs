@@ -64,7 +64,7 @@ async fn an_order_of_a_replaced_move_is_stored_once() {
         let later = UnixMs(AHEAD + HOUR_MS);
         let seen = fixture.list("b", "d1", History::Included, later).await;
         assert_eq!(seen.unwrap(), ["changed"]);
-        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
     }
 }
 
@@ -72,7 +72,7 @@ async fn an_order_of_a_replaced_move_is_stored_once() {
 #[tokio::test]
 async fn orders_of_a_device_with_a_replaced_move_may_belong_to_several_groups() {
     let fixture = replaced("a", None).await;
-    let groups = fixture.store.groups_by_device().await.unwrap();
+    let groups = fixture.store.fleet().groups_by_device().await.unwrap();
     assert_eq!(["d1", "d2", "e1"].map(|code| groups.has_moved(code)), [true, false, false]);
     let latest = fixture.query("select group_no from groups where group_id = 'a'");
     assert_eq!(groups.latest("d1").unwrap().0.to_string(), latest[0]);
@@ -84,10 +84,11 @@ async fn a_device_with_orders_of_a_replaced_move_is_not_deleted() {
     let fixture = replaced("a", None).await;
     let code = || DeviceCode::parse("d1").unwrap();
     let before = fixture.rows();
-    let refused = fixture.store.delete_device(code(), ActedBy::command(NOW)).await.unwrap_err();
+    let refused =
+        fixture.store.fleet().delete_device(code(), ActedBy::command(NOW)).await.unwrap_err();
     assert!(matches!(refused, DeleteError::HasOrders { orders: 1, .. }), "{refused}");
     assert_eq!(fixture.rows(), before);
-    let detail = fixture.store.device_detail(code(), NOW).await.unwrap().unwrap();
+    let detail = fixture.store.inventory().device_detail(code(), NOW).await.unwrap().unwrap();
     let owners: Vec<&str> = detail.owners.iter().map(|owner| owner.group_id.as_str()).collect();
     assert_eq!((owners, detail.device.order_count), (vec!["a"], 1));
     let ledgers = detail.ledgers.iter().map(|one| (one.group_id.as_str(), one.order_count));
@@ -101,7 +102,7 @@ async fn a_device_with_orders_of_a_replaced_move_is_not_deleted() {
         limit: 9,
         read_max: 9,
     };
-    let orders = fixture.store.latest_orders(of).await.unwrap().unwrap().orders;
+    let orders = fixture.store.inventory().latest_orders(of).await.unwrap().unwrap().orders;
     let ids = orders.iter().map(|one| (one.group_id.as_str(), one.record.head.order_id.as_str()));
     assert_eq!(ids.collect::<Vec<_>>(), [("b", "ahead")]);
 }
@@ -131,17 +132,17 @@ async fn seen(fixture: &TestStore, code: &str) -> Vec<String> {
         for span in [None, Some(Span { start, end })] {
             let page = PageRequest::new(1, 10).unwrap();
             let query = OrderQuery { device: DeviceCode::parse(code).ok(), history, span, page };
-            let orders = store.order_page(claim(), query).await;
+            let orders = store.orders().page(claim(), query).await;
             seen.push(text(orders.map(titles)));
         }
     }
     let code = || Some(DeviceCode::parse(code));
     let listed = DeviceQuery { code: code(), ..first_devices(10) };
     let none = |(): &mut (), device: Device<'_>| -> Result<(), Error> { panic!("{device:?}") };
-    let devices = store.device_page(claim(), OnlineSince(NOW), listed, none).await;
+    let devices = store.reports().device_page(claim(), OnlineSince(NOW), listed, none).await;
     seen.push(text(devices.map(|(total, ())| format!("{total} devices"))));
     let all = DashboardQuery { group: None, devices: code().into_iter().collect(), start, end };
-    let summary = store.summary(claim(), OnlineSince(NOW), all).await;
+    let summary = store.reports().summary(claim(), OnlineSince(NOW), all).await;
     seen.push(text(summary.map(|summary| format!("{} sold", summary.turnover.orders))));
     seen
 }

@@ -110,30 +110,40 @@ impl Requests {
         let online = OnlineSince(UnixMs(0));
         let (asked, query) = name.split_once(", ").unwrap_or((name, ""));
         let done = match asked {
-            "session" => store.session(claim).await,
-            "order page" => store.order_page(claim, orders(query)).await.map(drop),
-            "order detail" => store.order_detail(claim, numbers(query)).await.map(drop),
-            "order changes" => store.order_changes(claim, changes(query)).await.map(drop),
-            "device page" => {
-                store.device_page(claim, online, devices(query), no_device).await.map(drop)
-            }
-            "profile of a group" => {
-                store.group_profile(claim, all(), first_part(), no_element).await.map(drop)
-            }
+            "session" => store.sessions().prove(claim).await,
+            "order page" => store.orders().page(claim, orders(query)).await.map(drop),
+            "order detail" => store.orders().detail(claim, numbers(query)).await.map(drop),
+            "order changes" => store.orders().changes(claim, changes(query)).await.map(drop),
+            "device page" => store
+                .reports()
+                .device_page(claim, online, devices(query), no_device)
+                .await
+                .map(drop),
+            "profile of a group" => store
+                .reports()
+                .group_profile(claim, all(), first_part(), no_element)
+                .await
+                .map(drop),
             "aisles of a group" => {
-                store.group_aisles(claim, all(), first_part(), 1_000).await.map(drop)
+                store.reports().group_aisles(claim, all(), first_part(), 1_000).await.map(drop)
             }
-            "summary" => store.summary(claim, online, report(query)).await.map(drop),
-            "sales trend" => store.sales_trend(claim, report(query)).await.map(drop),
-            "sales by device" => store.sales_by_device(claim, report(query)).await.map(drop),
-            "best sellers" => store.best_sellers(claim, report(query), 10).await.map(drop),
+            "summary" => store.reports().summary(claim, online, report(query)).await.map(drop),
+            "sales trend" => store.reports().sales_trend(claim, report(query)).await.map(drop),
+            "sales by device" => {
+                store.reports().sales_by_device(claim, report(query)).await.map(drop)
+            }
+            "best sellers" => {
+                store.reports().best_sellers(claim, report(query), 10).await.map(drop)
+            }
             "device profile" => {
                 let (query, part) = (report(query), first_part());
-                store.device_profile(claim, query, part, no_device).await.map(drop)
+                store.reports().device_profile(claim, query, part, no_device).await.map(drop)
             }
-            "device aisles" => {
-                store.device_aisles(claim, report(query), first_part(), no_line).await.map(drop)
-            }
+            "device aisles" => store
+                .reports()
+                .device_aisles(claim, report(query), first_part(), no_line)
+                .await
+                .map(drop),
             _ => panic!("no request {name}"),
         };
         done.unwrap_or_else(|error| panic!("{name}: {error:?}"));

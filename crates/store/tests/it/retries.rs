@@ -127,8 +127,9 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
     ];
     let fleet = Fleet { devices, ..Fleet::default() };
     let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-    let applying =
-        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await });
+    let applying = tokio::spawn(async move {
+        store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await
+    });
     let is_waiting = "select 1 from pg_locks where not granted
         and relation = 'aisles'::regclass";
     while fixture.query(is_waiting).is_empty() {
@@ -138,7 +139,7 @@ async fn orders_are_stored_while_an_apply_writes_the_devices_of_their_group() {
     lock.release().await;
     let applied = applying.await.unwrap().unwrap();
     assert_eq!((applied.devices.created, applied.devices.changed), (1, 2));
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A move to a time that is past is refused if an order of that time is stored between its check
@@ -155,8 +156,9 @@ async fn a_late_move_is_checked_again_under_the_locks() {
     };
     let fleet = Fleet { devices: vec![moves], ..Fleet::default() };
     let (store, by) = (fixture.store.clone(), ActedBy::command(NOW));
-    let applying =
-        tokio::spawn(async move { store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await });
+    let applying = tokio::spawn(async move {
+        store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await
+    });
     let is_waiting = "select 1 from pg_locks where not granted
         and relation = 'aisles'::regclass";
     while fixture.query(is_waiting).is_empty() {

@@ -53,7 +53,7 @@ async fn applied(counted: &Requests, prefix: &str, count: usize) -> Vec<usize> {
     {
         let (before, now) = (counted.relay.turns(), NOW.plus_ms(i64::try_from(number).unwrap()));
         let by = ActedBy::command(now);
-        counted.store.apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
+        counted.store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
         turns.push(counted.relay.turns() - before);
     }
     turns
@@ -83,6 +83,7 @@ async fn orders_of_a_moved_device_take_no_round_trip_each() {
     let fleet = Fleet { devices, ..Fleet::default() };
     counted
         .store
+        .fleet()
         .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
         .await
         .unwrap();
@@ -96,7 +97,7 @@ async fn orders_of_a_moved_device_take_no_round_trip_each() {
             let before = counted.relay.turns();
             let (batch, owners) = (Arc::new(orders.collect::<Vec<_>>()), Arc::clone(&owners));
             let options = ReceiveOptions::at(NOW);
-            let outcomes = counted.store.receive(batch, owners, options).await.unwrap();
+            let outcomes = counted.store.intake().receive(batch, owners, options).await.unwrap();
             assert!(
                 outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted),
                 "{outcomes:?}"
@@ -134,7 +135,8 @@ async fn sales_take_no_round_trip_of_their_own() {
     let turns = async |batch: Vec<Incoming>, expected: OrderOutcome| {
         let before = counted.relay.turns();
         let options = ReceiveOptions::at(NOW);
-        let outcomes = counted.store.receive(Arc::new(batch), Arc::clone(&owners), options).await;
+        let outcomes =
+            counted.store.intake().receive(Arc::new(batch), Arc::clone(&owners), options).await;
         assert!(outcomes.unwrap().iter().all(|outcome| *outcome == expected));
         counted.relay.turns() - before
     };

@@ -46,7 +46,7 @@ fn sale_on(id: &str, device: &str, day: i64) -> Incoming {
 }
 
 async fn receive(store: &Store, orders: Vec<Incoming>) -> Vec<OrderOutcome> {
-    store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap()
+    store.intake().receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await.unwrap()
 }
 
 /// The answers of every report about sales.
@@ -66,12 +66,12 @@ fn query(devices: &[&str], (start, end): (UnixMs, UnixMs)) -> DashboardQuery {
 async fn answers(store: &Store, session: &PresentedToken, ask: &DashboardQuery) -> Answers {
     let claim = Claim { token: session.clone(), now: NOW };
     let online = OnlineSince(UnixMs(0));
-    let summary = store.summary(claim.clone(), online, ask.clone()).await.unwrap();
+    let summary = store.reports().summary(claim.clone(), online, ask.clone()).await.unwrap();
     Answers {
-        best: store.best_sellers(claim.clone(), ask.clone(), 100).await.unwrap(),
-        by_device: store.sales_by_device(claim.clone(), ask.clone()).await.unwrap(),
+        best: store.reports().best_sellers(claim.clone(), ask.clone(), 100).await.unwrap(),
+        by_device: store.reports().sales_by_device(claim.clone(), ask.clone()).await.unwrap(),
         turnover: summary.turnover,
-        trend: store.sales_trend(claim, ask.clone()).await.unwrap(),
+        trend: store.reports().sales_trend(claim, ask.clone()).await.unwrap(),
     }
 }
 
@@ -83,7 +83,7 @@ async fn best(
 ) -> Vec<(String, i64, i64)> {
     let claim = Claim { token: session.clone(), now: NOW };
     let ask = query(devices, (UnixMs(0), NOW));
-    let best = store.best_sellers(claim, ask, 100).await.unwrap();
+    let best = store.reports().best_sellers(claim, ask, 100).await.unwrap();
     best.into_iter().map(|sales| (sales.goods_id, sales.items, sales.devices)).collect()
 }
 
@@ -99,7 +99,7 @@ async fn a_day_of_all_devices_and_products_is_a_row() {
     }
     let rows = |table: &str| fixture.query(&format!("select count(*) from {table}")).concat();
     assert_eq!(["sales_by_day", "sales_by_device"].map(rows), ["360", "360"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
     let session = fixture.log_in("ops").await.unwrap();
     assert_eq!(best(&fixture.store, &session, &[]).await, [("p".to_owned(), 1_440, 2)]);
     assert_eq!(best(&fixture.store, &session, &["d2"]).await, [("p".to_owned(), 720, 1)]);
@@ -135,10 +135,10 @@ async fn a_device_counts_until_its_last_sale_is_taken_back() {
         for (first, last) in [(0, 31), (5, 6), (6, 9), (0, 59)] {
             let ask = query(&[], (UnixMs(first * DAY_MS), UnixMs(last * DAY_MS)));
             let claim = Claim { token: session.clone(), now: NOW };
-            let best = fixture.store.best_sellers(claim, ask, 100).await.unwrap();
+            let best = fixture.store.reports().best_sellers(claim, ask, 100).await.unwrap();
             counts.push(best.first().map_or(0, |best| best.devices));
         }
-        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
         counts
     };
     let take_back = async |id: &str, day: i64| {
@@ -174,7 +174,7 @@ async fn the_devices_of_a_large_group_are_counted_together() {
     assert_eq!(best(&fixture.store, &session, &[]).await, [("p".to_owned(), 600, 300)]);
     let rows = "select count(*) from sales_by_device";
     assert_eq!(fixture.query(rows), ["4"], "two days of two blocks");
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A node knows the numbers of devices that filters have found. A device that is deleted and
@@ -191,7 +191,7 @@ async fn a_filter_finds_a_device_that_got_another_number() {
     let ask = query(&["d9", "d1"], (UnixMs(0), NOW));
     assert_eq!(answers(&fixture.store, &session, &ask).await.turnover, Turnover::default());
     let d9 = DeviceCode::parse("d9").unwrap();
-    fixture.store.delete_device(d9, ActedBy::command(NOW)).await.unwrap();
+    fixture.store.fleet().delete_device(d9, ActedBy::command(NOW)).await.unwrap();
     apply().await;
     receive(&fixture.store, vec![sale_on("o1", "d9", 300), sale_on("o2", "d2", 300)]).await;
     for _ in 0..2 {

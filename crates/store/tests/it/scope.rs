@@ -15,8 +15,11 @@ async fn devices(fixture: &TestStore, token: &PresentedToken) -> Result<Vec<Stri
         Ok(())
     };
     let claim = Claim { token: token.clone(), now: NOW };
-    let (total, codes) =
-        fixture.store.device_page(claim, OnlineSince(NOW), first_devices(100), collect).await?;
+    let (total, codes) = fixture
+        .store
+        .reports()
+        .device_page(claim, OnlineSince(NOW), first_devices(100), collect)
+        .await?;
     assert_eq!(usize::try_from(total).unwrap(), codes.len());
     Ok(codes)
 }
@@ -65,9 +68,9 @@ async fn no_row_is_read_ahead_for_a_token_that_was_never_proven() {
             page: PageRequest::new(1, size).unwrap(),
         };
         let claim = Claim { token: token.clone(), now: NOW };
-        let answer = asked.store.order_page(claim.clone(), page).await.map(|page| page.total);
+        let answer = asked.store.orders().page(claim.clone(), page).await.map(|page| page.total);
         // A connection answers in turn, so that all rows have arrived with this.
-        let _ = asked.store.session(claim).await;
+        let _ = asked.store.sessions().prove(claim).await;
         (answer, asked.relay.answers().contains("numbered"))
     };
     // The first request with the real token proves it.

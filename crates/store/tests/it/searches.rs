@@ -37,7 +37,8 @@ async fn found(fixture: &TestStore, search: &DeviceSearch, limit: usize) -> Vec<
     let (mut codes, mut after) = (Vec::new(), None);
     loop {
         let listing = Listing { after, limit };
-        let part = fixture.store.search_devices(search.clone(), listing, NOW).await.unwrap();
+        let part =
+            fixture.store.inventory().search_devices(search.clone(), listing, NOW).await.unwrap();
         assert!(part.devices.len() <= limit && !part.is_cut);
         codes.extend(part.devices.into_iter().map(|device| device.item.device_code));
         match part.next {
@@ -58,7 +59,7 @@ async fn devices_are_found_by_text_state_and_group() {
     let devices = vec![named("q1", "Quai Été", "a"), named("q2", "Ropewalk", "b"), disabled];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     let beats = ["q1", "e1"].map(|device| Heartbeat { device_code: code(device), at: NOW });
-    fixture.store.record_heartbeats(beats.to_vec()).await.unwrap();
+    fixture.store.intake().record_heartbeats(beats.to_vec()).await.unwrap();
     for (text, state, group, expected) in [
         ("", None, None, &["d1", "d2", "e1", "q1", "q2", "x1"][..]),
         ("été", None, None, &["q1"]),
@@ -82,8 +83,9 @@ async fn devices_are_found_by_text_state_and_group() {
 async fn a_search_for_a_rare_device_goes_on_in_the_next_part() {
     let fixture = TestStore::with_fleet().await;
     let wanted = DeviceSearch { read_max: 2, ..search("E1", None, None) };
-    let part =
-        |after| fixture.store.search_devices(wanted.clone(), Listing { after, limit: 50 }, NOW);
+    let part = |after| {
+        fixture.store.inventory().search_devices(wanted.clone(), Listing { after, limit: 50 }, NOW)
+    };
     let first = part(None).await.unwrap();
     assert!(first.is_cut && first.devices.is_empty());
     assert_eq!(first.next.as_deref(), Some("d2"));
@@ -102,7 +104,7 @@ async fn ids(fixture: &TestStore, of: &DeviceOrders, limit: usize) -> Vec<String
     let (mut ids, mut after): (Vec<String>, Option<OrderPosition>) = (Vec::new(), None);
     loop {
         let of = DeviceOrders { after, limit, ..of.clone() };
-        let part = fixture.store.latest_orders(of).await.unwrap().expect("a device");
+        let part = fixture.store.inventory().latest_orders(of).await.unwrap().expect("a device");
         assert!(part.orders.len() <= limit);
         ids.extend(part.orders.into_iter().map(|order| order.record.head.order_id));
         match part.next {
@@ -117,7 +119,7 @@ async fn orders_of_a_device_are_listed_with_all_owners() {
     let fixture = TestStore::with_fleet().await;
     let of_a: Vec<Incoming> = (0..5).map(|at| order(&format!("a{at}"), "d1", at * 100)).collect();
     fixture.receive_new(of_a).await;
-    fixture.store.archive(UnixMs(250), NOW).await.unwrap();
+    fixture.store.upkeep().archive(UnixMs(250), NOW).await.unwrap();
     let moved =
         DeviceEntry { group: Some(group_id("b")), since: Some(UnixMs(500)), ..bare_device("d1") };
     fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
@@ -152,11 +154,11 @@ async fn orders_of_a_device_are_listed_with_all_owners() {
         assert_eq!(ids(&fixture, &cut, limit).await, listed, "by {limit}");
     }
     let first = DeviceOrders { limit: 50, ..all.clone() };
-    let part = fixture.store.latest_orders(first).await.unwrap().expect("a device");
+    let part = fixture.store.inventory().latest_orders(first).await.unwrap().expect("a device");
     let archived: Vec<bool> = part.orders.iter().map(|order| order.archived).collect();
     assert_eq!(archived, [false, false, false, false, true, true, true]);
     let unknown = DeviceOrders { device: code("none"), ..all };
-    assert!(fixture.store.latest_orders(unknown).await.unwrap().is_none());
+    assert!(fixture.store.inventory().latest_orders(unknown).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -171,7 +173,8 @@ async fn orders_are_found_by_each_of_their_numbers() {
         .await;
     let shown = async |number: &str, group: Option<&str>| {
         let group = group.map(group_id);
-        let orders = fixture.store.orders_by_number(number.to_owned(), group, 50).await.unwrap();
+        let orders =
+            fixture.store.inventory().orders_by_number(number.to_owned(), group, 50).await.unwrap();
         let shown = |order: &kiosque_contract::inventory::OrderItem| {
             format!("{}/{}", order.group_id, order.record.head.order_id)
         };
@@ -203,12 +206,13 @@ async fn the_times_of_sales_are_those_of_the_latest_orders() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new((0..2_000).map(|at| paid(&format!("o{at}"), at)).collect()).await;
     fixture.receive_new(vec![order("unpaid", "d1", 5_000)]).await;
-    let times = async |from| fixture.store.sale_times(code("d1"), UnixMs(from)).await.unwrap();
+    let times =
+        async |from| fixture.store.inventory().sale_times(code("d1"), UnixMs(from)).await.unwrap();
     // The order before the latest 2,000 is in the span, too, or may be.
     let all = times(0).await;
     assert_eq!((all.times.len(), all.of_latest), (1_999, Some(2_000)));
     let later = times(1_990).await;
     assert_eq!((later.times.len(), later.of_latest), (10, None));
-    let none = fixture.store.sale_times(code("none"), UnixMs(0)).await.unwrap();
+    let none = fixture.store.inventory().sale_times(code("none"), UnixMs(0)).await.unwrap();
     assert_eq!(none, SaleTimes::default());
 }

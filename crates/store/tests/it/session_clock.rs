@@ -39,19 +39,24 @@ impl Clocked {
 
     async fn log_in(&self, at: i64, until: i64) -> PresentedToken {
         let name = LoginName::parse("ops").unwrap();
-        let credentials = self.store.credentials(&name).await.unwrap().unwrap();
+        let credentials = self.store.sessions().credentials(&name).await.unwrap().unwrap();
         let origin = origin("127.0.0.1", self.at(at));
-        let opened = self.store.log_in(credentials, [7; 32], self.at(until), origin).await.unwrap();
+        let opened = self
+            .store
+            .sessions()
+            .log_in(credentials, [7; 32], self.at(until), origin)
+            .await
+            .unwrap();
         PresentedToken::read(opened.token.reveal().as_bytes()).unwrap()
     }
 
     async fn observe(&self, seconds: i64) -> u64 {
-        self.store.observe_time(self.at(seconds), VALIDITY).await.unwrap()
+        self.store.sessions().observe_time(self.at(seconds), VALIDITY).await.unwrap()
     }
 
     /// Returns whether a token is valid.
     async fn is_valid(&self, token: &PresentedToken, at: i64) -> bool {
-        match self.store.session(Claim { token: token.clone(), now: self.at(at) }).await {
+        match self.store.sessions().prove(Claim { token: token.clone(), now: self.at(at) }).await {
             Ok(()) => true,
             Err(Refused::Refusal(Refusal::TokenInvalid)) => false,
             Err(refused) => panic!("{refused:?}"),
@@ -87,7 +92,7 @@ async fn a_restart_does_not_forget_the_time() {
     let token = clocked.log_in(0, 10).await;
     clocked.observe(20).await;
     clocked.observe(40).await;
-    clocked.store.store_time().await.unwrap();
+    clocked.store.sessions().store_time().await.unwrap();
     clocked.restart().await;
     assert_eq!(clocked.observe(2).await, 1);
     assert!(!clocked.is_valid(&token, 2).await);
@@ -111,7 +116,7 @@ async fn a_session_of_a_clock_that_was_ahead_ends_when_it_is_set_back() {
     // The same after a restart.
     let ahead = clocked.log_in(41, 71).await;
     clocked.observe(41).await;
-    clocked.store.store_time().await.unwrap();
+    clocked.store.sessions().store_time().await.unwrap();
     clocked.restart().await;
     assert_eq!(clocked.observe(1).await, 1);
     assert!(!clocked.is_valid(&ahead, 1).await);

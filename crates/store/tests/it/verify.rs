@@ -149,14 +149,14 @@ async fn fixture() -> TestStore {
     let ids = ["o1", "o2", "o3", "o4", "o5"];
     fixture.receive_new((10..).zip(ids).map(|(at, id)| order(id, "d1", at)).collect()).await;
     fixture.receive_new(vec![order("f1", "e1", 10)]).await;
-    fixture.store.archive(UnixMs(12), NOW).await.unwrap();
+    fixture.store.upkeep().archive(UnixMs(12), NOW).await.unwrap();
     fixture
 }
 
 /// Correct data has no differences.
 #[tokio::test]
 async fn data_that_is_whole_has_no_differences() {
-    let verified = fixture().await.store.verify().await.unwrap();
+    let verified = fixture().await.store.upkeep().verify().await.unwrap();
     assert_eq!((verified.orders, verified.ledgers), (6, 3));
     assert_eq!(verified.differences, [""; 0]);
 }
@@ -167,7 +167,11 @@ async fn each_planted_difference_is_named() {
     for (planted, differences) in PLANTED {
         let fixture = fixture().await;
         fixture.tamper(planted);
-        assert_eq!(fixture.store.verify().await.unwrap().differences, *differences, "{planted}");
+        assert_eq!(
+            fixture.store.upkeep().verify().await.unwrap().differences,
+            *differences,
+            "{planted}"
+        );
     }
 }
 
@@ -181,13 +185,13 @@ async fn an_order_of_a_device_that_two_groups_have_is_named() {
     let at = NOW.0 + 1;
     fixture.receive_new(vec![order("n1", "d1", at), order("n2", "d1", at)]).await;
     fixture.receive_new(vec![order("o3", "e1", at)]).await;
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
     fixture.tamper("update orders set order_id = 'o4' where order_id = 'n2'");
     let differences = [
         "device d1: order o4 is stored in group b and in group a",
         "group b, device d1, order o4: its checksum is not that of its columns and its record",
     ];
-    assert_eq!(fixture.store.verify().await.unwrap().differences, differences);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, differences);
 }
 
 /// Every record that cannot be read is named, and the rest is checked.
@@ -206,7 +210,11 @@ async fn each_damaged_record_is_named_and_the_rest_is_checked() {
             "group b, device e1: the ledger has sequence 1 to 2, 1 orders are stored".to_owned(),
             format!("group b, device e1, order f1: {fault}"),
         ];
-        assert_eq!(fixture.store.verify().await.unwrap().differences, differences, "{damage}");
+        assert_eq!(
+            fixture.store.upkeep().verify().await.unwrap().differences,
+            differences,
+            "{damage}"
+        );
     }
 }
 
@@ -218,7 +226,7 @@ async fn an_order_whose_columns_cannot_be_read_is_reported_and_the_rest_is_check
     fixture.receive_new(orders).await;
     fixture.tamper("update orders set order_id = cast(x'ff' as text) where order_id = 'o1'");
     fixture.tamper("update orders set record = x'00' where order_id = 'o2'");
-    let differences = fixture.store.verify().await.unwrap().differences;
+    let differences = fixture.store.upkeep().verify().await.unwrap().differences;
     let starts = ["group a: an order cannot be read: ", "group a, device d1, order o2: "];
     for start in starts {
         assert!(differences.iter().any(|it| it.starts_with(start)), "{start} {differences:#?}");
@@ -243,7 +251,7 @@ async fn the_integrity_check_of_the_database_file_is_part_of_it() {
         where name in ('orders_change', 'orders_sale');
         pragma schema_version = 1000"
     ));
-    let differences = fixture.store.verify().await.unwrap().differences;
+    let differences = fixture.store.upkeep().verify().await.unwrap().differences;
     let is_named =
         |it: &String| it.starts_with("the database file: ") && it.contains("orders_change");
     assert!(differences.iter().any(is_named), "{differences:#?}");

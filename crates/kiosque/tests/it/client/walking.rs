@@ -106,7 +106,7 @@ async fn archiving_during_a_walk_is_noticed() {
     for walk in [&mut current, &mut all] {
         assert!(walk.next().await.unwrap().is_some());
     }
-    server.store.archive(server.now(), server.now()).await.unwrap();
+    server.store.upkeep().archive(server.now(), server.now()).await.unwrap();
     let error = loop {
         match current.next().await {
             Ok(Some(_)) => {}

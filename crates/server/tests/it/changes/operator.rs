@@ -119,7 +119,7 @@ async fn an_answer_that_follows_goes_on_until_the_server_stops() {
         server.import_valid(line("b", number)).await;
         assert_eq!(ids(&[following.next().await.unwrap()]), [(number, "b")]);
     }
-    eventually("it waits", async || server.store.waiting_followers() == 1).await;
+    eventually("it waits", async || server.store.orders().waiting_followers() == 1).await;
     server.stop().await;
     assert_eq!(following.next().await, None);
     assert!(following.is_whole);
@@ -135,7 +135,7 @@ async fn an_answer_that_sent_lost_changes_breaks_off() {
     let mut following = Following::begin(&server, &key, "group=g1&follow=true").await;
     let sent = [following.next().await.unwrap(), following.next().await.unwrap()];
     assert_eq!(ids(&sent), [(1, "a"), (2, "b")]);
-    eventually("it waits", async || server.store.waiting_followers() == 1).await;
+    eventually("it waits", async || server.store.orders().waiting_followers() == 1).await;
     server.data.execute(sql::LOSE_CHANGE);
     assert_eq!(following.next().await, None);
     assert!(!following.is_whole);
@@ -182,15 +182,15 @@ async fn an_answer_breaks_off_when_its_key_is_revoked() {
     for (name, change) in [("idle", None), ("busy", Some(line("a", 1)))] {
         let key = server.create_key_named(name, "read").await;
         let mut following = Following::begin(&server, &key, "group=g1&follow=true").await;
-        eventually("both wait", async || server.store.waiting_followers() == 2).await;
+        eventually("both wait", async || server.store.orders().waiting_followers() == 2).await;
         let name = KeyName::parse(name).unwrap();
-        server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap();
+        server.store.operators().revoke_key(name, ActedBy::command(server.now())).await.unwrap();
         server.advance(std::time::Duration::from_secs(1));
         if let Some(change) = &change {
             server.import_valid(change.clone()).await;
         }
         following.breaks_off().await;
-        eventually("it ends", async || server.store.waiting_followers() == 1).await;
+        eventually("it ends", async || server.store.orders().waiting_followers() == 1).await;
     }
     assert_eq!(ids(&[of_other.next().await.unwrap()]), [(1, "a")]);
 }
@@ -228,9 +228,9 @@ async fn answers_that_follow_are_shared_out_by_key() {
     let _of_third = Following::begin(&server, &third, query).await;
     let fourth = server.create_key_named("fourth", "read").await;
     refused(&fourth, "change_waits_per_account_max are open; try again when one has ended").await;
-    eventually("all wait", async || server.store.waiting_followers() == 3).await;
+    eventually("all wait", async || server.store.orders().waiting_followers() == 3).await;
     drop(first);
-    eventually("its place is free", async || server.store.waiting_followers() == 2).await;
+    eventually("its place is free", async || server.store.orders().waiting_followers() == 2).await;
     let _again = Following::begin(&server, &greedy, query).await;
     server.import_valid(line("a", 1)).await;
     assert_eq!(ids(&[of_other.next().await.unwrap()]), [(1, "a")]);

@@ -42,7 +42,8 @@ async fn begin(
 }
 
 async fn waits(server: &TestServer, waiting: usize) {
-    eventually("requests wait", async || server.store.waiting_followers() == waiting).await;
+    eventually("requests wait", async || server.store.orders().waiting_followers() == waiting)
+        .await;
 }
 
 /// ORD-25: an answer with records does not wait, and one without waits for the next change: of a
@@ -67,7 +68,7 @@ async fn a_wait_ends_with_the_next_change() {
         assert_eq!(ask(&server, &token, &body).await.success(), reply.success());
         after = json!(next);
     }
-    assert_eq!(server.store.waiting_followers(), 0);
+    assert_eq!(server.store.orders().waiting_followers(), 0);
 }
 
 /// ORD-25: changes of other groups do not end a wait, and without a change it ends at its time with
@@ -102,7 +103,7 @@ async fn a_session_that_ends_ends_its_wait() {
             _ => {
                 let by = kiosque_model::ActedBy::command(server.now());
                 let name = kiosque_model::LoginName::parse("ops".to_owned()).unwrap();
-                server.store.end_session(name, by).await.unwrap();
+                server.store.sessions().end(name, by).await.unwrap();
             }
         }
         let refused = asking.await.unwrap();

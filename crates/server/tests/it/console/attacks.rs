@@ -122,7 +122,7 @@ async fn the_next_click_after_a_revocation_is_the_sign_in() {
     assert_eq!(browser.get(PAGE).await.status, 303);
     let create = [("action", "create"), ("name", "mine"), ("may", "read")];
     assert_eq!(browser.post("/console/keys", &create).await.status, 303);
-    assert_eq!(server.store.keys().await.unwrap().len(), 1);
+    assert_eq!(server.store.operators().keys().await.unwrap().len(), 1);
     // A key of the same name is another key.
     server.create_key_named("office", ALL).await;
     assert_eq!(browser.get(PAGE).await.status, 303);

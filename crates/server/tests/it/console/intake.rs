@@ -88,8 +88,8 @@ async fn the_lines_of_a_stream_that_pauses_are_counted() {
 async fn an_import_is_shown_with_its_progress() {
     let server = TestServer::start(fleet()).await;
     let office = server.create_key_named("office", "read").await;
-    let number = server.store.begin_import(ActedBy::command(server.now())).await.unwrap();
-    server.store.show_import_active(number, server.now(), 1_234).await.unwrap();
+    let number = server.store.intake().begin_import(ActedBy::command(server.now())).await.unwrap();
+    server.store.intake().show_import_active(number, server.now(), 1_234).await.unwrap();
     let mut browser = Browser::signed_in(&server, &office).await;
     let page = browser.get("/console/intake").await.text;
     let imports = card(&page, "imports");
@@ -112,7 +112,7 @@ async fn rejected_lines_of_imports_are_shown_and_downloaded() {
     };
     for lines in [2, 3] {
         let by = || ActedBy::command(server.now());
-        let number = server.store.begin_import(by()).await.unwrap();
+        let number = server.store.intake().begin_import(by()).await.unwrap();
         let act = Act::OrdersImported {
             accepted: 0,
             updated: 0,
@@ -121,7 +121,7 @@ async fn rejected_lines_of_imports_are_shown_and_downloaded() {
             groups: Vec::new(),
         };
         let rejected = (1..=lines).map(rejected).collect();
-        server.store.end_import(number, (act, rejected), by()).await.unwrap();
+        server.store.intake().end_import(number, (act, rejected), by()).await.unwrap();
         server.advance(Duration::from_secs(1));
     }
     server.call_operator(ORDERS_PATH, Some(&till), line("absent", "s1")).await;
@@ -227,7 +227,7 @@ async fn requests_are_counted_by_account_function_code_and_source() {
         let login = format!(r#"{{"username":"ops","password":"{password}"}}"#);
         server.call(TOKEN_PATH, None, &login).await;
     }
-    server.store.write_uses(server.now()).await.unwrap();
+    server.store.trail().write_uses(server.now()).await.unwrap();
     server.advance(Duration::from_secs(300));
     let mut browser = Browser::signed_in(&server, &office).await;
     let page = browser.get("/console/integrators").await.text;
@@ -246,6 +246,6 @@ async fn requests_are_counted_by_account_function_code_and_source() {
     let mut browser = Browser::signed_in(&other, &office).await;
     let page = browser.get("/console/integrators").await.text;
     assert!(card(&page, "accounts").contains("5 min ago"), "{page}");
-    let uses = other.store.uses_of(vec!["ops".to_owned()]).await.unwrap();
+    let uses = other.store.trail().uses_of(vec!["ops".to_owned()]).await.unwrap();
     assert_eq!(uses["ops"].last, Some(UnixMs(server.now().0 - 300_000)));
 }

@@ -295,7 +295,7 @@ async fn damage_that_a_backup_has_found_is_among_the_checks() {
     let key = server.create_key_named("office", "read").await;
     let mut browser = Browser::signed_in(&server, &key).await;
     let check = |page: &str| between(card(page, "checks"), "<li>", "</li>")[0].to_owned();
-    server.store.record_damage("row 7 is <missing>".to_owned()).await.unwrap();
+    server.store.upkeep().record_damage("row 7 is <missing>".to_owned()).await.unwrap();
     let failed = check(&browser.get("/console/service").await.text);
     for part in [
         ">failed</span> Requests with a session are answered",
@@ -306,7 +306,7 @@ async fn damage_that_a_backup_has_found_is_among_the_checks() {
     }
     let file = "monday.db".to_owned();
     let backup = LastBackup { timestamp: server.now().0, file, bytes: 1, orders: 0 };
-    server.store.record_backup(&backup).await.unwrap();
+    server.store.upkeep().record_backup(&backup).await.unwrap();
     let good = check(&browser.get("/console/service").await.text);
     assert!(good.ends_with(">ok</span> Requests with a session are answered"), "{good}");
 }

@@ -15,7 +15,7 @@ fn id(reply: &Reply) -> &str {
 }
 
 async fn write_refused(server: &TestServer) {
-    server.store.write_refused(server.now()).await.unwrap();
+    server.store.trail().write_refused(server.now()).await.unwrap();
 }
 
 /// Returns the result of a look-up, as text.
@@ -167,7 +167,7 @@ async fn a_busy_store_delays_no_refused_request() {
     let first = server.call(ORDERS_PATH, Some(&token), "{}").await;
     let store = server.store.clone();
     let now = server.now();
-    let writing = tokio::spawn(async move { store.write_refused(now).await });
+    let writing = tokio::spawn(async move { store.trail().write_refused(now).await });
     let mut last = first.clone();
     for _ in 0..150 {
         last = server.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":5}"#).await;
@@ -184,5 +184,5 @@ async fn a_busy_store_delays_no_refused_request() {
     // An account has room for a hundred requests a second; the others are counted.
     let missing = look_up(&mut browser, id(&last)).await;
     assert!(missing.contains("There is no refused request"), "{missing}");
-    assert!(server.store.refused_dropped() > 0);
+    assert!(server.store.trail().refused_dropped() > 0);
 }

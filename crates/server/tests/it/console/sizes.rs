@@ -111,7 +111,7 @@ async fn refuse(server: &TestServer, key: &str) -> String {
     let reason = |line: usize| format!("currency: {} is no code", name(line).repeat(5));
     for import in 0..30 {
         let by = || ActedBy::command(server.now());
-        let number = server.store.begin_import(by()).await.unwrap();
+        let number = server.store.intake().begin_import(by()).await.unwrap();
         let groups = Vec::new();
         let act =
             Act::OrdersImported { accepted: 0, updated: 0, unchanged: 0, rejected: 50, groups };
@@ -120,7 +120,7 @@ async fn refuse(server: &TestServer, key: &str) -> String {
             order_id: Some(format!("{:064}", import * 7_919 + line)),
             reason: reason(line),
         });
-        server.store.end_import(number, (act, rejected.collect()), by()).await.unwrap();
+        server.store.intake().end_import(number, (act, rejected.collect()), by()).await.unwrap();
     }
     let lines =
         (0..ROWS).map(|line| json!({"orderId": line.to_string(), "deviceCode": name(line)}));
@@ -133,7 +133,7 @@ async fn refuse(server: &TestServer, key: &str) -> String {
         let reply = server.call(ORDERS_PATH, Some(&token), &body.to_string()).await;
         id = reply.headers["x-request-id"].clone();
     }
-    server.store.write_refused(server.now()).await.unwrap();
+    server.store.trail().write_refused(server.now()).await.unwrap();
     id
 }
 

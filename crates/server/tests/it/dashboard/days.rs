@@ -156,7 +156,7 @@ async fn a_day_has_the_sales_of_all_its_hours() {
             let best = ask(&server, &token, BEST_PATH, &range).await;
             assert_eq!(best.data()["salesCount"], count, "{zone} {range}");
         }
-        assert_eq!(server.store.verify().await.unwrap().differences, [""; 0], "{zone}");
+        assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0], "{zone}");
     }
 }
 

@@ -177,7 +177,7 @@ async fn a_device_that_has_left_has_the_name_that_it_had() {
     server.advance(std::time::Duration::from_secs(3_600));
     change("name = \"Back\"").await;
     assert_eq!([names("harbour").await, names("station").await], ["Back", "On its way"]);
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// SCOPE-7, DASH-15: a device that is not enabled leaves lists and counts, and its sales stay.

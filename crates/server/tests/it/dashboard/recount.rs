@@ -99,7 +99,7 @@ impl Trade {
         }
         if rng.one_in(3) {
             let before = UnixMs(rng.range(self.begins..self.until));
-            self.server.store.archive(before, self.server.now()).await.unwrap();
+            self.server.store.upkeep().archive(before, self.server.now()).await.unwrap();
         }
     }
 
@@ -213,7 +213,7 @@ impl Trade {
             let ask = self.some_ask(rng);
             self.check_one(&ask).await;
         }
-        let verified = self.server.store.verify().await.unwrap();
+        let verified = self.server.store.upkeep().verify().await.unwrap();
         assert_eq!(verified.differences, [""; 0]);
         assert_eq!(stored_sums(&self.server), self.books.sums());
     }

@@ -35,7 +35,7 @@ async fn with_used_key() -> (TestServer, String) {
     let key = server.create_key("fleet").await;
     assert_eq!(server.call_operator(FLEET_CALL, Some(&key), "null").await.status, 422);
     eventually("the use of the key is stored", async || {
-        server.store.keys().await.unwrap()[0].used_at == Some(server.now())
+        server.store.operators().keys().await.unwrap()[0].used_at == Some(server.now())
     })
     .await;
     (server, key)

@@ -67,7 +67,7 @@ async fn lists_are_read_in_pages() {
     server.log_in("ops").await;
     for _ in 0..3 {
         let by = ActedBy::run(CommandRun::default(), server.now());
-        server.store.begin_import(by).await.unwrap();
+        server.store.intake().begin_import(by).await.unwrap();
     }
     for (call, field, keys) in [
         ("accounts?limit=1", "account", &["ops"][..]),

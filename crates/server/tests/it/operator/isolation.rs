@@ -55,7 +55,7 @@ async fn a_locked_group_delays_no_stream_of_another() {
     assert_eq!(counts(&after.await.unwrap()), [0, 1, 0, 0]);
     let token = server.log_in("ops").await.token;
     assert_eq!(kept(&server, &token).await, ["a", "c"]);
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A stream whose group is locked for as long as a request waits fails alone, and its orders of
@@ -177,7 +177,7 @@ async fn lines_are_decided_in_the_order_in_which_they_came() {
         let reasons = reply.json["rejected"].as_array().unwrap().iter();
         let reasons: Vec<_> = reasons.map(|one| one["reason"].clone()).collect();
         assert!(reasons.iter().all(|one| *one == json!(reason)), "{name}: {reasons:?}");
-        assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+        assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 
         let other = server_on(TestData::new(), FAR).await;
         other.import(before).await;
@@ -222,9 +222,9 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
                 line(&id("d"), 2),
                 line(&id("x"), 1).replace("\"D1\"", "\"D9\""),
             ];
-            server.store.arm_fault(statements, fault);
+            server.store.upkeep().arm_fault(statements, fault);
             let first = server.call_operator(ORDERS, Some(&key), body.concat()).await;
-            let is_over = server.store.disarm_fault();
+            let is_over = server.store.upkeep().disarm_fault();
             assert!([200, 503].contains(&first.status), "{round}: {first:?}");
             assert!(first.status == 200 || !is_over, "{round}: {first:?}");
             let again = server.call_operator(ORDERS, Some(&key), body.concat()).await;
@@ -242,5 +242,5 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
         }
     }
     assert_eq!(server.query(sql::ORDERS_STORED), [orders.to_string()]);
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

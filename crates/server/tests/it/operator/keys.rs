@@ -40,7 +40,7 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
     assert_eq!(ask(&key).await.status, 200);
     let name = KeyName::parse("orders").unwrap();
     assert_eq!(
-        server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
+        server.store.operators().revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
         RevokedKey::Revoked
     );
     let revoked = ask(&key).await;
@@ -68,7 +68,7 @@ async fn a_revoked_key_ends_its_open_streams() {
     eventually("the lines are stored", async || kept(&server, &token).await == before).await;
     let name = KeyName::parse("orders").unwrap();
     assert_eq!(
-        server.store.revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
+        server.store.operators().revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
         RevokedKey::Revoked
     );
     server.advance(Duration::from_secs(1));

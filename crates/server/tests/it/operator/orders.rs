@@ -61,7 +61,7 @@ async fn the_response_counts_every_outcome() {
     assert_eq!(reply.json["rejected"], reasons.collect::<serde_json::Value>());
     let other_token = other.log_in("ops").await.token;
     assert_eq!(shown(&server, &token).await, shown(&other, &other_token).await);
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Integrators see the orders with their next request.

@@ -97,7 +97,7 @@ pub(crate) async fn what_waits_is_bounded() {
         server.call_operator(ORDERS, Some(&key), more.clone()).await.status == 200
     })
     .await;
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A line that is rejected is answered without the database. Reading it takes a thread, and storing

@@ -221,7 +221,7 @@ async fn complete_lines_are_stored_when_a_stream_breaks() {
         let sure = if ["cut", "framing"].contains(&kind) { 7 } else { 6 };
         assert!(kept.len() >= sure, "{kept:?}");
     }
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A revoked key ends its open streams while nothing arrives, or no complete line.
@@ -244,7 +244,8 @@ async fn a_revoked_key_ends_silent_and_dripping_streams() {
             assert!(early.is_err(), "{early:?}");
         }
         let by = ActedBy::command(server.now());
-        let revoked = server.store.revoke_key(KeyName::parse(right).unwrap(), by).await.unwrap();
+        let revoked =
+            server.store.operators().revoke_key(KeyName::parse(right).unwrap(), by).await.unwrap();
         assert_eq!(revoked, RevokedKey::Revoked);
         server.advance(Duration::from_secs(1));
         let dripped = async {

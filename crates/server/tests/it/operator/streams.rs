@@ -84,7 +84,7 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     assert_eq!(kept(&server, &token).await, ["a0", "a1", "b1", "b2", "c1"]);
     let new = server.commits().await.difference(&before).count();
     assert_eq!(new, 2, "the first, and the others together");
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// An order on which the store fails fails its own request, and no other.
@@ -138,7 +138,7 @@ async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
     server.data.take_updates();
     let again = [line("a", 1), other("bad", 2), other("b", 1)].concat();
     assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), again).await), [1, 1, 1, 0]);
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// On a cluster, a transaction that changes groups on several workers would need a two-phase
@@ -251,7 +251,7 @@ async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     let shown = shown(&server, &token).await;
     assert_eq!(shown.len(), usize::try_from(orders).unwrap());
     assert!(shown.iter().all(|order| order["totalAmount"] == 100 + rounds - 1));
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// Lines are stored while the stream continues.
@@ -288,7 +288,7 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
     assert!(!kept.iter().any(|id| id.ends_with("-2499")), "a line that did not come whole");
     let last: Vec<&String> = kept.iter().filter(|id| id.starts_with("last")).collect();
     assert_eq!(last, ["last0", "last1", "last2", "last3", "last4"]);
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// A login during a full ingest waits for one transaction at most.
@@ -330,5 +330,5 @@ async fn logins_pass_in_the_middle_of_a_full_ingest() {
     };
     let (rounds, slowest) = tokio::join!(futures_util::future::join_all(streams), logins);
     println!("{rounds:?} rounds of four streams; the slowest login took {slowest:?}");
-    assert_eq!(server.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

@@ -72,7 +72,8 @@ async fn a_heartbeat_with_a_nul_is_set_aside() {
 async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key("fleet").await;
-    let hash = server.store.credentials(&kiosque_model::LoginName::parse("ops").unwrap()).await;
+    let hash =
+        server.store.sessions().credentials(&kiosque_model::LoginName::parse("ops").unwrap()).await;
     let hash = hash.unwrap().unwrap().password_hash;
     let fleet = json!({
         "group": [{"id": "g9", "name": "Nine"}],

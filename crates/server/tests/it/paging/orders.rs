@@ -87,7 +87,7 @@ async fn concatenated_pages_are_all_orders_once_with_and_without_history() {
             kiosk.receive(&server, &some_starts(&mut rng, 25)).await;
             if rng.one_in(2) {
                 let before = START_MS - rng.range(0..5 * DAY_MS);
-                server.store.archive(UnixMs(before), server.now()).await.unwrap();
+                server.store.upkeep().archive(UnixMs(before), server.now()).await.unwrap();
                 kiosk.archive(before);
             }
             let size = 1 + rng.below(30);
@@ -160,7 +160,7 @@ async fn a_walk_misses_nothing_that_was_there_when_it_began_while_orders_arrive(
             kiosk.receive(&server, &some_starts(&mut rng, size - 1)).await;
             if rng.one_in(4) {
                 let before = START_MS - rng.range(0..5 * DAY_MS);
-                server.store.archive(UnixMs(before), server.now()).await.unwrap();
+                server.store.upkeep().archive(UnixMs(before), server.now()).await.unwrap();
             }
         }
         for (id, _) in &there {

@@ -78,7 +78,7 @@ async fn a_device_that_moves_leaves_its_past_with_its_group() {
     assert_eq!(devices(&mut old, json!({})).await, json!([]));
     assert_eq!(devices(&mut old, json!({"deviceCode": "K"})).await, json!([]));
     assert_eq!(devices(&mut new, json!({})).await[0]["deviceCode"], "K");
-    assert_eq!(server.store.verify().await.unwrap().differences, Vec::<String>::new());
+    assert_eq!(server.store.upkeep().verify().await.unwrap().differences, Vec::<String>::new());
 }
 
 /// ORD-19, ORD-20: the owner sees the detail by each number; for the other group the order does not

@@ -197,7 +197,7 @@ async fn each_group_sees_the_trades_of_its_ownership() {
             walk.step(&mut rng).await;
             walk.check().await;
         }
-        let verified = walk.server.store.verify().await.unwrap();
+        let verified = walk.server.store.upkeep().verify().await.unwrap();
         assert_eq!(verified.differences, [""; 0]);
     }
 }

@@ -5,25 +5,24 @@
 //! with those.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Claim, Currency, Day, GroupId, GroupNo, Minor, UnixMs};
+use kiosque_model::{Claim, Currency, Day, GroupNo, Minor, UnixMs};
 
 use super::super::DashboardQuery;
 use super::super::figures::products::{ProductTotals, SalesOfProduct};
 use super::super::filter::rows_of;
 use super::ProductSales;
-use crate::Store;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::bind_listed_count;
 use crate::error::Error;
-use crate::scoped::HintedGroup;
+use crate::scoped::{self, HintedGroup};
 use crate::sql::{Row, row, statements};
 use crate::sums::parse_currency;
 use crate::versions::Versions;
+use crate::views::Reports;
 
 row! {
     struct ProductRow<'r> {
@@ -66,56 +65,6 @@ statements! {
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed";
 }
 
-/// Goods that are looked up for one report at most, unless more have just sold best.
-const HINTED_MAX: usize = 32;
-/// Groups with hints; the hints are cleared when there are more.
-const GROUPS_MAX: usize = 10_000;
-
-/// The goods that sold best in the latest answers about each group, the latest first.
-#[derive(Debug, Default)]
-pub(crate) struct BestSellerHints(Mutex<HashMap<HintKey, Vec<String>>>);
-
-/// A group as the caller names it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum HintKey {
-    Selected(GroupNo),
-    Filter(GroupId),
-}
-
-impl HintKey {
-    pub(super) fn of(query: &DashboardQuery, selected: GroupNo) -> HintKey {
-        match &query.group {
-            Some(Ok(group)) => HintKey::Filter(group.clone()),
-            _ => HintKey::Selected(selected),
-        }
-    }
-}
-
-impl BestSellerHints {
-    pub(super) fn get(&self, key: &HintKey) -> Vec<String> {
-        self.by_group().get(key).cloned().unwrap_or_default()
-    }
-
-    /// Puts the goods of an answer in front of the earlier ones.
-    pub(super) fn insert(&self, key: HintKey, mut latest: Vec<String>) {
-        let mut by_group = self.by_group();
-        if by_group.len() >= GROUPS_MAX {
-            by_group.clear();
-        }
-        let hinted = by_group.entry(key).or_default();
-        for earlier in hinted.drain(..) {
-            if latest.len() < HINTED_MAX && !latest.contains(&earlier) {
-                latest.push(earlier);
-            }
-        }
-        *hinted = latest;
-    }
-
-    fn by_group(&self) -> MutexGuard<'_, HashMap<HintKey, Vec<String>>> {
-        lock_ignoring_poison(&self.0)
-    }
-}
-
 /// The lowest prices of some goods in a group, `None` where no enabled aisle has a price.
 #[derive(Debug)]
 pub(super) struct LowestPrices {
@@ -131,21 +80,21 @@ impl LowestPrices {
     }
 }
 
-impl Store {
+impl Reports<'_> {
     /// Returns the cached prices of the caller's group, if there are any.
     pub(super) fn cached_prices(
-        &self,
+        self,
         claim: &Claim,
         query: &DashboardQuery,
     ) -> Option<Arc<LowestPrices>> {
-        let group = self.presumed_group(claim, query.group.as_ref())?;
-        let cached = self.cache.get::<LowestPrices>(&Key::Prices(group));
+        let group = scoped::presumed_group(self.0, claim, query.group.as_ref())?;
+        let cached = self.0.cache.get::<LowestPrices>(&Key::Prices(group));
         cached.filter(|prices| prices.versions.is_settled(claim.now))
     }
 
     /// Caches the prices of goods that were looked up, unless a move of a device is ahead.
     pub(super) fn cache_prices(
-        &self,
+        self,
         (group, versions): (GroupNo, Option<Versions>),
         now: UnixMs,
         looked_up: (&[&str], &Goods),
@@ -163,7 +112,7 @@ impl Store {
             ids.iter().map(|id| ((*id).to_owned(), goods.lowest_price(id))).collect();
         let size = by_goods.keys().map(|id| id.len() + size_of::<(String, Option<Minor>)>()).sum();
         let prices = LowestPrices { group, versions, by_goods };
-        self.cache.insert(Key::Prices(group), size, Arc::new(prices));
+        self.0.cache.insert(Key::Prices(group), size, Arc::new(prices));
     }
 }
 
@@ -312,25 +261,5 @@ impl Goods {
         }
         answer.goods_id = goods_id;
         Ok(answer)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_latest_goods_are_hinted_first_and_their_number_is_bounded() {
-        let (hints, key) = (BestSellerHints::default(), HintKey::Selected(GroupNo(1)));
-        let goods = |ids: std::ops::Range<usize>| ids.map(|id| id.to_string()).collect::<Vec<_>>();
-        hints.insert(key.clone(), goods(0..20));
-        hints.insert(key.clone(), goods(15..30));
-        let hinted = hints.get(&key);
-        assert_eq!(hinted.len(), 30);
-        assert_eq!(hinted[..15], goods(15..30));
-        hints.insert(key.clone(), goods(30..40));
-        assert_eq!(hints.get(&key).len(), HINTED_MAX);
-        assert_eq!(hints.get(&key)[..25], [goods(30..40), goods(15..30)].concat());
-        assert_eq!(hints.get(&HintKey::Selected(GroupNo(2))), [""; 0]);
     }
 }

@@ -8,12 +8,13 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{GROUPS, GroupRow, id_of, record, with_archived};
-use crate::Store;
 use crate::db::{Deadline, Read};
+use crate::dictionaries;
 use crate::error::Error;
-use crate::orders::record::dictionaries::Dictionaries;
-use crate::orders::record::stored::{StoredOrder, order_columns};
+use crate::record::dictionaries::Dictionaries;
+use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Value, row, statements};
+use crate::views::Inventory;
 
 row! {
     struct NewestRow { group_no: GroupNo, change_no: i64, trade_start_ms: UnixMs }
@@ -35,7 +36,7 @@ statements! {
 const NEWEST_READ: usize = 2_000;
 const NEWEST_OF_GROUP: RangeInclusive<usize> = 2..=200;
 
-impl Store {
+impl Inventory<'_> {
     /// Returns the orders of a group, or of all groups, that arrived or changed last, by the start
     /// of their trades, the last one first; at most `most`. Of each group only the last changes are
     /// read, the fewer the more groups there are; the records of the orders that are returned are
@@ -44,14 +45,14 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn newest_orders(
-        &self,
+        self,
         group: Option<GroupId>,
         most: usize,
     ) -> Result<Vec<OrderItem>, Error> {
         let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             newest(read, dictionaries, group.as_ref(), most).await
         };
-        self.read_records(Deadline::OfRequest, find).await
+        dictionaries::read_records(self.0, Deadline::OfRequest, find).await
     }
 }
 

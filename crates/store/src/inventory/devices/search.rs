@@ -8,13 +8,13 @@ use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::periods::{DevicePeriods, Periods};
 use super::{DeviceRow, Listing, item, numbers, rows};
-use crate::Store;
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
 use crate::sql::{Value, row, statements};
 use crate::sums::device_block::{block_of, each_device};
+use crate::views::Inventory;
 
 row! {
     struct SalesRow<'r> { day: Day, device_block: i64, devices: &'r [u8] }
@@ -95,18 +95,18 @@ impl DeviceState {
     }
 }
 
-impl Store {
+impl Inventory<'_> {
     /// Returns the state of a device.
     ///
     /// # Errors
     /// The store failed.
     pub async fn device_state(
-        &self,
+        self,
         device: &DeviceItem,
         online: OnlineSince,
     ) -> Result<DeviceState, Error> {
         let read = async |read: &Read<'_>| inactive_groups(read).await;
-        let inactive = self.db.read::<_, Error>(Deadline::OfRequest, read).await?;
+        let inactive = self.0.db.read::<_, Error>(Deadline::OfRequest, read).await?;
         Ok(DeviceState::of(device, &inactive, online))
     }
 
@@ -115,12 +115,12 @@ impl Store {
     /// # Errors
     /// The store failed.
     pub async fn search_devices(
-        &self,
+        self,
         search: DeviceSearch,
         listing: Listing,
         now: UnixMs,
     ) -> Result<FoundDevices, Error> {
-        let activity = Arc::clone(&self.activity);
+        let activity = Arc::clone(&self.0.activity);
         let find = async move |read: &Read<'_>| {
             let mut found = matching(read, &search, listing, &activity, now).await?;
             count_orders(read, &search, &mut found).await?;
@@ -130,7 +130,7 @@ impl Store {
                 is_cut: found.is_cut,
             })
         };
-        self.db.read(Deadline::OfRequest, find).await
+        self.0.db.read(Deadline::OfRequest, find).await
     }
 }
 

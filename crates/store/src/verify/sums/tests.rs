@@ -2,9 +2,9 @@ use kiosque_model::order::{Order, PayStatus};
 use kiosque_model::{Currency, DeviceCode, GroupNo, Minor, OrderId};
 
 use super::*;
-use crate::orders::record::dictionaries::{Dictionaries, Dictionary};
-use crate::orders::record::stored::pack;
-use crate::orders::record::{Incoming, ProductNames};
+use crate::record::dictionaries::{Dictionaries, Dictionary};
+use crate::record::stored::pack;
+use crate::record::{Incoming, ProductNames};
 
 /// Returns the faults of an order that was paid at 5 s, or is unpaid, and is stored as a sale at
 /// `sale_at` of the amount `sold`: as a sale, and as no sale.

@@ -25,24 +25,31 @@ async fn a_dry_run_stops_no_writer() {
     let tried = results(&store).await;
     let token = fixture.log_in("ops").await.unwrap();
     let token = fixture.switch(token, "b").await;
-    fixture.store.log_out(fixture.claim(&token), origin("127.0.0.1", NOW)).await.unwrap();
+    fixture
+        .store
+        .sessions()
+        .log_out(fixture.claim(&token), origin("127.0.0.1", NOW))
+        .await
+        .unwrap();
     // In other places than in the dry run.
     let orders = vec![order("o2", "d1", 7), order("o1", "d1", 8), order("n1", "e1", 9)];
     fixture.receive_new(orders).await;
     let renamed = DeviceEntry { name: Some("Elsewhere".to_owned()), ..bare_device("d1") };
     fixture.apply(Fleet { devices: vec![renamed], ..Fleet::default() }).await.unwrap();
     fixture.apply(Fleet { groups: vec![group("c")], ..Fleet::default() }).await.unwrap();
-    assert_eq!(fixture.store.archive(UnixMs(8), NOW).await.unwrap().orders, 2);
+    assert_eq!(fixture.store.upkeep().archive(UnixMs(8), NOW).await.unwrap().orders, 2);
     assert_eq!(
-        open(&fixture.data, None).await.unwrap().verify().await.unwrap().differences,
+        open(&fixture.data, None).await.unwrap().upkeep().verify().await.unwrap().differences,
         [""; 0]
     );
     // The dry run goes on in the state that it began with.
     let orders = vec![order("o1", "d1", 10), order("o2", "d1", 21), order("n1", "e1", 9)];
-    let received = store.receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await;
+    let received =
+        store.intake().receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await;
     let (unchanged, updated) = (OrderOutcome::Unchanged, OrderOutcome::Updated);
     assert_eq!(received.unwrap(), [unchanged, updated, OrderOutcome::Accepted]);
     let again = store
+        .fleet()
         .apply(fleet(), NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
         .await
         .unwrap();
@@ -51,7 +58,7 @@ async fn a_dry_run_stops_no_writer() {
     assert_eq!(tried.received[0], [OrderOutcome::Accepted, OrderOutcome::Accepted]);
     let ids = "select order_id from orders order by order_id";
     assert_eq!(fixture.query(ids), ["n1", "o0", "o1", "o2"]);
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 /// The log of a dry run begins as the database's log is: full, copied to the file, or begun again.
@@ -78,14 +85,14 @@ async fn checkpoints_do_not_reach_a_dry_run() {
             checkpoint("passive");
             let orders = Arc::new(batch("tried", from + 500));
             let options = ReceiveOptions::at(NOW);
-            let received = store.receive(orders, no_owners(), options).await.unwrap();
+            let received = store.intake().receive(orders, no_owners(), options).await.unwrap();
             assert!(received.iter().all(|one| *one == OrderOutcome::Accepted), "{received:?}");
         }
-        assert_eq!(store.verify().await.unwrap().differences, [""; 0], "{kind}");
+        assert_eq!(store.upkeep().verify().await.unwrap().differences, [""; 0], "{kind}");
         drop(store);
         let stored = 2_000 * (round + 1);
         assert_eq!(fixture.query(last_seq), [stored.to_string()], "{kind}");
-        assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0], "{kind}");
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0], "{kind}");
     }
 }
 
@@ -102,6 +109,7 @@ async fn the_log_of_a_dry_run_has_no_name() {
     let before = names();
     let store = dry_run(&fixture.data).await;
     store
+        .intake()
         .receive(Arc::new(vec![order("o1", "d1", 10)]), no_owners(), ReceiveOptions::at(NOW))
         .await
         .unwrap();
@@ -125,7 +133,7 @@ async fn a_dry_run_on_a_database_server_holds_no_lock() {
     };
     let orders = Arc::new(vec![order("o9", "a9", 10)]);
     let (options, by) = (ReceiveOptions::at(NOW), ActedBy::command(NOW));
-    let received = store.receive_creating(orders, needed, options, by).await.unwrap();
+    let received = store.intake().receive_creating(orders, needed, options, by).await.unwrap();
     assert_eq!(received, [OrderOutcome::Accepted]);
     let locks = "select c.relname, l.mode from pg_locks l join pg_class c on c.oid = l.relation
         join pg_namespace n on n.oid = c.relnamespace

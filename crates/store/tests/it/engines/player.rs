@@ -40,21 +40,22 @@ impl Player {
             },
             Step::Receive(batch) => outcome_text(
                 store
+                    .intake()
                     .receive(Arc::new(batch), Arc::clone(&self.owners), ReceiveOptions::at(at))
                     .await,
             ),
-            Step::Archive(before) => outcome_text(store.archive(UnixMs(before), at).await),
-            Step::Heartbeats(beats) => outcome_text(store.record_heartbeats(beats).await),
-            Step::WriteActivity => outcome_text(store.write_activity().await),
-            Step::SetRates(rates) => outcome_text(store.set_rates(rates).await),
-            Step::Purge(before) => outcome_text(store.purge_audit(UnixMs(before)).await),
+            Step::Archive(before) => outcome_text(store.upkeep().archive(UnixMs(before), at).await),
+            Step::Heartbeats(beats) => outcome_text(store.intake().record_heartbeats(beats).await),
+            Step::WriteActivity => outcome_text(store.intake().write_activity().await),
+            Step::SetRates(rates) => outcome_text(store.fleet().set_rates(rates).await),
+            Step::Purge(before) => outcome_text(store.trail().purge(UnixMs(before)).await),
             Step::LogIn(name) => self.log_in(name, at).await,
             Step::Switch(name, group) => self.switch(name, group, at).await,
             Step::LogOut(name) => match self.tokens.get(name) {
                 None => String::new(),
-                Some(token) => {
-                    answered(store.log_out(claim(token, at), origin("127.0.0.1", at)).await)
-                }
+                Some(token) => answered(
+                    store.sessions().log_out(claim(token, at), origin("127.0.0.1", at)).await,
+                ),
             },
             Step::Look(name) => self.look(name, at).await,
         }
@@ -63,11 +64,14 @@ impl Player {
     async fn log_in(&mut self, name: &'static str, at: UnixMs) -> String {
         let store = &self.fixture.store;
         let login_name = LoginName::parse(name).unwrap();
-        let Some(credentials) = store.credentials(&login_name).await.unwrap() else {
+        let Some(credentials) = store.sessions().credentials(&login_name).await.unwrap() else {
             return "unknown".to_owned();
         };
         let end = at.plus_ms(SESSION_MS);
-        let opened = store.log_in(credentials, token_bytes(at), end, origin("192.0.2.1", at)).await;
+        let opened = store
+            .sessions()
+            .log_in(credentials, token_bytes(at), end, origin("192.0.2.1", at))
+            .await;
         self.opened(name, opened)
     }
 
@@ -75,8 +79,13 @@ impl Player {
         let Some(token) = self.tokens.get(name) else { return String::new() };
         let claim = claim(token, at);
         let (group, end) = (GroupId::parse(group).ok(), at.plus_ms(SESSION_MS));
-        let switch =
-            self.fixture.store.switch_group(claim, group, token_bytes(at), end, origin("::1", at));
+        let switch = self.fixture.store.sessions().switch_group(
+            claim,
+            group,
+            token_bytes(at),
+            end,
+            origin("::1", at),
+        );
         let opened = switch.await;
         self.opened(name, opened)
     }
@@ -93,7 +102,7 @@ impl Player {
     async fn look(&self, name: &str, at: UnixMs) -> String {
         let store = &self.fixture.store;
         let ask = AuditQuery::latest(1_000);
-        let trail = store.audit(ask).await.unwrap();
+        let trail = store.trail().entries(ask).await.unwrap();
         let trail = format!("{:?} then {:?}", trail.entries, trail.next);
         let Some(token) = self.tokens.get(name) else { return trail };
         let line = |lines: &mut Vec<String>, device: Device<'_>| {
@@ -102,7 +111,8 @@ impl Player {
         };
         let since = OnlineSince(at.plus_ms(-100));
         let all = first_devices(1_000);
-        let devices = answered(store.device_page(claim(token, at), since, all, line).await);
+        let devices =
+            answered(store.reports().device_page(claim(token, at), since, all, line).await);
         let mut seen = vec![trail, devices];
         let page = PageRequest::new(1, 1_000).unwrap();
         for code in DEVICES {
@@ -111,7 +121,7 @@ impl Player {
             let history = if odd { History::Left } else { History::Included };
             let span = Some(Span { start: at.plus_ms(-400), end: at }).filter(|_| odd);
             let ask = OrderQuery { device, history, span, page };
-            let page = store.order_page(claim(token, at), ask).await;
+            let page = store.orders().page(claim(token, at), ask).await;
             seen.push(answered(page.map(|page| {
                 let records = page.newest_first().map(String::from_utf8_lossy);
                 (page.total, records.map(String::from).collect::<Vec<_>>())

@@ -33,9 +33,9 @@ async fn histories_of_several_nodes_at_once_leave_whole_data() {
         accepted += task.await.unwrap();
     }
     for store in &stores {
-        store.write_activity().await.unwrap();
+        store.intake().write_activity().await.unwrap();
     }
-    let verified = fixture.store.verify().await.unwrap();
+    let verified = fixture.store.upkeep().verify().await.unwrap();
     println!(
         "{TASKS} tasks on 2 nodes: {accepted} new orders in {:?}, {} deadlocks on the server",
         began.elapsed(),
@@ -70,19 +70,22 @@ async fn work(store: Store, seed: u64, rounds: i64) -> i64 {
         match generator.rng.range(0..10) {
             0..=5 => {
                 let batch = Arc::new(generator.batch(BEGIN));
-                let outcomes =
-                    store.receive(batch, Arc::clone(&known), ReceiveOptions::at(at)).await.unwrap();
+                let outcomes = store
+                    .intake()
+                    .receive(batch, Arc::clone(&known), ReceiveOptions::at(at))
+                    .await
+                    .unwrap();
                 let new =
                     outcomes.iter().filter(|outcome| **outcome == OrderOutcome::Accepted).count();
                 accepted += i64::try_from(new).unwrap();
             }
             6 => change_the_fleet(&store, &mut generator, at).await,
             7 => {
-                store.record_heartbeats(generator.beats(now)).await.unwrap();
-                store.write_activity().await.unwrap();
+                store.intake().record_heartbeats(generator.beats(now)).await.unwrap();
+                store.intake().write_activity().await.unwrap();
             }
             8 => {
-                store.archive(UnixMs(generator.rng.range(0..BEGIN)), at).await.unwrap();
+                store.upkeep().archive(UnixMs(generator.rng.range(0..BEGIN)), at).await.unwrap();
             }
             _ => log_in(&store, generator.rng.choose(&["ops", "Zed"]), seed, at).await,
         }
@@ -103,7 +106,7 @@ async fn change_the_fleet(store: &Store, generator: &mut StepGenerator, at: Unix
     let accounts =
         accounts.map(|name| AccountEntry { enabled: Some(!rng.one_in(2)), ..bare_account(name) });
     let fleet = Fleet { devices, accounts: accounts.collect(), ..Fleet::default() };
-    match store.apply(fleet, NewHashes::new(), ActedBy::command(at), &clock_at(at)).await {
+    match store.fleet().apply(fleet, NewHashes::new(), ActedBy::command(at), &clock_at(at)).await {
         Err(error @ (ApplyError::Store(_) | ApplyError::PasswordChanged)) => panic!("{error}"),
         // Two moves at the same time are refused.
         Err(ApplyError::Faults(_)) | Ok(_) => {}
@@ -112,10 +115,10 @@ async fn change_the_fleet(store: &Store, generator: &mut StepGenerator, at: Unix
 
 async fn log_in(store: &Store, name: &str, seed: u64, at: UnixMs) {
     let name = LoginName::parse(name).unwrap();
-    let credentials = store.credentials(&name).await.unwrap().unwrap();
+    let credentials = store.sessions().credentials(&name).await.unwrap().unwrap();
     let random = [u8::try_from(seed).unwrap(); 32];
     let origin = origin(&format!("192.0.2.{seed}"), at);
-    match store.log_in(credentials, random, at.plus_ms(1_000), origin).await {
+    match store.sessions().log_in(credentials, random, at.plus_ms(1_000), origin).await {
         Err(Refused::Store(error)) => panic!("{error}"),
         // The account may be disabled just now.
         Err(Refused::Refusal(_)) | Ok(_) => {}

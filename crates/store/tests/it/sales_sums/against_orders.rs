@@ -162,7 +162,7 @@ impl Pair {
         if rng.one_in(4) {
             let rate = random_rate(rng);
             self.model.rates.insert((rate.currency.code(), rate.day), rate.rate);
-            self.store.store.set_rates(vec![rate]).await.unwrap();
+            self.store.store.fleet().set_rates(vec![rate]).await.unwrap();
             return;
         }
         let batch: Vec<Incoming> = (0..1 + rng.below(9)).map(|_| random_order(rng)).collect();
@@ -191,7 +191,7 @@ async fn sums_are_those_of_the_orders(zone: &str, rounds: usize) {
         }
         if round % 10 == 9 {
             // The records have the times of UTC.
-            let differences = pair.store.store.verify().await.unwrap().differences;
+            let differences = pair.store.store.upkeep().verify().await.unwrap().differences;
             let of_sums = differences.iter().filter(|it| !it.contains("counts as a sale at"));
             assert_eq!(of_sums.collect::<Vec<_>>(), [""; 0]);
         }

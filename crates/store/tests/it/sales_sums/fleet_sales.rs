@@ -71,7 +71,8 @@ async fn compare(store: &TestStore, session: &PresentedToken, days: [Day; 3], zo
     let [totals_from, first, last] = days;
     let (mut all_days, mut all_products) = (BTreeMap::new(), BTreeMap::new());
     for group in GROUPS {
-        let found = store.store.fleet_sales(ask(Some(group_id(group)), days)).await.unwrap();
+        let found =
+            store.store.reports().fleet_sales(ask(Some(group_id(group)), days)).await.unwrap();
         let sales = found.expect("a group");
         let totals = reports(store, session, group, (totals_from, last), zone).await;
         assert_eq!(with_sales(&sales.days), with_sales(&totals.trend), "{group} {days:?}");
@@ -95,7 +96,8 @@ async fn compare(store: &TestStore, session: &PresentedToken, days: [Day; 3], zo
             known.0 += product.items;
         }
     }
-    let all = store.store.fleet_sales(ask(None, days)).await.unwrap().expect("all groups");
+    let all =
+        store.store.reports().fleet_sales(ask(None, days)).await.unwrap().expect("all groups");
     assert_eq!(all.days.iter().copied().collect::<BTreeMap<_, _>>(), all_days, "{days:?}");
     let items = all.products.iter().map(|product| product.items);
     let of_groups: i64 = all_products.values().map(|(items, _)| items).sum();
@@ -115,7 +117,7 @@ async fn fleet_sales_are_the_reports(zone: &str) {
     let again = [random_days(&mut rng), random_days(&mut rng)];
     for _ in 0..20 {
         if rng.one_in(4) {
-            store.store.set_rates(vec![random_rate(&mut rng)]).await.unwrap();
+            store.store.fleet().set_rates(vec![random_rate(&mut rng)]).await.unwrap();
         }
         let batch: Vec<Incoming> = (0..1 + rng.below(9)).map(|_| random_order(&mut rng)).collect();
         receive(&store.store, batch).await;
@@ -144,21 +146,30 @@ async fn devices_that_are_not_online_are_named() {
         at,
     };
     let beats = vec![beat("d1", NOW), beat("e1", NOW.plus_ms(-1))];
-    assert_eq!(fixture.store.record_heartbeats(beats).await.unwrap(), []);
+    assert_eq!(fixture.store.intake().record_heartbeats(beats).await.unwrap(), []);
     let days = [Day(0), Day(0), Day(1)];
-    let sales = fixture.store.fleet_sales(ask(None, days)).await.unwrap().expect("all groups");
+    let sales =
+        fixture.store.reports().fleet_sales(ask(None, days)).await.unwrap().expect("all groups");
     let silent: Vec<&str> = sales.silent.iter().map(|device| device.code.as_str()).collect();
     // `d2` never was active.
     assert_eq!((silent.as_slice(), sales.device_count), (&["e1", "d2"][..], 3));
     let session = fixture.log_in("ops").await.unwrap();
     let query = DashboardQuery { group: None, devices: Vec::new(), start: NOW, end: NOW };
     let claim = Claim { token: session, now: NOW };
-    let summary = fixture.store.summary(claim, ONLINE, query).await.unwrap();
-    let of_a = fixture.store.fleet_sales(ask(Some(group_id("a")), days)).await.unwrap();
+    let summary = fixture.store.reports().summary(claim, ONLINE, query).await.unwrap();
+    let of_a = fixture.store.reports().fleet_sales(ask(Some(group_id("a")), days)).await.unwrap();
     let of_a = of_a.expect("a group");
     let online = of_a.device_count - i64::try_from(of_a.silent.len()).unwrap();
     assert_eq!((online, of_a.device_count), (summary.online_devices, summary.devices));
-    assert!(fixture.store.fleet_sales(ask(Some(group_id("x")), days)).await.unwrap().is_none());
+    assert!(
+        fixture
+            .store
+            .reports()
+            .fleet_sales(ask(Some(group_id("x")), days))
+            .await
+            .unwrap()
+            .is_none()
+    );
 }
 
 /// Cached sums are not used after the data went back, when later changes have got the numbers of
@@ -169,7 +180,7 @@ async fn sums_of_a_history_that_was_lost_are_not_used() {
     receive(&fixture.store, vec![sale_on("o1", "d1", 335), sale_on("o2", "d1", 366)]).await;
     let items = async || {
         let days = [Day(330), Day(330), Day(366)];
-        let sales = fixture.store.fleet_sales(ask(None, days)).await.unwrap().unwrap();
+        let sales = fixture.store.reports().fleet_sales(ask(None, days)).await.unwrap().unwrap();
         sales.devices.iter().map(|of| of.turnover.items).collect::<Vec<_>>()
     };
     assert_eq!(items().await, [4]);
@@ -198,7 +209,7 @@ async fn the_sums_of_an_answer_are_of_one_snapshot() {
             let mut most = 0;
             while !is_done.load(Ordering::Acquire) {
                 let query = ask(None, [Day(330), Day(330), Day(366)]);
-                let sales = store.fleet_sales(query).await.unwrap().expect("all groups");
+                let sales = store.reports().fleet_sales(query).await.unwrap().expect("all groups");
                 let of_days: i64 = sales.days.iter().map(|(_, of)| of.orders).sum();
                 let of_devices: i64 = sales.devices.iter().map(|of| of.turnover.orders).sum();
                 assert_eq!(of_days, of_devices);
@@ -214,7 +225,8 @@ async fn the_sums_of_an_answer_are_of_one_snapshot() {
     }
     is_done.store(true, Ordering::Release);
     readers.join_all().await;
-    let sales = store.fleet_sales(ask(None, [Day(330), Day(330), Day(366)])).await.unwrap();
+    let sales =
+        store.reports().fleet_sales(ask(None, [Day(330), Day(330), Day(366)])).await.unwrap();
     let orders: i64 = sales.unwrap().devices.iter().map(|of| of.turnover.orders).sum();
     assert_eq!(orders.to_string(), fixture.query("select count(*) from orders")[0]);
 }

@@ -85,7 +85,7 @@ fn numbers_of(numbers: &[i64]) -> Vec<u8> {
 async fn found(planted: &str) -> Vec<String> {
     let fixture = fixture().await;
     fixture.tamper(planted);
-    fixture.store.verify().await.unwrap().differences
+    fixture.store.upkeep().verify().await.unwrap().differences
 }
 
 fn differs(of: &str, kept: &str, counted: &str) -> String {
@@ -103,7 +103,7 @@ fn listed(figures: &[i64]) -> String {
 #[tokio::test]
 async fn sums_that_are_whole_have_no_differences() {
     let fixture = fixture().await;
-    let verified = fixture.store.verify().await.unwrap();
+    let verified = fixture.store.upkeep().verify().await.unwrap();
     assert_eq!((verified.orders, verified.sums), (3, 12));
     assert_eq!(verified.differences, [""; 0]);
     // Bounds are loose, and a sum of zero equals no sum.
@@ -122,7 +122,7 @@ async fn sums_that_are_whole_have_no_differences() {
     fixture.tamper(&format!(
         "insert into sales_by_device values (2, 9, 0, 'EUR', {devices}, {products})"
     ));
-    assert_eq!(fixture.store.verify().await.unwrap().differences, [""; 0]);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn each_figure_of_a_device_and_of_a_product_is_recounted() {
         let devices = packed(&fixture, &[Part::Numbers(&[1]), Part::Numbers(&kept)]);
         fixture.tamper(&format!("update sales_by_device set devices = {devices} where day = 0"));
         let want = [differs("1970-01-01: d1, EUR", &listed(&kept), &listed(&SIX))];
-        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{at}");
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, want, "{at}");
     }
     let seller = |figures: &[i64]| bytes_of(&[Part::Numbers(figures)]);
     let q = seller(&[1, 1, 200]);
@@ -232,7 +232,7 @@ async fn each_figure_of_a_device_and_of_a_product_is_recounted() {
         fixture.tamper(&format!("update sales_by_device set products = {planted} where day = 0"));
         let want: Vec<String> =
             want.into_iter().map(|(of, kept, counted)| differs(of, kept, counted)).collect();
-        assert_eq!(fixture.store.verify().await.unwrap().differences, want, "{totals:?}");
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, want, "{totals:?}");
     }
 }
 
@@ -246,11 +246,12 @@ async fn sums_that_cannot_be_read_are_a_difference() {
         fixture.tamper(&format!("update sales_by_device set {column} = {damaged} where day = 0"));
         fixture.tamper("update sales_by_day set orders = 2 where day = 40");
         let sale = Arc::new(vec![sale("o4", "d1", PAID, "EUR")]);
-        let received = fixture.store.receive(sale, no_owners(), ReceiveOptions::at(NOW)).await;
+        let received =
+            fixture.store.intake().receive(sale, no_owners(), ReceiveOptions::at(NOW)).await;
         let error = received.unwrap_err().to_string();
         let row = "group number 1, 1970-01-01, device block 0, EUR: 1 bytes that begin with [02]";
         assert!(error.contains(row), "{error}");
-        let found = fixture.store.verify().await.unwrap().differences;
+        let found = fixture.store.upkeep().verify().await.unwrap().differences;
         let unreadable = "group a, 1970-01-01: cannot be read further: ";
         assert!(found[0].starts_with(unreadable), "{found:?}");
         let recounted = differs("1970-02-10: EUR", "2, 3, 500, 100, 0, 1", &listed(&SIX));
@@ -277,5 +278,5 @@ async fn bounds_hold_every_sale_and_stay_within_their_day() {
     fixture.tamper(
         "update sales_by_day set last_sale_at_ms = 4999 where day = 0 and currency = 'EUR'",
     );
-    assert_eq!(fixture.store.verify().await.unwrap().differences.len(), 1);
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences.len(), 1);
 }

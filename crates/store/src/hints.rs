@@ -1,15 +1,20 @@
-//! Tokens and groups that have been proven before.
+//! What a process remembers of earlier requests, to send statements before their parameters are
+//! proven: tokens and groups, the devices of filters, and the goods that sold best. Hints prove
+//! nothing: each is checked by the snapshot of the request that uses it.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::RwLock;
+use std::sync::{Mutex, MutexGuard, RwLock};
 
-use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
+use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
+use kiosque_model::ids::IdFault;
 use kiosque_model::session::TokenDigest;
-use kiosque_model::{AccountNo, GroupId, GroupNo, PresentedToken, Scope};
+use kiosque_model::{AccountNo, DeviceNo, GroupId, GroupNo, PresentedToken, Scope};
 
-use super::GroupFilter;
 use crate::error::Refused;
+
+/// A `groupId` filter; `Err` for a text that cannot be an id, which names no group.
+pub type GroupFilter = Result<GroupId, IdFault>;
 
 /// A cache of the last token of each account, and of the groups that each account has asked for by
 /// their ids, as they were proven.
@@ -115,5 +120,110 @@ impl ProvenBefore {
         if let Some(groups) = write_ignoring_poison(&self.groups).get_mut(&account) {
             groups.remove(group);
         }
+    }
+}
+
+/// The numbers of devices by their codes, as filters of each group found them. Those of a group say
+/// nothing about a filter of another group.
+#[derive(Debug, Default)]
+pub(crate) struct KnownDevices(Mutex<HashMap<GroupNo, HashMap<String, DeviceNo>>>);
+
+/// The numbers of a group, and those of all groups, are cleared when there are more.
+const KNOWN_MAX: usize = 50_000;
+const KNOWN_GROUPS_MAX: usize = 1_000;
+
+impl KnownDevices {
+    /// Returns the numbers of devices of a group. Those that no filter has found are left out.
+    pub(crate) fn numbers(&self, codes: &[&str], group: Option<GroupNo>) -> Vec<DeviceNo> {
+        let known = lock_ignoring_poison(&self.0);
+        let known = group.and_then(|group| known.get(&group));
+        codes.iter().filter_map(|code| known?.get(*code)).copied().collect()
+    }
+
+    /// Adds the devices that a filter of a group has found.
+    pub(crate) fn insert(
+        &self,
+        group: GroupNo,
+        found: impl ExactSizeIterator<Item = (String, DeviceNo)>,
+    ) {
+        let mut known = lock_ignoring_poison(&self.0);
+        if known.len() >= KNOWN_GROUPS_MAX {
+            known.clear();
+        }
+        let of_group = known.entry(group).or_default();
+        if of_group.len() + found.len() > KNOWN_MAX {
+            of_group.clear();
+        }
+        of_group.extend(found);
+    }
+}
+
+/// Goods that are looked up for one report at most, unless more have just sold best.
+const HINTED_MAX: usize = 32;
+/// Groups with hints; the hints are cleared when there are more.
+const SELLING_GROUPS_MAX: usize = 10_000;
+
+/// The goods that sold best in the latest answers about each group, the latest first.
+#[derive(Debug, Default)]
+pub(crate) struct BestSellerHints(Mutex<HashMap<HintKey, Vec<String>>>);
+
+/// A group as the caller names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum HintKey {
+    Selected(GroupNo),
+    Filter(GroupId),
+}
+
+impl HintKey {
+    pub(crate) fn of(filter: Option<&GroupFilter>, selected: GroupNo) -> HintKey {
+        match filter {
+            Some(Ok(group)) => HintKey::Filter(group.clone()),
+            _ => HintKey::Selected(selected),
+        }
+    }
+}
+
+impl BestSellerHints {
+    pub(crate) fn get(&self, key: &HintKey) -> Vec<String> {
+        self.by_group().get(key).cloned().unwrap_or_default()
+    }
+
+    /// Puts the goods of an answer in front of the earlier ones.
+    pub(crate) fn insert(&self, key: HintKey, mut latest: Vec<String>) {
+        let mut by_group = self.by_group();
+        if by_group.len() >= SELLING_GROUPS_MAX {
+            by_group.clear();
+        }
+        let hinted = by_group.entry(key).or_default();
+        for earlier in hinted.drain(..) {
+            if latest.len() < HINTED_MAX && !latest.contains(&earlier) {
+                latest.push(earlier);
+            }
+        }
+        *hinted = latest;
+    }
+
+    fn by_group(&self) -> MutexGuard<'_, HashMap<HintKey, Vec<String>>> {
+        lock_ignoring_poison(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_goods_are_hinted_first_and_their_number_is_bounded() {
+        let (hints, key) = (BestSellerHints::default(), HintKey::Selected(GroupNo(1)));
+        let goods = |ids: std::ops::Range<usize>| ids.map(|id| id.to_string()).collect::<Vec<_>>();
+        hints.insert(key.clone(), goods(0..20));
+        hints.insert(key.clone(), goods(15..30));
+        let hinted = hints.get(&key);
+        assert_eq!(hinted.len(), 30);
+        assert_eq!(hinted[..15], goods(15..30));
+        hints.insert(key.clone(), goods(30..40));
+        assert_eq!(hints.get(&key).len(), HINTED_MAX);
+        assert_eq!(hints.get(&key)[..25], [goods(30..40), goods(15..30)].concat());
+        assert_eq!(hints.get(&HintKey::Selected(GroupNo(2))), [""; 0]);
     }
 }

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::{AccountNo, Source, SourcePrefix, UnixMs};
-
-use super::{RefusedRequest, Sender};
+use kiosque_model::{AccountNo, LoginName, Source, SourcePrefix, UnixMs};
+use serde::{Deserialize, Serialize};
 
 /// Requests that wait at most.
 const WAITING_MAX: usize = 1_000;
@@ -16,6 +15,56 @@ const UNPROVEN_MAX: usize = WAITING_MAX / 2;
 const SENDER_MAX: usize = 100;
 /// How often old requests are deleted without new ones.
 const DELETE_INTERVAL_MS: i64 = 60_000;
+
+/// The sender of a request, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sender {
+    /// An account whose token was valid, or was given to it before.
+    Account(AccountNo),
+    /// A login with this name, which may not exist.
+    Login(LoginName),
+    /// A source with a token that names an account and proves nothing.
+    Claimed(AccountNo),
+    /// A source without a token.
+    Unknown,
+}
+
+/// A request that was refused or that failed. It has no password, token or key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedRequest {
+    /// The id in the header of the answer.
+    pub request_id: String,
+    /// When it arrived.
+    pub at: UnixMs,
+    /// Its sender.
+    pub sender: Sender,
+    /// Its address.
+    pub source: Source,
+    /// The request, and the answer to it.
+    pub exchange: Exchange,
+}
+
+/// A request and the answer to it, as texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Exchange {
+    /// The method of HTTP.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    /// The page that the query string asked for.
+    pub page: Option<String>,
+    /// The fields that the function knows, as JSON; `None` if the body was not read.
+    pub body: Option<String>,
+    /// The status of HTTP.
+    pub status: u16,
+    /// The answer, as it was sent.
+    pub answer: String,
+    /// The kind of refusal; `None` if the server failed.
+    pub refusal: Option<String>,
+    /// The cause of a failure of the server, as it is logged, or a remark on the token.
+    pub cause: Option<String>,
+}
 
 /// The queue. Requests that have no room are counted and lost.
 #[derive(Debug, Default)]
@@ -46,7 +95,7 @@ impl RefusedQueue {
     }
 
     /// Reserves room for a request; without room, the request is counted as lost.
-    pub(super) fn reserve(&self, sender: &Sender, source: Source) -> bool {
+    pub(crate) fn reserve(&self, sender: &Sender, source: Source) -> bool {
         let mut waiting = self.lock();
         let has_room = waiting.reserve(sender, source);
         waiting.dropped += u64::from(!has_room);
@@ -54,17 +103,17 @@ impl RefusedQueue {
     }
 
     /// Adds a request for which room is reserved.
-    pub(super) fn add(&self, request: RefusedRequest) {
+    pub(crate) fn add(&self, request: RefusedRequest) {
         self.lock().requests.push(request);
     }
 
     /// Returns how many requests had no room.
-    pub(super) fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.lock().dropped
     }
 
     /// Removes and returns the requests to write next; `None` if there is nothing to do.
-    pub(super) fn take(&self, now: UnixMs) -> Option<Vec<RefusedRequest>> {
+    pub(crate) fn take(&self, now: UnixMs) -> Option<Vec<RefusedRequest>> {
         let mut waiting = self.lock();
         if !waiting.unwritten.is_empty() {
             return Some(std::mem::take(&mut waiting.unwritten));
@@ -82,7 +131,7 @@ impl RefusedQueue {
     }
 
     /// Puts back requests that could not be written.
-    pub(super) fn put_back(&self, requests: Vec<RefusedRequest>) {
+    pub(crate) fn put_back(&self, requests: Vec<RefusedRequest>) {
         self.lock().unwritten = requests;
     }
 }
@@ -142,7 +191,7 @@ mod tests {
             at: UnixMs(0),
             sender: Sender::Unknown,
             source: source(1),
-            exchange: super::super::Exchange::default(),
+            exchange: Exchange::default(),
         };
         assert_eq!(queue.take(UnixMs(0)), Some(Vec::new()), "old ones are deleted after a start");
         assert_eq!(queue.take(UnixMs(59_999)), None);

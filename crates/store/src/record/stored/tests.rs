@@ -4,7 +4,7 @@ use kiosque_model::{Currency, DeviceCode, Minor, OrderId, Zone};
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::orders::record::ProductNames;
+use crate::record::ProductNames;
 
 fn incoming(goods_name: &str, faults: &[Option<&str>], pay_end: Option<UnixMs>) -> Incoming {
     let order_id = OrderId::parse("o").expect("an id");

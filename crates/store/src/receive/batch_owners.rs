@@ -1,0 +1,50 @@
+//! The owners of the devices of a batch, before it is stored.
+
+use std::sync::Arc;
+
+use kiosque_model::GroupNo;
+
+use super::Owners;
+use crate::db::{Deadline, Read};
+use crate::error::Error;
+use crate::record::Incoming;
+use crate::views::Intake;
+
+impl Intake<'_> {
+    /// Adds the owners of the devices of a batch to a cache.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn cache_owners<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
+        self,
+        owners: Arc<tokio::sync::Mutex<Owners>>,
+        batch: Arc<B>,
+    ) -> Result<(), Error> {
+        let mut owners = owners.lock_owned().await;
+        let load = async move |read: &Read<'_>| {
+            owners.refresh(read).await?;
+            let batch = (*batch).as_ref().iter();
+            owners.load(read, batch.map(|order| order.device_code.as_str())).await
+        };
+        self.0.db.read(Deadline::OfRequest, load).await
+    }
+
+    /// Returns a group for each order of a batch. Orders with different ones do not depend on one
+    /// another, and transactions of their own store them in different groups. Orders of a device
+    /// that moved have the same one as those of all its groups.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn separable_groups<B: AsRef<[Incoming]> + Send + Sync + ?Sized + 'static>(
+        self,
+        owners: &Arc<tokio::sync::Mutex<Owners>>,
+        batch: &Arc<B>,
+    ) -> Result<Vec<Option<GroupNo>>, Error> {
+        let orders = (**batch).as_ref();
+        let has_all = owners.lock().await.has_all_of(orders);
+        if !has_all {
+            self.cache_owners(Arc::clone(owners), Arc::clone(batch)).await?;
+        }
+        Ok(owners.lock().await.first_groups(orders))
+    }
+}

@@ -1,0 +1,78 @@
+//! Every statement, and faults, for tests.
+
+use crate::db::{Deadline, Read};
+use crate::error::Error;
+use crate::sql::Sql;
+use crate::views::Upkeep;
+use crate::{
+    account_use, accounts, aisle_texts, archive, arrivals, audit, console, dashboard, devices,
+    dictionaries, fleet, heartbeats, histories, imports, inventory, keys, known_sources, metadata,
+    migrate, orders, owners, rates, receive, refused_requests, session_clock, sessions, sums,
+    transfer, verify, versions,
+};
+
+impl Upkeep<'_> {
+    /// Prepares every statement of this crate on the engine, and checks its columns, for tests.
+    /// Returns how many there are.
+    ///
+    /// # Errors
+    /// The name of the first statement that is refused, and why.
+    pub async fn prepare_all(self) -> Result<usize, Error> {
+        let statements = || all().chain(transfer::statements());
+        let prepare = async move |read: &Read<'_>| {
+            read.prepare_all(statements(), sessions::check_statement()).await
+        };
+        self.0.db.read(Deadline::None, prepare).await?;
+        Ok(statements().count())
+    }
+
+    /// Makes one statement of this store fail, for tests: `statements` succeed before it. The end
+    /// of a transaction counts as a statement, and the report of a commit as another.
+    #[cfg(debug_assertions)]
+    pub fn arm_fault(self, statements: usize, error: fn() -> Error) {
+        self.0.db.faults().arm(Some((statements, error)));
+    }
+
+    /// Removes a fault that has not occurred. Returns whether there was one.
+    #[cfg(debug_assertions)]
+    #[must_use]
+    pub fn disarm_fault(self) -> bool {
+        self.0.db.faults().arm(None)
+    }
+}
+
+/// Returns every statement but those that move data to another store.
+pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
+    let groups = [
+        accounts::ALL,
+        heartbeats::ALL,
+        aisle_texts::ALL,
+        archive::ALL,
+        arrivals::ALL,
+        console::ALL,
+        dictionaries::ALL,
+        histories::ALL,
+        imports::ALL,
+        metadata::ALL,
+        keys::ALL,
+        known_sources::ALL,
+        migrate::ALL,
+        owners::ALL,
+        rates::ALL,
+        session_clock::ALL,
+        sums::ALL,
+        account_use::ALL,
+        versions::ALL,
+    ];
+    let parts = fleet::all()
+        .chain(audit::all())
+        .chain(receive::all())
+        .chain(refused_requests::all())
+        .chain(dashboard::all())
+        .chain(verify::all())
+        .chain(devices::all())
+        .chain(orders::all())
+        .chain(inventory::all())
+        .chain(sessions::all());
+    groups.into_iter().flatten().copied().chain(parts)
+}
