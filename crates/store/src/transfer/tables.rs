@@ -128,8 +128,8 @@ const LAYOUT: [Layout; 26] = [
     (
         "orders",
         &[("group_no", "bigint"), ("device_no", "bigint"), ("seq", "bigint")],
-        "trade_start_ms bigint, change_no bigint, sale_at_ms bigint, sale bytea, arrival_no bigint, \
-         order_id text, trade_no text, trade_no_in text, record bytea",
+        "trade_start_ms bigint, change_no bigint, sale_at_ms bigint, sale bytea, \
+         arrival_no bigint, order_id text, trade_no text, trade_no_in text, record bytea",
     ),
 ];
 

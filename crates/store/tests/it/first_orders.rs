@@ -80,7 +80,8 @@ impl Processes {
     }
 }
 
-/// ORD-3, ORD-4, ORD-22: new orders, changed ones and boundaries of the archive, of another process.
+/// ORD-3, ORD-4, ORD-22: new orders, changed ones and boundaries of the archive, of another
+/// process.
 #[tokio::test]
 async fn every_change_of_a_page_is_seen() {
     let mut both = Processes::new().await;
