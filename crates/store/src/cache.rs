@@ -8,8 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{DeviceCode, GroupNo};
 
-use crate::order_history::History;
-
 /// The size of the cache in bytes.
 pub(crate) const CACHE_BYTES: usize = 64 << 20;
 
@@ -26,8 +24,8 @@ pub(crate) enum Key {
     Profile(GroupNo),
     /// The lowest prices of products.
     Prices(GroupNo),
-    /// The first orders of a device, of a page of this size.
-    FirstOrders(GroupNo, DeviceCode, History, i64),
+    /// The first page of a device's current orders, of this size.
+    FirstOrders(GroupNo, DeviceCode, i64),
     /// The aisles of the devices after a code.
     Aisles(GroupNo, String),
 }

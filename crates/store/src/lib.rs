@@ -42,7 +42,6 @@ mod markers;
 mod metadata;
 mod migrate;
 mod open;
-mod order_history;
 mod orders;
 mod owners;
 mod rates;
@@ -111,9 +110,8 @@ pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};
 pub use known_sources::SourceStatus;
 pub use metadata::marker_of_unopened;
-pub use order_history::History;
 pub use orders::changes::{ChangeQuery, OrderChanges};
-pub use orders::{OrderPage, OrderQuery, Span, TradeNumbers};
+pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use owners::DeviceGroups;
 pub use rates::{DatedRate, RateJump, RatesSet, ReplacedRate};
 pub use receive::{

@@ -14,7 +14,6 @@ use crate::cache::Key;
 use crate::db::Bound;
 use crate::error::{Error, Refused};
 use crate::json_records::JsonRecords;
-use crate::order_history::History;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::order_id_of;
 use crate::record::stored::{StoredOrder, order_columns};
@@ -86,6 +85,15 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 const CACHED_SIZE_MAX: i64 = 20;
 /// Above every sequence number. Larger offsets are read as this one, so that sums do not overflow.
 const MAX_OFFSET: i64 = i64::MAX / 4;
+
+/// Whether archived orders are listed, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// Current orders only.
+    Left,
+    /// Also archived historical orders.
+    Included,
+}
 
 /// A half-open span of trade starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,12 +235,13 @@ impl Orders<'_> {
 }
 
 impl OrderQuery {
-    /// Returns the key by which the page is cached, if it is: a first page of the usual size, which
-    /// callers ask for again and again, and the others once.
+    /// Returns the key by which the page is cached, if it is: a first page of current orders of the
+    /// usual size, which callers ask for again and again, and the others once.
     fn cache_key(&self, group: GroupNo) -> Option<Key> {
-        let is_cached = self.page.current() == 1 && self.page.size() <= CACHED_SIZE_MAX;
-        let device = self.device.clone().filter(|_| is_cached)?;
-        Some(Key::FirstOrders(group, device, self.history, self.page.size()))
+        let OrderQuery { device, history, span: _, page } = self;
+        let is_first = *history == History::Left && page.current() == 1;
+        let device = device.clone().filter(|_| is_first && page.size() <= CACHED_SIZE_MAX)?;
+        Some(Key::FirstOrders(group, device, page.size()))
     }
 
     /// Returns how many of the newest orders come before the page, and how many it has at most.

@@ -8,7 +8,7 @@ use super::{OrderPage, OrderQuery, Span};
 use crate::db::Bound;
 use crate::error::{Error, Refused};
 use crate::json_records::JsonRecords;
-use crate::order_history::History;
+use crate::orders::History;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::scoped::{HintedGroup, scoped};
