@@ -8,7 +8,9 @@ import threading
 import urllib.request
 from pathlib import Path
 
-PROGRAM = os.environ.get("KIOSQUE_PROGRAM")
+if "KIOSQUE_PROGRAM" not in os.environ:
+    raise RuntimeError("set KIOSQUE_PROGRAM to the path of the program kiosque")
+PROGRAM = os.environ["KIOSQUE_PROGRAM"]
 GROUPS = ["north", "south", "west"]
 AUTH, BUSINESS = "platform-auth/auth/third-api", "third-center-web/openapi/v1"
 

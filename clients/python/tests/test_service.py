@@ -17,7 +17,7 @@ from pathlib import Path
 from kiosque_client import Account, InvalidRequest, NoAnswer, Refused, Timing
 from kiosque_client.transport import HttpsTransport
 
-from .service import GROUPS, PROGRAM, PlainClient, Service, device_codes, order
+from .service import GROUPS, PlainClient, Service, device_codes, order
 from .test_session import in_threads
 
 README = Path(__file__).parents[1] / "README.md"
@@ -47,7 +47,6 @@ class Observing(HttpsTransport):
         return answer
 
 
-@unittest.skipUnless(PROGRAM, "KIOSQUE_PROGRAM is not set")
 class WithServer(unittest.TestCase):
     maxDiff = None
 
@@ -76,7 +75,7 @@ class WithServer(unittest.TestCase):
         print(f"seed {seed}")
         proxy = self.service.proxy(self.server.base_url, FAULTS, seed)
         self.addCleanup(proxy.close)
-        # Waits are short here; with so many faults, a call may meet several in a row.
+        # Waits are short here; with this many faults, a call may meet several in a row.
         timing = Timing(sleep=lambda seconds: time.sleep(min(seconds, 0.02)), retries=20)
         transport = Observing(proxy.base_url, str(self.service.certificate))
         account = self.account(proxy.base_url, timing=timing, transport=transport)

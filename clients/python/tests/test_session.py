@@ -97,7 +97,7 @@ class Sharing(unittest.TestCase):
             self.assertEqual(server.calls.count("token"), logins)
 
     def test_an_end_in_the_past_is_ignored(self):
-        """The clocks differ: only a refusal tells that the session has ended."""
+        """The clocks differ: the session is used until it is refused."""
         server = FakeServer()
         server.lifetime = -10.0
         acme, _ = account(server)

@@ -49,7 +49,7 @@ class Held:
         entries = data.get("switchableGroups", [])
         groups = [(entry["groupId"], entry.get("groupName", "")) for entry in entries]
         ends = data["expiresIn"] / 1000
-        # An end in the past shows that the clocks differ: then only a refusal tells.
+        # An end in the past shows that the clocks differ: the session is used until it is refused.
         renew = ends - min(RENEW_BEFORE, (ends - now) / 10) if ends > now else None
         return Held(str(data["accessToken"]), str(data["groupId"]), groups, now, renew,
                     ends if ends > now else None)
@@ -93,8 +93,8 @@ class Session:
 
     @contextmanager
     def use(self, group: str | None) -> Iterator[Held]:
-        """Gives the session for a call in a group, or in any group. Until the end no thread and no
-        process changes it."""
+        """Yields the session for a call in a group, or in any group. No thread and no process
+        changes it until the call has ended."""
         lock, held = self._enter(group)
         try:
             yield held

@@ -1,8 +1,8 @@
 """A session in a file that processes share.
 
-A call has a shared lock while it is under way, so that the token does not change. A login, a switch
-or a log out has an exclusive lock. Who waits for either lock holds a second one, the entrance: no
-further call passes a login that waits.
+A call holds a shared lock while it is under way, so that the token does not change. A login, a
+switch or a log out holds an exclusive lock. A process that waits for either lock holds a second one,
+the entrance, so that no further call overtakes a login that waits.
 """
 
 from __future__ import annotations
