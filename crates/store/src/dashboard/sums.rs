@@ -32,6 +32,25 @@ row! {
     struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }
 }
 
+/// Selects columns of the sales `o` of a part of a day; no rows if all sales of the day lie in the
+/// range.
+macro_rules! sales_in_part {
+    ($($columns:tt)*) => {
+        concat!(
+            "select ",
+            $($columns)*,
+            " from (
+                select 1 as is_partial from sales_by_day
+                where group_no = $group_no and day = $day
+                    and (first_sale_at_ms < $range_start_ms or last_sale_at_ms >= $range_end_ms)
+                limit 1
+            ) c cross join orders o
+            where o.group_no = $group_no
+                and o.sale_at_ms >= $part_start_ms and o.sale_at_ms < $part_end_ms"
+        )
+    };
+}
+
 statements! {
     DAYS(group_no, first_day, last_day) -> DayRow<'_> = "select day, currency, orders, items,
             amount, refund, shipped, failed, first_sale_at_ms, last_sale_at_ms
@@ -52,31 +71,14 @@ statements! {
     PARTIAL(group_no, day, start_ms, end_ms) -> Day = "select day from sales_by_day
         where group_no = $group_no and day = $day
             and (first_sale_at_ms < $start_ms or last_sale_at_ms >= $end_ms) limit 1";
-    /// No rows if all sales of the day lie in the range. The index of sale times has all columns.
+    /// The index of sale times has all columns.
     SALES_IN_PART(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
-    ) -> SaleRow<'_> = "select o.device_no, o.sale
-        from (
-            select 1 as is_partial from sales_by_day
-            where group_no = $group_no and day = $day
-                and (first_sale_at_ms < $range_start_ms or last_sale_at_ms >= $range_end_ms)
-            limit 1
-        ) c cross join orders o
-        where o.group_no = $group_no
-            and o.sale_at_ms >= $part_start_ms and o.sale_at_ms < $part_end_ms";
-    /// The same, with the lines of the orders.
+    ) -> SaleRow<'_> = sales_in_part!("o.device_no, o.sale");
+    /// The orders, for the products of their lines.
     ORDERS_IN_PART(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
-    ) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), "
-        from (
-            select 1 as is_partial from sales_by_day
-            where group_no = $group_no and day = $day
-                and (first_sale_at_ms < $range_start_ms or last_sale_at_ms >= $range_end_ms)
-            limit 1
-        ) c cross join orders o
-        where o.group_no = $group_no
-            and o.sale_at_ms >= $part_start_ms and o.sale_at_ms < $part_end_ms");
+    ) -> StoredOrder<'_> = sales_in_part!(order_columns!("o"));
 }
 
 /// Reads the sums of each day of a range, partial days included as whole days.

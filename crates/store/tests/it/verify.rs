@@ -197,7 +197,8 @@ async fn an_order_of_a_device_that_two_groups_have_is_named() {
 /// Every record that cannot be read is named, and the rest is checked.
 #[tokio::test]
 async fn each_damaged_record_is_named_and_the_rest_is_checked() {
-    for damage in ["trade_no = 'other'", "trade_start_ms = 1", "arrival_no = 1"] {
+    let damages = ["trade_no = 'other'", "trade_start_ms = 1", "arrival_no = 1", "sale = record"];
+    for damage in damages {
         let fixture = fixture().await;
         fixture.tamper(&format!("update orders set {damage} where order_id in ('o2', 'o4', 'f1')"));
         fixture.tamper("update devices set total_curr_stock = 7 where device_code = 'd1'");
