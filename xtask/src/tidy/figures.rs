@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::source::Source;
-use super::{Fault, avoided, circles, lengths, rules};
+use super::{Fault, avoided, circles, rules};
 
 /// Checks that do not hold yet: printed, and no fault. To be emptied.
 const PENDING: &[&str] = &[];
@@ -78,12 +78,6 @@ impl Figure {
 /// Measures all files; `sources` are those of Rust.
 pub(crate) fn measure(files: &[(String, String)], sources: &[Source]) -> Figures {
     let mut figures = comment_words(sources);
-    let in_crates = || sources.iter().filter(|source| source.path.starts_with("crates/"));
-    let long = |of: fn(&Source) -> Vec<Fault>| in_crates().flat_map(of).collect();
-    let functions = Figure::of_faults("functions over 60 lines", long(lengths::functions_too_long));
-    let long_files = Figure::of_faults("files over 400 lines", long(lengths::file_too_long));
-    // They are faults of their files already.
-    figures.extend([functions, long_files].map(|figure| Figure { faults: vec![], ..figure }));
     figures.push(Figure::of_faults("import circles", all_circles(sources)));
     figures.push(lines_of_server(sources));
     let rules = rules::check(files, sources);

@@ -2,7 +2,7 @@
 
 use super::Fault;
 use super::scan::is_word;
-use super::source::{Source, body_start, item_end, line_at};
+use super::source::{Source, body_start, line_at};
 
 /// Public functions that may take a `bool`: path, name, and why.
 const BOOL_ALLOWED: &[(&str, &str, &str)] = &[];
@@ -13,8 +13,6 @@ pub(crate) struct Function<'a> {
     pub(crate) name: &'a str,
     /// The line of its `fn`, from 1.
     pub(crate) line: usize,
-    /// How many lines it has from there on.
-    pub(crate) lines: usize,
     is_public: bool,
     /// From behind the name to the body.
     signature: &'a str,
@@ -58,11 +56,9 @@ fn function_at(code: &str, at: usize) -> Option<Function<'_>> {
     }
     let signature = code.len() - tail.len() + name.len();
     let body = body_start(code, signature)?;
-    let (line, end) = (line_at(code, at), line_at(code, item_end(code, signature)?));
     Some(Function {
         name,
-        line,
-        lines: end - line + 1,
+        line: line_at(code, at),
         is_public: is_public(before),
         signature: &code[signature..body],
     })
@@ -131,11 +127,11 @@ mod tests {
     }
 
     #[test]
-    fn functions_are_found_with_their_lines() {
+    fn functions_are_found_at_their_lines() {
         let code = "type F = fn(u8);\ntrait T {\n    fn a(&self) -> [u8; 2];\n}\nimpl T for U {\n\
                     fn a(&self) -> [u8; 2] where X: Y {\n    let dfn = 1;\n    fn b() {}\n}\n}\n";
-        let found: Vec<(&str, usize, usize)> =
-            functions(code).iter().map(|f| (f.name, f.line, f.lines)).collect();
-        assert_eq!(found, [("a", 3, 1), ("a", 6, 4), ("b", 8, 1)]);
+        let found: Vec<(&str, usize)> =
+            functions(code).iter().map(|function| (function.name, function.line)).collect();
+        assert_eq!(found, [("a", 3), ("a", 6), ("b", 8)]);
     }
 }

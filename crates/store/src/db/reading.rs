@@ -182,7 +182,7 @@ impl Readings for () {
 
 macro_rules! tuples {
     ($(($($reading:ident),*);)*) => {$(
-        #[allow(non_snake_case)]
+        #[allow(non_snake_case, reason = "a variable has the name of its type parameter")]
         impl<$($reading: Readings),*> Readings for ($($reading,)*) {
             type Rows = ($($reading::Rows,)*);
 
