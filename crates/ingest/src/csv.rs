@@ -7,11 +7,11 @@
 
 mod assemble;
 mod bound_mapping;
-mod field_sources;
 mod fields;
 mod head;
 mod header;
 mod mapping;
+mod mapping_file;
 mod mapping_parser;
 mod numbers;
 mod rates;
@@ -20,11 +20,11 @@ mod row;
 mod row_groups;
 mod row_values;
 mod rows_of_orders;
-mod section;
 mod skip;
 mod template;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod times;
 
 use std::io::Read;
@@ -106,9 +106,9 @@ pub fn read<'m, R: Read>(
         false => mapping.format.clone(),
     };
     let mut rows = Rows::open(input, &format).map_err(unreadable)?;
-    let names = match &format.columns {
-        Some(names) => Some(names.clone()),
-        None => rows.next_row().map_err(unreadable)?.as_ref().map(names_of).transpose()?,
+    let names = match format.columns.as_slice() {
+        [] => rows.next_row().map_err(unreadable)?.as_ref().map(names_of).transpose()?,
+        names => Some(names.to_vec()),
     };
     rows.restart_numbers();
     // An empty report has no orders, like an empty order file.
@@ -217,7 +217,7 @@ impl<R: Read> Report<'_, R> {
             let checked = mapping.check(row);
             if let Some(skip) = mapping.skipped_by(&checked) {
                 self.left_out[skip] += 1;
-            } else if self.mapping.key.is_empty() {
+            } else if self.mapping.order.key.is_empty() {
                 return Some(self.seen.assemble(mapping, vec![checked]));
             } else if let Some(rejected) = self.add_to_group(mapping, checked) {
                 return Some(Err(rejected));
@@ -251,7 +251,7 @@ impl<R: Read> Report<'_, R> {
     fn stop(&mut self, line: u64, reason: &str) -> RejectedRows {
         self.groups = RowGroups::default();
         self.ready = Some(Vec::new().into_iter());
-        let consequence = if self.mapping.key.is_empty() {
+        let consequence = if self.mapping.order.key.is_empty() {
             "no row from here on is imported; the rows before are"
         } else {
             "no row of the report is imported; split it, keeping the rows of each order together"

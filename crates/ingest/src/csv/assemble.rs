@@ -63,7 +63,7 @@ fn contradiction(
     (row, values): (&Row, &RowValues),
 ) -> Option<String> {
     let differs = |field: &&Field<OrderLine>| !field.spec.is_same(&known.order, &values.order);
-    let field = mapping.mapping.order.iter().find(differs)?;
+    let field = mapping.mapping.order.fields.iter().find(differs)?;
     let quoted = |row: &Row, column: ColumnNo| mapping.quoted(column, mapping.cell(row, column));
     let mut columns = field.source.columns();
     let column =
@@ -85,10 +85,10 @@ fn with_lines(
     mut order: OrderLine,
     lines: Vec<Object<OrderLineItem>>,
 ) -> Result<OrderLine, String> {
-    if !mapping.mapping.sums.is_empty() {
+    if !mapping.mapping.order.sums.is_empty() {
         let sum = sum_of(&lines)
             .ok_or_else(|| format!("the lines add up to more than {MINOR_MAX} minor units"))?;
-        for spec in &mapping.mapping.sums {
+        for spec in &mapping.mapping.order.sums {
             if let Slot::Number(_, number) = &spec.slot {
                 *(number.get_mut)(&mut order) = Some(sum);
             }

@@ -50,7 +50,7 @@ impl BoundMapping<'_> {
 
     /// Returns the row's cells of `order.key`; `None` if one of them is empty or not text.
     pub(super) fn key(&self, checked: &CheckedRow) -> Option<Vec<String>> {
-        let cells = self.mapping.key.iter().map(|column| {
+        let cells = self.mapping.order.key.iter().map(|column| {
             let cell = checked.row.cell(self.header.position(*column))?;
             let text = std::str::from_utf8(cell).ok()?.trim();
             (!text.is_empty()).then(|| text.to_owned())
@@ -62,7 +62,7 @@ impl BoundMapping<'_> {
     pub(super) fn no_key(&self, row: &Row) -> String {
         let empty = |column: &&ColumnNo| row.text(self.header.position(**column)).trim().is_empty();
         let names: Vec<String> =
-            self.mapping.key.iter().filter(empty).map(|column| self.name(*column)).collect();
+            self.mapping.order.key.iter().filter(empty).map(|column| self.name(*column)).collect();
         format!("column {} is empty, so that the row belongs to no order", names.join(", "))
     }
 

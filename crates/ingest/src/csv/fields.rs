@@ -193,14 +193,9 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Returns a source of one template.
-    pub(super) fn one(path: &str, template: Template) -> Source {
-        Source {
-            path: path.to_owned(),
-            templates: vec![template],
-            map: BTreeMap::new(),
-            times: None,
-        }
+    /// Returns a source of templates alone.
+    pub(super) fn new(path: &str, templates: Vec<Template>) -> Source {
+        Source { path: path.to_owned(), templates, map: BTreeMap::new(), times: None }
     }
 
     /// Returns every column that it may take a cell from.
@@ -316,7 +311,10 @@ mod tests {
 
     #[test]
     fn each_kind_reads_its_texts_and_names_the_others() {
-        let (numbers, times) = (NumberFormat::of(Unit::Major), TimeFormats::default());
+        let (numbers, times) = (
+            NumberFormat { unit: Unit::Major, decimal: '.', thousands: None, symbol: None },
+            TimeFormats::default(),
+        );
         let zone = Zone::utc();
         let options = options(&numbers, &times, &zone);
         for (kind, text, want) in [

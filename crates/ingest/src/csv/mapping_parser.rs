@@ -1,60 +1,66 @@
-//! Reads a mapping from TOML.
+//! Reads a mapping: the sources of its fields, and the columns that they name.
 
-use toml::Table;
+use std::ops::Range;
 
-use super::field_sources::{LineSources, OrderSources, SourceReader, time_keys};
-use super::fields::Field;
-use super::mapping::{FileFormat, Mapping};
-use super::numbers::{NumberFormat, Unit};
-use super::section::{MappingFaults, Section};
-use super::skip::Skip;
-use super::template::Columns;
+use kiosque_contract::OrderLine;
+use kiosque_model::time::Zone;
+use kiosque_model::{Currency, GroupId};
+use toml::Spanned;
+
+use super::fields::{Field, Kind, LINE, NumberKind, ORDER, ReadOptions, Source, Spec, TextKind};
+use super::mapping::{LineMapping, Mapping, NewDevice, NewProduct, OrderMapping};
+use super::mapping_file::{Given, MappingFault, MappingFile, Section, SourceTable};
+use super::numbers::{NumberFormat, UNIT_NEEDED};
+use super::skip::{Skip, SkipSection};
+use super::template::{self, ColumnNo, Columns, Template};
 use super::times::TimeFormats;
 use crate::rejected::MASKED_FIELDS;
-use kiosque_contract::OrderLine;
 
-const SECTIONS: &[&str] = &["report", "time", "amount", "order", "line", "skip", "create"];
+/// The amounts that `{#sum}` may fill.
+const SUMMABLE: [&str; 2] = ["totalAmount", "payAmount"];
+/// The key of `[order]` that names columns.
+const KEY: &str = "key";
+/// The key of `[line]` that names a column.
+const UNLESS_EMPTY: &str = "unless_empty";
+/// The kind of a source that is copied as it is.
+const PLAIN: Kind = Kind::Text(TextKind::Plain);
 
 impl Mapping {
     /// Reads a mapping.
     ///
     /// # Errors
-    /// Every fault, with its key and the expected value.
-    pub fn parse(text: &str) -> Result<Mapping, Vec<String>> {
-        let table: Table =
-            toml::from_str(text).map_err(|fault| vec![fault.to_string().trim_end().to_owned()])?;
-        let mut faults = MappingFaults::default();
-        let root = Section::root(&table);
-        root.only(SECTIONS, &mut faults);
-        let format = format(&root.section("report", &mut faults), &mut faults);
-        let times = times(&root.section("time", &mut faults), &mut faults);
-        let numbers = numbers(&root.section("amount", &mut faults), &mut faults);
-        let mut columns = Columns::default();
-        let mut sources = SourceReader::new(&numbers, &times, &mut columns, &mut faults);
+    /// The first error, with its line and column, its key and the expected value.
+    pub fn parse(text: &str) -> Result<Mapping, String> {
+        MappingFile::read(text).and_then(Mapping::of_file).map_err(|fault| fault.in_text(text))
+    }
 
-        let OrderSources { key, fields: mut order, sums } = sources.order(&root);
-        let LineSources { column: line_column, fields: line } = sources.line(&root, &sums);
-        let device = sources.device(&root);
-        let product = sources.product(&root);
-        let bare_texts = sources.into_bare_texts();
-        let skips = Skip::all(&root, &mut columns, &mut faults);
-        // The currency comes first, since amounts need it. The sort is stable.
-        order.sort_by_key(|field| field.spec.name != "currency");
-        mark_secrets(&order, &mut columns);
-        if !faults.0.is_empty() {
-            return Err(faults.0);
-        }
+    fn of_file(file: MappingFile) -> Result<Mapping, MappingFault> {
+        let MappingFile { report: format, time: times, amount, order, line, skip, create } = file;
+        let numbers = amount.ok_or_else(|| MappingFault::new(0..0, "amount", UNIT_NEEDED))?;
+        let mut parser = Parser {
+            numbers: &numbers,
+            times: &times,
+            columns: Columns::default(),
+            bare_texts: Vec::new(),
+            currency: None,
+        };
+        let order = parser.order(order, line.as_ref())?;
+        let line = line.map(|line| parser.line(line)).transpose()?;
+        let device = create.device.map(|device| parser.device(device)).transpose()?;
+        let product = create.product.map(|product| parser.product(product, line.as_ref()));
+        let product = product.transpose()?;
+        let skips = (1..).zip(skip).map(|(number, skip)| parser.skip(number, skip));
+        let skips = skips.collect::<Result<_, MappingFault>>()?;
+        let Parser { mut columns, bare_texts, .. } = parser;
+        mark_secrets(&order.fields, &mut columns);
         Ok(Mapping {
             format,
             numbers,
             times,
             columns,
             bare_texts,
-            key,
             order,
-            sums,
             line,
-            line_column,
             skips,
             device,
             product,
@@ -72,79 +78,271 @@ fn mark_secrets(order: &[Field<OrderLine>], columns: &mut Columns) {
     }
 }
 
-fn format(section: &Section<'_>, faults: &mut MappingFaults) -> FileFormat {
-    const KNOWN: &[&str] = &["delimiter", "quote", "columns", "lines_above_header", "trim"];
-    section.only(KNOWN, faults);
-    let ascii = |key: &str, text: &str, faults: &mut MappingFaults| match text.as_bytes() {
-        [byte] if byte.is_ascii() && !matches!(byte, b'\r' | b'\n' | 0) => Some(*byte),
-        _ => {
-            let path = section.path(key);
-            faults.note(&path, format_args!("expected one ASCII character, got {text:?}"));
-            None
-        }
-    };
-    let delimiter = section.text("delimiter", faults);
-    let delimiter = delimiter.and_then(|text| ascii("delimiter", text, faults)).unwrap_or(b',');
-    let quote = match section.text("quote", faults) {
-        Some("") => None,
-        Some(text) => ascii("quote", text, faults),
-        None => Some(b'"'),
-    };
-    if quote == Some(delimiter) {
-        faults.note(&section.path("quote"), "expected another character than the delimiter");
-    }
-    let lines_above_header = section.get("lines_above_header").map_or(0, |value| {
-        let lines = value.as_integer().and_then(|lines| u64::try_from(lines).ok());
-        lines.unwrap_or_else(|| {
-            let path = section.path("lines_above_header");
-            faults.note(&path, "expected a number of lines, 0 or more");
-            0
-        })
-    });
-    FileFormat {
-        delimiter,
-        quote,
-        columns: section.texts("columns", faults),
-        lines_above_header,
-        trim: section.flag("trim", faults).unwrap_or(false),
-    }
+/// Reads sources, and collects the columns that they name.
+struct Parser<'a> {
+    numbers: &'a NumberFormat,
+    times: &'a TimeFormats,
+    columns: Columns,
+    bare_texts: Vec<(String, String)>,
+    /// The currency, if all orders have the same.
+    currency: Option<Currency>,
 }
 
-fn times(section: &Section<'_>, faults: &mut MappingFaults) -> TimeFormats {
-    section.only(&["format", "zone"], faults);
-    let (formats, zone) = time_keys(section, faults);
-    TimeFormats::new(formats.unwrap_or_default(), zone)
-}
-
-fn numbers(section: &Section<'_>, faults: &mut MappingFaults) -> NumberFormat {
-    section.only(&["unit", "decimal", "thousands", "symbol"], faults);
-    let unit = match section.text("unit", faults) {
-        Some("major") => Unit::Major,
-        Some("minor") => Unit::Minor,
-        given => {
-            if given.is_some() || section.get("unit").is_none() {
-                faults.note(
-                    &section.path("unit"),
-                    "needed: \"major\" when 3.50 is three dollars fifty, \"minor\" when 350 is",
-                );
+impl Parser<'_> {
+    fn order(
+        &mut self,
+        section: Spanned<Section>,
+        line: Option<&Spanned<Section>>,
+    ) -> Result<OrderMapping, MappingFault> {
+        let at = section.span();
+        let mut section = section.into_inner();
+        check_keys("order", &section, KEY, ORDER)?;
+        let key = section.remove(KEY).map(|key| self.named_columns("order.key", key));
+        let key = key.transpose()?.unwrap_or_default();
+        let is_priced = |line: &Spanned<Section>| {
+            ["salePrice", "payAmount"].iter().any(|key| line.get_ref().contains_key(*key))
+        };
+        let mut fields = Vec::new();
+        let mut sums = Vec::new();
+        for spec in ORDER {
+            let path = format!("order.{}", spec.name);
+            let given = section.remove(spec.name);
+            let at = given.as_ref().map_or(at.clone(), Spanned::span);
+            let fault = |fault: &str| MappingFault::new(at.clone(), &path, fault);
+            let is_sum = given.as_ref().is_some_and(|given| given.get_ref().is_sum());
+            if is_sum && SUMMABLE.contains(&spec.name) {
+                if !line.is_some_and(is_priced) {
+                    return Err(fault("{#sum} needs line.payAmount, or line.salePrice, to add up"));
+                }
+                sums.push(spec);
+            } else if let ("orderId", None, [key]) = (spec.name, &given, key.as_slice()) {
+                let source = Source::new(&path, vec![Template::column(*key)]);
+                fields.push(Field { spec, source });
+            } else if let Some(field) = self.field(&path, &at, spec, given)? {
+                check_identity(&field, &key).map_err(fault)?;
+                fields.push(field);
             }
-            Unit::Major
         }
-    };
-    let defaults = NumberFormat::of(unit);
-    let numbers = NumberFormat {
-        decimal: section.character("decimal", faults).unwrap_or(defaults.decimal),
-        thousands: section.character("thousands", faults),
-        symbol: section.text("symbol", faults).map(str::to_owned),
-        unit,
-    };
-    if numbers.thousands == Some(numbers.decimal) {
-        faults.note(&section.path("thousands"), "expected another character than amount.decimal");
+        Ok(OrderMapping { key, fields, sums })
     }
-    for (key, mark) in [("decimal", Some(numbers.decimal)), ("thousands", numbers.thousands)] {
-        if mark.is_some_and(|mark| mark.is_ascii_digit() || mark == '-') {
-            faults.note(&section.path(key), "expected neither a digit nor a minus");
+
+    fn line(&mut self, section: Spanned<Section>) -> Result<LineMapping, MappingFault> {
+        let at = section.span();
+        let mut section = section.into_inner();
+        check_keys("line", &section, UNLESS_EMPTY, LINE)?;
+        let unless_empty = match section.remove(UNLESS_EMPTY) {
+            Some(given) => self.named_columns("line.unless_empty", given)?.first().copied(),
+            None => None,
+        };
+        let fields = LINE.iter().filter_map(|spec| {
+            let path = format!("line.{}", spec.name);
+            self.field(&path, &at, spec, section.remove(spec.name)).transpose()
+        });
+        Ok(LineMapping { fields: fields.collect::<Result<_, _>>()?, unless_empty })
+    }
+
+    fn device(&mut self, device: NewDevice<Spanned<Given>>) -> Result<NewDevice, MappingFault> {
+        let at = device.group.span();
+        let group = self.source("create.device.group", device.group, PLAIN)?;
+        if let Some(Err(fault)) = group.as_constant().map(GroupId::parse) {
+            return Err(MappingFault::new(at, &group.path, fault));
+        }
+        Ok(NewDevice {
+            group,
+            name: self.optional("create.device.name", device.name, PLAIN)?,
+            address: self.optional("create.device.address", device.address, PLAIN)?,
+            model: self.optional("create.device.model", device.model, PLAIN)?,
+        })
+    }
+
+    fn product(
+        &mut self,
+        product: Spanned<NewProduct<Spanned<Given>>>,
+        line: Option<&LineMapping>,
+    ) -> Result<NewProduct, MappingFault> {
+        if line.is_none() {
+            let needed = "needs a [line] section, whose goodsId identifies products";
+            return Err(MappingFault::new(product.span(), "create.product", needed));
+        }
+        let NewProduct { name, category, currency, default_price } = product.into_inner();
+        let code = Kind::Text(TextKind::Currency);
+        let amount = Kind::Number(NumberKind::Amount);
+        Ok(NewProduct {
+            name: self.optional("create.product.name", name, PLAIN)?,
+            category: self.optional("create.product.category", category, PLAIN)?,
+            currency: self.optional("create.product.currency", currency, code)?,
+            default_price: self.optional("create.product.default_price", default_price, amount)?,
+        })
+    }
+
+    fn skip(&mut self, number: usize, skip: Spanned<SkipSection>) -> Result<Skip, MappingFault> {
+        let path = format!("skip {number}.column");
+        let at = skip.span();
+        let column = self.columns.number(&skip.get_ref().column, &path);
+        Skip::new(column, skip.into_inner()).map_err(|fault| MappingFault::new(at, &path, fault))
+    }
+
+    /// Returns columns that are given by their names, without braces.
+    fn named_columns(
+        &mut self,
+        path: &str,
+        given: Spanned<Given>,
+    ) -> Result<Vec<ColumnNo>, MappingFault> {
+        let at = given.span();
+        let Given::Templates(names) = given.into_inner() else {
+            return Err(MappingFault::new(at, path, "expected a text or a list of texts"));
+        };
+        let bare =
+            |name: &String| Some(name.strip_prefix('{')?.strip_suffix('}')?.trim().to_owned());
+        if let Some((name, bare)) = names.iter().find_map(|name| Some((name, bare(name)?))) {
+            let fault = format!("names columns as they are: write {bare:?}, not {name:?}");
+            return Err(MappingFault::new(at, path, fault));
+        }
+        Ok(names.iter().map(|name| self.columns.number(name, path)).collect())
+    }
+
+    fn field<T>(
+        &mut self,
+        path: &str,
+        at: &Range<usize>,
+        spec: &'static Spec<T>,
+        given: Option<Spanned<Given>>,
+    ) -> Result<Option<Field<T>>, MappingFault> {
+        let Some(given) = given else {
+            let needed = format_args!("needed, such as {}", spec.needed);
+            return match spec.needed {
+                "" => Ok(None),
+                _ => Err(MappingFault::new(at.clone(), path, needed)),
+            };
+        };
+        let source = self.source(path, given, spec.kind())?;
+        if spec.kind() == Kind::Text(TextKind::Currency) {
+            self.currency = source.as_constant().and_then(|code| Currency::parse(&code).ok());
+        }
+        Ok(Some(Field { spec, source }))
+    }
+
+    fn optional(
+        &mut self,
+        path: &str,
+        given: Option<Spanned<Given>>,
+        kind: Kind,
+    ) -> Result<Option<Source>, MappingFault> {
+        given.map(|given| self.source(path, given, kind)).transpose()
+    }
+
+    fn source(
+        &mut self,
+        path: &str,
+        given: Spanned<Given>,
+        kind: Kind,
+    ) -> Result<Source, MappingFault> {
+        let at = given.span();
+        let source = match given.into_inner() {
+            Given::Templates(texts) => self.bare_source(path, &texts, kind),
+            Given::Table(table) => self.table_source(path, table, kind),
+        };
+        let checked =
+            source.and_then(|source| self.check_constants(&source, kind).map(|()| source));
+        checked.map_err(|fault| MappingFault::new(at, path, fault))
+    }
+
+    /// Reads templates. A constant may be meant as a column, which the header of a report decides.
+    fn bare_source(&mut self, path: &str, texts: &[String], kind: Kind) -> Result<Source, String> {
+        let templates = self.templates(path, texts)?;
+        if let ([template], PLAIN) = (templates.as_slice(), kind)
+            && let Some(text) = template.as_constant().filter(|text| !text.is_empty())
+        {
+            self.bare_texts.push((path.to_owned(), text.to_owned()));
+        }
+        Ok(Source::new(path, templates))
+    }
+
+    fn table_source(
+        &mut self,
+        path: &str,
+        table: SourceTable,
+        kind: Kind,
+    ) -> Result<Source, String> {
+        let SourceTable { from, constant, map, format, zone } = table;
+        let has_times = !format.is_empty() || zone.is_some();
+        if has_times && kind != Kind::Text(TextKind::Time) {
+            return Err("only times have a format and a zone".to_owned());
+        }
+        let templates = match constant {
+            None if !from.is_empty() => self.templates(&format!("{path}.from"), &from)?,
+            Some(text) if from.is_empty() => vec![Template::constant(text)],
+            _ => {
+                return Err("expected either from = \"{Column}\" or constant = \"text\"".to_owned());
+            }
+        };
+        let map = map.into_iter().map(|(from, to)| (from.trim().to_owned(), to.into())).collect();
+        let times = has_times.then(|| self.times.with(format, zone));
+        Ok(Source { map, times, ..Source::new(path, templates) })
+    }
+
+    fn templates(&mut self, path: &str, texts: &[String]) -> Result<Vec<Template>, String> {
+        let templates = texts.iter().map(|text| {
+            Template::parse(text, path, &mut self.columns)
+                .map_err(|fault| format!("{text:?} {fault}"))
+        });
+        let templates = templates.collect::<Result<Vec<_>, _>>()?;
+        let constant = templates.iter().position(|one| one.as_constant().is_some());
+        match constant {
+            Some(at) if at + 1 < templates.len() => {
+                Err("nothing after a constant is ever used".to_owned())
+            }
+            _ => Ok(templates),
         }
     }
-    numbers
+
+    fn check_constants(&self, source: &Source, kind: Kind) -> Result<(), String> {
+        let options = ReadOptions {
+            numbers: self.numbers,
+            times: source.times.as_ref().unwrap_or(self.times),
+            zone: &Zone::utc(),
+            currency: self.currency,
+        };
+        let constants = source.templates.iter().filter_map(Template::as_constant);
+        let constants = constants.map(|text| source.mapped(text.to_owned()));
+        for text in constants.chain(source.map.values().cloned()) {
+            if text.contains('\0') {
+                return Err(format!("{text:?} {}", template::Fault::Nul));
+            }
+            if let Some(fault) = kind.fault(&text, &options) {
+                return Err(format!("{fault}; a column is taken with \"{{Column}}\""));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks that each key is one of the fields, or `other`.
+fn check_keys<T>(
+    name: &str,
+    section: &Section,
+    other: &'static str,
+    fields: &[Spec<T>],
+) -> Result<(), MappingFault> {
+    let known: Vec<&str> = [other].into_iter().chain(fields.iter().map(|spec| spec.name)).collect();
+    match section.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+        Some((key, given)) => {
+            let fault = format!("unknown key; known here are {}", known.join(", "));
+            Err(MappingFault::new(given.span(), &format!("{name}.{key}"), fault))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Checks that ids differ between orders, and are the same for all rows of one.
+fn check_identity(field: &Field<OrderLine>, key: &[ColumnNo]) -> Result<(), &'static str> {
+    let Field { spec, source } = field;
+    let is_numbered = source.templates.iter().any(Template::numbers_rows);
+    if !key.is_empty() && is_numbered {
+        return Err("{#row} differs between the rows that order.key makes one order");
+    }
+    if spec.name == "orderId" && !is_numbered && source.columns().next().is_none() {
+        return Err("is the same for each order; a column is taken with \"{Column}\"");
+    }
+    Ok(())
 }

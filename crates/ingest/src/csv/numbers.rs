@@ -2,6 +2,8 @@
 //! signs. Nothing is rounded.
 
 use kiosque_model::money::{Currency, MINOR_MAX, Minor, MoneyFault};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 /// The unit of a report's amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +14,29 @@ pub(super) enum Unit {
     Minor,
 }
 
+/// The message for a missing unit.
+pub(super) const UNIT_NEEDED: &str =
+    "needed: unit = \"major\" when 3.50 is three dollars fifty, \"minor\" when 350 is";
+
+impl<'de> Deserialize<'de> for Unit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unit, D::Error> {
+        // As an option, a missing field has this message, too.
+        match Option::<String>::deserialize(deserializer)?.as_deref() {
+            Some("major") => Ok(Unit::Major),
+            Some("minor") => Ok(Unit::Minor),
+            _ => Err(D::Error::custom(UNIT_NEEDED)),
+        }
+    }
+}
+
 /// How a report writes its numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, expecting = "a table")]
 pub(super) struct NumberFormat {
     /// The unit of amounts.
     pub(super) unit: Unit,
     /// The decimal separator.
+    #[serde(default = "point")]
     pub(super) decimal: char,
     /// The separator of groups of three digits.
     pub(super) thousands: Option<char>,
@@ -25,12 +44,26 @@ pub(super) struct NumberFormat {
     pub(super) symbol: Option<String>,
 }
 
-impl NumberFormat {
-    /// Returns the default format.
-    pub(super) fn of(unit: Unit) -> NumberFormat {
-        NumberFormat { unit, decimal: '.', thousands: None, symbol: None }
-    }
+fn point() -> char {
+    '.'
+}
 
+/// Reads a format whose separators can be told from each other and from digits.
+pub(super) fn number_format<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<NumberFormat>, D::Error> {
+    let format = NumberFormat::deserialize(deserializer)?;
+    if format.thousands == Some(format.decimal) {
+        return Err(D::Error::custom("decimal and thousands are the same character"));
+    }
+    let marks = [Some(format.decimal), format.thousands];
+    if marks.into_iter().flatten().any(|mark| mark.is_ascii_digit() || mark == '-') {
+        return Err(D::Error::custom("decimal and thousands are neither digits nor a minus"));
+    }
+    Ok(Some(format))
+}
+
+impl NumberFormat {
     /// Reads an amount.
     ///
     /// # Errors
@@ -139,16 +172,20 @@ fn digits(text: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn in_unit(unit: Unit) -> NumberFormat {
+        NumberFormat { unit, decimal: point(), thousands: None, symbol: None }
+    }
+
     fn of(code: &str) -> Currency {
         Currency::parse(code).expect("a currency")
     }
 
     #[test]
     fn amounts_are_read_as_the_report_writes_them() {
-        let dollars = NumberFormat::of(Unit::Major);
+        let dollars = in_unit(Unit::Major);
         let commas = NumberFormat { decimal: ',', thousands: Some('.'), ..dollars.clone() };
         let signs = NumberFormat { symbol: Some("€".to_owned()), ..commas.clone() };
-        let cents = NumberFormat::of(Unit::Minor);
+        let cents = in_unit(Unit::Minor);
         for (numbers, code, text, want) in [
             (&dollars, "USD", " 3.5 ", Some(350)),
             (&dollars, "USD", "-0.05", Some(-5)),
@@ -178,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_fault_names_the_key_to_set() {
-        let dollars = NumberFormat::of(Unit::Major);
+        let dollars = in_unit(Unit::Major);
         let fault = |text| dollars.amount(text, of("USD")).expect_err(text);
         assert_eq!(fault("1.255"), "is a fraction of a minor unit of USD");
         assert_eq!(

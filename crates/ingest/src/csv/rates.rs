@@ -40,14 +40,7 @@ pub struct ReadRates {
 /// # Errors
 /// The file cannot be read, or any of its lines is wrong.
 pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
-    let format = FileFormat {
-        delimiter: b',',
-        quote: Some(b'"'),
-        columns: None,
-        lines_above_header: 0,
-        trim: true,
-    };
-    let mut rows = Rows::open(input, &format)?;
+    let mut rows = Rows::open(input, &FileFormat::default())?;
     let Some(header) = rows.next_row()? else {
         return Err(RatesError::Faults(vec![bad_header("the file is empty")]));
     };

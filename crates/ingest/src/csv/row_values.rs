@@ -28,11 +28,11 @@ impl RowValues {
     /// Everything that is wrong with its cells.
     pub(super) fn read(mapping: &BoundMapping<'_>, row: &Row) -> Result<RowValues, Vec<String>> {
         let mut reader = RowReader { mapping, row, currency: None, faults: Vec::new() };
-        let order = reader.fields(&mapping.mapping.order);
-        let column = mapping.mapping.line_column;
-        let has_line = column.is_none_or(|column| !reader.cell(column).trim().is_empty());
-        let fields = mapping.mapping.line.as_ref().filter(|_| has_line);
-        let line = fields.map(|fields| reader.fields(fields));
+        let order = reader.fields(&mapping.mapping.order.fields);
+        let is_given = |column: ColumnNo| !reader.cell(column).trim().is_empty();
+        let line = mapping.mapping.line.as_ref();
+        let line = line.filter(|line| line.unless_empty.is_none_or(is_given));
+        let line = line.map(|line| reader.fields(&line.fields));
         let device = reader.device(&order);
         let product = match (&mapping.mapping.product, &line) {
             (Some(new), Some(line)) => reader.product(new, line),

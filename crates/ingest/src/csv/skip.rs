@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use toml::Value;
+use serde::Deserialize;
 
-use super::section::{MappingFaults, Section};
-use super::template::{ColumnNo, Columns};
+use super::template::ColumnNo;
+use super::texts::texts;
 
 /// A `[[skip]]` of a mapping: a column and a test of its cell.
 #[derive(Clone, Debug)]
@@ -24,65 +24,35 @@ enum Test {
     NotEmpty,
 }
 
-const TESTS: &[&str] = &["equals", "in", "not_in", "empty"];
+/// A `[[skip]]` as the mapping has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub(super) struct SkipSection {
+    pub(super) column: String,
+    equals: Option<String>,
+    #[serde(default, deserialize_with = "texts")]
+    r#in: Vec<String>,
+    #[serde(default, deserialize_with = "texts")]
+    not_in: Vec<String>,
+    empty: Option<bool>,
+}
 
 impl Skip {
-    /// Reads every `[[skip]]` of a mapping.
-    pub(super) fn all(
-        root: &Section<'_>,
-        columns: &mut Columns,
-        faults: &mut MappingFaults,
-    ) -> Vec<Skip> {
-        let list = match root.get("skip") {
-            None => return Vec::new(),
-            Some(Value::Array(list)) => list,
-            Some(_) => {
-                faults.note("skip", "expected [[skip]] tables, in double brackets");
-                return Vec::new();
-            }
-        };
-        let mut skips = Vec::new();
-        for (number, value) in (1..).zip(list) {
-            let path = format!("skip {number}");
-            match value {
-                Value::Table(table) => {
-                    let section = Section::of(path, table);
-                    skips.extend(Skip::one(&section, columns, faults));
-                }
-                _ => faults.note(&path, "expected a table, [[skip]]"),
-            }
+    /// Reads the test of a column.
+    ///
+    /// # Errors
+    /// The section has no test, or several.
+    pub(super) fn new(column: ColumnNo, section: SkipSection) -> Result<Skip, &'static str> {
+        let texts = |texts: Vec<String>| (!texts.is_empty()).then_some(texts);
+        let equals = section.equals.map(|text| Test::In(vec![text]));
+        let empty = section.empty.map(|empty| if empty { Test::Empty } else { Test::NotEmpty });
+        let is_in = texts(section.r#in).map(Test::In);
+        let not_in = texts(section.not_in).map(Test::NotIn);
+        let mut tests = [equals, is_in, not_in, empty].into_iter().flatten();
+        match (tests.next(), tests.next()) {
+            (Some(test), None) => Ok(Skip { column, name: section.column, test }),
+            _ => Err("expected one test with it: equals, in, not_in, empty"),
         }
-        skips
-    }
-
-    fn one(
-        section: &Section<'_>,
-        columns: &mut Columns,
-        faults: &mut MappingFaults,
-    ) -> Option<Skip> {
-        let known: Vec<&str> = ["column"].into_iter().chain(TESTS.iter().copied()).collect();
-        section.only(&known, faults);
-        if section.get("column").is_none() {
-            faults.note(&section.path("column"), "needed: the name of the column that decides");
-        }
-        let given: Vec<&str> =
-            TESTS.iter().copied().filter(|test| section.get(test).is_some()).collect();
-        let test = match given.as_slice() {
-            ["equals"] => section.text("equals", faults).map(|text| Test::In(vec![text.into()])),
-            ["in"] => section.texts("in", faults).map(Test::In),
-            ["not_in"] => section.texts("not_in", faults).map(Test::NotIn),
-            ["empty"] => section
-                .flag("empty", faults)
-                .map(|empty| if empty { Test::Empty } else { Test::NotEmpty }),
-            _ => {
-                let path = section.path("column");
-                faults.note(&path, format_args!("expected one test with it: {}", TESTS.join(", ")));
-                None
-            }
-        };
-        let name = section.text("column", faults)?;
-        let column = columns.number(name, &section.path("column"));
-        Some(Skip { column, name: name.to_owned(), test: test? })
     }
 
     /// Returns whether the row with this cell is left out. The cells of a broken row may be under

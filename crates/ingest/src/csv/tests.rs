@@ -47,7 +47,7 @@ salePrice = "{Price}"
 "#;
 
 fn mapping(text: &str) -> Mapping {
-    Mapping::parse(text).unwrap_or_else(|faults| panic!("{faults:#?}"))
+    Mapping::parse(text).unwrap_or_else(|fault| panic!("{fault}"))
 }
 
 /// A mapped order as a line of an order file.

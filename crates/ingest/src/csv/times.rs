@@ -3,25 +3,42 @@
 use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use kiosque_model::time::{TimeFault, UnixMs, Zone};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
+use super::texts::texts;
 
 /// The formats of a report's times, and the zone of those without an offset.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(super) struct TimeFormats {
-    formats: Vec<String>,
-    zone: Option<Zone>,
+    /// Formats that are tried in this order. Without any, times are read as in an order file.
+    #[serde(rename = "format", deserialize_with = "formats")]
+    pub(super) formats: Vec<String>,
+    #[serde(deserialize_with = "zone")]
+    pub(super) zone: Option<Zone>,
+}
+
+/// Reads formats that give a date.
+pub(super) fn formats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let formats = texts(deserializer)?;
+    let fault = formats.iter().find_map(|format| Some((format, format_fault(format)?)));
+    match fault {
+        Some((format, fault)) => Err(D::Error::custom(format_args!("{format:?} {fault}"))),
+        None => Ok(formats),
+    }
+}
+
+/// Reads the name of a zone.
+pub(super) fn zone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Zone>, D::Error> {
+    Zone::named(&String::deserialize(deserializer)?).map(Some).map_err(D::Error::custom)
 }
 
 impl TimeFormats {
-    /// Returns formats that are tried in this order. Without any, times are read as in an order
-    /// file.
-    pub(super) fn new(formats: Vec<String>, zone: Option<Zone>) -> TimeFormats {
-        TimeFormats { formats, zone }
-    }
-
     /// Returns a copy with `formats` and `zone` replaced, where they are given.
-    pub(super) fn with(&self, formats: Option<Vec<String>>, zone: Option<Zone>) -> TimeFormats {
+    pub(super) fn with(&self, formats: Vec<String>, zone: Option<Zone>) -> TimeFormats {
         TimeFormats {
-            formats: formats.unwrap_or_else(|| self.formats.clone()),
+            formats: if formats.is_empty() { self.formats.clone() } else { formats },
             zone: zone.or_else(|| self.zone.clone()),
         }
     }
@@ -72,7 +89,7 @@ fn without_format(fault: &TimeFault, text: &str) -> String {
 }
 
 /// Returns the fault of a format, if it has one. A format must parse a date that it has formatted.
-pub(super) fn format_fault(format: &str) -> Option<String> {
+fn format_fault(format: &str) -> Option<String> {
     if !format.contains('%') {
         return Some(format!("has no fields; formats are those of strftime, such as {EXAMPLE}"));
     }
@@ -140,7 +157,7 @@ mod tests {
 
     fn read(formats: &[&str], text: &str) -> Result<String, String> {
         let formats = formats.iter().map(|format| (*format).to_owned()).collect();
-        TimeFormats::new(formats, None).read(text, &zone("Europe/Paris")).map(UnixMs::rfc3339)
+        TimeFormats { formats, zone: None }.read(text, &zone("Europe/Paris")).map(UnixMs::rfc3339)
     }
 
     #[test]
@@ -193,7 +210,8 @@ mod tests {
 
     #[test]
     fn the_mappings_zone_overrides_the_platforms() {
-        let times = TimeFormats::new(vec!["%F %T".to_owned()], Some(zone("Asia/Tokyo")));
+        let times =
+            TimeFormats { formats: vec!["%F %T".to_owned()], zone: Some(zone("Asia/Tokyo")) };
         let at = times.read("2022-01-01 09:00:00", &Zone::utc()).expect("a time");
         assert_eq!(at.rfc3339(), "2022-01-01T00:00:00.000Z");
     }
