@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::rejected::MASKED_FIELDS;
+use crate::masking::MASKED_FIELDS;
 
 /// Returns the text of a line that may be an object; see [`kiosque_contract::Object`].
 ///

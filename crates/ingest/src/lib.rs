@@ -15,6 +15,7 @@ pub mod import;
 mod inconsistent_data;
 pub mod intake_record;
 mod json_line;
+mod masking;
 pub mod ndjson;
 mod payment;
 pub mod rejected;

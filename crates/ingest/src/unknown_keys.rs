@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kiosque_model::ids;
 
-use super::rejected::{DIGITS_SUSPECT, with_masked_digits};
+use super::masking::{DIGITS_SUSPECT, with_masked_digits};
 use super::response_lists::truncate;
 
 /// The ignored keys that a response lists.

@@ -12,16 +12,13 @@ use super::source::Source;
 /// Modules with the state that is shared by everything: by crate. Imports of them close no circle.
 const STATE: [(&str, &str); 1] = [("crates/server", "app")];
 
-/// Crates whose modules at the top import each other in circles.
-const UNLAYERED: [&str; 1] = ["crates/ingest"];
-
 /// Returns a fault for each import that closes a circle, at the import: of files, and of modules at
 /// the top of the crate, each with all below it.
 pub(crate) fn check(directory: &str, sources: &[Source]) -> Vec<Fault> {
     let mut imports = Modules::of(directory, sources).imports();
     imports.retain(|import| !STATE.contains(&(directory, &import.to)));
     let mut faults = faults(&imports);
-    if faults.is_empty() && !UNLAYERED.contains(&directory) {
+    if faults.is_empty() {
         for import in &mut imports {
             import.from.truncate(import.from.find("::").unwrap_or(import.from.len()));
             import.to.truncate(import.to.find("::").unwrap_or(import.to.len()));

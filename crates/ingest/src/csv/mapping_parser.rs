@@ -14,7 +14,7 @@ use super::numbers::{NumberFormat, UNIT_NEEDED};
 use super::skip::{Skip, SkipSection};
 use super::template::{self, ColumnNo, Columns, Template};
 use super::times::TimeFormats;
-use crate::rejected::MASKED_FIELDS;
+use crate::masking::MASKED_FIELDS;
 
 /// The amounts that `{#sum}` may fill.
 const SUMMABLE: [&str; 2] = ["totalAmount", "payAmount"];

@@ -1,0 +1,97 @@
+//! Masks card and phone numbers, in JSON and in texts.
+
+use kiosque_model::mask::masked;
+use serde_json::Value;
+
+/// The fields that are always masked.
+pub(crate) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
+/// Adjacent digits that may be a card or a phone number, in text that is not JSON and in keys.
+pub(crate) const DIGITS_SUSPECT: usize = 7;
+/// [`kiosque_model::money::MINOR_MAX`], which reasons name.
+const AMOUNT_MAX: &str = "1000000000000";
+/// Digits in groups that may be a card or a phone number. A date and an hour have ten.
+const GROUPED_SUSPECT: usize = 11;
+
+/// Masks [`MASKED_FIELDS`] at any depth and of any type.
+pub(crate) fn mask_fields(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let secret = MASKED_FIELDS.contains(&name.as_str());
+                if secret { mask_all(field) } else { mask_fields(field) }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(mask_fields),
+        _ => {}
+    }
+}
+
+fn mask_all(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = masked(text),
+        Value::Number(number) => *value = masked(&number.to_string()).into(),
+        Value::Array(items) => items.iter_mut().for_each(mask_all),
+        Value::Object(fields) => fields.values_mut().for_each(mask_all),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// Masks the text after a field's name, and every long run of digits, in text that is not JSON.
+pub(crate) fn masked_text(text: &str) -> String {
+    let mut text = text.to_owned();
+    for field in MASKED_FIELDS {
+        let mut from = 0;
+        while let Some(at) = text[from..].find(field).map(|at| from + at + field.len()) {
+            let length = text[at..].find([',', '}']).unwrap_or(text.len() - at);
+            let hidden = masked(&text[at..at + length]);
+            text.replace_range(at..at + length, &hidden);
+            from = at;
+        }
+    }
+    with_masked_digits(&text, DIGITS_SUSPECT)
+}
+
+/// Returns a text with the digits masked that may be a card or a phone number: as many adjacent
+/// ones, or groups of more digits than a date with an hour has.
+pub(crate) fn with_masked_digits(text: &str, adjacent: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        let (groups, after) = from.split_at(groups_end(from.as_bytes()));
+        out.push_str(before);
+        let digits = groups.bytes().filter(u8::is_ascii_digit).count();
+        let mut runs = groups.split([' ', '-']);
+        let is_suspect = digits >= GROUPED_SUSPECT || runs.any(|run| run.len() >= adjacent);
+        match is_suspect && groups != AMOUNT_MAX {
+            true => out.push_str(&masked(groups)),
+            false => out.push_str(groups),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Returns the end of the digits at the beginning, including single spaces and dashes between them.
+fn groups_end(text: &[u8]) -> usize {
+    let mut end = 0;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => end = at + 1,
+            b' ' | b'-' if end == at => {}
+            _ => break,
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_amount_is_the_models() {
+        assert_eq!(AMOUNT_MAX, kiosque_model::money::MINOR_MAX.to_string());
+    }
+}
