@@ -8,7 +8,7 @@ use kiosque_model::time::TimeFault;
 use kiosque_model::{UnixMs, Zone};
 use kiosque_store::{ExportedOrder, derived_trade_no_in};
 
-pub use csv::{CSV_MAPPING, CsvExport, write_row};
+pub use self::csv::{CSV_MAPPING, CsvExport};
 
 /// Returns an order as a line of an order file. Times have an offset and milliseconds, which the
 /// texts of the interface lack.

@@ -3,6 +3,10 @@
 //! They have the columns of the report and a last one for the reason. A mapping that uses row
 //! numbers also needs those of the report: with others, its orders would have other ids.
 
+use std::borrow::Cow;
+
+use csv::{QuoteStyle, WriterBuilder};
+
 use super::mapping::FileFormat;
 
 /// The name of the last column: the reason.
@@ -58,36 +62,24 @@ impl RejectedFormat {
     }
 
     fn line<'c>(&self, cells: impl Iterator<Item = &'c [u8]>) -> Vec<u8> {
-        let mut line = Vec::new();
-        for (at, cell) in cells.enumerate() {
-            if at > 0 {
-                line.push(self.file.delimiter);
-            }
-            self.put_cell(cell, &mut line);
-        }
-        line.push(b'\n');
-        line
-    }
-
-    fn put_cell(&self, cell: &[u8], line: &mut Vec<u8>) {
-        let delimiter = self.file.delimiter;
-        let special = |byte: &u8| *byte == delimiter || matches!(byte, b'\r' | b'\n');
-        let Some(quote) = self.file.quote else {
+        let FileFormat { delimiter, quote, .. } = self.file;
+        let mut writer = WriterBuilder::new();
+        writer.delimiter(delimiter);
+        let cells = cells.map(|cell| match quote {
+            Some(_) => Cow::Borrowed(cell),
             // No cell of such a report has a delimiter, but a reason may have one.
-            line.extend(cell.iter().map(|byte| if special(byte) { b' ' } else { *byte }));
-            return;
-        };
-        if !cell.iter().any(|byte| special(byte) || *byte == quote) {
-            line.extend_from_slice(cell);
-            return;
-        }
-        line.push(quote);
-        for byte in cell {
-            if *byte == quote {
-                line.push(quote);
+            None => {
+                let is_special = |byte: u8| byte == delimiter || matches!(byte, b'\r' | b'\n');
+                cell.iter().map(|byte| if is_special(*byte) { b' ' } else { *byte }).collect()
             }
-            line.push(*byte);
-        }
-        line.push(quote);
+        });
+        match quote {
+            Some(quote) => writer.quote(quote),
+            None => writer.quote_style(QuoteStyle::Never),
+        };
+        let mut line = writer.from_writer(Vec::new());
+        // Writing to memory does not fail.
+        line.write_record(cells).ok();
+        line.into_inner().unwrap_or_default()
     }
 }

@@ -1,48 +1,60 @@
 //! Orders as CSV: a row for each line of an order, or one for an order without lines.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
+use csv::{ErrorKind, Writer};
 use kiosque_contract::{Object, OrderLine, OrderLineItem};
 
 /// The mapping with which an import reads the CSV.
 pub const CSV_MAPPING: &str = include_str!("mapping.toml");
 
-const HEADER: [&str; 28] = [
-    "groupId",
-    "deviceCode",
-    "orderId",
-    "tradeNo",
-    "tradeNoIn",
-    "currency",
-    "totalAmount",
-    "payAmount",
-    "refundAmount",
-    "payStatus",
-    "shipmentStatus",
-    "payChannelName",
-    "tradeStartTime",
-    "payEndTime",
-    "shipmentTime",
-    "cardNumber",
-    "phone",
-    "line",
-    "goodsId",
-    "goodsName",
-    "aisleCode",
-    "count",
-    "goodsPrice",
-    "salePrice",
-    "linePayAmount",
-    "lineShipmentStatus",
-    "shipmentErrCode",
-    "shipmentFailDesc",
+/// A column, and its cell of a `T`.
+type Column<T> = (&'static str, fn(&T) -> Cell<'_>);
+
+/// The columns of an order, after its group.
+const ORDER: [Column<OrderLine>; 16] = [
+    ("deviceCode", |order| Cell::text(&order.device_code)),
+    ("orderId", |order| Cell::text(&order.order_id)),
+    ("tradeNo", |order| Cell::optional(&order.trade_no)),
+    ("tradeNoIn", |order| Cell::optional(&order.trade_no_in)),
+    ("currency", |order| Cell::text(&order.currency)),
+    ("totalAmount", |order| Cell::number(order.total_amount)),
+    ("payAmount", |order| Cell::number(order.pay_amount)),
+    ("refundAmount", |order| Cell::number(order.refund_amount)),
+    ("payStatus", |order| Cell::number(order.pay_status)),
+    ("shipmentStatus", |order| Cell::number(order.shipment_status)),
+    ("payChannelName", |order| Cell::optional(&order.pay_channel_name)),
+    ("tradeStartTime", |order| Cell::text(&order.trade_start_time)),
+    ("payEndTime", |order| Cell::text(&order.pay_end_time)),
+    ("shipmentTime", |order| Cell::text(&order.shipment_time)),
+    ("cardNumber", |order| Cell::optional(&order.card_number)),
+    ("phone", |order| Cell::optional(&order.phone)),
 ];
-/// Columns of the order; the others are those of a line.
-const ORDER_COLUMNS: usize = 17;
+
+/// The columns of a line, after its number.
+const LINE: [Column<OrderLineItem>; 10] = [
+    ("goodsId", |line| Cell::text(&line.goods_id)),
+    ("goodsName", |line| Cell::text(&line.goods_name)),
+    ("aisleCode", |line| Cell::text(&line.aisle_code)),
+    ("count", |line| Cell::number(line.count)),
+    ("goodsPrice", |line| Cell::number(line.goods_price)),
+    ("salePrice", |line| Cell::number(line.sale_price)),
+    ("linePayAmount", |line| Cell::number(line.pay_amount)),
+    ("lineShipmentStatus", |line| Cell::number(line.shipment_status)),
+    ("shipmentErrCode", |line| Cell::number(line.shipment_err_code)),
+    ("shipmentFailDesc", |line| Cell::optional(&line.shipment_fail_desc)),
+];
+
+fn header() -> impl Iterator<Item = &'static str> {
+    let order = ORDER.iter().map(|(name, _)| *name);
+    let line = LINE.iter().map(|(name, _)| *name);
+    ["groupId"].into_iter().chain(order).chain(["line"]).chain(line)
+}
 
 /// Writes orders as CSV.
-pub struct CsvExport<W> {
-    out: W,
+pub struct CsvExport<W: Write> {
+    out: Writer<W>,
     /// Orders with a blank text, which CSV cannot distinguish from an absent one.
     inexact: u64,
 }
@@ -52,8 +64,9 @@ impl<W: Write> CsvExport<W> {
     ///
     /// # Errors
     /// The output cannot be written.
-    pub fn new(mut out: W) -> io::Result<CsvExport<W>> {
-        write_row(&mut out, HEADER.iter().copied())?;
+    pub fn new(out: W) -> io::Result<CsvExport<W>> {
+        let mut out = Writer::from_writer(out);
+        out.write_record(header()).map_err(io_error)?;
         Ok(CsvExport { out, inexact: 0 })
     }
 
@@ -62,17 +75,22 @@ impl<W: Write> CsvExport<W> {
     /// # Errors
     /// The output cannot be written.
     pub fn write(&mut self, group_id: &str, order: &OrderLine) -> io::Result<()> {
-        let of_order = order_cells(group_id, order);
         let lines = order.detail_vo_list.as_deref().unwrap_or_default();
-        let of_lines: Vec<Vec<Cell>> = match lines {
-            [] => vec![vec![Cell::Absent; HEADER.len() - ORDER_COLUMNS]],
-            lines => (1..).zip(lines).map(|(at, Object(line))| line_cells(at, line)).collect(),
-        };
-        for of_line in &of_lines {
-            write_row(&mut self.out, of_order.iter().chain(of_line).map(Cell::text))?;
+        let of_order: Vec<Cell<'_>> = ORDER.iter().map(|(_, cell)| cell(order)).collect();
+        let mut is_exact = of_order.iter().all(|cell| cell.is_exact);
+        // An order without lines has a row as well.
+        for at in 0..lines.len().max(1) {
+            let line = lines.get(at).map(|Object(line)| line);
+            let number = line.map(|_| (at + 1).to_string()).unwrap_or_default();
+            let of_line = LINE.iter().map(|(_, cell)| line.map(cell).unwrap_or_default());
+            let of_line: Vec<Cell<'_>> = of_line.collect();
+            is_exact &= of_line.iter().all(|cell| cell.is_exact);
+            let cells = of_order.iter().map(|cell| &*cell.text);
+            let cells = [group_id].into_iter().chain(cells).chain([number.as_str()]);
+            let cells = cells.chain(of_line.iter().map(|cell| &*cell.text));
+            self.out.write_record(cells).map_err(io_error)?;
         }
-        let cells = || of_order.iter().chain(of_lines.iter().flatten());
-        self.inexact += u64::from(!cells().all(Cell::is_exact));
+        self.inexact += u64::from(!is_exact);
         Ok(())
     }
 
@@ -86,100 +104,43 @@ impl<W: Write> CsvExport<W> {
     }
 }
 
-/// A cell of an order.
-#[derive(Clone)]
-enum Cell {
-    Absent,
-    /// A value that is not blank, or a text whose absence is the empty text.
-    Value(String),
-    /// A text that may be absent.
-    Optional(String),
-}
-
-impl Cell {
-    fn number(number: Option<i64>) -> Cell {
-        number.map_or(Cell::Absent, |number| Cell::Value(number.to_string()))
-    }
-
-    fn optional(text: &Option<String>) -> Cell {
-        text.clone().map_or(Cell::Absent, Cell::Optional)
-    }
-
-    fn value(text: &Option<String>) -> Cell {
-        text.clone().map_or(Cell::Absent, Cell::Value)
-    }
-
-    fn text(&self) -> &str {
-        match self {
-            Cell::Absent => "",
-            Cell::Value(text) | Cell::Optional(text) => text,
-        }
-    }
-
-    /// Returns whether an import reads the cell as it was. A blank cell is absent for it.
-    fn is_exact(&self) -> bool {
-        match self {
-            Cell::Absent => true,
-            Cell::Value(text) => text.is_empty() || !text.trim().is_empty(),
-            Cell::Optional(text) => !text.trim().is_empty(),
-        }
+fn io_error(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
     }
 }
 
-fn order_cells(group_id: &str, order: &OrderLine) -> Vec<Cell> {
-    vec![
-        Cell::Value(group_id.to_owned()),
-        Cell::value(&order.device_code),
-        Cell::value(&order.order_id),
-        Cell::optional(&order.trade_no),
-        Cell::optional(&order.trade_no_in),
-        Cell::value(&order.currency),
-        Cell::number(order.total_amount),
-        Cell::number(order.pay_amount),
-        Cell::number(order.refund_amount),
-        Cell::number(order.pay_status),
-        Cell::number(order.shipment_status),
-        Cell::optional(&order.pay_channel_name),
-        Cell::value(&order.trade_start_time),
-        Cell::value(&order.pay_end_time),
-        Cell::value(&order.shipment_time),
-        Cell::optional(&order.card_number),
-        Cell::optional(&order.phone),
-    ]
+/// A cell of an order; empty without a value.
+struct Cell<'o> {
+    text: Cow<'o, str>,
+    /// Whether an import reads the cell as it was. A blank cell is absent for it.
+    is_exact: bool,
 }
 
-fn line_cells(number: i64, line: &OrderLineItem) -> Vec<Cell> {
-    vec![
-        Cell::number(Some(number)),
-        Cell::value(&line.goods_id),
-        Cell::value(&line.goods_name),
-        Cell::value(&line.aisle_code),
-        Cell::number(line.count),
-        Cell::number(line.goods_price),
-        Cell::number(line.sale_price),
-        Cell::number(line.pay_amount),
-        Cell::number(line.shipment_status),
-        Cell::number(line.shipment_err_code),
-        Cell::optional(&line.shipment_fail_desc),
-    ]
-}
-
-/// Writes a row. Cells are quoted where that is needed.
-///
-/// # Errors
-/// The output cannot be written.
-pub fn write_row<'c>(out: &mut impl Write, cells: impl Iterator<Item = &'c str>) -> io::Result<()> {
-    for (at, cell) in cells.enumerate() {
-        if at > 0 {
-            out.write_all(b",")?;
-        }
-        if cell.contains([',', '"', '\n', '\r']) {
-            write!(out, "\"{}\"", cell.replace('"', "\"\""))?;
-        } else {
-            out.write_all(cell.as_bytes())?;
-        }
+impl Default for Cell<'_> {
+    fn default() -> Self {
+        Cell { text: Cow::Borrowed(""), is_exact: true }
     }
-    out.write_all(b"\n")
+}
+
+impl<'o> Cell<'o> {
+    fn number(number: Option<i64>) -> Cell<'o> {
+        let text = number.map(|number| number.to_string()).unwrap_or_default();
+        Cell { text: text.into(), is_exact: true }
+    }
+
+    /// Returns the cell of a text whose absence is the empty text.
+    fn text(text: &'o Option<String>) -> Cell<'o> {
+        let text = text.as_deref().unwrap_or_default();
+        Cell { text: text.into(), is_exact: text.is_empty() || !text.trim().is_empty() }
+    }
+
+    /// Returns the cell of a text that may be absent.
+    fn optional(text: &'o Option<String>) -> Cell<'o> {
+        let is_exact = text.as_ref().is_none_or(|text| !text.trim().is_empty());
+        Cell { text: text.as_deref().unwrap_or_default().into(), is_exact }
+    }
 }
 
 #[cfg(test)]
@@ -193,7 +154,7 @@ mod tests {
         let inexact = export.finish().expect("written");
         let text = String::from_utf8(out).expect("text");
         let (header, rows) = text.split_once('\n').expect("a header");
-        assert_eq!(header, HEADER.join(","));
+        assert_eq!(header, super::header().collect::<Vec<_>>().join(","));
         (rows.to_owned(), inexact)
     }
 
@@ -223,7 +184,7 @@ mod tests {
     #[test]
     fn the_mapping_takes_each_column() {
         crate::csv::Mapping::parse(CSV_MAPPING).expect("a mapping");
-        for column in HEADER {
+        for column in header() {
             let is_taken = CSV_MAPPING.contains(&format!("{{{column}}}"))
                 || CSV_MAPPING.contains(&format!("\"{column}\""));
             assert!(is_taken, "{column}");

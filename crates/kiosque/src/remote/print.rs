@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 
 use kiosque_clock::Clock;
-use kiosque_ingest::export::write_row;
 use kiosque_remote::lists::List;
 use kiosque_remote::{Column, Display, Fault, Kind, Layout, Listing, Part, Remote};
 use serde_json::Value;
@@ -159,14 +158,15 @@ impl<'s> Printer<'s> {
             true => self.columns.clone(),
             false => part.list.iter().collect(),
         };
-        let mut out = Vec::new();
+        let mut out = csv::Writer::from_writer(Vec::new());
         if !self.has_header.replace(true) {
-            write_row(&mut out, columns.iter().map(|column| column.name))?;
+            out.write_record(columns.iter().map(|column| column.name)).map_err(io::Error::from)?;
         }
         for row in &part.rows {
-            let cells: Vec<String> = columns.iter().map(|column| column.csv_cell(row)).collect();
-            write_row(&mut out, cells.iter().map(String::as_str))?;
+            let cells = columns.iter().map(|column| column.csv_cell(row));
+            out.write_record(cells.map(String::into_bytes)).map_err(io::Error::from)?;
         }
+        let out = out.into_inner().map_err(|error| error.into_error())?;
         Ok(String::from_utf8_lossy(&out).into_owned())
     }
 }
