@@ -6,13 +6,12 @@ use kiosque_model::money::{MINOR_MAX, Minor};
 use kiosque_model::order::line_pay_amount_following;
 
 use super::bound_mapping::{BoundMapping, CheckedRow};
-use super::fields::{Field, Slot};
+use super::fields::{Field, FieldValue};
 use super::row::Row;
 use super::row_values::RowValues;
 use super::template::ColumnNo;
 use super::{MappedOrder, RejectedRows};
-use kiosque_contract::Object;
-use kiosque_contract::{OrderLine, OrderLineItem};
+use kiosque_contract::{Object, OrderLine, OrderLineItem};
 
 /// Assembles the order of one or more rows.
 ///
@@ -62,7 +61,13 @@ fn contradiction(
     (first, known): &(&Row, RowValues),
     (row, values): (&Row, &RowValues),
 ) -> Option<String> {
-    let differs = |field: &&Field<OrderLine>| !field.spec.is_same(&known.order, &values.order);
+    if known.order == values.order {
+        return None;
+    }
+    let [one, other] = [known, values].map(|values| serde_json::to_value(&values.order).ok());
+    let [one, other] = [one?, other?];
+    let differs =
+        |field: &&Field<OrderLine>| one.get(field.spec.name) != other.get(field.spec.name);
     let field = mapping.mapping.order.fields.iter().find(differs)?;
     let quoted = |row: &Row, column: ColumnNo| mapping.quoted(column, mapping.cell(row, column));
     let mut columns = field.source.columns();
@@ -89,9 +94,7 @@ fn with_lines(
         let sum = sum_of(&lines)
             .ok_or_else(|| format!("the lines add up to more than {MINOR_MAX} minor units"))?;
         for spec in &mapping.mapping.order.sums {
-            if let Slot::Number(_, number) = &spec.slot {
-                *(number.get_mut)(&mut order) = Some(sum);
-            }
+            (spec.set)(&mut order, FieldValue::Number(sum));
         }
     }
     if mapping.mapping.line.is_some() {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use kiosque_model::money::Currency;
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::time::Zone;
-use serde_json::{Map, Value};
 
 use super::numbers::NumberFormat;
 use super::template::{ColumnNo, Template};
@@ -15,26 +14,12 @@ use kiosque_contract::{OrderLine, OrderLineItem};
 /// How the text of a field is interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A value that is text in an order file.
-    Text(TextKind),
-    /// A value that is a whole number there.
-    Number(NumberKind),
-}
-
-/// How the text of a field with a text value is interpreted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TextKind {
     /// The text itself.
     Plain,
     /// An ISO 4217 code.
     Currency,
     /// A time.
     Time,
-}
-
-/// How the text of a field with a number value is interpreted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NumberKind {
     /// An amount in the order's currency.
     Amount,
     /// A whole number.
@@ -45,81 +30,55 @@ pub(super) enum NumberKind {
     ShipmentStatus,
 }
 
+/// The value of a field.
+#[derive(Debug, PartialEq)]
+pub(super) enum FieldValue {
+    Text(String),
+    Number(i64),
+}
+
+impl FieldValue {
+    /// Returns the text, if it is one.
+    pub(super) fn text(self) -> Option<String> {
+        match self {
+            FieldValue::Text(text) => Some(text),
+            FieldValue::Number(_) => None,
+        }
+    }
+
+    /// Returns the number, if it is one.
+    pub(super) fn number(self) -> Option<i64> {
+        match self {
+            FieldValue::Number(number) => Some(number),
+            FieldValue::Text(_) => None,
+        }
+    }
+}
+
 /// A field of a `T` that a mapping may fill.
 #[derive(Debug)]
 pub(super) struct Spec<T: 'static> {
     /// Its name in an order file, which is the mapping's key too.
     pub(super) name: &'static str,
-    /// Its place in a `T`, and how its text is read.
-    pub(super) slot: Slot<T>,
+    /// How its text is read.
+    pub(super) kind: Kind,
+    /// Sets the field of a `T`.
+    pub(super) set: fn(&mut T, FieldValue),
     /// An example of the key, for a mapping that lacks it; empty for an optional field.
     pub(super) needed: &'static str,
 }
 
-/// A field's place in a `T`.
-#[derive(Debug)]
-pub(super) enum Slot<T: 'static> {
-    /// A text.
-    Text(TextKind, Access<T, String>),
-    /// A number.
-    Number(NumberKind, Access<T, i64>),
-}
-
-/// Access to one field of a `T`.
-#[derive(Debug)]
-pub(super) struct Access<T: 'static, V: 'static> {
-    pub(super) get: fn(&T) -> &Option<V>,
-    pub(super) get_mut: fn(&mut T) -> &mut Option<V>,
-}
-
-impl<T> Spec<T> {
-    /// Returns how the field's text is read.
-    pub(super) fn kind(&self) -> Kind {
-        match &self.slot {
-            Slot::Text(kind, _) => Kind::Text(*kind),
-            Slot::Number(kind, _) => Kind::Number(*kind),
-        }
-    }
-
-    /// Returns whether two values have the same field.
-    pub(super) fn is_same(&self, one: &T, other: &T) -> bool {
-        match &self.slot {
-            Slot::Text(_, text) => (text.get)(one) == (text.get)(other),
-            Slot::Number(_, number) => (number.get)(one) == (number.get)(other),
-        }
-    }
-
-    /// Adds the field to a JSON object, if it has a value.
-    pub(super) fn add_to(&self, json: &mut Map<String, Value>, from: &T) {
-        let value = match &self.slot {
-            Slot::Text(_, text) => (text.get)(from).as_deref().map(Value::from),
-            Slot::Number(_, number) => (number.get)(from).map(Value::from),
-        };
-        if let Some(value) = value {
-            json.insert(self.name.to_owned(), value);
-        }
-    }
-}
-
 macro_rules! specs {
     ($(#[$doc:meta])* $list:ident: $of:ident {
-        $($slot:ident $kind:ident $name:literal $field:ident $($needed:literal)?;)*
+        $($value:ident $kind:ident $name:literal $field:ident $($needed:literal)?;)*
     }) => {
         $(#[$doc])*
         pub(super) static $list: &[Spec<$of>] = &[$(Spec {
             name: $name,
-            slot: specs!(@slot $slot $kind $field),
+            kind: Kind::$kind,
+            set: |of, value| of.$field = value.$value(),
             needed: concat!($($needed)?),
         }),*];
-    };
-    (@slot text $kind:ident $field:ident) => {
-        Slot::Text(TextKind::$kind, Access { get: |of| &of.$field, get_mut: |of| &mut of.$field })
-    };
-    (@slot number $kind:ident $field:ident) => {
-        Slot::Number(
-            NumberKind::$kind,
-            Access { get: |of| &of.$field, get_mut: |of| &mut of.$field },
-        )
     };
 }
 
@@ -172,13 +131,6 @@ pub(super) struct Field<T: 'static> {
     pub(super) source: Source,
 }
 
-impl<T> Field<T> {
-    /// Returns whether a row without a value for the field is rejected.
-    pub(super) fn is_required(&self) -> bool {
-        !self.spec.needed.is_empty()
-    }
-}
-
 /// Where a value comes from.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
@@ -228,53 +180,39 @@ pub(super) struct ReadOptions<'a> {
 }
 
 impl Kind {
-    /// Returns the fault of a text, if it has one.
-    pub(super) fn fault(self, text: &str, options: &ReadOptions<'_>) -> Option<String> {
-        match self {
-            Kind::Text(kind) => kind.read(text, options).err(),
-            Kind::Number(kind) => kind.read(text, options).err(),
-        }
-    }
-}
-
-impl TextKind {
-    /// Returns the value of a text.
-    ///
-    /// # Errors
-    /// The fault of the text, which is quoted.
-    pub(super) fn read(self, text: &str, options: &ReadOptions<'_>) -> Result<String, String> {
-        match self {
-            TextKind::Plain => Ok(text.to_owned()),
-            TextKind::Currency => {
-                let currency = Currency::parse(text.trim());
-                Ok(currency.map_err(|fault| fault.to_string())?.code().to_owned())
-            }
-            TextKind::Time => Ok(options.times.read(text, options.zone)?.rfc3339()),
-        }
-    }
-}
-
-impl NumberKind {
     /// Returns the value of a text; `None` for an amount of unknown currency.
     ///
     /// # Errors
     /// The fault of the text, which is quoted.
-    pub(super) fn read(self, text: &str, options: &ReadOptions<'_>) -> Result<Option<i64>, String> {
+    pub(super) fn read(
+        self,
+        text: &str,
+        options: &ReadOptions<'_>,
+    ) -> Result<Option<FieldValue>, String> {
         let quoted = |fault: String| format!("{text:?} {fault}");
         let number = match self {
-            NumberKind::Amount => match options.currency {
+            Kind::Plain => return Ok(Some(FieldValue::Text(text.to_owned()))),
+            Kind::Currency => {
+                let currency = Currency::parse(text.trim()).map_err(|fault| fault.to_string())?;
+                return Ok(Some(FieldValue::Text(currency.code().to_owned())));
+            }
+            Kind::Time => {
+                let time = options.times.read(text, options.zone)?;
+                return Ok(Some(FieldValue::Text(time.rfc3339())));
+            }
+            Kind::Amount => match options.currency {
                 Some(currency) => options.numbers.amount(text, currency).map_err(quoted)?.0,
                 None => return Ok(None),
             },
-            NumberKind::Whole => options.numbers.whole(text).map_err(quoted)?,
-            NumberKind::PayStatus => {
+            Kind::Whole => options.numbers.whole(text).map_err(quoted)?,
+            Kind::PayStatus => {
                 status(text, PAY_STATUSES, |number| PayStatus::of(number).map(PayStatus::number))?
             }
-            NumberKind::ShipmentStatus => status(text, SHIPMENT_STATUSES, |number| {
+            Kind::ShipmentStatus => status(text, SHIPMENT_STATUSES, |number| {
                 ShipmentStatus::of(number).map(ShipmentStatus::number)
             })?,
         };
-        Ok(Some(number))
+        Ok(Some(FieldValue::Number(number)))
     }
 }
 
@@ -318,40 +256,33 @@ mod tests {
         let zone = Zone::utc();
         let options = options(&numbers, &times, &zone);
         for (kind, text, want) in [
-            (TextKind::Plain, " x ", " x "),
-            (TextKind::Currency, " EUR ", "EUR"),
-            (TextKind::Time, "2022-01-01 00:00:00", "2022-01-01T00:00:00.000Z"),
+            (Kind::Plain, " x ", " x "),
+            (Kind::Currency, " EUR ", "EUR"),
+            (Kind::Time, "2022-01-01 00:00:00", "2022-01-01T00:00:00.000Z"),
         ] {
-            assert_eq!(kind.read(text, &options).as_deref(), Ok(want), "{kind:?} {text:?}");
+            let want = Some(FieldValue::Text(want.to_owned()));
+            assert_eq!(kind.read(text, &options), Ok(want), "{kind:?} {text:?}");
         }
         for (kind, text, want) in [
-            (NumberKind::Amount, "3.5", 350),
-            (NumberKind::Whole, " 2", 2),
-            (NumberKind::PayStatus, "Refunded", 4),
-            (NumberKind::ShipmentStatus, "3", 3),
+            (Kind::Amount, "3.5", 350),
+            (Kind::Whole, " 2", 2),
+            (Kind::PayStatus, "Refunded", 4),
+            (Kind::ShipmentStatus, "3", 3),
         ] {
-            assert_eq!(kind.read(text, &options), Ok(Some(want)), "{kind:?} {text:?}");
+            assert_eq!(
+                kind.read(text, &options),
+                Ok(Some(FieldValue::Number(want))),
+                "{kind:?} {text:?}"
+            );
         }
         for (kind, text, want) in [
-            (
-                Kind::Number(NumberKind::Amount),
-                "1.255",
-                "\"1.255\" is a fraction of a minor unit of USD",
-            ),
-            (Kind::Number(NumberKind::Whole), "two", "\"two\" is not a decimal number"),
-            (Kind::Text(TextKind::Currency), "ZZZ", "ZZZ is not an ISO 4217 code"),
-            (
-                Kind::Number(NumberKind::PayStatus),
-                "5",
-                "\"5\" is not a status; known are unpaid, paid",
-            ),
-            (
-                Kind::Number(NumberKind::ShipmentStatus),
-                "ok",
-                "\"ok\" is not a status; known are none, success",
-            ),
+            (Kind::Amount, "1.255", "\"1.255\" is a fraction of a minor unit of USD"),
+            (Kind::Whole, "two", "\"two\" is not a decimal number"),
+            (Kind::Currency, "ZZZ", "ZZZ is not an ISO 4217 code"),
+            (Kind::PayStatus, "5", "\"5\" is not a status; known are unpaid, paid"),
+            (Kind::ShipmentStatus, "ok", "\"ok\" is not a status; known are none, success"),
         ] {
-            let fault = kind.fault(text, &options).expect(text);
+            let fault = kind.read(text, &options).expect_err(text);
             assert!(fault.starts_with(want), "{fault}");
         }
     }

@@ -9,6 +9,7 @@ use crate::file_kind;
 
 /// The bytes that are examined. A longer header of rejected rows is not recognized.
 const HEAD_BYTES: u64 = 64 << 10;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A report whose first bytes have been read ahead.
 pub(super) struct WithHead<R> {
@@ -19,9 +20,13 @@ pub(super) struct WithHead<R> {
 }
 
 impl<R: Read> WithHead<R> {
+    /// Reads the first bytes, and skips the UTF-8 byte order mark that spreadsheets write.
     pub(super) fn read(mut rest: R) -> WithHead<R> {
         let mut head = Vec::new();
         let fault = rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).err();
+        if head.starts_with(BYTE_ORDER_MARK) {
+            head.drain(..BYTE_ORDER_MARK.len());
+        }
         WithHead { head: Cursor::new(head), fault, rest }
     }
 

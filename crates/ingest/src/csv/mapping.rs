@@ -3,7 +3,6 @@
 
 use serde::de::{Error, IntoDeserializer};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
 
 use super::fields::{Field, Source, Spec};
 use super::numbers::NumberFormat;
@@ -11,7 +10,7 @@ use super::skip::Skip;
 use super::template::{ColumnNo, Columns};
 use super::texts::texts;
 use super::times::TimeFormats;
-use kiosque_contract::{Object, OrderLine, OrderLineItem};
+use kiosque_contract::{OrderLine, OrderLineItem};
 
 /// How the rows of a report become orders. `docs/csv-mapping.md` describes the notation.
 #[derive(Clone, Debug)]
@@ -129,29 +128,4 @@ pub(super) struct NewProduct<S = Source> {
     pub(super) category: Option<S>,
     pub(super) currency: Option<S>,
     pub(super) default_price: Option<S>,
-}
-
-impl Mapping {
-    /// Returns an order as a line of an order file, its fields in the order of the mapping's.
-    #[must_use]
-    pub fn to_json(&self, order: &OrderLine) -> Map<String, Value> {
-        let mut json = object(&self.order.fields, order);
-        for sum in &self.order.sums {
-            sum.add_to(&mut json, order);
-        }
-        if let (Some(mapping), Some(lines)) = (&self.line, &order.detail_vo_list) {
-            let lines =
-                lines.iter().map(|Object(line)| Value::Object(object(&mapping.fields, line)));
-            json.insert("detailVOList".to_owned(), Value::Array(lines.collect()));
-        }
-        json
-    }
-}
-
-fn object<T>(fields: &[Field<T>], of: &T) -> Map<String, Value> {
-    let mut json = Map::new();
-    for field in fields {
-        field.spec.add_to(&mut json, of);
-    }
-    json
 }

@@ -7,12 +7,12 @@ use kiosque_model::time::Zone;
 use kiosque_model::{Currency, GroupId};
 use toml::Spanned;
 
-use super::fields::{Field, Kind, LINE, NumberKind, ORDER, ReadOptions, Source, Spec, TextKind};
+use super::fields::{Field, Kind, LINE, ORDER, ReadOptions, Source, Spec};
 use super::mapping::{LineMapping, Mapping, NewDevice, NewProduct, OrderMapping};
 use super::mapping_file::{Given, MappingFault, MappingFile, Section, SourceTable};
 use super::numbers::{NumberFormat, UNIT_NEEDED};
 use super::skip::{Skip, SkipSection};
-use super::template::{self, ColumnNo, Columns, Template};
+use super::template::{ColumnNo, Columns, NUL, Template};
 use super::times::TimeFormats;
 use crate::masking::MASKED_FIELDS;
 
@@ -22,8 +22,6 @@ const SUMMABLE: [&str; 2] = ["totalAmount", "payAmount"];
 const KEY: &str = "key";
 /// The key of `[line]` that names a column.
 const UNLESS_EMPTY: &str = "unless_empty";
-/// The kind of a source that is copied as it is.
-const PLAIN: Kind = Kind::Text(TextKind::Plain);
 
 impl Mapping {
     /// Reads a mapping.
@@ -143,15 +141,15 @@ impl Parser<'_> {
 
     fn device(&mut self, device: NewDevice<Spanned<Given>>) -> Result<NewDevice, MappingFault> {
         let at = device.group.span();
-        let group = self.source("create.device.group", device.group, PLAIN)?;
+        let group = self.source("create.device.group", device.group, Kind::Plain)?;
         if let Some(Err(fault)) = group.as_constant().map(GroupId::parse) {
             return Err(MappingFault::new(at, &group.path, fault));
         }
         Ok(NewDevice {
             group,
-            name: self.optional("create.device.name", device.name, PLAIN)?,
-            address: self.optional("create.device.address", device.address, PLAIN)?,
-            model: self.optional("create.device.model", device.model, PLAIN)?,
+            name: self.optional("create.device.name", device.name, Kind::Plain)?,
+            address: self.optional("create.device.address", device.address, Kind::Plain)?,
+            model: self.optional("create.device.model", device.model, Kind::Plain)?,
         })
     }
 
@@ -165,13 +163,15 @@ impl Parser<'_> {
             return Err(MappingFault::new(product.span(), "create.product", needed));
         }
         let NewProduct { name, category, currency, default_price } = product.into_inner();
-        let code = Kind::Text(TextKind::Currency);
-        let amount = Kind::Number(NumberKind::Amount);
         Ok(NewProduct {
-            name: self.optional("create.product.name", name, PLAIN)?,
-            category: self.optional("create.product.category", category, PLAIN)?,
-            currency: self.optional("create.product.currency", currency, code)?,
-            default_price: self.optional("create.product.default_price", default_price, amount)?,
+            name: self.optional("create.product.name", name, Kind::Plain)?,
+            category: self.optional("create.product.category", category, Kind::Plain)?,
+            currency: self.optional("create.product.currency", currency, Kind::Currency)?,
+            default_price: self.optional(
+                "create.product.default_price",
+                default_price,
+                Kind::Amount,
+            )?,
         })
     }
 
@@ -215,8 +215,8 @@ impl Parser<'_> {
                 _ => Err(MappingFault::new(at.clone(), path, needed)),
             };
         };
-        let source = self.source(path, given, spec.kind())?;
-        if spec.kind() == Kind::Text(TextKind::Currency) {
+        let source = self.source(path, given, spec.kind)?;
+        if spec.kind == Kind::Currency {
             self.currency = source.as_constant().and_then(|code| Currency::parse(&code).ok());
         }
         Ok(Some(Field { spec, source }))
@@ -250,7 +250,7 @@ impl Parser<'_> {
     /// Reads templates. A constant may be meant as a column, which the header of a report decides.
     fn bare_source(&mut self, path: &str, texts: &[String], kind: Kind) -> Result<Source, String> {
         let templates = self.templates(path, texts)?;
-        if let ([template], PLAIN) = (templates.as_slice(), kind)
+        if let ([template], Kind::Plain) = (templates.as_slice(), kind)
             && let Some(text) = template.as_constant().filter(|text| !text.is_empty())
         {
             self.bare_texts.push((path.to_owned(), text.to_owned()));
@@ -266,7 +266,7 @@ impl Parser<'_> {
     ) -> Result<Source, String> {
         let SourceTable { from, constant, map, format, zone } = table;
         let has_times = !format.is_empty() || zone.is_some();
-        if has_times && kind != Kind::Text(TextKind::Time) {
+        if has_times && kind != Kind::Time {
             return Err("only times have a format and a zone".to_owned());
         }
         let templates = match constant {
@@ -307,11 +307,10 @@ impl Parser<'_> {
         let constants = constants.map(|text| source.mapped(text.to_owned()));
         for text in constants.chain(source.map.values().cloned()) {
             if text.contains('\0') {
-                return Err(format!("{text:?} {}", template::Fault::Nul));
+                return Err(format!("{text:?} {NUL}"));
             }
-            if let Some(fault) = kind.fault(&text, &options) {
-                return Err(format!("{fault}; a column is taken with \"{{Column}}\""));
-            }
+            kind.read(&text, &options)
+                .map_err(|fault| format!("{fault}; a column is taken with \"{{Column}}\""))?;
         }
         Ok(())
     }

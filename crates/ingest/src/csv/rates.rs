@@ -8,6 +8,7 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 use kiosque_store::DatedRate;
 
+use super::head::WithHead;
 use super::mapping::FileFormat;
 use super::row::{Row, Rows};
 
@@ -40,7 +41,7 @@ pub struct ReadRates {
 /// # Errors
 /// The file cannot be read, or any of its lines is wrong.
 pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
-    let mut rows = Rows::open(input, &FileFormat::default())?;
+    let mut rows = Rows::open(WithHead::read(input), &FileFormat::default())?;
     let Some(header) = rows.next_row()? else {
         return Err(RatesError::Faults(vec![bad_header("the file is empty")]));
     };

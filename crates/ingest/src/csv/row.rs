@@ -1,7 +1,7 @@
 //! Reads the rows of a CSV file: their line numbers and cells, in bounded memory.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
@@ -9,8 +9,6 @@ use super::mapping::FileFormat;
 
 /// The longest row, in bytes of the file.
 pub const ROW_MAX_BYTES: usize = 1 << 20;
-
-const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A row, its cells unquoted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -83,22 +81,21 @@ impl Row {
 
 /// A reader of rows, one at a time, in bounded memory.
 pub(super) struct Rows<R> {
-    input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
+    input: BufReader<R>,
     parser: Reader,
-    lines: LineCount,
-    quotes: Quotes,
+    position: Position,
     number: u64,
     /// The line of the last row, once it was returned without a line end.
     cut_line: Option<u64>,
+    /// The cells of the row that is read, which fit unless it is too long, and their ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    row_max: usize,
 }
 
 impl<R> Rows<R> {
     /// Returns the line that is read next.
     pub(super) fn line(&self) -> u64 {
-        self.lines.line
+        self.position.line
     }
 
     /// Returns the number of the row that was read last.
@@ -118,7 +115,7 @@ impl<R> Rows<R> {
 }
 
 impl<R: Read> Rows<R> {
-    /// Returns a reader positioned at the header, after a byte order mark and the lines above it.
+    /// Returns a reader positioned at the header, after the lines above it.
     ///
     /// # Errors
     /// The input cannot be read.
@@ -130,15 +127,13 @@ impl<R: Read> Rows<R> {
             None => parser.quoting(false),
         };
         let mut rows = Rows {
-            input: BufReader::with_capacity(64 << 10, past_byte_order_mark(input)?),
+            input: BufReader::with_capacity(64 << 10, input),
             parser: parser.build(),
-            lines: LineCount { line: 1, after_cr: false, line_began: true },
-            quotes: Quotes::new(format.delimiter, format.quote),
+            position: Position::start(format),
             number: 0,
             cut_line: None,
-            bytes: vec![0; 1 << 10],
-            ends: vec![0; 64],
-            row_max: ROW_MAX_BYTES,
+            bytes: vec![0; ROW_MAX_BYTES + 1],
+            ends: vec![0; ROW_MAX_BYTES + 1],
         };
         for _ in 0..format.lines_above_header {
             rows.pass_line()?;
@@ -151,60 +146,53 @@ impl<R: Read> Rows<R> {
     /// # Errors
     /// The input cannot be read.
     pub(super) fn next_row(&mut self) -> io::Result<Option<Row>> {
-        loop {
-            self.pass_line_ends()?;
-            let Some(mut row) = self.read_row()? else { return Ok(None) };
+        while let Some(mut row) = self.read_row()? {
             if !row.is_blank() {
                 self.number += 1;
                 row.number = self.number;
-                self.cut_line = (!self.lines.line_began).then_some(row.line);
+                self.cut_line = (!self.position.is_line_start()).then_some(row.line);
                 return Ok(Some(row));
             }
         }
+        Ok(None)
     }
 
     fn read_row(&mut self) -> io::Result<Option<Row>> {
-        let line = self.lines.line;
-        let (mut taken, mut bytes, mut ends) = (0, 0, 0);
+        self.position.begin_row();
+        let mut bytes = 0;
+        let mut ends = 0;
         loop {
-            let input = filled(&mut self.input)?;
-            // The output of a row that is too long is overwritten, unread.
-            let too_long = taken > self.row_max;
-            if too_long {
-                (bytes, ends) = (0, 0);
-            }
+            let input = self.input.fill_buf()?;
             let (result, read, written, ended) =
                 self.parser.read_record(input, &mut self.bytes[bytes..], &mut self.ends[ends..]);
-            self.lines.pass(&input[..read]);
-            self.quotes.pass(&input[..read]);
+            self.position.pass(&input[..read]);
             self.input.consume(read);
-            taken += read;
             bytes += written;
             ends += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                ReadRecordResult::OutputFull if too_long => {}
-                ReadRecordResult::OutputEndsFull if too_long => {}
-                ReadRecordResult::OutputFull => self.bytes.resize(self.bytes.len() * 2, 0),
-                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                // Of a row that is too long, the beginning is overwritten.
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
+                    bytes = 0;
+                    ends = 0;
+                }
                 ReadRecordResult::End => return Ok(None),
+                ReadRecordResult::Record if self.position.row_bytes > ROW_MAX_BYTES => {
+                    return Ok(Some(self.row(Some(Flaw::TooLong), 0, 0)));
+                }
                 ReadRecordResult::Record => {
-                    let too_long = taken > self.row_max;
-                    let kept = if too_long { (0, 0) } else { (bytes, ends) };
-                    let flaw = self.quotes.end_row();
-                    let flaw = if too_long { Some(Flaw::TooLong) } else { flaw };
-                    return Ok(Some(self.row(line, flaw, kept)));
+                    return Ok(Some(self.row(self.position.flaw(), bytes, ends)));
                 }
             }
         }
     }
 
-    fn row(&self, line: u64, flaw: Option<Flaw>, (bytes, ends): (usize, usize)) -> Row {
+    fn row(&self, flaw: Option<Flaw>, bytes: usize, ends: usize) -> Row {
         // A row is far shorter than 4 GiB, so that every end fits.
         let ends = self.ends[..ends].iter().filter_map(|end| u32::try_from(*end).ok()).collect();
         Row {
-            line,
-            last_line: self.lines.last_line(),
+            line: self.position.row_line,
+            last_line: self.position.last_line(),
             number: 0,
             flaw,
             bytes: self.bytes[..bytes].into(),
@@ -213,134 +201,106 @@ impl<R: Read> Rows<R> {
     }
 
     fn pass_line(&mut self) -> io::Result<()> {
-        let from = self.lines.line;
-        loop {
-            let input = filled(&mut self.input)?;
+        let line = self.position.line;
+        while self.position.line == line {
+            let input = self.input.fill_buf()?;
             if input.is_empty() {
-                return Ok(());
+                break;
             }
             let end = input.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let read = end.map_or(input.len(), |end| end + 1);
-            self.lines.pass(&input[..read]);
+            self.position.pass(&input[..read]);
             self.input.consume(read);
-            if self.lines.line > from {
-                return self.pass_line_feed();
-            }
-        }
-    }
-
-    fn pass_line_feed(&mut self) -> io::Result<()> {
-        let input = filled(&mut self.input)?;
-        if self.lines.after_cr && input.first() == Some(&b'\n') {
-            self.lines.pass(b"\n");
-            self.input.consume(1);
         }
         Ok(())
     }
-
-    fn pass_line_ends(&mut self) -> io::Result<()> {
-        loop {
-            let input = filled(&mut self.input)?;
-            let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            if blank == 0 {
-                return Ok(());
-            }
-            self.lines.pass(&input[..blank]);
-            self.input.consume(blank);
-        }
-    }
 }
 
-/// Skips the UTF-8 byte order mark that spreadsheets write.
-fn past_byte_order_mark<R: Read>(mut input: R) -> io::Result<Chain<Cursor<Vec<u8>>, R>> {
-    let mut head = Vec::with_capacity(BOM.len());
-    input.by_ref().take(BOM.len() as u64).read_to_end(&mut head)?;
-    if head == BOM {
-        head.clear();
-    }
-    Ok(Cursor::new(head).chain(input))
-}
-
-/// Returns the buffered input, filling an empty buffer; empty at the end of the input.
-fn filled<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
-    while input.buffer().is_empty() {
-        match input.fill_buf() {
-            Ok(_) => break,
-            Err(fault) if fault.kind() == io::ErrorKind::Interrupted => {}
-            Err(fault) => return Err(fault),
-        }
-    }
-    Ok(input.buffer())
-}
-
-/// Counts lines that end with LF, CR LF or CR.
-struct LineCount {
-    line: u64,
-    after_cr: bool,
-    line_began: bool,
-}
-
-impl LineCount {
-    fn pass(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            let ends_line = *byte == b'\r' || (*byte == b'\n' && !self.after_cr);
-            self.line += u64::from(ends_line);
-            self.line_began = matches!(byte, b'\r' | b'\n');
-            self.after_cr = *byte == b'\r';
-        }
-    }
-
-    /// Returns the line of the last byte, counting a line end as part of its line.
-    fn last_line(&self) -> u64 {
-        self.line - u64::from(self.line_began)
-    }
-}
-
-/// Tracks quotes as the parser does. The parser accepts everything: a quote left open would
-/// silently make one cell of all rows up to the next quote.
-struct Quotes {
+/// The position in a file: the line, which ends with LF, CR LF or CR, and the place in the row as
+/// the parser sees it. The parser accepts everything: a quote left open would silently make one
+/// cell of all rows up to the next quote.
+struct Position {
     delimiter: u8,
     quote: Option<u8>,
-    state: QuoteState,
-    went_on: bool,
+    line: u64,
+    last_byte: u8,
+    /// The line that the row begins on.
+    row_line: u64,
+    /// The bytes of the row so far.
+    row_bytes: usize,
+    place: Place,
+    has_text_after_quote: bool,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum QuoteState {
+enum Place {
+    RowStart,
     CellStart,
     Bare,
     Quoted,
     Closing,
 }
 
-impl Quotes {
-    fn new(delimiter: u8, quote: Option<u8>) -> Quotes {
-        Quotes { delimiter, quote, state: QuoteState::CellStart, went_on: false }
-    }
-
-    fn pass(&mut self, bytes: &[u8]) {
-        let Some(quote) = self.quote else { return };
-        for byte in bytes {
-            let ends_cell = *byte == self.delimiter || matches!(byte, b'\r' | b'\n');
-            self.state = match self.state {
-                QuoteState::CellStart | QuoteState::Closing if *byte == quote => QuoteState::Quoted,
-                QuoteState::Quoted if *byte == quote => QuoteState::Closing,
-                QuoteState::Quoted => QuoteState::Quoted,
-                _ if ends_cell => QuoteState::CellStart,
-                before => {
-                    self.went_on |= before == QuoteState::Closing;
-                    QuoteState::Bare
-                }
-            };
+impl Position {
+    fn start(format: &FileFormat) -> Position {
+        Position {
+            delimiter: format.delimiter,
+            quote: format.quote,
+            line: 1,
+            last_byte: b'\n',
+            row_line: 1,
+            row_bytes: 0,
+            place: Place::RowStart,
+            has_text_after_quote: false,
         }
     }
 
-    fn end_row(&mut self) -> Option<Flaw> {
-        let state = std::mem::replace(&mut self.state, QuoteState::CellStart);
-        match (state, std::mem::take(&mut self.went_on)) {
-            (QuoteState::Quoted, _) => Some(Flaw::OpenQuote),
-            (_, true) => Some(Flaw::AfterQuote),
-            (_, false) => None,
+    fn begin_row(&mut self) {
+        self.place = Place::RowStart;
+        self.row_bytes = 0;
+        self.has_text_after_quote = false;
+    }
+
+    fn pass(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            let is_line_end = matches!(byte, b'\r' | b'\n');
+            if self.place == Place::RowStart && !is_line_end {
+                self.row_line = self.line;
+                self.place = Place::CellStart;
+            }
+            self.row_bytes += usize::from(self.place != Place::RowStart);
+            let is_quote = self.quote == Some(*byte);
+            self.place = match self.place {
+                Place::RowStart => Place::RowStart,
+                Place::CellStart | Place::Closing if is_quote => Place::Quoted,
+                Place::Quoted if is_quote => Place::Closing,
+                Place::Quoted => Place::Quoted,
+                _ if is_line_end || *byte == self.delimiter => Place::CellStart,
+                before => {
+                    self.has_text_after_quote |= before == Place::Closing;
+                    Place::Bare
+                }
+            };
+            let is_second = *byte == b'\n' && self.last_byte == b'\r';
+            self.line += u64::from(is_line_end && !is_second);
+            self.last_byte = *byte;
+        }
+    }
+
+    fn is_line_start(&self) -> bool {
+        matches!(self.last_byte, b'\r' | b'\n')
+    }
+
+    /// Returns the line of the last byte, counting a line end as part of its line.
+    fn last_line(&self) -> u64 {
+        self.line - u64::from(self.is_line_start())
+    }
+
+    fn flaw(&self) -> Option<Flaw> {
+        match self.place {
+            Place::Quoted => Some(Flaw::OpenQuote),
+            _ if self.has_text_after_quote => Some(Flaw::AfterQuote),
+            _ => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use kiosque_model::money::{Currency, Minor};
 use kiosque_model::{DeviceCode, GroupId};
 
 use super::bound_mapping::BoundMapping;
-use super::fields::{Field, NumberKind, ReadOptions, Slot, Source, Spec, TextKind};
+use super::fields::{Field, FieldValue, Kind, ReadOptions, Source, Spec};
 use super::mapping::NewProduct;
 use super::row::Row;
 use super::template::{Cells, ColumnNo, Template};
@@ -68,25 +68,18 @@ impl Cells for RowReader<'_> {
 impl RowReader<'_> {
     fn fields<T: Default>(&mut self, fields: &[Field<T>]) -> T {
         let mut values = T::default();
-        for field in fields {
-            let is_given = match &field.spec.slot {
-                Slot::Text(kind, slot) => {
-                    let text = self.text_value(&field.source, *kind);
-                    if let (TextKind::Currency, Some(code)) = (kind, &text) {
+        for Field { spec, source } in fields {
+            match self.value(source, spec.kind) {
+                Some(value) => {
+                    if let (Kind::Currency, FieldValue::Text(code)) = (spec.kind, &value) {
                         self.currency = Currency::parse(code).ok();
                     }
-                    let place = (slot.get_mut)(&mut values);
-                    *place = text;
-                    place.is_some()
+                    (spec.set)(&mut values, value);
                 }
-                Slot::Number(kind, slot) => {
-                    let place = (slot.get_mut)(&mut values);
-                    *place = self.number_value(&field.source, *kind);
-                    place.is_some()
+                None if !spec.needed.is_empty() && self.text(source).is_none() => {
+                    self.note_empty(spec, source);
                 }
-            };
-            if !is_given && field.is_required() && self.text(&field.source).is_none() {
-                self.note_empty(field.spec, &field.source);
+                None => {}
             }
         }
         values
@@ -99,19 +92,7 @@ impl RowReader<'_> {
         Some((template, source.mapped(text)))
     }
 
-    fn text_value(&mut self, source: &Source, kind: TextKind) -> Option<String> {
-        self.read(source, |text, options| kind.read(text, options).map(Some))
-    }
-
-    fn number_value(&mut self, source: &Source, kind: NumberKind) -> Option<i64> {
-        self.read(source, |text, options| kind.read(text, options))
-    }
-
-    fn read<V>(
-        &mut self,
-        source: &Source,
-        read: impl Fn(&str, &ReadOptions<'_>) -> Result<Option<V>, String>,
-    ) -> Option<V> {
+    fn value(&mut self, source: &Source, kind: Kind) -> Option<FieldValue> {
         let (template, text) = self.text(source)?;
         let mapping = self.mapping.mapping;
         let options = ReadOptions {
@@ -120,7 +101,7 @@ impl RowReader<'_> {
             zone: self.mapping.zone,
             currency: self.currency,
         };
-        match read(&text, &options) {
+        match kind.read(&text, &options) {
             Ok(value) => value,
             Err(fault) => {
                 let is_secret = |column: ColumnNo| mapping.columns.column(column).secret;
@@ -187,11 +168,11 @@ impl RowReader<'_> {
         let sold_as = line.goods_name.as_deref().unwrap_or(&id).to_owned();
         let of_order = self.currency;
         let code = new.currency.as_ref();
-        if let Some(code) = code.and_then(|from| self.text_value(from, TextKind::Currency)) {
+        if let Some(code) = code.and_then(|from| self.value(from, Kind::Currency)?.text()) {
             self.currency = Currency::parse(&code).ok();
         }
         let price = new.default_price.as_ref();
-        let price = price.and_then(|from| self.number_value(from, NumberKind::Amount));
+        let price = price.and_then(|from| self.value(from, Kind::Amount)?.number());
         let currency = std::mem::replace(&mut self.currency, of_order);
         Some(ProductEntry {
             name: Some(self.plain_text(new.name.as_ref()).unwrap_or(sold_as)),

@@ -1,11 +1,16 @@
 //! The notation of a mapping: texts in which `{Column}` is replaced by a cell of the row.
 
-use std::fmt;
-
 /// The row's number, in place of a column's name.
 const ROW: &str = "#row";
 /// The sum of the lines, in place of a column's name.
 pub(super) const SUM: &str = "#sum";
+
+/// The fault of a text with U+0000, which PostgreSQL cannot store.
+pub(super) const NUL: &str = "has a NUL character";
+const LONE_BRACE: &str =
+    "has a brace without its counterpart; {Column} takes a cell, {{ and }} are braces";
+const NO_NAME: &str = "has {} without a column's name in it; {Column} takes a cell";
+const INNER_SUM: &str = "has {#sum}, which is a whole value, and only of an order's amount";
 
 /// The position of a column in [`Columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,12 +98,19 @@ impl Template {
     }
 
     /// Parses text with `{Column}` and `{#row}`; `{{` and `}}` are braces.
-    pub(super) fn parse(text: &str, path: &str, columns: &mut Columns) -> Result<Template, Fault> {
+    ///
+    /// # Errors
+    /// A predicate for the text, such as `has a NUL character`.
+    pub(super) fn parse(
+        text: &str,
+        path: &str,
+        columns: &mut Columns,
+    ) -> Result<Template, &'static str> {
         let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text;
         if text.contains('\0') {
-            return Err(Fault::Nul);
+            return Err(NUL);
         }
         while let Some(at) = rest.find(['{', '}']) {
             plain.push_str(&rest[..at]);
@@ -109,17 +121,17 @@ impl Template {
                 continue;
             }
             let end = if brace == "{" { after.find('}') } else { None };
-            let end = end.ok_or(Fault::LoneBrace)?;
+            let end = end.ok_or(LONE_BRACE)?;
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
             }
             parts.push(match after[..end].trim() {
-                "" => return Err(Fault::NoName),
+                "" => return Err(NO_NAME),
                 ROW => {
                     columns.has_row_number = true;
                     Part::Row
                 }
-                SUM => return Err(Fault::Sum),
+                SUM => return Err(INNER_SUM),
                 name => Part::Column(columns.number(name, path)),
             });
             rest = &after[end + 1..];
@@ -172,32 +184,6 @@ impl Template {
     }
 }
 
-/// A syntax error in a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    /// A brace without its counterpart.
-    LoneBrace,
-    /// `{}`.
-    NoName,
-    /// `{#sum}` within a text.
-    Sum,
-    /// U+0000, which PostgreSQL cannot store.
-    Nul,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Fault::LoneBrace => {
-                "has a brace without its counterpart; {Column} takes a cell, {{ and }} are braces"
-            }
-            Fault::NoName => "has {} without a column's name in it; {Column} takes a cell",
-            Fault::Nul => "has a NUL character",
-            Fault::Sum => "has {#sum}, which is a whole value, and only of an order's amount",
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,12 +222,9 @@ mod tests {
 
     #[test]
     fn a_syntax_error_says_why() {
-        for (text, fault) in [
-            ("{A", Fault::LoneBrace),
-            ("A}", Fault::LoneBrace),
-            ("{}", Fault::NoName),
-            ("{#sum}", Fault::Sum),
-        ] {
+        for (text, fault) in
+            [("{A", LONE_BRACE), ("A}", LONE_BRACE), ("{}", NO_NAME), ("{#sum}", INNER_SUM)]
+        {
             let got = Template::parse(text, "order.orderId", &mut Columns::default());
             assert_eq!(got.expect_err(text), fault);
         }
