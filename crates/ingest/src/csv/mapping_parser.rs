@@ -129,7 +129,14 @@ impl Parser<'_> {
         let mut section = section.into_inner();
         check_keys("line", &section, UNLESS_EMPTY, LINE)?;
         let unless_empty = match section.remove(UNLESS_EMPTY) {
-            Some(given) => self.named_columns("line.unless_empty", given)?.first().copied(),
+            Some(given) => {
+                let at = given.span();
+                let columns = self.named_columns("line.unless_empty", given)?;
+                let [column] = columns.as_slice() else {
+                    return Err(MappingFault::new(at, "line.unless_empty", "expected one column"));
+                };
+                Some(*column)
+            }
             None => None,
         };
         let fields = LINE.iter().filter_map(|spec| {

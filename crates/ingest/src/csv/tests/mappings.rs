@@ -232,6 +232,11 @@ fn keys_groups_sums_and_filters_are_checked_too() {
         ),
         ("\"major\"", "\"cents\"", "amount.unit: needed: unit = \"major\" when"),
         ("salePrice = \"{Price}\"", "", "order.totalAmount: {#sum} needs line.payAmount, or"),
+        (
+            "[line]",
+            "[line]\nunless_empty = [\"A\", \"B\"]",
+            "line.unless_empty: expected one column",
+        ),
         ("goodsId = \"{Goods}\"", "", "line.goodsId: needed, such as goodsId = \"{Column}\""),
         ("[line]", "[create.device]\n[line]", "create.device: missing field `group`"),
         (
