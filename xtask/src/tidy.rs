@@ -7,6 +7,7 @@
 mod avoided;
 mod circles;
 mod code;
+mod fields;
 mod figures;
 mod functions;
 mod lengths;

@@ -1,0 +1,168 @@
+//! Pairs of structs with nearly the same fields. One thing has one type: a second struct repeats
+//! its fields, their documentation and a conversion.
+
+use std::collections::BTreeSet;
+
+use super::Fault;
+use super::scan::is_word;
+use super::source::{Source, body_start, item_end, line_at};
+
+/// Structs with fewer named fields are not compared.
+const FIELDS_MIN: usize = 3;
+
+/// A pair that may exist: the files of both structs below `crates/` with the names of the structs,
+/// and why they are two.
+type Allowed = (&'static str, &'static str, &'static str);
+
+/// The pairs that may exist.
+const ALLOWED: &[Allowed] = &[];
+
+/// A struct with named fields.
+struct Struct<'a> {
+    path: &'a str,
+    line: usize,
+    name: &'a str,
+    fields: BTreeSet<&'a str>,
+}
+
+impl Struct<'_> {
+    /// Returns the file below `crates/`, and the name.
+    fn place(&self) -> String {
+        format!("{} {}", self.path.trim_start_matches("crates/"), self.name)
+    }
+
+    /// Returns whether at least three quarters of the names that either struct has are in both.
+    fn is_near(&self, other: &Struct<'_>) -> bool {
+        let (ours, theirs) = (self.fields.len(), other.fields.len());
+        // The larger one has at least as many as either.
+        if ours.min(theirs) * 4 < ours.max(theirs) * 3 {
+            return false;
+        }
+        let both = self.fields.intersection(&other.fields).count();
+        both * 4 >= (ours + theirs - both) * 3
+    }
+}
+
+/// Returns a fault for each pair of structs of the program that is not allowed, and for each
+/// allowed pair that does not exist.
+pub(crate) fn check(sources: &[Source]) -> Vec<Fault> {
+    faults(sources, ALLOWED)
+}
+
+fn faults(sources: &[Source], allowed: &[Allowed]) -> Vec<Fault> {
+    let program = sources.iter().filter(|source| source.path.starts_with("crates/"));
+    let all: Vec<Struct<'_>> = program.flat_map(structs).collect();
+    let (mut faults, mut found) = (Vec::new(), BTreeSet::new());
+    for (at, first) in all.iter().enumerate() {
+        for second in all[at + 1..].iter().filter(|second| first.is_near(second)) {
+            let (one, other) = (first.place(), second.place());
+            match allowed.iter().find(|pair| (pair.0, pair.1) == (&one, &other)) {
+                Some(pair) => {
+                    found.insert(*pair);
+                }
+                None => {
+                    let what = format!("`{}` has nearly the fields of {other}", first.name);
+                    faults.push(Fault::new(first.path, first.line, what));
+                }
+            }
+        }
+    }
+    let gone = allowed.iter().filter(|pair| !found.contains(*pair));
+    faults.extend(gone.map(|(one, other, _)| {
+        let what = format!("{one} and {other} are no pair any more: remove them from the list");
+        Fault::new("xtask/src/tidy/fields.rs", 0, what)
+    }));
+    faults
+}
+
+/// Returns the structs of a file that are compared.
+fn structs<'a>(source: &'a Source) -> Vec<Struct<'a>> {
+    let code = &source.scan.code;
+    let starts = code.match_indices("struct ").map(|(at, word)| (at, at + word.len()));
+    let starts = starts.filter(|(at, _)| !code[..*at].ends_with(is_word));
+    let structs = starts.filter_map(|(at, from)| {
+        let name = &code[from..from + code[from..].find(|c| !is_word(c))?];
+        let (body, end) = (body_start(code, from)?, item_end(code, from)?);
+        let fields: BTreeSet<&str> = fields(code.get(body + 1..end)?).collect();
+        let line = line_at(code, at);
+        let is_compared = !name.is_empty() && fields.len() >= FIELDS_MIN && !source.is_test(line);
+        is_compared.then_some(Struct { path: source.path, line, name, fields })
+    });
+    structs.collect()
+}
+
+/// Returns the names of the fields in the body of a struct.
+fn fields(body: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut is_named, mut last) = (0_usize, false, ' ');
+    body.char_indices().filter_map(move |(at, c)| {
+        let before = std::mem::replace(&mut last, c);
+        match c {
+            '(' | '[' | '{' | '<' => depth += 1,
+            // The arrow of a return type is no bracket.
+            ')' | ']' | '}' | '>' if before != '-' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => is_named = false,
+            ':' if depth == 0 && !is_named => {
+                is_named = true;
+                return body[..at].rsplit(|c| !is_word(c)).next();
+            }
+            _ => {}
+        }
+        None
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: &str = "crates/a/src/b.rs";
+
+    fn found(text: &str, allowed: &[Allowed]) -> Vec<String> {
+        let sources = [Source::new(PATH, text), Source::new("xtask/src/c.rs", text)];
+        faults(&sources, allowed).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_fields_of_a_struct_are_found() {
+        let text = "pub struct A<T: Copy> where T: B {\n    #[serde(rename = \"d\")]\n    \
+                    /// x: y\n    \
+                    pub(crate) r#a: Map<u8, fn(b: u8) -> C::D>,\n    bc: [(u8, u8); 2],\n    d: T }\n\
+                    struct B(x: u8);\nconst structs: u8 = 1;\n";
+        let source = Source::new(PATH, text);
+        let structs = structs(&source);
+        let names: Vec<_> = structs.iter().map(|one| (one.name, one.line)).collect();
+        assert_eq!(names, [("A", 1)]);
+        assert_eq!(Vec::from_iter(structs[0].fields.iter().copied()), ["a", "bc", "d"]);
+    }
+
+    #[test]
+    fn three_quarters_of_the_names_make_a_pair() {
+        let pair =
+            |fields: &str| format!("struct A {{ a: u8, b: u8, c: u8 }}\nstruct B {fields}\n");
+        for near in ["{ c: u16, b: u16, a: u16 }", "{ a: u8, b: u8, c: u8, d: u8 }"] {
+            let expected = "crates/a/src/b.rs:1: `A` has nearly the fields of a/src/b.rs B";
+            assert_eq!(found(&pair(near), &[]), [expected]);
+        }
+        for other in [
+            "{ a: u8, b: u8 }",
+            "{ a: u8, b: u8, d: u8 }",
+            "{ a: u8, b: u8, c: u8, d: u8, e: u8 }",
+            "(u8);",
+        ] {
+            assert_eq!(found(&pair(other), &[]), [""; 0], "{other}");
+        }
+        let tests = "struct A { a: u8, b: u8, c: u8 }\n#[cfg(test)]\nmod tests {\n    struct A \
+                     { a: u8, b: u8, c: u8 }\n}\n";
+        assert_eq!(found(tests, &[]), [""; 0]);
+    }
+
+    #[test]
+    fn an_allowed_pair_must_exist() {
+        let allowed = [("a/src/b.rs A", "a/src/b.rs B", "why")];
+        let pair = "struct A { a: u8, b: u8, c: u8 }\nstruct B { a: u8, b: u8, c: u8 }\n";
+        assert_eq!(found(pair, &allowed), [""; 0]);
+        let gone = found("struct A { a: u8, b: u8, c: u8 }\n", &allowed);
+        assert_eq!(gone.len(), 1, "{gone:?}");
+        assert!(gone[0].contains("a/src/b.rs A and a/src/b.rs B are no pair"), "{gone:?}");
+    }
+}
