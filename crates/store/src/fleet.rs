@@ -51,8 +51,9 @@ pub use differences::{EntryDifference, FieldDifference, OwnerDifference};
 pub use fault::FleetFault;
 use groups::Groups;
 use products::Products;
+pub(crate) use products::products_by_id;
 pub use snapshot::FleetSnapshot;
-pub(crate) use stored_devices::each_aisle;
+pub(crate) use stored_devices::{DeviceRow, each_aisle};
 use stored_devices::{Devices, faults_of_late_moves};
 
 /// Every statement of the modules below this one.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display};
 
+use kiosque_contract::inventory::ProductItem;
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::Aisle;
 
@@ -10,7 +11,7 @@ use super::accounts::ChangedAccount;
 use super::changes::FleetChanges;
 use super::devices::{AislesChange, ChangedDevice};
 use super::groups::ChangedGroup;
-use super::products::{ChangedProduct, ProductRow};
+use super::products::ChangedProduct;
 
 /// An entry of a fleet that an apply creates or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,11 +143,11 @@ fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
         .text("category", old.map(|old| old.category.as_str()), &new.category)
         .text("currency", old.map(|old| old.currency.as_str()), &new.currency);
     if let Some(price) = new.default_price {
-        let stored = |old: &ProductRow| match old.default_price {
-            Some(price) => price.0.to_string(),
+        let stored = |old: &ProductItem| match old.default_price {
+            Some(price) => price.to_string(),
             None => "none".to_owned(),
         };
-        compared = compared.field("default_price", old.map(stored), price.0.to_string());
+        compared = compared.field("default_price", old.map(stored), price.to_string());
     }
     compared.of("product", changed.id)
 }

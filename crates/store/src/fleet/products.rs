@@ -2,30 +2,22 @@
 
 use std::collections::HashMap;
 
-use kiosque_model::Minor;
+use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryId, EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys};
 use super::{ChangeCounts, EntryChange, FleetFault};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
-use crate::sql::{row, statements};
+use crate::sql::{Value, row, statements};
 use crate::views::FleetView;
 
 row! {
-    #[derive(Clone, PartialEq)]
-    pub(crate) struct ProductRow {
-        pub(crate) goods_name: String,
-        pub(crate) category: String,
-        pub(crate) currency: String,
-        /// `None` if none was given.
-        pub(crate) default_price: Option<Minor>,
-    }
-    struct KeyedProduct { goods_id: String, product: ProductRow }
+    for ProductItem { goods_id, goods_name, category, currency, default_price }
 }
 
 statements! {
-    PRODUCTS_BY_ID() -> KeyedProduct = "select p.goods_id, p.goods_name, p.category, p.currency,
+    PRODUCTS_BY_ID() -> ProductItem = "select p.goods_id, p.goods_name, p.category, p.currency,
             case when p.default_price = 0 and not p.is_free then null
                 else p.default_price end as default_price
         from {rows r: id text} cross join products p where p.goods_id = r.id";
@@ -43,15 +35,15 @@ statements! {
 
 /// The products that a fleet refers to: the stored ones, and those that it creates.
 pub(super) struct Products {
-    by_id: HashMap<String, ProductRow>,
+    by_id: HashMap<String, ProductItem>,
 }
 
 /// A product that an apply creates or changes.
 pub(crate) struct ChangedProduct<'a> {
     pub(crate) id: &'a str,
     /// `None` for a new product.
-    pub(crate) old: Option<ProductRow>,
-    pub(crate) new: ProductRow,
+    pub(crate) old: Option<ProductItem>,
+    pub(crate) new: ProductItem,
 }
 
 impl FleetView<'_> {
@@ -80,20 +72,28 @@ impl ChangedProduct<'_> {
     }
 }
 
+/// Returns the products with these ids, by id.
+pub(crate) async fn products_by_id(
+    read: &Read<'_>,
+    ids: &[[Value<'_>; 1]],
+) -> Result<HashMap<String, ProductItem>, Error> {
+    let mut by_id = HashMap::new();
+    each_in_chunks(read, &PRODUCTS_BY_ID, ids, |row| {
+        let product: ProductItem = row.read()?;
+        by_id.insert(product.goods_id.clone(), product);
+        Ok(())
+    })
+    .await?;
+    Ok(by_id)
+}
+
 impl Products {
     /// Reads every product that a fleet refers to.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Products, Error> {
         let entries = fleet.products.iter().map(|entry| entry.id.as_str());
         let aisles = fleet.devices.iter().flat_map(|entry| entry.aisles.iter().flatten());
         let ids = keys(entries.chain(aisles.map(|aisle| aisle.goods_id.as_str())));
-        let mut by_id = HashMap::new();
-        each_in_chunks(read, &PRODUCTS_BY_ID, &ids, |row| {
-            let KeyedProduct { goods_id, product } = row.read()?;
-            by_id.insert(goods_id, product);
-            Ok(())
-        })
-        .await?;
-        Ok(Products { by_id })
+        Ok(Products { by_id: products_by_id(read, &ids).await? })
     }
 
     /// Returns an entry for a product that is not stored; for one without a price, an entry that
@@ -147,7 +147,7 @@ type RequiredFields = &'static [&'static str];
 
 /// Returns the row with the fields of an entry, and the old ones that the entry leaves out; and the
 /// names of the fields that a new product lacks.
-fn merged(entry: &ProductEntry, old: Option<&ProductRow>) -> (ProductRow, Vec<RequiredFields>) {
+fn merged(entry: &ProductEntry, old: Option<&ProductItem>) -> (ProductItem, Vec<RequiredFields>) {
     let name = entry.name.clone().or_else(|| Some(old?.goods_name.clone()));
     let currency = entry.currency.map(|currency| currency.code().to_owned());
     let currency = currency.or_else(|| Some(old?.currency.clone()));
@@ -159,23 +159,24 @@ fn merged(entry: &ProductEntry, old: Option<&ProductRow>) -> (ProductRow, Vec<Re
     if currency.is_none() {
         missing.push(&["currency"]);
     }
-    let row = ProductRow {
+    let row = ProductItem {
+        goods_id: entry.id.clone(),
         goods_name: name.unwrap_or_default(),
         category: category.unwrap_or_default(),
         currency: currency.unwrap_or_default(),
-        default_price: entry.default_price.or_else(|| old?.default_price),
+        default_price: entry.default_price.map(|price| price.0).or_else(|| old?.default_price),
     };
     (row, missing)
 }
 
 /// Writes the products that a plan changes.
 pub(super) async fn write(write: &Write<'_>, changes: &[ChangedProduct<'_>]) -> Result<(), Error> {
-    let rows = changes.iter().map(|ChangedProduct { id, new, .. }| {
-        let ProductRow { goods_name, category, currency, default_price } = new;
-        let (name, category) = (goods_name.as_str(), category.as_str());
-        let (currency, is_free) = (currency.as_str(), *default_price == Some(Minor(0)));
+    let rows = changes.iter().map(|ChangedProduct { new, .. }| {
+        let ProductItem { goods_id, goods_name, category, currency, default_price } = new;
+        let (id, name, category) = (goods_id.as_str(), goods_name.as_str(), category.as_str());
+        let (currency, is_free) = (currency.as_str(), *default_price == Some(0));
         let price = default_price.unwrap_or_default().into();
-        [(*id).into(), name.into(), category.into(), currency.into(), price, is_free.into()]
+        [id.into(), name.into(), category.into(), currency.into(), price, is_free.into()]
     });
     execute_in_chunks(write, &SET_PRODUCTS, rows).await
 }

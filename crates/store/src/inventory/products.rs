@@ -4,33 +4,19 @@ use std::collections::HashMap;
 
 use kiosque_contract::FleetProduct;
 use kiosque_contract::inventory::ProductItem;
-use kiosque_model::Minor;
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::{Row, Value, row, statements};
+use crate::fleet::products_by_id;
+use crate::sql::{Value, statements};
 use crate::views::Inventory;
 
-row! {
-    struct ProductRow {
-        goods_id: String,
-        goods_name: String,
-        category: String,
-        currency: String,
-        default_price: Option<Minor>,
-    }
-}
-
 statements! {
-    PRODUCTS(after, count) -> ProductRow = "select p.goods_id, p.goods_name, p.category, p.currency,
+    PRODUCTS(after, count) -> ProductItem = "select p.goods_id, p.goods_name, p.category, p.currency,
             case when p.default_price = 0 and not p.is_free then null
                 else p.default_price end as default_price
         from products p where p.goods_id > $after order by p.goods_id limit $count";
-    PRODUCTS_BY_ID() -> ProductRow = "select p.goods_id, p.goods_name, p.category, p.currency,
-            case when p.default_price = 0 and not p.is_free then null
-                else p.default_price end as default_price
-        from {rows r: goods text} cross join products p where p.goods_id = r.goods";
 }
 
 impl Inventory<'_> {
@@ -55,21 +41,14 @@ impl Inventory<'_> {
         ids.dedup();
         let find = async move |read: &Read<'_>| {
             let keys: Vec<[Value<'_>; 1]> = ids.iter().map(|id| [id.as_str().into()]).collect();
-            let mut products = HashMap::new();
-            read.each_of(&PRODUCTS_BY_ID, &keys, &[], |row| {
-                let product = item(row)?;
-                products.insert(product.goods_id.clone(), product);
-                Ok(())
-            })
-            .await?;
-            Ok(products)
+            products_by_id(read, &keys).await
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }
 }
 
 async fn list(read: &Read<'_>, listing: &Listing) -> Result<Listed<ProductItem>, Error> {
-    listing.read(read, &PRODUCTS, item, |product: &ProductItem| &product.goods_id).await
+    listing.read(read, &PRODUCTS, |row| row.read(), |row: &ProductItem| &row.goods_id).await
 }
 
 /// Returns a part of the products as entries of a fleet file.
@@ -84,10 +63,4 @@ pub(super) async fn fleet_products(
         currency: Some(product.currency),
         default_price: product.default_price,
     }))
-}
-
-fn item(row: &Row<'_>) -> Result<ProductItem, Error> {
-    let ProductRow { goods_id, goods_name, category, currency, default_price } = row.read()?;
-    let default_price = default_price.map(|price| price.0);
-    Ok(ProductItem { goods_id, goods_name, category, currency, default_price })
 }

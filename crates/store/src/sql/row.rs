@@ -1,5 +1,6 @@
 //! Rows of a result, read by declared column order.
 
+use std::borrow::Cow;
 use std::convert::identity;
 
 use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs};
@@ -156,12 +157,18 @@ macro_rules! scalars {
         }
     )*};
 }
+
+fn owned(text: &str) -> Cow<'static, str> {
+    Cow::Owned(text.to_owned())
+}
+
 scalars! {
     i64: int or nullable_int as identity;
     bool: flag as identity;
     &'r str: text or nullable_text as identity;
     &'r [u8]: bytes or nullable_bytes as identity;
     String: text or nullable_text as str::to_owned;
+    Cow<'static, str>: text or nullable_text as owned;
     AccountNo: int or nullable_int as AccountNo;
     Day: int or nullable_int as Day;
     DeviceNo: int or nullable_int as DeviceNo;
@@ -185,8 +192,24 @@ impl<'r, T: FromRow<'r>> FromRow<'r> for Option<T> {
 
 /// Declares structs that are read from the columns of a row, field by field in their order. The
 /// fields have the names of the columns; a field that is a row has the columns of that row.
+///
+/// `for` names a struct that is declared elsewhere, and its fields, each of which has one column.
 macro_rules! row {
     () => {};
+    (for $name:ident $(<$life:lifetime>)? { $($field:ident),* $(,)? } $($rest:tt)*) => {
+        impl<'r> $crate::sql::FromRow<'r> for $name $(<$life>)? {
+            const WIDTH: usize = [$(stringify!($field)),*].len();
+
+            fn columns(_: &'static str, names: &mut Vec<&'static str>) {
+                names.extend([$(stringify!($field)),*]);
+            }
+
+            fn read(reader: &mut $crate::sql::Reader<'r>) -> Result<Self, $crate::error::Error> {
+                Ok($name { $($field: $crate::sql::FromRow::read(reader)?,)* })
+            }
+        }
+        $crate::sql::row! { $($rest)* }
+    };
     ($(#[$meta:meta])* $vis:vis struct $name:ident<$life:lifetime> { $($fields:tt)* }
         $($rest:tt)*) => {
         $crate::sql::row! { @one $life [$(#[$meta])* $vis] [$name] [$name<$life>] $($fields)* }
