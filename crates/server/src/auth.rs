@@ -1,6 +1,6 @@
 //! Log in, switch group and log out (AUTH-1 to AUTH-24).
 
-use kiosque_contract::{LoginRequest, NoBody, SessionData, SwitchGroupRequest, SwitchableGroup};
+use kiosque_contract::{LoginRequest, NoBody, SessionData, SwitchGroupRequest};
 use kiosque_model::audit::LoginFault;
 use kiosque_model::{GroupId, LoginName, Origin, Refusal};
 use kiosque_store::{Credentials, OpenedSession, SourceStatus};
@@ -117,15 +117,10 @@ pub(crate) async fn log_out(caller: Caller<'_>, _: NoBody) -> Result<Data<()>, F
 }
 
 fn session_data(opened: OpenedSession) -> Result<Data<SessionData>, Failure> {
-    let switchable_groups = opened
-        .switchable
-        .into_iter()
-        .map(|group| SwitchableGroup { group_id: group.group_id, group_name: group.group_name })
-        .collect();
     Data::of(&SessionData {
         access_token: opened.token.reveal().to_owned(),
         group_id: opened.group_id,
-        switchable_groups,
+        switchable_groups: opened.switchable,
         expires_in: opened.expires_at.0,
     })
 }

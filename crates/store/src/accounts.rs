@@ -9,13 +9,20 @@ use crate::views::Sessions;
 
 row! {
     struct CredentialsRow { account_no: AccountNo, password_hash: String }
-    struct GroupRow { group_no: GroupNo, group_id: String, group_name: String }
+    /// A group.
+    #[derive(Clone, Debug, PartialEq)]
+    pub(crate) struct GroupRow {
+        pub(crate) group_no: GroupNo,
+        pub(crate) group_id: String,
+        pub(crate) group_name: String,
+        pub(crate) active: bool,
+    }
 }
 
 statements! {
     CREDENTIALS(login_name) -> CredentialsRow = "select account_no, password_hash
         from accounts where login_name = $login_name";
-    GROUPS(account_no) -> GroupRow = "select g.group_no, g.group_id, g.group_name
+    GROUPS(account_no) -> GroupRow = "select g.group_no, g.group_id, g.group_name, g.active
         from account_groups ag join groups g on g.group_no = ag.group_no
         where ag.account_no = $account_no and g.active
         order by ag.position";
@@ -56,25 +63,12 @@ impl Sessions<'_> {
     }
 }
 
-/// A group that an account may select.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SwitchableGroup {
-    /// The `groupId`.
-    pub group_id: String,
-    /// Its name.
-    pub group_name: String,
-}
-
 /// Returns the active groups of an account, its default first.
 pub(crate) async fn switchable(
     read: &Read<'_>,
     account: AccountNo,
-) -> Result<Vec<(GroupNo, SwitchableGroup)>, Error> {
-    read.all(&GROUPS, &[account.into()], |row| {
-        let GroupRow { group_no, group_id, group_name } = row.read()?;
-        Ok((group_no, SwitchableGroup { group_id, group_name }))
-    })
-    .await
+) -> Result<Vec<GroupRow>, Error> {
+    read.all(&GROUPS, &[account.into()], |row| row.read()).await
 }
 
 /// Returns an active group of the account by its public id.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use kiosque_contract::DeviceRecord;
 use kiosque_model::ids::IdFault;
-use kiosque_model::{DeviceCode, DeviceNo, GroupNo, PageRequest, UnixMs};
+use kiosque_model::{DeviceCode, DeviceNo, PageRequest, UnixMs};
 
+use crate::accounts::GroupRow;
 use crate::activity::Activity;
 use crate::db::{Bound, Reading};
 use crate::error::Error;
@@ -17,7 +18,6 @@ use crate::sql::{Row, Sql, row, statements};
 use crate::state::State;
 
 row! {
-    struct OwnerRow { group_id: String, group_name: String, group_no: GroupNo }
     /// Begins with the number, so that a reader can skip a device by its number alone.
     pub(crate) struct DeviceRow<'r> {
         device_no: DeviceNo,
@@ -32,7 +32,7 @@ row! {
 }
 
 statements! {
-    OWNER(group_no) -> OwnerRow = "select group_id, group_name, group_no
+    OWNER(group_no) -> GroupRow = "select group_no, group_id, group_name, active
         from groups where group_no = $group_no";
     /// No row for a group that never had a device.
     LISTED_COUNT(group_no, now_ms) -> i64 = "select case when c.devices_from_ms <= $now_ms
@@ -163,18 +163,21 @@ pub(crate) fn devices_of<T: Send + 'static>(
     devices: Bound,
     rows: T,
     add: impl Fn(&mut T, Device<'_>) -> Result<(), Error> + Send + 'static,
-) -> Reading<(Option<Owner>, T)> {
+) -> Reading<(Option<GroupRow>, T)> {
     let activity = Arc::clone(&state.activity);
     owner(group, rows).then(devices, move |(owner, rows), row| match owner {
-        Some(owner) => add(rows, owner.device(row, &activity)?),
+        Some(owner) => add(rows, device(owner, row, &activity)?),
         None => Ok(()),
     })
 }
 
 /// Reads the group whose devices are listed, for the statements that read its devices into `rows`.
-pub(crate) fn owner<T: Send + 'static>(group: HintedGroup, rows: T) -> Reading<(Option<Owner>, T)> {
-    let add = |(owner, _): &mut (Option<Owner>, T), row: &Row<'_>| {
-        *owner = Some(Owner::read(row)?);
+pub(crate) fn owner<T: Send + 'static>(
+    group: HintedGroup,
+    rows: T,
+) -> Reading<(Option<GroupRow>, T)> {
+    let add = |(owner, _): &mut (Option<GroupRow>, T), row: &Row<'_>| {
+        *owner = Some(row.read()?);
         Ok(())
     };
     Bound::new(&OWNER, [group.into()]).fold((None, rows), add)
@@ -201,45 +204,22 @@ fn listed_with(group: HintedGroup, now: UnixMs, code: &DeviceCode) -> Bound {
     Bound::new(&LISTED_OF, [group.into(), now.into()]).with_rows(codes)
 }
 
-/// The group whose devices are listed.
-#[derive(Debug)]
-pub(crate) struct Owner {
-    number: GroupNo,
-    id: String,
-    name: String,
-}
-
-impl Owner {
-    fn read(row: &Row<'_>) -> Result<Owner, Error> {
-        let OwnerRow { group_id: id, group_name: name, group_no: number } = row.read()?;
-        Ok(Owner { number, id, name })
-    }
-
-    /// Reads a [`DeviceRow`].
-    pub(crate) fn device<'r>(
-        &'r self,
-        row: &'r Row<'_>,
-        activity: &Activity,
-    ) -> Result<Device<'r>, Error> {
-        let row: DeviceRow<'r> = row.read()?;
-        Ok(row.device((self.number, &self.id, &self.name), activity))
-    }
-}
-
-impl<'r> DeviceRow<'r> {
-    /// Makes the device of a row. `owner` is the number, the id and the name of its group.
-    fn device(self, owner: (GroupNo, &'r str, &'r str), activity: &Activity) -> Device<'r> {
-        let (group, group_id, group_name) = owner;
-        Device {
-            code: self.device_code,
-            name: self.device_name,
-            group_id,
-            group_name,
-            model: self.device_model,
-            address: self.address,
-            total_curr_stock: self.total_curr_stock,
-            last_active: activity.merged((group, self.device_no), self.last_active_ms),
-            created_at: self.created_at_ms,
-        }
-    }
+/// Returns the device of a [`DeviceRow`] of the group.
+pub(crate) fn device<'r>(
+    owner: &'r GroupRow,
+    row: &'r Row<'_>,
+    activity: &Activity,
+) -> Result<Device<'r>, Error> {
+    let row: DeviceRow<'r> = row.read()?;
+    Ok(Device {
+        code: row.device_code,
+        name: row.device_name,
+        group_id: &owner.group_id,
+        group_name: &owner.group_name,
+        model: row.device_model,
+        address: row.address,
+        total_curr_stock: row.total_curr_stock,
+        last_active: activity.merged((owner.group_no, row.device_no), row.last_active_ms),
+        created_at: row.created_at_ms,
+    })
 }

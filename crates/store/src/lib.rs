@@ -70,7 +70,7 @@ use std::sync::Arc;
 use kiosque_model::Zone;
 
 pub use account_use::AccountUse;
-pub use accounts::{Credentials, SwitchableGroup};
+pub use accounts::Credentials;
 pub use archive::{ArchiveError, Archived, Returning};
 pub use arrivals::{Arrival, ArrivalNo, OrderSource};
 pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};

@@ -4,6 +4,7 @@ mod end;
 
 use std::ops::ControlFlow;
 
+use kiosque_contract::SwitchableGroup;
 use kiosque_model::audit::AuditEvent;
 use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
@@ -12,7 +13,7 @@ use kiosque_model::{
     TokenFault, UnixMs,
 };
 
-use crate::accounts::{self, Credentials, SwitchableGroup};
+use crate::accounts::{self, Credentials, GroupRow};
 use crate::db::{Bound, CheckedRead, Deadline, Write};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, row, statements};
@@ -314,10 +315,10 @@ async fn open(
         return Err(Refusal::ApiNotEnabled.into());
     }
     let groups = accounts::switchable(write, account).await?;
-    let (group, _) = groups.first().ok_or(Refusal::NoGroup)?;
-    let token = Token::mint(account, *group, new.random);
-    replace(write, (account, *group), &token, new.expires_at, origin).await?;
-    opened(token, *group, groups, new.expires_at)
+    let group = groups.first().ok_or(Refusal::NoGroup)?.group_no;
+    let token = Token::mint(account, group, new.random);
+    replace(write, (account, group), &token, new.expires_at, origin).await?;
+    opened(token, group, groups, new.expires_at)
 }
 
 /// Stores the one session of an account, and writes the audit entries.
@@ -385,13 +386,15 @@ async fn swap(
 fn opened(
     token: Token,
     group: GroupNo,
-    groups: Vec<(GroupNo, SwitchableGroup)>,
+    groups: Vec<GroupRow>,
     expires_at: UnixMs,
 ) -> Result<OpenedSession, Refused> {
-    let selected = groups.iter().find(|(number, _)| *number == group);
-    let (_, selected) =
+    let selected = groups.iter().find(|row| row.group_no == group);
+    let selected =
         selected.ok_or_else(|| Error::Data(format!("group {} is open and not listed", group.0)))?;
     let group_id = selected.group_id.clone();
-    let switchable = groups.into_iter().map(|(_, group)| group).collect();
-    Ok(OpenedSession { token, group_id, switchable, expires_at })
+    let switchable = groups
+        .into_iter()
+        .map(|GroupRow { group_id, group_name, .. }| SwitchableGroup { group_id, group_name });
+    Ok(OpenedSession { token, group_id, switchable: switchable.collect(), expires_at })
 }

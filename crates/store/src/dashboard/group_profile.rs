@@ -13,9 +13,10 @@ use std::sync::Arc;
 use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{DashboardQuery, DevicePart, DevicesRead};
+use crate::accounts::GroupRow;
 use crate::cache::Key;
 use crate::db::{Bound, Reading};
-use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, Owner, owner};
+use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, device, owner};
 use crate::error::{Error, Refused};
 use crate::hints::GroupFilter;
 use crate::json_records::JsonRecords;
@@ -217,12 +218,12 @@ impl Reports<'_> {
     }
 
     /// Reads the texts of devices, and the last activity of each.
-    fn texts_of(self, group: HintedGroup, devices: Bound) -> Reading<(Option<Owner>, Texts)> {
+    fn texts_of(self, group: HintedGroup, devices: Bound) -> Reading<(Option<GroupRow>, Texts)> {
         let activity = Arc::clone(&self.0.activity);
         owner(group, Default::default()).then(devices, move |(owner, rows), row| {
             let (texts, last_active): &mut Texts = rows;
             let Some(owner) = owner else { return Ok(()) };
-            let device = owner.device(row, &activity)?;
+            let device = device(owner, row, &activity)?;
             texts.add(row.read()?, device)?;
             last_active.push(device.last_active);
             Ok(())

@@ -153,7 +153,7 @@ impl Accounts {
             }
             let groups = entry.groups.as_ref().map(|ids| {
                 let known = ids.iter().filter_map(|id| {
-                    let number = groups.number(id);
+                    let number = groups.get(id).map(|group| group.group_no);
                     if number.is_none() {
                         let fault = format!("account {name}: groups: no group {id} is known");
                         faults.push(fault.into());

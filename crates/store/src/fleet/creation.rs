@@ -61,7 +61,9 @@ impl NewEntries {
 
     /// Returns the groups of the devices.
     pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
-        let group = |entry: &DeviceEntry| self.stored.groups.number(entry.group.as_ref()?);
+        let group = |entry: &DeviceEntry| {
+            self.stored.groups.get(entry.group.as_ref()?).map(|group| group.group_no)
+        };
         self.fleet.devices.iter().filter_map(group)
     }
 

@@ -7,19 +7,10 @@ use kiosque_model::{GroupId, GroupNo};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
 use super::{ChangeCounts, EntryChange, FleetFault};
+use crate::accounts::GroupRow;
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::sql::{row, statements};
-
-row! {
-    #[derive(Clone, PartialEq)]
-    pub(super) struct GroupRow {
-        group_no: GroupNo,
-        pub(super) group_id: String,
-        pub(super) group_name: String,
-        pub(super) active: bool,
-    }
-}
+use crate::sql::statements;
 
 statements! {
     GROUPS_BY_ID() -> GroupRow = "select g.group_no, g.group_id, g.group_name, g.active
@@ -72,9 +63,9 @@ impl Groups {
         Ok(Groups { by_id, next })
     }
 
-    /// Returns the number of a group.
-    pub(super) fn number(&self, id: &GroupId) -> Option<GroupNo> {
-        self.by_id.get(id.as_str()).map(|group| group.group_no)
+    /// Returns a group.
+    pub(super) fn get(&self, id: &GroupId) -> Option<&GroupRow> {
+        self.by_id.get(id.as_str())
     }
 
     /// Returns the rows that entries create or change.

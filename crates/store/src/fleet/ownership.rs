@@ -3,10 +3,12 @@
 
 use kiosque_model::{GroupNo, UnixMs};
 
+use crate::accounts::GroupRow;
+
 /// A period in which a group owns a device. It ends when the next one begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Period {
-    pub(crate) group: GroupNo,
+    pub(crate) group_no: GroupNo,
     pub(crate) group_id: String,
     pub(crate) since: UnixMs,
 }
@@ -14,13 +16,12 @@ pub(crate) struct Period {
 /// Returns the groups of the period at `now` and of those after it.
 pub(super) fn from(periods: &[Period], now: UnixMs) -> impl Iterator<Item = GroupNo> {
     let ended = periods.iter().skip(1).take_while(move |next| next.since <= now).count();
-    periods.iter().skip(ended).map(|period| period.group)
+    periods.iter().skip(ended).map(|period| period.group_no)
 }
 
 /// The group that an entry names, and the time from which it is to own the device.
 pub(super) struct Move<'a> {
-    pub(super) group: GroupNo,
-    pub(super) group_id: &'a str,
+    pub(super) to: &'a GroupRow,
     /// `None`: now.
     pub(super) since: Option<UnixMs>,
 }
@@ -35,8 +36,9 @@ impl Move<'_> {
     /// not begun: all from its time on, and the last one if it has the same group.
     fn kept<'p>(&self, periods: &'p [Period], now: UnixMs) -> &'p [Period] {
         let at = self.at(now);
-        let is_replaced =
-            |one: &&Period| one.since > now && (one.since >= at || one.group == self.group);
+        let is_replaced = |one: &&Period| {
+            one.since > now && (one.since >= at || one.group_no == self.to.group_no)
+        };
         let replaced = periods.iter().rev().take_while(is_replaced);
         periods.get(..periods.len() - replaced.count()).unwrap_or_default()
     }
@@ -49,7 +51,7 @@ impl Move<'_> {
         now: UnixMs,
     ) -> Option<&'p Period> {
         let is_past = self.since.is_some_and(|since| since <= now);
-        self.kept(periods, now).last().filter(|last| is_past && last.group != self.group)
+        self.kept(periods, now).last().filter(|last| is_past && last.group_no != self.to.group_no)
     }
 
     /// Returns the periods after the move, or the fault to report. The first owner owns all earlier
@@ -62,7 +64,7 @@ impl Move<'_> {
         let mut kept = self.kept(periods, now).to_vec();
         let since = match (kept.last(), self.since) {
             (None, _) => UnixMs(0),
-            (Some(last), _) if last.group == self.group => {
+            (Some(last), _) if last.group_no == self.to.group_no => {
                 let is_another = |since| last.since.0 != 0 && since != last.since;
                 if self.since.is_some_and(is_another) {
                     return Err(format!(
@@ -79,7 +81,8 @@ impl Move<'_> {
             // The last one may have begun in this millisecond.
             (Some(last), None) => now.max(last.since.plus_ms(1)),
         };
-        kept.push(Period { group: self.group, group_id: self.group_id.to_owned(), since });
+        let GroupRow { group_no, group_id, .. } = self.to.clone();
+        kept.push(Period { group_no, group_id, since });
         Ok(kept)
     }
 }
@@ -120,12 +123,12 @@ impl OwnersChange {
     pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
         let start = self.common().saturating_sub(1);
         let differing = self.old.iter().skip(start).chain(self.new.iter().skip(start));
-        differing.map(|period| period.group)
+        differing.map(|period| period.group_no)
     }
 
     /// Returns the start of the first period of a group, if it has one.
     pub(super) fn first_of(&self, group: GroupNo) -> Option<UnixMs> {
-        self.new.iter().find(|period| period.group == group).map(|period| period.since)
+        self.new.iter().find(|period| period.group_no == group).map(|period| period.since)
     }
 }
 
@@ -145,13 +148,14 @@ mod tests {
     }
 
     fn period(id: &str, since: i64) -> Period {
-        let group = GroupNo(i64::from(id.as_bytes()[0]));
-        Period { group, group_id: id.to_owned(), since: UnixMs(since) }
+        let group_no = GroupNo(i64::from(id.as_bytes()[0]));
+        Period { group_no, group_id: id.to_owned(), since: UnixMs(since) }
     }
 
     fn moved(old: &str, to: &str, since: Option<i64>) -> Result<String, String> {
-        let Period { group, group_id, .. } = period(to, 0);
-        let moving = Move { group, group_id: &group_id, since: since.map(UnixMs) };
+        let Period { group_no, group_id, .. } = period(to, 0);
+        let to = GroupRow { group_no, group_id, group_name: String::new(), active: true };
+        let moving = Move { to: &to, since: since.map(UnixMs) };
         let new = moving.applied_to(&periods(old), UnixMs(NOW))?;
         let text = new.iter().map(|one| format!("{}@{}", one.group_id, one.since.0));
         Ok(text.collect::<Vec<_>>().join(" "))

@@ -7,14 +7,13 @@ use kiosque_contract::inventory::GroupItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
 use super::{Listed, Listing, numbers};
-use crate::accounts::group_number;
+use crate::accounts::{GroupRow, group_number};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::sql::{row, statements};
 use crate::views::Inventory;
 
 row! {
-    struct GroupRow { group_no: GroupNo, group_id: String, group_name: String, active: bool }
     struct IdRow { group_no: GroupNo, group_id: String }
     struct Counted { group_no: GroupNo, number: i64 }
     struct Orders {
