@@ -10,7 +10,6 @@ use kiosque_model::{GroupNo, UnixMs};
 use super::chunks::execute_in_chunks;
 use super::devices::{AislesChange, ChangedDevice};
 use super::ownership::OwnersChange;
-use super::stored_devices::DeviceRow;
 use crate::db::Write;
 use crate::error::Error;
 use crate::sql::{Sql, Value, statements};
@@ -132,13 +131,13 @@ pub(super) async fn write_moves(
         let code = device.code;
         if let Some((period, until)) = owners.ended() {
             let row = [code.into(), period.since.into(), until.into()];
-            ended.entry(period.group).or_default().push(row);
+            ended.entry(period.group_no).or_default().push(row);
         }
         for period in owners.removed() {
             let row = [code.into(), period.since.into()];
-            removed.entry(period.group).or_default().push(row);
-            if owners.first_of(period.group).is_none() {
-                left.entry(period.group).or_default().push([code.into()]);
+            removed.entry(period.group_no).or_default().push(row);
+            if owners.first_of(period.group_no).is_none() {
+                left.entry(period.group_no).or_default().push([code.into()]);
             }
         }
     }
@@ -188,18 +187,18 @@ where
             owners.added().map(move |(period, until)| (device, owners, period, until))
         })
     };
-    let mut groups: Vec<GroupNo> = added().map(|(_, _, period, _)| period.group).collect();
+    let mut groups: Vec<GroupNo> = added().map(|(_, _, period, _)| period.group_no).collect();
     groups.sort_unstable();
     groups.dedup();
     let changes = groups.iter().map(|group| [(*group).into()]);
     execute_in_chunks(write, &OPEN_CHANGES, changes).await?;
     let ledgers = added().map(|(device, owners, period, _)| {
-        let since = owners.first_of(period.group).unwrap_or(period.since);
-        [period.group.into(), device.code.into(), device.number.into(), since.into()]
+        let since = owners.first_of(period.group_no).unwrap_or(period.since);
+        [period.group_no.into(), device.code.into(), device.number.into(), since.into()]
     });
     execute_in_chunks(write, &OPEN_LEDGERS, ledgers).await?;
     let periods = added().map(|(device, _, period, until)| {
-        let (group, code, listed) = (period.group, device.code, device.new.enabled);
+        let (group, code, listed) = (period.group_no, device.code, device.new.enabled);
         let (since, device) = (period.since, device.number);
         [group.into(), code.into(), since.into(), until.into(), listed.into(), device.into()]
     });
@@ -225,17 +224,16 @@ async fn execute_by_group<const N: usize>(
 }
 
 fn device_row<'v>(device: &'v ChangedDevice<'_>) -> [Value<'v>; 8] {
-    let DeviceRow { device_name, device_model, address, enabled, created_at_ms, total_curr_stock } =
-        &device.new;
+    let row = &device.new;
     [
-        device.number.into(),
-        device.code.into(),
-        device_name.as_str().into(),
-        device_model.as_str().into(),
-        address.as_str().into(),
-        (*enabled).into(),
-        (*created_at_ms).into(),
-        (*total_curr_stock).into(),
+        row.device_no.into(),
+        row.device_code.as_str().into(),
+        row.device_name.as_str().into(),
+        row.device_model.as_str().into(),
+        row.address.as_str().into(),
+        row.enabled.into(),
+        row.created_at_ms.into(),
+        row.total_curr_stock.into(),
     ]
 }
 

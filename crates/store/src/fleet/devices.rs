@@ -104,14 +104,13 @@ impl DevicePlan<'_> {
             self.faults_of_incomplete(entry);
             return None;
         }
-        let new = merged(entry, stored.as_ref().map(|device| &device.row), self.now);
-        let (number, old, periods, old_aisles) = match stored {
-            Some(StoredDevice { number, row, periods, aisles }) => {
-                (number, Some(row), periods, aisles)
-            }
-            None => (next, None, Vec::new(), Vec::new()),
+        let new = merged(entry, stored.as_ref().map(|device| &device.row), (next, self.now));
+        let number = new.device_no;
+        let (old, periods, old_aisles) = match stored {
+            Some(StoredDevice { row, periods, aisles }) => (Some(row), periods, aisles),
+            None => (None, Vec::new(), Vec::new()),
         };
-        let mut groups: Vec<GroupNo> = periods.iter().map(|period| period.group).collect();
+        let mut groups: Vec<GroupNo> = periods.iter().map(|period| period.group_no).collect();
         let mut present_groups: Vec<GroupNo> = ownership::from(&periods, self.now).collect();
         let owners = self.owners(entry, periods);
         let aisles = self.aisles(entry, old_aisles);
@@ -175,12 +174,18 @@ impl DevicePlan<'_> {
 }
 
 /// Returns the row with the fields of an entry, and the old ones that the entry leaves out.
-fn merged(entry: &DeviceEntry, old: Option<&DeviceRow>, now: UnixMs) -> DeviceRow {
+fn merged(
+    entry: &DeviceEntry,
+    old: Option<&DeviceRow>,
+    (next, now): (DeviceNo, UnixMs),
+) -> DeviceRow {
     let text = |given: &Option<String>, old: Option<&String>| {
         given.clone().or_else(|| old.cloned()).unwrap_or_default()
     };
     let stock = entry.aisles.as_ref().map(|aisles| aisles.iter().map(|aisle| aisle.stock).sum());
     DeviceRow {
+        device_no: old.map_or(next, |device| device.device_no),
+        device_code: entry.code.as_str().to_owned(),
         device_name: text(&entry.name, old.map(|device| &device.device_name)),
         device_model: text(&entry.model, old.map(|device| &device.device_model)),
         address: text(&entry.address, old.map(|device| &device.address)),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
-use kiosque_model::{DeviceNo, GroupNo, Minor, UnixMs};
+use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::chunks::{each_in_chunks, keys, next_number};
 use super::groups::Groups;
@@ -14,8 +14,11 @@ use crate::metadata;
 use crate::sql::{Value, row, statements};
 
 row! {
+    /// A device.
     #[derive(Clone, PartialEq)]
     pub(crate) struct DeviceRow {
+        pub(crate) device_no: DeviceNo,
+        pub(crate) device_code: String,
         pub(crate) device_name: String,
         pub(crate) device_model: String,
         pub(crate) address: String,
@@ -23,39 +26,27 @@ row! {
         pub(crate) created_at_ms: UnixMs,
         pub(crate) total_curr_stock: i64,
     }
-    struct KeyedDevice { device_code: String, device_no: DeviceNo, device: DeviceRow }
-    struct PeriodRow {
-        device_no: DeviceNo,
-        group_no: GroupNo,
-        group_id: String,
-        since_ms: UnixMs,
+    for Period { group_no, group_id, since }
+    for Aisle {
+        code, goods_id, price, show_price, stock, capacity, cabinet, layer, enabled, broken,
     }
-    struct AisleRow {
-        device_no: DeviceNo,
-        aisle_code: String,
-        goods_id: String,
-        price: Minor,
-        show_price: Minor,
-        curr_stock: i64,
-        max_stock: i64,
-        cabinet_code: String,
-        layer: i64,
-        enabled: bool,
-        broken: bool,
-    }
+    struct PeriodRow { device_no: DeviceNo, period: Period }
+    struct AisleRow { device_no: DeviceNo, aisle: Aisle }
 }
 
 statements! {
-    DEVICES_BY_CODE() -> KeyedDevice = "select d.device_code, d.device_no, d.device_name,
+    DEVICES_BY_CODE() -> DeviceRow = "select d.device_no, d.device_code, d.device_name,
             d.device_model, d.address, d.enabled, d.created_at_ms, d.total_curr_stock
         from {rows r: code text} cross join devices d where d.device_code = r.code";
     NEXT_DEVICE() -> i64 = "select coalesce(max(device_no), 0) + 1 from devices";
-    PERIODS_OF_DEVICES() -> PeriodRow = "select o.device_no, o.group_no, g.group_id, o.since_ms
+    PERIODS_OF_DEVICES() -> PeriodRow = "select o.device_no, o.group_no, g.group_id,
+            o.since_ms as since
         from {rows r: device bigint} cross join device_owners o
         join groups g on g.group_no = o.group_no
         where o.device_no = r.device order by o.device_no, o.since_ms";
-    AISLES_OF_DEVICES() -> AisleRow = "select a.device_no, a.aisle_code, a.goods_id, a.price,
-            a.show_price, a.curr_stock, a.max_stock, a.cabinet_code, a.layer, a.enabled, a.broken
+    AISLES_OF_DEVICES() -> AisleRow = "select a.device_no, a.aisle_code as code, a.goods_id,
+            a.price, a.show_price, a.curr_stock as stock, a.max_stock as capacity,
+            a.cabinet_code as cabinet, a.layer, a.enabled, a.broken
         from {rows r: device bigint} cross join aisles a
         where a.device_no = r.device order by a.device_no, a.position";
     /// The devices of the rows with orders from their `since_ms` to now.
@@ -73,7 +64,6 @@ pub(super) struct Devices {
 }
 
 pub(super) struct StoredDevice {
-    pub(super) number: DeviceNo,
     pub(super) row: DeviceRow,
     pub(super) periods: Vec<Period>,
     /// In their order; read only if the entry has aisles.
@@ -106,10 +96,10 @@ impl Devices {
         let codes = keys(fleet.devices.iter().map(|entry| entry.code.as_str()));
         let (mut by_code, mut codes_by_number) = (HashMap::new(), HashMap::new());
         each_in_chunks(read, &DEVICES_BY_CODE, &codes, |row| {
-            let KeyedDevice { device_code, device_no: number, device: row } = row.read()?;
-            codes_by_number.insert(number, device_code.clone());
+            let row: DeviceRow = row.read()?;
+            codes_by_number.insert(row.device_no, row.device_code.clone());
             let (periods, aisles) = (Vec::new(), Vec::new());
-            by_code.insert(device_code, StoredDevice { number, row, periods, aisles });
+            by_code.insert(row.device_code.clone(), StoredDevice { row, periods, aisles });
             Ok(())
         })
         .await?;
@@ -134,10 +124,10 @@ impl Devices {
     ) -> Result<(), Error> {
         let numbers: Vec<[Value<'_>; 1]> = codes.keys().map(|number| [(*number).into()]).collect();
         each_in_chunks(read, &PERIODS_OF_DEVICES, &numbers, |row| {
-            let PeriodRow { device_no, group_no: group, group_id, since_ms: since } = row.read()?;
+            let PeriodRow { device_no, period } = row.read()?;
             let code = codes.get(&device_no);
             if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
-                device.periods.push(Period { group, group_id, since });
+                device.periods.push(period);
             }
             Ok(())
         })
@@ -152,7 +142,8 @@ impl Devices {
     ) -> Result<(), Error> {
         let entries = fleet.devices.iter().filter(|entry| entry.aisles.is_some());
         let known = entries.filter_map(|entry| self.by_code.get(entry.code.as_str()));
-        let numbers: Vec<[Value<'_>; 1]> = known.map(|device| [device.number.into()]).collect();
+        let numbers: Vec<[Value<'_>; 1]> =
+            known.map(|device| [device.row.device_no.into()]).collect();
         each_aisle(read, &numbers, |device, aisle| {
             let code = codes.get(&device);
             if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
@@ -180,8 +171,8 @@ impl Devices {
             let owner = moving.follows_orders_of(&stored.periods, now)?;
             Some(LateMove {
                 code: entry.code.as_str().to_owned(),
-                device: stored.number,
-                group: owner.group,
+                device: stored.row.device_no,
+                group: owner.group_no,
                 group_id: owner.group_id.clone(),
                 since,
             })
@@ -197,8 +188,8 @@ pub(crate) async fn each_aisle(
     mut visit: impl FnMut(DeviceNo, Aisle),
 ) -> Result<(), Error> {
     each_in_chunks(read, &AISLES_OF_DEVICES, devices, |row| {
-        let row: AisleRow = row.read()?;
-        visit(row.device_no, aisle(row));
+        let AisleRow { device_no, aisle } = row.read()?;
+        visit(device_no, aisle);
         Ok(())
     })
     .await
@@ -232,23 +223,6 @@ pub(super) async fn faults_of_late_moves(
 }
 
 /// Returns the move that an entry asks for, if its group is known.
-pub(super) fn wanted_move<'a>(entry: &'a DeviceEntry, groups: &Groups) -> Option<Move<'a>> {
-    let group_id = entry.group.as_ref()?;
-    let group = groups.number(group_id)?;
-    Some(Move { group, group_id: group_id.as_str(), since: entry.since })
-}
-
-fn aisle(row: AisleRow) -> Aisle {
-    Aisle {
-        code: row.aisle_code,
-        goods_id: row.goods_id,
-        price: row.price,
-        show_price: row.show_price,
-        stock: row.curr_stock,
-        capacity: row.max_stock,
-        cabinet: row.cabinet_code,
-        layer: row.layer,
-        enabled: row.enabled,
-        broken: row.broken,
-    }
+pub(super) fn wanted_move<'a>(entry: &DeviceEntry, groups: &'a Groups) -> Option<Move<'a>> {
+    Some(Move { to: groups.get(entry.group.as_ref()?)?, since: entry.since })
 }

@@ -17,24 +17,11 @@ use super::{Listed, Listing, numbers};
 use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::fleet;
-use crate::sql::{Sql, has_no_nul, row, statements};
+use crate::fleet::{self, DeviceRow};
+use crate::sql::{Sql, has_no_nul, statements};
 use crate::views::Inventory;
 use periods::{DevicePeriods, Periods};
 pub use search::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
-
-row! {
-    struct DeviceRow {
-        device_no: DeviceNo,
-        device_code: String,
-        device_name: String,
-        device_model: String,
-        address: String,
-        enabled: bool,
-        created_at_ms: UnixMs,
-        total_curr_stock: i64,
-    }
-}
 
 statements! {
     DEVICES(after, count) -> DeviceRow = "select device_no, device_code, device_name, device_model,

@@ -10,52 +10,39 @@ use crate::error::Error;
 use crate::sql::{Value, row, statements};
 
 row! {
-    struct PeriodRow {
-        device_no: DeviceNo,
-        group_id: String,
-        since_ms: UnixMs,
-        until_ms: UnixMs,
+    struct PeriodRow { device_no: DeviceNo, period: Period }
+    /// A period in which a group owns a device.
+    pub(super) struct Period {
+        pub(super) group_id: String,
+        pub(super) since: UnixMs,
+        pub(super) until: UnixMs,
     }
-    struct LedgerRow {
-        device_no: DeviceNo,
-        group_no: GroupNo,
-        group_id: String,
-        orders: i64,
-        archived: i64,
-        last_active_ms: Option<UnixMs>,
+    struct LedgerRow { device_no: DeviceNo, ledger: Ledger }
+    /// The counts of a ledger: that of an owner, which has one also if it owned the device twice,
+    /// or of a group that keeps orders of a period that was replaced.
+    pub(super) struct Ledger {
+        pub(super) group_no: GroupNo,
+        pub(super) group_id: String,
+        pub(super) orders: i64,
+        pub(super) archived: i64,
+        pub(super) last_active: Option<UnixMs>,
     }
 }
 
 statements! {
-    PERIODS() -> PeriodRow = "select o.device_no, g.group_id, o.since_ms, o.until_ms
+    PERIODS() -> PeriodRow = "select o.device_no, g.group_id, o.since_ms as since,
+            o.until_ms as until
         from {rows r: device bigint} cross join device_owners o
         join groups g on g.group_no = o.group_no
         where o.device_no = r.device
         order by o.device_no, o.since_ms";
     LEDGERS() -> LedgerRow = "select d.device_no, l.group_no, g.group_id,
             l.last_seq - l.first_seq + 1 as orders, l.archived_seq - l.first_seq + 1 as archived,
-            l.last_active_ms
+            l.last_active_ms as last_active
         from {rows r: device bigint} cross join devices d cross join ledger l
         join groups g on g.group_no = l.group_no
         where d.device_no = r.device and l.device_code = d.device_code
         order by d.device_no, l.since_ms";
-}
-
-/// A period in which a group owns a device.
-pub(super) struct Period {
-    pub(super) group_id: String,
-    pub(super) since: UnixMs,
-    pub(super) until: UnixMs,
-}
-
-/// The counts of a ledger: that of an owner, which has one also if it owned the device twice, or of
-/// a group that keeps orders of a period that was replaced.
-pub(super) struct Ledger {
-    pub(super) group: GroupNo,
-    pub(super) group_id: String,
-    pub(super) orders: i64,
-    pub(super) archived: i64,
-    pub(super) last_active: Option<UnixMs>,
 }
 
 /// The periods and the ledgers of a device, by their starts.
@@ -76,25 +63,15 @@ impl Periods {
     ) -> Result<Periods, Error> {
         let mut periods: HashMap<DeviceNo, DevicePeriods> = HashMap::new();
         read.each_of(&PERIODS, devices, &[], |row| {
-            let row: PeriodRow = row.read()?;
-            periods.entry(row.device_no).or_default().all.push(Period {
-                group_id: row.group_id,
-                since: row.since_ms,
-                until: row.until_ms,
-            });
+            let PeriodRow { device_no, period } = row.read()?;
+            periods.entry(device_no).or_default().all.push(period);
             Ok(())
         })
         .await?;
         read.each_of(&LEDGERS, devices, &[], |row| {
-            let row: LedgerRow = row.read()?;
-            let key = (row.group_no, row.device_no);
-            periods.entry(row.device_no).or_default().ledgers.push(Ledger {
-                group: row.group_no,
-                group_id: row.group_id,
-                orders: row.orders,
-                archived: row.archived,
-                last_active: activity.merged(key, row.last_active_ms),
-            });
+            let LedgerRow { device_no, mut ledger } = row.read()?;
+            ledger.last_active = activity.merged((ledger.group_no, device_no), ledger.last_active);
+            periods.entry(device_no).or_default().ledgers.push(ledger);
             Ok(())
         })
         .await?;

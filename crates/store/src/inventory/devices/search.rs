@@ -122,38 +122,31 @@ impl Inventory<'_> {
     ) -> Result<FoundDevices, Error> {
         let activity = Arc::clone(&self.0.activity);
         let find = async move |read: &Read<'_>| {
-            let mut found = matching(read, &search, listing, &activity, now).await?;
-            count_orders(read, &search, &mut found).await?;
-            Ok(FoundDevices {
-                devices: found.devices.into_iter().map(|(device, _)| device).collect(),
-                next: found.next,
-                is_cut: found.is_cut,
-            })
+            let (mut found, owners) = matching(read, &search, listing, &activity, now).await?;
+            count_orders(read, &search, &mut found.devices, &owners).await?;
+            Ok(found)
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }
 }
 
-/// The matching devices of a part, with their owners.
-struct Matching {
-    devices: Vec<(FoundDevice, (DeviceNo, DevicePeriods))>,
-    next: Option<String>,
-    is_cut: bool,
-}
+/// The numbers and the owners of devices.
+type Owners = Vec<(DeviceNo, DevicePeriods)>;
 
 /// Returns the ids of the groups that are deactivated.
 async fn inactive_groups(read: &Read<'_>) -> Result<Vec<String>, Error> {
     read.all(&INACTIVE_GROUPS, &[], |row| row.read()).await
 }
 
+/// Returns the matching devices of a part, without their orders, and their owners.
 async fn matching(
     read: &Read<'_>,
     search: &DeviceSearch,
     listing: Listing,
     activity: &Activity,
     now: UnixMs,
-) -> Result<Matching, Error> {
-    let (mut devices, mut after) = (Vec::new(), listing.after);
+) -> Result<(FoundDevices, Owners), Error> {
+    let (mut devices, mut owners, mut after) = (Vec::new(), Vec::new(), listing.after);
     let inactive = inactive_groups(read).await?;
     let mut left = search.read_max;
     while left > 0 {
@@ -174,31 +167,32 @@ async fn matching(
             }
             if devices.len() == listing.limit {
                 let last = devices.last();
-                let next =
-                    last.map(|(device, _): &(FoundDevice, _)| device.item.device_code.clone());
-                return Ok(Matching { devices, next, is_cut: false });
+                let next = last.map(|device: &FoundDevice| device.item.device_code.clone());
+                return Ok((FoundDevices { devices, next, is_cut: false }, owners));
             }
-            devices.push((FoundDevice { item, state, orders: Vec::new() }, (number, periods)));
+            devices.push(FoundDevice { item, state, orders: Vec::new() });
+            owners.push((number, periods));
         }
         match part.next {
             Some(next) => after = Some(next),
-            None => return Ok(Matching { devices, next: None, is_cut: false }),
+            None => return Ok((FoundDevices { devices, next: None, is_cut: false }, owners)),
         }
     }
-    Ok(Matching { devices, next: after, is_cut: true })
+    Ok((FoundDevices { devices, next: after, is_cut: true }, owners))
 }
 
 /// Counts the sales of each device on each day, with all groups that owned it.
 async fn count_orders(
     read: &Read<'_>,
     search: &DeviceSearch,
-    found: &mut Matching,
+    found: &mut [FoundDevice],
+    owners: &[(DeviceNo, DevicePeriods)],
 ) -> Result<(), Error> {
     let days = search.first_day.0..=search.last_day.0;
     let mut blocks: BTreeSet<(GroupNo, i64, Day)> = BTreeSet::new();
-    for (_, (device, periods)) in &found.devices {
+    for (device, periods) in owners {
         for ledger in &periods.ledgers {
-            let of_day = |day| (ledger.group, block_of(*device), Day(day));
+            let of_day = |day| (ledger.group_no, block_of(*device), Day(day));
             blocks.extend(days.clone().map(of_day));
         }
     }
@@ -214,7 +208,7 @@ async fn count_orders(
         })
     })
     .await?;
-    for (device, (number, _)) in &mut found.devices {
+    for (device, (number, _)) in found.iter_mut().zip(owners) {
         let of_day = |day| orders.get(&(*number, Day(day))).copied().unwrap_or_default();
         device.orders = days.clone().map(of_day).collect();
     }
