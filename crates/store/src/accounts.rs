@@ -9,6 +9,14 @@ use crate::views::Sessions;
 
 row! {
     struct CredentialsRow { account_no: AccountNo, password_hash: String }
+    /// An account, without its login name.
+    #[derive(Clone, PartialEq)]
+    pub(crate) struct AccountRow {
+        pub(crate) display_name: String,
+        pub(crate) password_hash: String,
+        pub(crate) third_party_api: bool,
+        pub(crate) enabled: bool,
+    }
     /// A group.
     #[derive(Clone, Debug, PartialEq)]
     pub(crate) struct GroupRow {

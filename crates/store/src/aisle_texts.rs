@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use kiosque_contract::{Aisle, Cabinet, DeviceAisles, Layer};
-use kiosque_model::{DeviceNo, Minor};
+use kiosque_model::DeviceNo;
 
 use crate::cooperative::yield_if_due;
 use crate::db::{Read, Write};
@@ -18,29 +18,23 @@ row! {
         device_code: &'r str,
         device_name: &'r str,
         /// `None` for a device without aisles.
-        aisle: Option<AisleRow<'r>>,
+        placed: Option<PlacedAisle<'r>>,
     }
-    struct AisleRow<'r> {
-        aisle_code: &'r str,
-        cabinet_code: &'r str,
-        layer: i64,
-        goods_id: &'r str,
-        goods_name: Option<&'r str>,
-        currency: Option<&'r str>,
-        price: Minor,
-        show_price: Minor,
-        max_stock: i64,
-        curr_stock: i64,
-        enabled: bool,
-        broken: bool,
+    struct PlacedAisle<'r> { cabinet_code: &'r str, layer: i64, aisle: Aisle<'static> }
+    for Aisle<'static> {
+        code, show_name, price, show_price, currency, max_stock, curr_stock, is_enable, is_broken,
+        goods_id, goods_name,
     }
     struct StoredRow { device_no: DeviceNo, element: String }
 }
 
 statements! {
     LINES_OF() -> LineRow<'_> = "select d.device_no, d.device_code, d.device_name,
-            a.aisle_code, a.cabinet_code, a.layer, a.goods_id, p.goods_name, p.currency, a.price,
-            a.show_price, a.max_stock, a.curr_stock, a.enabled, a.broken
+            a.cabinet_code, a.layer, a.aisle_code as code, a.aisle_code as show_name, a.price,
+            a.show_price, coalesce(p.currency, '') as currency, a.max_stock, a.curr_stock,
+            case when a.enabled then 1 else 0 end as is_enable,
+            case when a.broken then 1 else 0 end as is_broken, a.goods_id,
+            coalesce(p.goods_name, '') as goods_name
         from {rows r: device bigint} cross join devices d
         left join aisles a on a.device_no = d.device_no
         left join products p on p.goods_id = a.goods_id
@@ -147,7 +141,7 @@ fn keys(devices: &[DeviceNo]) -> Vec<[Value<'static>; 1]> {
 impl Elements {
     /// Adds a line. Lines come device by device, cabinet by cabinet, layer by layer.
     fn add(&mut self, line: LineRow<'_>) -> Result<(), Error> {
-        let LineRow { device_no, device_code, device_name, aisle } = line;
+        let LineRow { device_no, device_code, device_name, placed } = line;
         if self.open.as_ref().is_none_or(|(open, _)| *open != device_no) {
             self.close()?;
         }
@@ -155,8 +149,8 @@ impl Elements {
             let (device_code, device_name) = (device_code.to_owned(), device_name.to_owned());
             (device_no, DeviceAisles { device_code, device_name, cabinets: Vec::new() })
         });
-        if let Some(aisle) = aisle {
-            aisle.add_to(&mut device.cabinets);
+        if let Some(placed) = placed {
+            placed.add_to(&mut device.cabinets);
         }
         Ok(())
     }
@@ -176,7 +170,7 @@ impl Elements {
     }
 }
 
-impl AisleRow<'_> {
+impl PlacedAisle<'_> {
     /// Adds the aisle to the last layer of the last cabinet, or to a new one after it.
     fn add_to(self, cabinets: &mut Vec<Cabinet>) {
         let cabinet = match cabinets.last_mut() {
@@ -190,26 +184,7 @@ impl AisleRow<'_> {
             Some(last) if last.layer == self.layer => last,
             _ => cabinet.layers.push_mut(Layer { layer: self.layer, aisles: Vec::new() }),
         };
-        layer.aisles.push(self.into());
-    }
-}
-
-impl From<AisleRow<'_>> for Aisle<'static> {
-    fn from(row: AisleRow<'_>) -> Self {
-        let owned = |text: &str| text.to_owned().into();
-        Aisle {
-            code: owned(row.aisle_code),
-            show_name: owned(row.aisle_code),
-            price: row.price.0,
-            show_price: row.show_price.0,
-            currency: owned(row.currency.unwrap_or_default()),
-            max_stock: row.max_stock,
-            curr_stock: row.curr_stock,
-            is_enable: i64::from(row.enabled),
-            is_broken: i64::from(row.broken),
-            goods_id: owned(row.goods_id),
-            goods_name: owned(row.goods_name.unwrap_or_default()),
-        }
+        layer.aisles.push(self.aisle);
     }
 }
 
@@ -217,25 +192,21 @@ impl From<AisleRow<'_>> for Aisle<'static> {
 mod tests {
     use super::*;
 
-    fn aisle(
-        cabinet_code: &'static str,
-        layer: i64,
-        aisle_code: &'static str,
-    ) -> AisleRow<'static> {
-        AisleRow {
-            aisle_code,
-            cabinet_code,
-            layer,
-            goods_id: "P\"1",
-            goods_name: Some("Ünï"),
-            currency: None,
-            price: Minor(250),
-            show_price: Minor(260),
+    fn aisle(cabinet_code: &'static str, layer: i64, code: &'static str) -> PlacedAisle<'static> {
+        let aisle = Aisle {
+            code: code.into(),
+            show_name: code.into(),
+            price: 250,
+            show_price: 260,
+            currency: "".into(),
             max_stock: 8,
             curr_stock: 5,
-            enabled: true,
-            broken: false,
-        }
+            is_enable: 1,
+            is_broken: 0,
+            goods_id: "P\"1".into(),
+            goods_name: "Ünï".into(),
+        };
+        PlacedAisle { cabinet_code, layer, aisle }
     }
 
     /// DASH-22.
@@ -251,9 +222,9 @@ mod tests {
             (4, Some(aisle("2", 2, "31"))),
         ];
         let mut elements = Elements::default();
-        for (number, aisle) in lines {
+        for (number, placed) in lines {
             let (device_no, device_code, device_name) = (DeviceNo(number), "D", "N");
-            elements.add(LineRow { device_no, device_code, device_name, aisle }).expect("JSON");
+            elements.add(LineRow { device_no, device_code, device_name, placed }).expect("JSON");
         }
         let made = elements.finish().expect("JSON");
         let devices: Vec<DeviceAisles> = made

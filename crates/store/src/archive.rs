@@ -18,19 +18,22 @@ use crate::views::Upkeep;
 use crate::{metadata, owners};
 
 row! {
-    struct LedgerRow {
-        group_no: GroupNo,
-        device_code: String,
-        device_no: DeviceNo,
-        first_seq: i64,
-        archived_seq: i64,
-        last_seq: i64,
+    /// The sequence numbers of a device's orders in a group.
+    pub(crate) struct LedgerRow {
+        pub(crate) group_no: GroupNo,
+        pub(crate) device_code: String,
+        pub(crate) device_no: DeviceNo,
+        pub(crate) first_seq: i64,
+        pub(crate) archived_seq: i64,
+        pub(crate) last_seq: i64,
+        /// The last one in a block.
+        pub(crate) blocked_seq: i64,
     }
 }
 
 statements! {
     LEDGERS() -> LedgerRow = "select group_no, device_code, device_no, first_seq, archived_seq,
-            last_seq
+            last_seq, blocked_seq
         from ledger
         where last_seq >= first_seq order by group_no, device_code";
     FIRST_RECENT(group_no, device_no, after_seq, before_ms, now_ms) -> i64 = "select seq

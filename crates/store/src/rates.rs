@@ -15,11 +15,16 @@ use crate::views::FleetView;
 use crate::{metadata, versions};
 
 row! {
-    struct StoredRate { currency: String, day: Day, usd_per_unit_e12: i64 }
+    /// A rate.
+    pub(crate) struct RateRow<'r> {
+        pub(crate) currency: &'r str,
+        pub(crate) day: Day,
+        pub(crate) usd_per_unit_e12: i64,
+    }
 }
 
 statements! {
-    STORED_RATES() -> StoredRate = "select t.currency, t.day, t.usd_per_unit_e12
+    STORED_RATES() -> RateRow<'_> = "select t.currency, t.day, t.usd_per_unit_e12
         from {rows r: currency text} cross join rates t where t.currency = r.currency";
     SET_RATE(currency, day, usd_per_unit_e12) = "insert into rates (currency, day, usd_per_unit_e12)
         values ($currency, $day, $usd_per_unit_e12)
@@ -105,11 +110,11 @@ async fn stored_rates(read: &Read<'_>, rates: &[DatedRate]) -> Result<RatesByDay
     let rows: Vec<_> = currencies.into_iter().map(|code| [code.into()]).collect();
     let mut stored = RatesByDay::new();
     read.each_of(&STORED_RATES, &rows, &[], |row| {
-        let StoredRate { currency, day, usd_per_unit_e12 } = row.read()?;
+        let RateRow { currency, day, usd_per_unit_e12 } = row.read()?;
         let rate = Rate::from_parts(usd_per_unit_e12);
         let rate =
             rate.ok_or_else(|| Error::Data(format!("{currency}: a rate is not above zero")))?;
-        stored.insert((parse_currency(&currency)?.code(), day), rate);
+        stored.insert((parse_currency(currency)?.code(), day), rate);
         Ok(())
     })
     .await?;

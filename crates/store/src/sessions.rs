@@ -13,7 +13,7 @@ use kiosque_model::{
     TokenFault, UnixMs,
 };
 
-use crate::accounts::{self, Credentials, GroupRow};
+use crate::accounts::{self, AccountRow, Credentials, GroupRow};
 use crate::db::{Bound, CheckedRead, Deadline, Write};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, row, statements};
@@ -32,7 +32,6 @@ row! {
         is_open: bool,
     }
     struct SessionAndGroup<'r> { session: StoredSession<'r>, filtered_group_no: Option<GroupNo> }
-    struct AccountRow<'r> { password_hash: &'r str, enabled: bool, third_party_api: bool }
 }
 
 statements! {
@@ -53,7 +52,8 @@ statements! {
                 where ag.account_no = s.account_no and g.group_id = $group_id and g.active
             ) as filtered_group_no
         from sessions s where s.account_no = $account_no";
-    ACCOUNT(account_no) -> AccountRow<'_> = "select password_hash, enabled, third_party_api
+    ACCOUNT(account_no) -> AccountRow = "select display_name, password_hash, third_party_api,
+            enabled
         from accounts where account_no = $account_no";
     LOCK(account_no) = "insert into sessions (account_no, group_no, token_digest, expires_at_ms)
         values ($account_no, 0, '', 0)
@@ -304,7 +304,7 @@ async fn open(
     lock(write, account).await?;
     let api_enabled = write
         .one(&ACCOUNT, &[account.into()], |row| {
-            let stored: AccountRow<'_> = row.read()?;
+            let stored: AccountRow = row.read()?;
             let may_log_in = stored.password_hash == credentials.password_hash && stored.enabled;
             Ok(may_log_in.then_some(stored.third_party_api))
         })

@@ -4,6 +4,7 @@
 pub(crate) mod device_block;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
@@ -15,21 +16,14 @@ use crate::sql::{Value, row, statements};
 use device_block::{BlockSums, StoredBlock, block_of};
 
 row! {
-    /// The sums of a day.
-    pub(crate) struct TotalsRow {
-        orders: i64,
-        items: i64,
-        amount: i64,
-        refund: i64,
-        shipped: i64,
-        failed: i64,
-    }
-    struct BlockRow<'r> {
+    for Totals { orders, items, amount, refund, shipped, failed }
+    /// The sums of the devices of a block on a day.
+    pub(crate) struct BlockRow<'r> {
         day: Day,
-        device_block: i64,
-        currency: &'r str,
-        devices: &'r [u8],
-        products: &'r [u8],
+        pub(crate) device_block: i64,
+        pub(crate) currency: &'r str,
+        pub(crate) devices: &'r [u8],
+        pub(crate) products: &'r [u8],
     }
 }
 
@@ -96,14 +90,8 @@ pub(crate) struct Sums {
     names: BTreeMap<String, (UnixMs, String)>,
     /// The rows that were read; empty where there is none.
     stored: BTreeMap<BlockDay, StoredBlock>,
-    cached_day: Option<CachedDay>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct CachedDay {
-    day: Day,
-    start: UnixMs,
-    end: UnixMs,
+    /// The day of the last sale, and its times.
+    cached_day: Option<(Day, Range<UnixMs>)>,
 }
 
 /// Whether a sale is added to the sums or removed from them.
@@ -111,13 +99,6 @@ struct CachedDay {
 pub(crate) enum SaleChange {
     Added,
     Removed,
-}
-
-impl TotalsRow {
-    pub(crate) fn totals(&self) -> Totals {
-        let TotalsRow { orders, items, amount, refund, shipped, failed } = *self;
-        Totals { orders, items, amount, refund, shipped, failed }
-    }
 }
 
 /// Parses a stored currency.
@@ -136,7 +117,7 @@ impl Sums {
         sales: impl Iterator<Item = (DeviceNo, &'s Sale)>,
     ) -> Result<(), Error> {
         let keys = sales.map(|(device, sale)| {
-            let day = self.day_of(zone, sale.at).day;
+            let day = self.day_of(zone, sale.at);
             BlockDay { day, block: block_of(device), currency: sale.currency.code() }
         });
         let keys = keys.collect();
@@ -172,7 +153,7 @@ impl Sums {
             SaleChange::Added => 1,
             SaleChange::Removed => -1,
         };
-        let day = self.day_of(zone, sale.at).day;
+        let day = self.day_of(zone, sale.at);
         let currency = sale.currency.code();
         let totals = sale.totals();
         let empty = DayTotals { totals: Totals::default(), first: sale.at, last: sale.at };
@@ -205,13 +186,13 @@ impl Sums {
     }
 
     /// Returns the day of a time. The last day is cached, since most sales of a batch share it.
-    fn day_of(&mut self, zone: &Zone, at: UnixMs) -> CachedDay {
-        match self.cached_day {
-            Some(cached) if cached.start <= at && at < cached.end => cached,
+    fn day_of(&mut self, zone: &Zone, at: UnixMs) -> Day {
+        match &self.cached_day {
+            Some((day, times)) if times.contains(&at) => *day,
             _ => {
                 let day = zone.day_of(at);
-                let (start, end) = (zone.start_of(day), zone.start_of(day.next()));
-                *self.cached_day.insert(CachedDay { day, start, end })
+                self.cached_day = Some((day, zone.start_of(day)..zone.start_of(day.next())));
+                day
             }
         }
     }
@@ -292,7 +273,7 @@ impl BlockDay {
 }
 
 /// Returns the figures of a sum, in the order in which every table has them.
-fn figures(sum: Totals) -> [i64; 6] {
+pub(crate) fn figures(sum: Totals) -> [i64; 6] {
     [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
 }
 

@@ -9,8 +9,9 @@ mod devices;
 mod owners;
 mod sums;
 
-use kiosque_model::{DeviceNo, GroupNo};
+use kiosque_model::GroupNo;
 
+use crate::archive::LedgerRow;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::record::dictionaries::Dictionaries;
@@ -20,21 +21,14 @@ use crate::{aisle_texts, dictionaries};
 
 row! {
     struct GroupRow { group_no: GroupNo, group_id: String }
-    struct LedgerRow {
-        device_no: DeviceNo,
-        device_code: String,
-        first_seq: i64,
-        archived_seq: i64,
-        last_seq: i64,
-    }
     #[derive(Default)]
     struct SeqCounts { count: i64, lowest: i64, highest: i64, distinct_count: i64 }
     struct StockRow<'r> { device_code: &'r str, stored: i64, counted: i64 }
 }
 
 statements! {
-    LEDGERS(group_no) -> LedgerRow = "select device_no, device_code, first_seq, archived_seq,
-            last_seq
+    LEDGERS(group_no) -> LedgerRow = "select group_no, device_code, device_no, first_seq,
+            archived_seq, last_seq, blocked_seq
         from ledger where group_no = $group_no order by device_code";
     RECOUNT(group_no, device_no) -> SeqCounts = "select count(*) as count,
             coalesce(min(seq), 0) as lowest, coalesce(max(seq), 0) as highest,

@@ -12,31 +12,26 @@ use super::filter::Devices;
 use super::range::Range;
 use super::sums;
 use crate::db::{Bound, Reading};
-use crate::error::Error;
 use crate::scoped::HintedGroup;
-use crate::sql::{Row, Sql, Value, row, statements};
+use crate::sql::{Row, Sql, Value, statements};
 use crate::sums::device_block::block_of;
 
-row! {
-    struct SumsRow<'r> { day: Day, device_block: i64, currency: &'r str, sums: &'r [u8] }
-}
-
 statements! {
-    DEVICES(group_no, first_day, last_day) -> SumsRow<'_> = "select day, device_block, currency,
+    DEVICES(group_no, first_day, last_day) -> SumsOfDay<'_> = "select day, device_block, currency,
             devices as sums
         from sales_by_device
         where group_no = $group_no and day >= $first_day and day <= $last_day";
-    PRODUCTS(group_no, first_day, last_day) -> SumsRow<'_> = "select day, device_block, currency,
+    PRODUCTS(group_no, first_day, last_day) -> SumsOfDay<'_> = "select day, device_block, currency,
             products as sums
         from sales_by_device
         where group_no = $group_no and day >= $first_day and day <= $last_day";
-    DEVICES_OF(group_no, first_day, last_day) -> SumsRow<'_> = "select s.day, s.device_block,
+    DEVICES_OF(group_no, first_day, last_day) -> SumsOfDay<'_> = "select s.day, s.device_block,
             s.currency, s.devices as sums
         from {rows r: block bigint} cross join sales_by_day d cross join sales_by_device s
         where d.group_no = $group_no and d.day >= $first_day and d.day <= $last_day
             and s.group_no = $group_no and s.day = d.day and s.device_block = r.block
             and s.currency = d.currency";
-    PRODUCTS_OF(group_no, first_day, last_day) -> SumsRow<'_> = "select s.day, s.device_block,
+    PRODUCTS_OF(group_no, first_day, last_day) -> SumsOfDay<'_> = "select s.day, s.device_block,
             s.currency, s.products as sums
         from {rows r: block bigint} cross join sales_by_day d cross join sales_by_device s
         where d.group_no = $group_no and d.day >= $first_day and d.day <= $last_day
@@ -53,7 +48,7 @@ pub(super) fn by_day(
     let statement = bind((&DEVICES, &DEVICES_OF), devices, range, group);
     converted(devices, range, group, BTreeMap::new())
         .then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
-            sums.add(read(row)?, DeviceSums::add_to_day)
+            sums.add(row.read()?, DeviceSums::add_to_day)
         })
 }
 
@@ -66,7 +61,7 @@ pub(super) fn by_device(
     let statement = bind((&DEVICES, &DEVICES_OF), devices, range, group);
     converted(devices, range, group, BTreeMap::new())
         .then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
-            sums.add(read(row)?, DeviceSums::add_devices)
+            sums.add(row.read()?, DeviceSums::add_devices)
         })
 }
 
@@ -80,7 +75,7 @@ pub(super) fn by_product(
     let statement = bind((&PRODUCTS, &PRODUCTS_OF), devices, range, group);
     let sums = converted(devices, range, group, with_devices(goods));
     sums.then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
-        sums.add(read(row)?, DeviceSums::add_products)
+        sums.add(row.read()?, DeviceSums::add_products)
     })
 }
 
@@ -119,9 +114,4 @@ fn bind(
             Bound::new(of_some, days).with_rows(blocks)
         }
     }
-}
-
-fn read<'r>(row: &'r Row<'_>) -> Result<SumsOfDay<'r>, Error> {
-    let SumsRow { day, device_block: block, currency, sums } = row.read()?;
-    Ok(SumsOfDay { day, block, currency, sums })
 }

@@ -16,7 +16,7 @@ use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 use super::figures::days::{days_within, every_day, totals_of_days};
 use super::figures::products::{ProductTotals, ranked};
 use super::range::Range;
-use super::sales_by_device::{named, names};
+use super::sales_by_device::{NameRow, named, names};
 use super::{DeviceSales, sums};
 use crate::activity::Activity;
 use crate::cache::Cache;
@@ -29,12 +29,7 @@ use crate::views::Reports;
 use group_sums::{SegmentSums, Segments};
 
 row! {
-    struct ListedRow {
-        device_no: DeviceNo,
-        device_code: String,
-        device_name: String,
-        last_active_ms: Option<UnixMs>,
-    }
+    struct ListedRow { device: NameRow, last_active_ms: Option<UnixMs> }
     struct WithoutRate { currency: String, orders: i64 }
 }
 
@@ -305,8 +300,8 @@ impl FleetSums {
         activity: &Activity,
     ) -> Result<(), Error> {
         read.each(&LISTED_DEVICES, &[group.into(), query.now.into()], |row| {
-            let ListedRow { device_no, device_code: code, device_name: name, last_active_ms } =
-                row.read()?;
+            let ListedRow { device, last_active_ms } = row.read()?;
+            let NameRow { device_no, device_code: code, device_name: name } = device;
             let last_active = activity.merged((group, device_no), last_active_ms);
             self.device_count += 1;
             if !query.online.holds(last_active) {

@@ -15,7 +15,12 @@ use crate::sql::{row, statements};
 use crate::views::Reports;
 
 row! {
-    pub(super) struct NameRow { device_no: DeviceNo, device_code: String, device_name: String }
+    /// The name of a device.
+    pub(super) struct NameRow {
+        pub(super) device_no: DeviceNo,
+        pub(super) device_code: String,
+        pub(super) device_name: String,
+    }
 }
 
 statements! {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kiosque_model::sales::{Rate, Rates};
+use kiosque_model::sales::{Rate, Rates, Totals};
 use kiosque_model::{Day, DeviceNo, UnixMs};
 
 use super::figures::days::{DaySum, PartOfDay};
@@ -13,23 +13,22 @@ use super::figures::products::ProductsInPart;
 use super::range::{PartialDay, Range};
 use crate::db::{Bound, Reading};
 use crate::error::Error;
+use crate::rates::RateRow;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::sale_figures::SaleFigures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, Sql, Value, row, statements};
-use crate::sums::TotalsRow;
 
 row! {
     struct DayRow<'r> {
         day: Day,
         currency: &'r str,
-        totals: TotalsRow,
+        totals: Totals,
         first_sale_at_ms: UnixMs,
         last_sale_at_ms: UnixMs,
     }
     struct SaleRow<'r> { device_no: DeviceNo, sale: &'r [u8] }
-    struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }
 }
 
 /// Selects columns of the sales `o` of a part of a day; no rows if all sales of the day lie in the
@@ -86,7 +85,7 @@ pub(super) fn days(range: &Range, group: HintedGroup) -> Reading<Vec<DaySum>> {
     let mut currencies = Currencies::default();
     let add = move |days: &mut Vec<DaySum>, row: &Row<'_>| {
         let DayRow { day, currency, totals, first_sale_at_ms, last_sale_at_ms } = row.read()?;
-        let (currency, totals) = (currencies.parse(currency)?, totals.totals());
+        let currency = currencies.parse(currency)?;
         let (first_sale, last_sale) = (first_sale_at_ms, last_sale_at_ms);
         days.push(DaySum { day, currency, totals, first_sale, last_sale });
         Ok(())

@@ -10,6 +10,7 @@ use kiosque_model::{AccountNo, ActedBy, GroupId, GroupNo, LoginName, UnixMs};
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
 use super::groups::Groups;
 use super::{ApplyError, ChangeCounts, EntryChange, FleetFault, NewHash, NewHashes};
+use crate::accounts::AccountRow;
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};
 use crate::error::Error;
@@ -17,13 +18,6 @@ use crate::sql::{Value, row, statements};
 use crate::{audit, sessions};
 
 row! {
-    #[derive(Clone, PartialEq)]
-    pub(super) struct AccountRow {
-        pub(super) display_name: String,
-        pub(super) password_hash: String,
-        pub(super) third_party_api: bool,
-        pub(super) enabled: bool,
-    }
     struct KeyedAccount { login_name: String, account_no: AccountNo, account: AccountRow }
     struct AccountGroup { account_no: AccountNo, group_no: GroupNo }
 }

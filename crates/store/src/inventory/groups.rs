@@ -6,6 +6,7 @@ use kiosque_contract::FleetGroup;
 use kiosque_contract::inventory::GroupItem;
 use kiosque_model::{GroupId, GroupNo, UnixMs};
 
+use super::overview::Orders;
 use super::{Listed, Listing, numbers};
 use crate::accounts::{GroupRow, group_number};
 use crate::db::{Deadline, Read};
@@ -16,12 +17,7 @@ use crate::views::Inventory;
 row! {
     struct IdRow { group_no: GroupNo, group_id: String }
     struct Counted { group_no: GroupNo, number: i64 }
-    struct Orders {
-        group_no: GroupNo,
-        orders: i64,
-        archived: i64,
-        last_active_ms: Option<UnixMs>,
-    }
+    struct OrdersOfGroup { group_no: GroupNo, orders: Orders }
 }
 
 statements! {
@@ -35,7 +31,7 @@ statements! {
     ACCOUNTS_OF_GROUPS() -> Counted = "select a.group_no, count(*) as number
         from {rows r: group_no bigint} cross join account_groups a
         where a.group_no = r.group_no group by a.group_no";
-    ORDERS_OF_GROUPS() -> Orders = "select l.group_no,
+    ORDERS_OF_GROUPS() -> OrdersOfGroup = "select l.group_no,
             cast(sum(l.last_seq - l.first_seq + 1) as bigint) as orders,
             cast(sum(l.archived_seq - l.first_seq + 1) as bigint) as archived,
             max(l.last_active_ms) as last_active_ms
@@ -123,8 +119,8 @@ async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<
     })
     .await?;
     read.each_of(&ORDERS_OF_GROUPS, &groups, &[], |row| {
-        let row: Orders = row.read()?;
-        orders.insert(row.group_no, row);
+        let OrdersOfGroup { group_no, orders: of_group } = row.read()?;
+        orders.insert(group_no, of_group);
         Ok(())
     })
     .await?;

@@ -10,16 +10,27 @@ use crate::sql::{row, statements};
 use crate::views::{Inventory, Upkeep};
 
 row! {
-    struct Entries { groups: i64, accounts: i64, products: i64, devices: i64, keys: i64 }
-    struct Orders { orders: i64, archived: i64, last_active_ms: Option<UnixMs> }
+    struct Entries {
+        group_count: i64,
+        account_count: i64,
+        product_count: i64,
+        device_count: i64,
+        key_count: i64,
+    }
+    /// The orders of ledgers.
+    pub(super) struct Orders {
+        pub(super) orders: i64,
+        pub(super) archived: i64,
+        pub(super) last_active_ms: Option<UnixMs>,
+    }
 }
 
 statements! {
-    ENTRIES() -> Entries = "select (select count(*) from groups) as groups,
-        (select count(*) from accounts) as accounts,
-        (select count(*) from products) as products,
-        (select count(*) from devices) as devices,
-        (select count(*) from operator_keys where revoked_at_ms is null) as keys";
+    ENTRIES() -> Entries = "select (select count(*) from groups) as group_count,
+        (select count(*) from accounts) as account_count,
+        (select count(*) from products) as product_count,
+        (select count(*) from devices) as device_count,
+        (select count(*) from operator_keys where revoked_at_ms is null) as key_count";
     ORDERS() -> Orders = "select
             cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint) as orders,
             cast(coalesce(sum(archived_seq - first_seq + 1), 0) as bigint) as archived,
@@ -114,12 +125,12 @@ async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
     let backup = metadata::marker(read, LAST_BACKUP).await?;
     Ok(Status {
         layout: read.one(&LAYOUT, &[], |row| row.read()).await?.unwrap_or_default(),
-        group_count: entries.groups,
-        account_count: entries.accounts,
+        group_count: entries.group_count,
+        account_count: entries.account_count,
         session_count: sessions.unwrap_or_default(),
-        key_count: entries.keys,
-        product_count: entries.products,
-        device_count: entries.devices,
+        key_count: entries.key_count,
+        product_count: entries.product_count,
+        device_count: entries.device_count,
         order_count: orders.orders,
         archived_count: orders.archived,
         last_active_timestamp: orders.last_active_ms.map(|at| at.0),

@@ -7,13 +7,9 @@ use kiosque_model::{Currency, Day};
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::rates::DatedRate;
-use crate::sql::{Row, row, statements};
+use crate::rates::{DatedRate, RateRow};
+use crate::sql::{Row, statements};
 use crate::views::Inventory;
-
-row! {
-    struct RateRow<'r> { currency: &'r str, day: Day, usd_per_unit_e12: i64 }
-}
 
 statements! {
     RATES(currency, day, count) -> RateRow<'_> = "select currency, day, usd_per_unit_e12 from rates

@@ -4,10 +4,8 @@
 //! every frame, are replaced by a checksum over the other bytes and all columns of the order. So an
 //! order of which a bit has changed is refused, and so is one that has the record of another.
 
-use std::borrow::Cow;
-
+use kiosque_contract::ShipmentError;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
-use serde::{Deserialize, Serialize};
 
 use super::dictionaries::{self, Dictionaries, Dictionary};
 use super::sale::sale_of;
@@ -246,21 +244,9 @@ fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     splits.find_map(|(before, lines)| Some((before.strip_suffix(LINES)?, lines)))
 }
 
-/// The fields of a line that `shipmentErrorList` has.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ShipmentError<'a> {
-    #[serde(borrow)]
-    goods_id: Cow<'a, str>,
-    #[serde(borrow)]
-    aisle_code: Cow<'a, str>,
-    shipment_err_code: i64,
-    shipment_fail_desc: Option<Cow<'a, str>>,
-}
-
 /// Returns `shipmentErrorList`: the lines that have a fault, or null.
 fn shipment_errors(lines: &[u8]) -> Result<String, Error> {
-    let mut lines: Vec<ShipmentError<'_>> = parsed(lines)?;
+    let mut lines: Vec<ShipmentError> = parsed(lines)?;
     lines.retain(|line| line.shipment_err_code != 0 || line.shipment_fail_desc.is_some());
     if lines.is_empty() { Ok("null".to_owned()) } else { json(&lines) }
 }

@@ -1,20 +1,13 @@
 //! Compares the blocks of each device's orders with the orders.
 
-use kiosque_model::DeviceNo;
-
-use super::{Group, Verified};
+use super::{Group, LEDGERS, Verified};
+use crate::archive::LedgerRow;
 use crate::db::Read;
 use crate::error::Error;
 use crate::orders::blocks::BLOCK_ORDERS;
-use crate::sql::{row, statements};
-
-row! {
-    struct BlockedRow { device_no: DeviceNo, device_code: String, last_seq: i64, blocked_seq: i64 }
-}
+use crate::sql::statements;
 
 statements! {
-    BLOCKED(group_no) -> BlockedRow = "select device_no, device_code, last_seq, blocked_seq
-        from ledger where group_no = $group_no order by device_code";
     BLOCKS(group_no, device_no) -> i64 = "select count(*) from order_blocks
         where group_no = $group_no and device_no = $device_no";
     OUTSIDE(group_no, device_no) -> i64 = "select count(*)
@@ -30,8 +23,8 @@ pub(super) async fn check(
     found: &mut Verified,
 ) -> Result<(), Error> {
     let number = group.number.into();
-    for row in read.all(&BLOCKED, &[number], |row| row.read::<BlockedRow>()).await? {
-        let BlockedRow { device_no, device_code, last_seq: last, blocked_seq: blocked } = row;
+    for row in read.all(&LEDGERS, &[number], |row| row.read::<LedgerRow>()).await? {
+        let LedgerRow { device_no, device_code, last_seq: last, blocked_seq: blocked, .. } = row;
         let name = format!("group {}, device {device_code}", group.id);
         let of_device = [number, device_no.into()];
         let blocks = read.one(&BLOCKS, &of_device, |row| row.read::<i64>()).await?.unwrap_or(0);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiosque_model::sales::Sale;
+use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Day, DeviceNo, UnixMs, Zone};
 
 use super::{Group, Verified};
@@ -15,24 +15,10 @@ use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{row, statements};
 use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
-use crate::sums::{SaleChange, Sums};
+use crate::sums::{BlockRow, SaleChange, Sums, figures};
 
 row! {
-    struct SumRow {
-        currency: String,
-        orders: i64,
-        items: i64,
-        amount: i64,
-        refund: i64,
-        shipped: i64,
-        failed: i64,
-    }
-    struct BlockRow<'r> {
-        device_block: i64,
-        currency: &'r str,
-        devices: &'r [u8],
-        products: &'r [u8],
-    }
+    struct SumRow { currency: String, totals: Totals }
     struct BoundsRow<'r> {
         currency: &'r str,
         first_sale_at_ms: UnixMs,
@@ -59,8 +45,8 @@ statements! {
         from sales_by_day where group_no = $group_no and day = $day";
     BOUNDS(group_no, day) -> BoundsRow<'_> = "select currency, first_sale_at_ms, last_sale_at_ms
         from sales_by_day where group_no = $group_no and day = $day";
-    SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select device_block, currency, devices,
-            products
+    SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select day, device_block, currency,
+            devices, products
         from sales_by_device where group_no = $group_no and day = $day";
     DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
 }
@@ -172,10 +158,7 @@ impl Recount<'_> {
         let by_day: SumTable = by_day.await?.into_iter().collect();
         let mut by_device = SumTable::new();
         self.read
-            .each(&SUMS_BY_DEVICE, &params, |row| {
-                let BlockRow { device_block: block, currency, devices, products } = row.read()?;
-                add_stored(&mut by_device, (block, currency), (devices, products))
-            })
+            .each(&SUMS_BY_DEVICE, &params, |row| add_stored(&mut by_device, &row.read()?))
             .await?;
         for (stored, counted) in
             [(by_day, counted_by_day(&sums)), (by_device, counted_by_device(&sums))]
@@ -284,9 +267,8 @@ fn sale_and_fault(
 
 impl SumRow {
     fn entry(self) -> (SumKey, Vec<i64>) {
-        let SumRow { currency, orders, items, amount, refund, shipped, failed } = self;
-        let key = SumKey { currency, ..SumKey::default() };
-        (key, vec![orders, items, amount, refund, shipped, failed])
+        let SumRow { currency, totals } = self;
+        (SumKey { currency, ..SumKey::default() }, figures(totals).to_vec())
     }
 }
 
@@ -315,11 +297,8 @@ fn counted_by_device(sums: &Sums) -> SumTable {
 }
 
 /// Adds the sums of a stored row.
-fn add_stored(
-    table: &mut SumTable,
-    (block, currency): (i64, &str),
-    (devices, products): (&[u8], &[u8]),
-) -> Result<(), Error> {
+fn add_stored(table: &mut SumTable, row: &BlockRow<'_>) -> Result<(), Error> {
+    let BlockRow { device_block: block, currency, devices, products, .. } = *row;
     each_device(devices, block, |device, figures| {
         table.insert(device_key(device, currency), figures.to_vec());
     })?;

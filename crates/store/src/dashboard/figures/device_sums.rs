@@ -9,6 +9,7 @@ use super::products::{ProductTotals, Products};
 use crate::dashboard::filter::Devices;
 use crate::dashboard::range::Range;
 use crate::error::Error;
+use crate::sql::row;
 use crate::sums::device_block::{each_device, each_product, each_seller};
 use crate::sums::{parse_currency, totals_of};
 
@@ -24,13 +25,15 @@ pub(in crate::dashboard) struct DeviceSums<T> {
     pub(in crate::dashboard) sales: T,
 }
 
-/// The stored sums of the devices of a block on a day: of the devices, or of their products.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::dashboard) struct SumsOfDay<'r> {
-    pub(in crate::dashboard) day: Day,
-    pub(in crate::dashboard) block: i64,
-    pub(in crate::dashboard) currency: &'r str,
-    pub(in crate::dashboard) sums: &'r [u8],
+row! {
+    /// The stored sums of the devices of a block on a day: of the devices, or of their products.
+    #[derive(Clone, Copy, Debug)]
+    pub(in crate::dashboard) struct SumsOfDay<'r> {
+        pub(in crate::dashboard) day: Day,
+        pub(in crate::dashboard) device_block: i64,
+        pub(in crate::dashboard) currency: &'r str,
+        pub(in crate::dashboard) sums: &'r [u8],
+    }
 }
 
 /// What the amounts of a row are converted with.
@@ -87,7 +90,7 @@ impl DeviceSums<BTreeMap<Day, Turnover>> {
         (row, conversion): (SumsOfDay<'_>, Conversion),
     ) -> Result<(), Error> {
         let mut totals = Totals::default();
-        each_device(row.sums, row.block, |device, figures| {
+        each_device(row.sums, row.device_block, |device, figures| {
             if self.devices.selects(device) {
                 totals.add(totals_of(figures), 1);
             }
@@ -106,7 +109,7 @@ impl DeviceSums<BTreeMap<DeviceNo, Turnover>> {
         (row, conversion): (SumsOfDay<'_>, Conversion),
     ) -> Result<(), Error> {
         let mut added = Ok(());
-        each_device(row.sums, row.block, |device, figures| {
+        each_device(row.sums, row.device_block, |device, figures| {
             if added.is_ok() && self.devices.selects(device) {
                 let turnover = self.sales.entry(device).or_default();
                 added = turnover.add(conversion, totals_of(figures));
@@ -128,7 +131,7 @@ impl DeviceSums<Products> {
             let [mut items, mut amount] = product.figures;
             if !is_of_all {
                 (items, amount) = (0, 0);
-                each_seller(product.sellers, row.block, |device, of_device| {
+                each_seller(product.sellers, row.device_block, |device, of_device| {
                     if devices.selects(device) {
                         items += of_device[0];
                         amount += of_device[1];
@@ -147,7 +150,7 @@ impl DeviceSums<Products> {
             if is_of_all && !sales.wants_devices {
                 return Ok(());
             }
-            each_seller(product.sellers, row.block, |device, [items, _]| {
+            each_seller(product.sellers, row.device_block, |device, [items, _]| {
                 if items != 0 && devices.selects(device) {
                     sales.devices.insert(device);
                 }
@@ -202,7 +205,7 @@ mod tests {
         add: impl Fn(&mut DeviceSums<T>, (SumsOfDay<'_>, Conversion)) -> Result<(), Error>,
     ) {
         for (day, row) in stored() {
-            let row = SumsOfDay { day, block: 0, currency: EUR, sums: column(&row) };
+            let row = SumsOfDay { day, device_block: 0, currency: EUR, sums: column(&row) };
             to.add(row, &add).expect("a row");
         }
     }

@@ -1,6 +1,7 @@
 use kiosque_contract::{OrderDetail, OrderRecord};
 use kiosque_model::order::{Line, Order, ShipmentStatus};
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, Zone};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
