@@ -9,17 +9,57 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Refusal};
 use crate::transport::{Answer, Token};
 
-/// A token with the group that it selects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A token with the group that it selects: `data` of a login or a switch, with the fields that
+/// every server of the interface sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The token.
+    #[serde(rename = "accessToken")]
     pub token: Token,
     /// The selected group.
+    #[serde(rename = "groupId", with = "group_id")]
     pub group: GroupId,
     /// The groups that the account may select.
+    #[serde(rename = "switchableGroups", default)]
     pub groups: Vec<Group>,
     /// When the token ends, by the clock of the server.
+    #[serde(rename = "expiresIn", with = "unix_ms")]
     pub expires_at: UnixMs,
+}
+
+/// A group as its id in JSON.
+pub(super) mod group_id {
+    use kiosque_model::GroupId;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(in crate::session) fn serialize<S: Serializer>(
+        group: &GroupId,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(group.as_str())
+    }
+
+    pub(in crate::session) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<GroupId, D::Error> {
+        GroupId::parse(String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// A time as Unix milliseconds in JSON.
+mod unix_ms {
+    use kiosque_model::UnixMs;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(at: &UnixMs, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(at.0)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<UnixMs, D::Error> {
+        i64::deserialize(deserializer).map(UnixMs)
+    }
 }
 
 /// A group that an account may select.
@@ -34,31 +74,14 @@ pub struct Group {
     pub name: String,
 }
 
-/// `data` of a login or a switch, with the fields that every server of the interface sends.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Data {
-    access_token: String,
-    group_id: String,
-    #[serde(default)]
-    switchable_groups: Vec<Group>,
-    expires_in: i64,
-}
-
 impl Grant {
     /// Reads a successful answer; `None` if it does not have these fields.
     pub(super) fn of(answer: &Answer) -> Option<Grant> {
         #[derive(Deserialize)]
         struct WithData {
-            data: Data,
+            data: Grant,
         }
-        let WithData { data } = serde_json::from_slice(&answer.body).ok()?;
-        Some(Grant {
-            token: Token::new(data.access_token),
-            group: GroupId::parse(data.group_id).ok()?,
-            groups: data.switchable_groups,
-            expires_at: UnixMs(data.expires_in),
-        })
+        serde_json::from_slice(&answer.body).ok().map(|WithData { data }| data)
     }
 }
 

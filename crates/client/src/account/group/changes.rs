@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use kiosque_contract::{Endpoint, endpoint};
+use kiosque_contract::{Endpoint, OrderChangesRequest, endpoint};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::data_of;
@@ -86,15 +86,6 @@ struct Batch {
     next: String,
 }
 
-/// Body of a request for changes.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct After<'a> {
-    after: Option<&'a str>,
-    size: u64,
-    wait_seconds: u64,
-}
-
 impl OrderChanges {
     pub(super) fn new(group: GroupClient, position: Position) -> OrderChanges {
         OrderChanges { group, position, size: 500, round: VecDeque::new() }
@@ -142,7 +133,12 @@ impl OrderChanges {
 
     async fn feed(&self, after: Option<&str>, wait: Duration) -> Result<Batch, Error> {
         let request = |wait: Duration| {
-            let body = After { after, size: self.size, wait_seconds: wait.as_secs() };
+            let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+            let body = OrderChangesRequest {
+                after: after.map(str::to_owned),
+                size: Some(number(self.size)),
+                wait_seconds: Some(number(wait.as_secs())),
+            };
             Ok::<_, Error>(Request::new(endpoint::OrderChanges::PATH.to_owned(), bytes(&body)?))
         };
         let (account, lane) = (self.group.account(), self.group.lane());
