@@ -45,9 +45,12 @@ pub enum LineSize {
 /// Splits bytes that arrive in buffers into lines, and skips blank ones.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
+    /// The number of the last line.
     number: u64,
-    text: Vec<u8>,
-    size: usize,
+    /// The beginning of the line that has not ended.
+    begun: Vec<u8>,
+    /// How many bytes of it have arrived.
+    bytes: usize,
 }
 
 impl LineSplitter {
@@ -56,12 +59,12 @@ impl LineSplitter {
     pub fn push(&mut self, buffer: &[u8]) -> (usize, Option<RawLine>) {
         let end = memchr::memchr(b'\n', buffer);
         let part = &buffer[..end.unwrap_or(buffer.len())];
-        self.size = self.size.saturating_add(part.len());
-        if self.size <= LINE_MAX_BYTES {
-            self.text.extend_from_slice(part);
+        self.bytes = self.bytes.saturating_add(part.len());
+        if self.bytes <= LINE_MAX_BYTES {
+            self.begun.extend_from_slice(part);
         } else {
-            self.text.extend_from_slice(&part[..part.len().min(EXCERPT_BYTES)]);
-            self.text.truncate(EXCERPT_BYTES);
+            self.begun.extend_from_slice(&part[..part.len().min(EXCERPT_BYTES)]);
+            self.begun.truncate(EXCERPT_BYTES);
         }
         let consumed = part.len() + usize::from(end.is_some());
         (consumed, end.and_then(|_| self.line()))
@@ -69,13 +72,13 @@ impl LineSplitter {
 
     /// Returns the last line if it has no line end.
     pub fn finish(&mut self) -> Option<RawLine> {
-        if self.size > 0 { self.line() } else { None }
+        if self.bytes > 0 { self.line() } else { None }
     }
 
     fn line(&mut self) -> Option<RawLine> {
         self.number += 1;
-        let mut text = std::mem::take(&mut self.text);
-        let size = std::mem::take(&mut self.size);
+        let mut text = std::mem::take(&mut self.begun);
+        let bytes = std::mem::take(&mut self.bytes);
         if self.number == 1 && text.starts_with(b"\xef\xbb\xbf") {
             text.drain(..3);
         }
@@ -85,7 +88,7 @@ impl LineSplitter {
         if text.iter().all(u8::is_ascii_whitespace) {
             return None;
         }
-        let size = if size > LINE_MAX_BYTES { LineSize::TooLong(size) } else { LineSize::Whole };
+        let size = if bytes > LINE_MAX_BYTES { LineSize::TooLong(bytes) } else { LineSize::Whole };
         Some(RawLine { number: self.number, text, size })
     }
 }

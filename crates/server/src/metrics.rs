@@ -35,23 +35,10 @@ pub(crate) struct Metrics {
     ready: Vec<(&'static str, IntGauge)>,
 }
 
-/// Orders received by the operator's listener, by outcome.
+/// Orders received by the operator's listener, by outcome: new, changed, stored already, and
+/// rejected ones.
 #[derive(Clone, Debug)]
-pub(crate) struct OrderCounters {
-    pub(crate) accepted: IntCounter,
-    pub(crate) updated: IntCounter,
-    pub(crate) unchanged: IntCounter,
-    pub(crate) rejected: IntCounter,
-}
-
-impl OrderCounters {
-    pub(crate) fn add(&self, counts: OrderCounts) {
-        self.accepted.inc_by(counts.accepted);
-        self.updated.inc_by(counts.updated);
-        self.unchanged.inc_by(counts.unchanged);
-        self.rejected.inc_by(counts.rejected);
-    }
-}
+pub(crate) struct OrderCounters([IntCounter; 4]);
 
 /// Gauges that are set when metrics are read.
 #[derive(Debug)]
@@ -296,13 +283,14 @@ impl OrderCounters {
              are not counted.",
             &["outcome"],
         );
-        let outcome = |outcome| orders.with_label_values(&[outcome]);
-        OrderCounters {
-            accepted: outcome("accepted"),
-            updated: outcome("updated"),
-            unchanged: outcome("unchanged"),
-            rejected: outcome("rejected"),
-        }
+        let outcomes = ["accepted", "updated", "unchanged", "rejected"];
+        OrderCounters(outcomes.map(|outcome| orders.with_label_values(&[outcome])))
+    }
+
+    pub(crate) fn add(&self, counts: OrderCounts) {
+        let OrderCounts { accepted, updated, unchanged, rejected } = counts;
+        let counts = [accepted, updated, unchanged, rejected];
+        self.0.iter().zip(counts).for_each(|(counter, count)| counter.inc_by(count));
     }
 }
 
