@@ -3,8 +3,8 @@
 
 mod lists;
 
-use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, UnixMs};
+use kiosque_model::Day;
+use kiosque_model::sales::{FleetSales, Turnover};
 use maud::{Markup, html};
 
 use crate::chart::{self, Bars, Point};
@@ -61,57 +61,16 @@ pub struct Overview {
     pub period: Period,
     /// The group that it is about.
     pub groups: Groups,
-    /// The days with sales from the first day of the period before to the last of the period, in
-    /// their order.
-    pub days: Vec<(Day, Turnover)>,
-    /// The best-selling products, the best one first.
-    pub products: Vec<ProductSales>,
-    /// The devices with sales in the period, in any order.
-    pub devices: Vec<DeviceSales>,
-    /// Enabled devices.
-    pub device_count: i64,
-    /// Enabled devices that are not online, in the order in which they are listed.
-    pub silent: Vec<SilentDevice>,
-    /// The sales of the period that have no exchange rate: currency, and number of orders.
-    pub without_rate: Vec<(String, i64)>,
-}
-
-/// The sales of a product.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProductSales {
-    /// Its name, or its `goodsId` if it has none.
-    pub name: String,
-    /// Items sold.
-    pub items: i64,
-}
-
-/// The sales of a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceSales {
-    /// The `deviceCode`.
-    pub code: String,
-    /// Its name.
-    pub name: String,
-    /// Its sales, in all groups that the page is about.
-    pub turnover: Turnover,
-}
-
-/// A device that is not online.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SilentDevice {
-    /// The `deviceCode`.
-    pub code: String,
-    /// Its name.
-    pub name: String,
-    /// Its last order or heartbeat.
-    pub last_active: Option<UnixMs>,
+    /// The sales from the first day of the period before to the last of the period by day; all
+    /// others are those of the period.
+    pub sales: FleetSales,
 }
 
 impl Overview {
     /// Returns the sales of the days from one to another.
     fn sum(&self, first: Day, last: Day) -> Turnover {
         let mut sum = Turnover::default();
-        let days = self.days.iter().filter(|(day, _)| (first..=last).contains(day));
+        let days = self.sales.days.iter().filter(|(day, _)| (first..=last).contains(day));
         days.for_each(|(_, turnover)| sum.join(turnover));
         sum
     }
@@ -219,8 +178,9 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
     let shipped = |turnover: &Turnover| {
         kiosque_model::sales::permille(turnover.shipped, turnover.shipped + turnover.failed)
     };
-    let online = view.device_count - i64::try_from(view.silent.len()).unwrap_or(i64::MAX);
-    let of_devices = [format::count(online), format::count(view.device_count)];
+    let online =
+        view.sales.device_count - i64::try_from(view.sales.silent.len()).unwrap_or(i64::MAX);
+    let of_devices = [format::count(online), format::count(view.sales.device_count)];
     let of_devices = OF_DEVICES.fill(frame.language, &of_devices.each_ref().map(String::as_str));
     html! {
         dl.tiles #tiles data-live {
@@ -231,7 +191,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
             (figure(SHIPPED, format::share(all.shipped, all.shipped + all.failed), change(shipped)))
             (tile(&Tile {
                 name: frame.say(ONLINE),
-                value: format::share(online, view.device_count),
+                value: format::share(online, view.sales.device_count),
                 change: None,
                 note: &of_devices,
             }))
@@ -240,7 +200,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
 }
 
 fn without_rate(frame: &Frame<'_>, view: &Overview) -> Markup {
-    let texts = view.without_rate.iter().map(|(currency, orders)| {
+    let texts = view.sales.without_rate.iter().map(|(currency, orders)| {
         IN_CURRENCY.fill(frame.language, &[&format::count(*orders), currency])
     });
     let texts: Vec<String> = texts.collect();

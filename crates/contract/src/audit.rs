@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Applied;
+use crate::ChangeCounts;
 
 /// The query string: which entries to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -178,7 +178,7 @@ pub struct AuditDetails {
 }
 
 /// The orders of a group in an import.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportedGroup {
     /// The group.
@@ -196,13 +196,13 @@ pub struct ImportedGroup {
 #[serde(rename_all = "camelCase")]
 pub struct FleetCounts {
     /// Groups.
-    pub groups: Applied,
+    pub groups: ChangeCounts,
     /// Accounts.
-    pub accounts: Applied,
+    pub accounts: ChangeCounts,
     /// Products.
-    pub products: Applied,
+    pub products: ChangeCounts,
     /// Devices.
-    pub devices: Applied,
+    pub devices: ChangeCounts,
     /// Sessions that ended.
     pub sessions_ended: usize,
 }

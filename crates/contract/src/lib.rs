@@ -37,8 +37,8 @@ pub use endpoint::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};
 pub use envelope::{Code, Envelope};
 pub use fleet::{FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct};
 pub use operator::{
-    ActivityReceived, Applied, DatedMove, FailedOrder, FleetApplied, OrdersFailed, OrdersReceived,
-    RejectedHeartbeat, RejectedOrder,
+    ActivityReceived, ChangeCounts, DatedMove, FailedOrder, FleetApplied, OrdersFailed,
+    OrdersReceived, RejectedHeartbeat, RejectedOrder,
 };
 pub use operator_call::{OPERATOR_CALLS, OperatorCall, OperatorCallInfo};
 pub use order::{

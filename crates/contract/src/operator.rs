@@ -1,5 +1,7 @@
 //! The answers of the operator's calls.
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,13 +92,13 @@ pub struct RejectedHeartbeat {
 #[serde(rename_all = "camelCase")]
 pub struct FleetApplied {
     /// Groups.
-    pub groups: Applied,
+    pub groups: ChangeCounts,
     /// Accounts.
-    pub accounts: Applied,
+    pub accounts: ChangeCounts,
     /// Products.
-    pub products: Applied,
+    pub products: ChangeCounts,
     /// Devices.
-    pub devices: Applied,
+    pub devices: ChangeCounts,
     /// Sessions that ended because their account or its access changed.
     pub sessions_ended: usize,
     /// Moves of devices that take effect at another time than now.
@@ -119,12 +121,23 @@ pub struct DatedMove {
 }
 
 /// The entries of one kind, counted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Applied {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Applied")]
+pub struct ChangeCounts {
     /// New ones.
     pub created: usize,
     /// Changed ones.
     pub changed: usize,
     /// Those that were the same already.
     pub unchanged: usize,
+}
+
+impl fmt::Display for ChangeCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} created, {} changed, {} unchanged",
+            self.created, self.changed, self.unchanged
+        )
+    }
 }

@@ -16,10 +16,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiosque_contract::{AuditDetails, ImportedGroup};
 use kiosque_model::GroupNo;
-use kiosque_model::audit::{Act, CommandRun, ImportedGroup};
+use kiosque_model::audit::{AuditEvent, CommandRun};
 use kiosque_model::order::Order;
-use kiosque_store::{ApplyError, ArrivalNo, Error, Incoming, ProductNames, Store};
+use kiosque_store::{Act, ApplyError, ArrivalNo, Error, Incoming, ProductNames, Store};
 
 use super::csv::RowsOfOrders;
 use super::file_kind;
@@ -132,9 +133,15 @@ impl Imported {
     /// Returns the entry of the audit trail.
     #[must_use]
     pub fn act(&self) -> Act {
-        let Imported { accepted, updated, unchanged, rejected, .. } = *self;
-        let groups = self.groups.clone();
-        Act::OrdersImported { accepted, updated, unchanged, rejected, groups }
+        let details = AuditDetails {
+            accepted: Some(self.accepted),
+            updated: Some(self.updated),
+            unchanged: Some(self.unchanged),
+            rejected: Some(self.rejected),
+            groups: self.groups.clone(),
+            ..AuditDetails::default()
+        };
+        Act::new(AuditEvent::OrdersImported, details)
     }
 }
 

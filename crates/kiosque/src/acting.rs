@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kiosque_clock::Clock;
 use kiosque_contract::RejectedOrder;
-use kiosque_model::audit::{Act, CommandRun, Interruption};
+use kiosque_model::audit::{CommandRun, Interruption};
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{IMPORT_ACTIVE_INTERVAL, Store};
+use kiosque_store::{Act, IMPORT_ACTIVE_INTERVAL, Store};
 use tokio::task::JoinHandle;
 
 use crate::interrupt;
@@ -102,7 +102,7 @@ impl BegunImport {
             if orders == 0 {
                 return store.intake().cancel_import(import).await;
             }
-            let act = Act::ImportInterrupted { import, reason, orders: Some(orders) };
+            let act = Act::import_interrupted(import, reason, Some(orders));
             let by = ActedBy::run(self.run.clone(), Clock::System.now());
             store.intake().end_import(import, (act, rejected), by).await
         };

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use kiosque_contract::AuditDetails;
 use kiosque_ingest::csv::{RatesError, ReadRates, read_rates};
-use kiosque_model::audit::{Act, CommandRun, Interruption};
-use kiosque_store::{Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
+use kiosque_model::audit::{AuditEvent, CommandRun, Interruption};
+use kiosque_store::{Act, Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
 
 use crate::import::warn_of_cut_line;
 use crate::output::print_line;
@@ -40,7 +41,8 @@ pub(crate) async fn run(
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
     let run = CommandRun { file: Some(acting::file_name(file)), ..acting::run_of("import rates") };
     let import = acting::begin_import(&store, run, Arc::default()).await?;
-    let act = Act::RatesImported { rates: rates.len() };
+    let details = AuditDetails { rates: Some(rates.len()), ..AuditDetails::default() };
+    let act = Act::new(AuditEvent::RatesImported, details);
     match store.fleet().set_rates(rates).await {
         Ok(set) => print(&set)?,
         Err(error) => {

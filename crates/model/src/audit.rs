@@ -1,14 +1,11 @@
 //! The audit trail: logins, sessions and changes by the operator, with time and source. It is
 //! append-only.
 
-mod act;
-
 use std::fmt;
 
 use crate::ids::KeyName;
 use crate::source::Source;
 use crate::time::UnixMs;
-pub use act::{Act, ImportedGroup, Interruption, SignedInBy};
 
 /// The origin of an integrator's request.
 #[derive(Clone, Debug)]
@@ -187,6 +184,29 @@ impl AccountChange {
     }
 }
 
+/// Why an import ended early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// A signal, such as that of Ctrl-C.
+    Signal,
+    /// An error.
+    Failure,
+    /// Its process ended without a result: it was killed, or the machine stopped.
+    ProcessLost,
+}
+
+impl Interruption {
+    /// Returns the name in the trail.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Interruption::Signal => "signal",
+            Interruption::Failure => "failure",
+            Interruption::ProcessLost => "processLost",
+        }
+    }
+}
+
 /// An actor on behalf of the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
@@ -290,7 +310,7 @@ pub struct EarlierSession {
     /// Request ID of the login.
     pub request_id: Option<String>,
     /// Time of the login.
-    pub at: Option<UnixMs>,
+    pub opened_at: Option<UnixMs>,
 }
 
 /// An entry of the trail, without its number.

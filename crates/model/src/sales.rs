@@ -1,6 +1,8 @@
 //! Sales and their sums. DASH-10 says which orders are sales, on which day they count, and where
 //! refunds count.
 
+mod fleet;
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -8,6 +10,7 @@ use crate::day::Day;
 use crate::money::{Currency, Minor, MoneyFault};
 use crate::order::{Line, Order, PayStatus, ShipmentStatus};
 use crate::time::UnixMs;
+pub use fleet::{DeviceSales, FleetSales, ProductRank, SilentDevice};
 
 /// Returns the time from which an order is a sale; `None` if it is not one.
 #[must_use]

@@ -8,9 +8,11 @@
 //! device, and some may become current again (ORD-22).
 
 use futures_util::future::try_join_all;
-use kiosque_model::audit::Act;
+use kiosque_contract::AuditDetails;
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
+use crate::audit::Act;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{row, statements};
@@ -83,8 +85,15 @@ impl Archived {
 
 impl From<Archived> for Act {
     fn from(archived: Archived) -> Act {
-        let Archived { before, orders, devices, returned_orders, returned_devices } = archived;
-        Act::Archived { before, orders, devices, returned_orders, returned_devices }
+        let details = AuditDetails {
+            before_timestamp: Some(archived.before.0),
+            orders: Some(archived.orders),
+            devices: Some(archived.devices),
+            returned_orders: Some(archived.returned_orders),
+            returned_devices: Some(archived.returned_devices),
+            ..AuditDetails::default()
+        };
+        Act::new(AuditEvent::Archived, details)
     }
 }
 

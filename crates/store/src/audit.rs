@@ -6,7 +6,7 @@ mod pending;
 mod purge;
 
 use kiosque_contract::AuditDetails;
-use kiosque_model::audit::{AccountChange, Act, Actor, AuditEvent, AuditRecord, EarlierSession};
+use kiosque_model::audit::{AccountChange, Actor, AuditEvent, AuditRecord, EarlierSession};
 use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::metadata;
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
 use crate::views::Trail;
+pub use details::Act;
 pub use pending::PendingEvents;
 
 row! {
@@ -177,12 +178,9 @@ impl Trail<'_> {
 
 /// Records an act in its transaction.
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
-    let detail = match act {
-        Act::ConsoleLogin { by } => Some(by.name().to_owned()),
-        _ => None,
-    };
-    let happened = AuditRecord { detail, ..AuditRecord::by_operator(act.event(), by) };
-    insert(write, &happened, details::of_act(act, by)).await
+    let detail = act.reason.map(str::to_owned);
+    let happened = AuditRecord { detail, ..AuditRecord::by_operator(act.event, by) };
+    insert(write, &happened, details::with_run(act.details.clone(), by)).await
 }
 
 /// Returns whether a fleet was applied, or a device deleted, after an entry of the trail.
@@ -248,7 +246,12 @@ pub(crate) async fn session_ended(
         ..AuditRecord::by_operator(AuditEvent::SessionEnded, by)
     };
     let (group_id, earlier) = (live.group_id, Some(live.opened));
-    insert(write, &AuditRecord { group_id, earlier, ..happened }, details::of_run(by)).await
+    insert(
+        write,
+        &AuditRecord { group_id, earlier, ..happened },
+        details::with_run(AuditDetails::default(), by),
+    )
+    .await
 }
 
 /// Returns the account's session, if it is live.
@@ -308,7 +311,7 @@ async fn insert_as(
         details.as_deref().into(),
         earlier_source.as_deref().into(),
         earlier.and_then(|earlier| earlier.request_id.as_deref()).into(),
-        earlier.and_then(|earlier| earlier.at).into(),
+        earlier.and_then(|earlier| earlier.opened_at).into(),
     ];
     write.execute(&INSERT_ENTRY, &params).await?;
     Ok(())
@@ -374,7 +377,7 @@ impl OtherSession<'_> {
     fn parse(self) -> Result<EarlierSession, Error> {
         let OtherSession { other_source, other_request_id, other_at_ms } = self;
         let source = source(other_source)?;
-        Ok(EarlierSession { source, request_id: other_request_id, at: other_at_ms })
+        Ok(EarlierSession { source, request_id: other_request_id, opened_at: other_at_ms })
     }
 }
 

@@ -1,27 +1,6 @@
 //! The numbers of entries that an apply creates, changes and leaves unchanged.
 
-use std::fmt;
-
-/// The numbers of entries of one kind that were created, changed and left unchanged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ChangeCounts {
-    /// Created.
-    pub created: usize,
-    /// Changed.
-    pub changed: usize,
-    /// Left unchanged.
-    pub unchanged: usize,
-}
-
-impl fmt::Display for ChangeCounts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} created, {} changed, {} unchanged",
-            self.created, self.changed, self.unchanged
-        )
-    }
-}
+use kiosque_contract::ChangeCounts;
 
 /// The effect of applying one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,14 +19,13 @@ impl EntryChange {
             Some(_) => EntryChange::Changed,
         }
     }
-}
 
-impl ChangeCounts {
-    pub(crate) fn count(&mut self, change: EntryChange) {
-        match change {
-            EntryChange::Created => self.created += 1,
-            EntryChange::Changed => self.changed += 1,
-            EntryChange::Unchanged => self.unchanged += 1,
+    /// Adds an entry with this effect.
+    pub(crate) fn count(self, counts: &mut ChangeCounts) {
+        match self {
+            EntryChange::Created => counts.created += 1,
+            EntryChange::Changed => counts.changed += 1,
+            EntryChange::Unchanged => counts.unchanged += 1,
         }
     }
 }

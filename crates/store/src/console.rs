@@ -2,11 +2,12 @@
 //! until [`IDLE_MAX_MS`] after the last act of a person and at most [`SESSION_MAX_MS`] after the
 //! sign-in: every request reads both rows, and nothing is cached.
 
-use kiosque_model::audit::{Act, SignedInBy};
+use kiosque_contract::AuditDetails;
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS, SESSION_MAX_MS};
 use kiosque_model::{ActedBy, ConsoleDigest, KeyDigest, KeyName, Origin, Right, UnixMs};
 
-use crate::audit;
+use crate::audit::{self, Act};
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::keys::{self, CreatedKey, KeyHolder};
@@ -180,9 +181,9 @@ impl Operators<'_> {
         }
         let sign_in = async move |write: &Write<'_>| {
             let (key_digest, by) = match &proof {
-                SignInProof::Key(key) => (key.as_str().to_owned(), SignedInBy::Key),
+                SignInProof::Key(key) => (key.as_str().to_owned(), "key"),
                 SignInProof::Link(link) => match spend(write, link, origin.at).await? {
-                    Some(key_digest) => (key_digest, SignedInBy::Link),
+                    Some(key_digest) => (key_digest, "link"),
                     None => return Ok(None),
                 },
             };
@@ -194,7 +195,8 @@ impl Operators<'_> {
             }
             open(write, &new, &key_digest, origin.at).await?;
             let acted_by = ActedBy::key(holder.name.clone(), origin.clone());
-            audit::act(write, &Act::ConsoleLogin { by }, &acted_by).await?;
+            let login = Act::new(AuditEvent::ConsoleLogin, AuditDetails::default());
+            audit::act(write, &Act { reason: Some(by), ..login }, &acted_by).await?;
             Ok::<_, Error>(Some(holder))
         };
         let signed_in = self.0.db.write(Deadline::OfRequest, sign_in).await?;
@@ -224,7 +226,8 @@ impl Operators<'_> {
         let digest = session.digest.clone();
         let sign_out = async move |write: &Write<'_>| {
             if write.execute(&END, &[digest.as_str().into()]).await? > 0 {
-                audit::act(write, &Act::ConsoleLogout, &by).await?;
+                let logout = Act::new(AuditEvent::ConsoleLogout, AuditDetails::default());
+                audit::act(write, &logout, &by).await?;
             }
             Ok(())
         };
@@ -250,7 +253,9 @@ impl Operators<'_> {
             let expires_at = by.at.plus_ms(LINK_VALIDITY_MS);
             let params = [link.as_str().into(), key_digest.as_str().into(), expires_at.into()];
             write.execute(&ADD_LINK, &params).await?;
-            audit::act(write, &Act::ConsoleLinkCreated { name: name.clone() }, &by).await?;
+            let key_name = Some(name.to_string());
+            let details = AuditDetails { key_name, ..AuditDetails::default() };
+            audit::act(write, &Act::new(AuditEvent::ConsoleLinkCreated, details), &by).await?;
             Ok(true)
         };
         self.0.db.write(Deadline::OfRequest, create).await

@@ -41,11 +41,10 @@ use crate::sql::Sql;
 pub use best_sellers::ProductSales;
 pub use device_aisles::DeviceElement;
 pub use device_part::{DevicePart, DevicesRead};
-pub use fleet_sales::{FleetSales, FleetSalesQuery, ProductRank, SilentDevice};
+pub use fleet_sales::FleetSalesQuery;
 pub use group_aisles::AislesJson;
 pub use group_profile::ProfileElement;
 use range::Range;
-pub use sales_by_device::DeviceSales;
 pub use summary::Summary;
 
 /// Every statement of this module and of those below it.

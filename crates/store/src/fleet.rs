@@ -29,12 +29,12 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
 use kiosque_clock::Clock;
-use kiosque_contract::AuditDetails;
+use kiosque_contract::{AuditDetails, ChangeCounts};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
-use crate::change_counts::{ChangeCounts, EntryChange};
+use crate::change_counts::EntryChange;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
@@ -175,7 +175,7 @@ impl FleetView<'_> {
     async fn read_ahead(self, fleet: Arc<Fleet>) -> Result<ReadAhead, Error> {
         let read_all = async move |read: &Read<'_>| {
             let last_entry = metadata::last_audit_entry(read).await?;
-            Ok(ReadAhead { last_entry, stored: StoredFleet::read(read, &fleet).await? })
+            Ok(ReadAhead { last_entry, stored: read_stored(read, &fleet).await? })
         };
         self.0.db.read(Deadline::None, read_all).await
     }
@@ -188,23 +188,13 @@ struct ReadAhead {
     stored: StoredFleet,
 }
 
-/// The stored state of everything that a fleet refers to.
-struct StoredFleet {
-    groups: Groups,
-    products: Products,
-    accounts: Accounts,
-    devices: Devices,
-}
+/// The stored state of everything that a fleet refers to, by kind.
+type StoredFleet = (Groups, Products, Accounts, Devices);
 
-impl StoredFleet {
-    async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<StoredFleet, Error> {
-        Ok(StoredFleet {
-            groups: Groups::read(read, fleet).await?,
-            products: Products::read(read, fleet).await?,
-            accounts: Accounts::read(read, fleet).await?,
-            devices: Devices::read(read, fleet).await?,
-        })
-    }
+async fn read_stored(read: &Read<'_>, fleet: &Fleet) -> Result<StoredFleet, Error> {
+    let (groups, products) = (Groups::read(read, fleet).await?, Products::read(read, fleet).await?);
+    let accounts = Accounts::read(read, fleet).await?;
+    Ok((groups, products, accounts, Devices::read(read, fleet).await?))
 }
 
 /// The effect of an apply.
@@ -237,7 +227,7 @@ impl Apply<'_> {
             {
                 stored
             }
-            _ => StoredFleet::read(self.write, fleet).await?,
+            _ => read_stored(self.write, fleet).await?,
         };
         let Changed { applied, details, ended } = self.change(fleet, stored).await?;
         // The audit trail is written last: writing locks it, and a login that waits for it may hold
@@ -316,7 +306,7 @@ async fn plan<'f>(
     new_hashes: &NewHashes,
     now: UnixMs,
 ) -> Result<(FleetChanges<'f>, Applied), ApplyError> {
-    let StoredFleet { mut groups, mut products, mut accounts, devices } = stored;
+    let (mut groups, mut products, mut accounts, devices) = stored;
     let (mut applied, mut faults) = (Applied::default(), Vec::new());
     let changed_groups = groups.plan(&fleet.groups, &mut applied.groups, &mut faults);
     let changed_products = products.plan(&fleet.products, &mut applied.products, &mut faults);

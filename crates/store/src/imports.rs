@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use kiosque_contract::inventory::{ImportItem, ImportState};
 use kiosque_contract::{AuditDetails, RejectedOrder};
-use kiosque_model::audit::{Act, Interruption};
+use kiosque_model::audit::Interruption;
 use kiosque_model::{ActedBy, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use crate::audit::details;
+use crate::audit::{Act, details};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::inventory::{Listed, Listing};
@@ -89,7 +89,7 @@ impl Intake<'_> {
     pub async fn begin_import(self, by: ActedBy) -> Result<i64, Error> {
         let begin = async move |write: &Write<'_>| {
             let number = metadata::next_import(write).await?;
-            let shown = details::of_run(&by);
+            let shown = details::with_run(AuditDetails::default(), &by);
             let details = json(&StoredDetails { shown, ..StoredDetails::default() })?;
             let params = [number.into(), by.at.into(), details.as_str().into()];
             write.execute(&BEGIN_IMPORT, &params).await?;
@@ -149,8 +149,10 @@ impl Intake<'_> {
     ) -> Result<(), Error> {
         let end = async move |write: &Write<'_>| {
             let rejected_lines = rejected_lines.clone();
-            let details =
-                json(&StoredDetails { shown: details::of_act(&act, &by), rejected_lines })?;
+            let details = json(&StoredDetails {
+                shown: details::with_run(act.details.clone(), &by),
+                rejected_lines,
+            })?;
             let params = [number.into(), by.at.into(), details.as_str().into()];
             write.execute(&END_IMPORT, &params).await?;
             audit::act(write, &act, &by).await
@@ -222,8 +224,7 @@ async fn end_lost(write: &Write<'_>, lost: &LostImport, by: &ActedBy) -> Result<
     if write.execute(&END_LOST_IMPORT, &params).await? == 0 {
         return Ok(false);
     }
-    let act = Act::ImportInterrupted { import: *import_no, reason, orders: None };
-    audit::act(write, &act, by).await?;
+    audit::act(write, &Act::import_interrupted(*import_no, reason, None), by).await?;
     Ok(true)
 }
 

@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
-use kiosque_model::audit::Act;
+use kiosque_contract::AuditDetails;
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
-use crate::audit;
+use crate::audit::{self, Act};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Row, row, statements};
@@ -161,7 +162,9 @@ impl Operators<'_> {
             if revoked == 0 {
                 return Ok(RevokedKey::Unknown);
             }
-            audit::act(write, &Act::KeyRevoked { name: name.clone() }, &by).await?;
+            let key_name = Some(name.to_string());
+            let details = AuditDetails { key_name, ..AuditDetails::default() };
+            audit::act(write, &Act::new(AuditEvent::KeyRevoked, details), &by).await?;
             Ok(RevokedKey::Revoked)
         };
         self.0.db.write(Deadline::OfRequest, revoke).await
@@ -217,8 +220,12 @@ pub(crate) async fn create(
     let may = holder.rights.to_string();
     let params = [digest.as_str().into(), name.into(), may.as_str().into(), by.at.into()];
     write.execute(&INSERT_KEY, &params).await?;
-    let act = Act::KeyCreated { name: holder.name.clone(), rights: holder.rights.clone() };
-    audit::act(write, &act, by).await?;
+    let details = AuditDetails {
+        key_name: Some(name.to_owned()),
+        rights: holder.rights.iter().map(|right| right.name().to_owned()).collect(),
+        ..AuditDetails::default()
+    };
+    audit::act(write, &Act::new(AuditEvent::KeyCreated, details), by).await?;
     Ok(CreatedKey::Created)
 }
 

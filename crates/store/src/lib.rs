@@ -73,15 +73,14 @@ pub use account_use::AccountUse;
 pub use accounts::Credentials;
 pub use archive::{ArchiveError, Archived, Returning};
 pub use arrivals::{Arrival, ArrivalNo, OrderSource};
-pub use audit::{AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
+pub use audit::{Act, AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
-pub use change_counts::ChangeCounts;
 pub use citus::citus_statements;
 pub use console::{ConsoleSession, Oversight, SessionUse, SignInProof};
 pub use cooperative::yield_if_due;
 pub use dashboard::{
-    AislesJson, DashboardQuery, DeviceElement, DevicePart, DeviceSales, DevicesRead, FleetSales,
-    FleetSalesQuery, ProductRank, ProductSales, ProfileElement, SilentDevice, Summary,
+    AislesJson, DashboardQuery, DeviceElement, DevicePart, DevicesRead, FleetSalesQuery,
+    ProductSales, ProfileElement, Summary,
 };
 pub use db::{
     Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,

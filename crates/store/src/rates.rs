@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kiosque_contract::ChangeCounts;
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
-use crate::change_counts::{ChangeCounts, EntryChange};
+use crate::change_counts::EntryChange;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
@@ -130,7 +131,7 @@ fn effect(rates: &[DatedRate], mut stored: RatesByDay) -> (RatesSet, Vec<DatedRa
         let DatedRate { day, currency, rate } = *new;
         let key = (currency.code(), day);
         let old = stored.insert(key, rate);
-        effect.counts.count(EntryChange::between(old.as_ref(), &rate));
+        EntryChange::between(old.as_ref(), &rate).count(&mut effect.counts);
         if old == Some(rate) {
             continue;
         }

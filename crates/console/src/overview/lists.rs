@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 
+use kiosque_model::sales::{DeviceSales, ProductRank};
 use maud::{Markup, html};
 
 use super::{
-    ALL_DEVICES, ALL_ONLINE, DEVICES, DOLLARS, DeviceSales, FAILURES, ITEMS, NO_FAILURES, NO_SALES,
-    OF_SHIPMENTS, Overview, PRODUCTS, ProductSales, ROWS_MAX, SILENT,
+    ALL_DEVICES, ALL_ONLINE, DEVICES, DOLLARS, FAILURES, ITEMS, NO_FAILURES, NO_SALES,
+    OF_SHIPMENTS, Overview, PRODUCTS, ROWS_MAX, SILENT,
 };
 use crate::components::{BarRow, address, ago, bars, card, empty};
 use crate::devices::path_of;
@@ -14,7 +15,8 @@ use crate::format;
 use crate::frame::{Frame, Section};
 
 pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
-    let rows: Vec<BarRow<'_>> = view.products.iter().take(ROWS_MAX).map(product_row).collect();
+    let rows: Vec<BarRow<'_>> =
+        view.sales.products.iter().take(ROWS_MAX).map(product_row).collect();
     let body = match rows.as_slice() {
         [] => empty(frame.say(NO_SALES)),
         rows => bars(rows, format::count),
@@ -25,7 +27,7 @@ pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
 /// The devices that sold most, by amount and then by code.
 pub(super) fn devices(frame: &Frame<'_>, view: &Overview) -> Markup {
     let amount = |device: &DeviceSales| device.turnover.amount.cents();
-    let mut devices: Vec<&DeviceSales> = view.devices.iter().collect();
+    let mut devices: Vec<&DeviceSales> = view.sales.devices.iter().collect();
     devices.sort_by(|one, other| {
         (Reverse(amount(one)), &one.code).cmp(&(Reverse(amount(other)), &other.code))
     });
@@ -45,7 +47,7 @@ pub(super) fn devices(frame: &Frame<'_>, view: &Overview) -> Markup {
 pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
     let failed = |device: &DeviceSales| device.turnover.failed;
     let mut devices: Vec<&DeviceSales> =
-        view.devices.iter().filter(|device| failed(device) > 0).collect();
+        view.sales.devices.iter().filter(|device| failed(device) > 0).collect();
     devices.sort_by(|one, other| {
         (Reverse(failed(one)), &one.code).cmp(&(Reverse(failed(other)), &other.code))
     });
@@ -58,7 +60,7 @@ pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
         })
         .collect();
     let body = match rows.as_slice() {
-        [] if view.devices.is_empty() => empty(frame.say(NO_SALES)),
+        [] if view.sales.devices.is_empty() => empty(frame.say(NO_SALES)),
         [] => empty(frame.say(NO_FAILURES)),
         rows => bars(rows, format::count),
     };
@@ -67,20 +69,20 @@ pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
 
 /// The devices that are not online.
 pub(super) fn silent(frame: &Frame<'_>, view: &Overview) -> Markup {
-    let count = format::count(i64::try_from(view.silent.len()).unwrap_or(i64::MAX));
+    let count = format::count(i64::try_from(view.sales.silent.len()).unwrap_or(i64::MAX));
     let all = address(Section::Devices.path(), "state=silent", &view.groups.query());
     let body = html! {
-        @if view.silent.is_empty() { (empty(frame.say(ALL_ONLINE))) }
+        @if view.sales.silent.is_empty() { (empty(frame.say(ALL_ONLINE))) }
         @else {
             ul.rows {
-                @for device in view.silent.iter().take(ROWS_MAX) {
+                @for device in view.sales.silent.iter().take(ROWS_MAX) {
                     li {
                         a href=(path_of(&device.code)) { (device.name) }
                         span.note { (ago(frame, device.last_active)) }
                     }
                 }
             }
-            @if view.silent.len() > ROWS_MAX {
+            @if view.sales.silent.len() > ROWS_MAX {
                 p.more { a href=(all) { (ALL_DEVICES.fill(frame.language, &[&count])) } }
             }
         }
@@ -88,8 +90,11 @@ pub(super) fn silent(frame: &Frame<'_>, view: &Overview) -> Markup {
     card("silent", frame.say(SILENT), &count, &body)
 }
 
-fn product_row(product: &ProductSales) -> BarRow<'_> {
-    BarRow { name: &product.name, href: None, note: String::new(), value: product.items }
+/// A product without a name is shown by its id.
+fn product_row(product: &ProductRank) -> BarRow<'_> {
+    let name = product.goods_name.as_deref().filter(|name| !name.is_empty());
+    let name = name.unwrap_or(&product.goods_id);
+    BarRow { name, href: None, note: String::new(), value: product.items }
 }
 
 fn row(device: &DeviceSales, note: String, value: i64) -> BarRow<'_> {

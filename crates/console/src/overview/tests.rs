@@ -1,5 +1,5 @@
-use kiosque_model::sales::{Rate, Totals};
-use kiosque_model::{Currency, Rights, Zone};
+use kiosque_model::sales::{DeviceSales, ProductRank, Rate, SilentDevice, Totals, Usd};
+use kiosque_model::{Currency, Rights, UnixMs, Zone};
 use proptest::prelude::*;
 
 use super::*;
@@ -18,6 +18,11 @@ fn turnover(orders: i64, cents: i64, failed: i64) -> Turnover {
     turnover
 }
 
+fn product(name: &str, items: i64) -> ProductRank {
+    let (goods_id, goods_name) = ("p".to_owned(), Some(name.to_owned()));
+    ProductRank { goods_id, goods_name, items, amount: Usd::default() }
+}
+
 fn view(days: Vec<(Day, Turnover)>) -> Overview {
     let query = PeriodQuery { days: Some("7"), from: None, to: None };
     let device = |code: &str, cents, failed| DeviceSales {
@@ -31,16 +36,18 @@ fn view(days: Vec<(Day, Turnover)>) -> Overview {
             names: vec![GroupName { id: "n&1".to_owned(), name: "North <b>".to_owned() }],
             chosen: Some("n&1".to_owned()),
         },
-        days,
-        products: vec![ProductSales { name: "Cola".to_owned(), items: 1_234 }],
-        devices: vec![device("K-1", 100, 0), device("K-2", 90_000, 3)],
-        device_count: 3,
-        silent: vec![SilentDevice {
-            code: "K/3".to_owned(),
-            name: "Quay".to_owned(),
-            last_active: None,
-        }],
-        without_rate: vec![("ISK".to_owned(), 4)],
+        sales: FleetSales {
+            days,
+            products: vec![product("Cola", 1_234)],
+            devices: vec![device("K-1", 100, 0), device("K-2", 90_000, 3)],
+            device_count: 3,
+            silent: vec![SilentDevice {
+                code: "K/3".to_owned(),
+                name: "Quay".to_owned(),
+                last_active: None,
+            }],
+            without_rate: vec![("ISK".to_owned(), 4)],
+        },
     }
 }
 
@@ -115,17 +122,17 @@ fn the_largest_page_is_small() {
             id: format!("group-{at:04}"),
             name: format!("Group {at} north"),
         });
-        let product = ProductSales { name: name.clone(), items: i64::MAX };
+        let product = product(&name, i64::MAX);
         let silent = SilentDevice { code: "K".repeat(32), name, last_active: None };
         let days = (period.first_before().0..=TODAY.0)
             .map(|day| (Day(day), turnover(10_000_000, 100_000_000_000, 5)));
-        let view = Overview {
-            period,
-            groups: Groups { names: names.collect(), chosen: None },
+        let sales = FleetSales {
             products: vec![product; 100],
             silent: vec![silent; 3_000],
-            ..view(days.collect())
+            ..view(days.collect()).sales
         };
+        let groups = Groups { names: names.collect(), chosen: None };
+        let view = Overview { period, groups, sales };
         let text = rendered(&view, Language::English);
         assert!(text.matches("<g><path").count() <= points);
         assert!(text.len() <= 61_440, "{} bytes", text.len());

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kiosque_contract::ImportedGroup;
 use kiosque_model::ActedBy;
-use kiosque_model::audit::ImportedGroup;
 use kiosque_store::{BatchPart, Incoming, OrderOutcome, OrderSource, Owners, ReceiveOptions};
 
 use super::{Import, ImportError, Progress, notify};

@@ -4,9 +4,8 @@
 use std::time::Duration;
 
 use kiosque_clock::{Clock, millis};
-use kiosque_model::audit::Act;
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{Archived, Error, Store};
+use kiosque_store::{Act, Archived, Error, Store};
 
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);

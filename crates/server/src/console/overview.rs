@@ -1,9 +1,9 @@
 //! The overview.
 
-use kiosque_console::overview::{self, DeviceSales, Overview, ProductSales, SilentDevice};
+use kiosque_console::overview::{self, Overview};
 use kiosque_console::period::{BadParameter, Period, PeriodQuery};
 use kiosque_model::Day;
-use kiosque_store::{FleetSales, FleetSalesQuery, Oversight, ProductRank};
+use kiosque_store::{FleetSalesQuery, Oversight};
 
 use super::fields::Fields;
 use super::groups::{choice, chosen, wants_csv};
@@ -29,18 +29,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         online: app.online_since(now),
         now,
     });
-    let FleetSales { days, devices, products, without_rate, device_count, silent } =
-        sales.await?.ok_or(Refused::NotFound)?;
-    let view = Overview {
-        period,
-        groups,
-        days,
-        products: products.into_iter().map(product).collect(),
-        devices: devices.into_iter().map(device).collect(),
-        device_count,
-        silent: silent.into_iter().map(silent_device).collect(),
-        without_rate,
-    };
+    let view = Overview { period, groups, sales: sales.await?.ok_or(Refused::NotFound)? };
     match wants_csv(&query)? {
         true => Ok(Reply::csv("sales.csv", overview::csv(&view))),
         false => Ok(Reply::page(overview::page(&caller.frame(), &view))),
@@ -52,19 +41,4 @@ pub(super) fn period(query: &Fields, today: Day) -> Result<Period, Refused> {
     let [days, from, to] = PeriodQuery::PARAMETERS.map(|name| query.text(name));
     let query = PeriodQuery { days: days.as_deref(), from: from.as_deref(), to: to.as_deref() };
     Period::of(query, today).map_err(|BadParameter(name)| Refused::Parameter(name))
-}
-
-fn product(product: ProductRank) -> ProductSales {
-    let ProductRank { goods_id, goods_name, items, amount: _ } = product;
-    ProductSales { name: goods_name.filter(|name| !name.is_empty()).unwrap_or(goods_id), items }
-}
-
-fn device(device: kiosque_store::DeviceSales) -> DeviceSales {
-    let kiosque_store::DeviceSales { code, name, turnover } = device;
-    DeviceSales { code, name, turnover }
-}
-
-fn silent_device(device: kiosque_store::SilentDevice) -> SilentDevice {
-    let kiosque_store::SilentDevice { code, name, last_active } = device;
-    SilentDevice { code, name, last_active }
 }

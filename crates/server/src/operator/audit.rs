@@ -60,7 +60,7 @@ pub fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
     let replaced = happened.earlier.map(|earlier| ReplacedSession {
         source: earlier.source.map(|source| source.to_string()),
         request_id: earlier.request_id,
-        timestamp: earlier.at.map(|at| at.0),
+        timestamp: earlier.opened_at.map(|at| at.0),
     });
     kiosque_contract::AuditEntry {
         entry_no: entry.entry_no,

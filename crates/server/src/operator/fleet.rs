@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use kiosque_contract::{DatedMove, FleetApplied};
 use kiosque_model::fleet::Fleet;
-use kiosque_store::{Applied, ApplyError, ChangeCounts, KeyHolder, NewHashes};
+use kiosque_store::{Applied, ApplyError, KeyHolder, NewHashes};
 
 use super::call::Call;
 use super::problem::Problem;
@@ -66,21 +66,16 @@ async fn new_hashes(app: &App, fleet: &Fleet) -> Result<NewHashes, Failure> {
 }
 
 fn wire_answer(applied: Applied, warnings: Vec<String>) -> FleetApplied {
-    let counts = |counts: ChangeCounts| kiosque_contract::Applied {
-        created: counts.created,
-        changed: counts.changed,
-        unchanged: counts.unchanged,
-    };
     let moves = applied.dated_moves.into_iter().map(|one| DatedMove {
         device_code: one.device_code,
         group_id: one.group_id,
         since_timestamp: one.since.0,
     });
     FleetApplied {
-        groups: counts(applied.groups),
-        accounts: counts(applied.accounts),
-        products: counts(applied.products),
-        devices: counts(applied.devices),
+        groups: applied.groups,
+        accounts: applied.accounts,
+        products: applied.products,
+        devices: applied.devices,
         sessions_ended: applied.sessions_ended,
         moves: moves.collect(),
         warnings,

@@ -1,83 +1,48 @@
 //! The details of an entry as fields.
 
-use kiosque_contract::{Applied, AuditDetails, FleetCounts, ImportedGroup};
-use kiosque_model::audit::{Act, AuditEvent, AuditRecord, CommandRun};
+use kiosque_contract::{AuditDetails, FleetCounts};
+use kiosque_model::audit::{AuditEvent, AuditRecord, CommandRun, Interruption};
 use kiosque_model::{ActedBy, UnixMs, Zone};
 
-use crate::change_counts::ChangeCounts;
+/// A change by the operator. Applied fleets have entries of their own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Act {
+    /// The kind of entry.
+    pub event: AuditEvent,
+    /// The text of the entry, if no details have it.
+    pub reason: Option<&'static str>,
+    /// The details, without the run of a command.
+    pub details: AuditDetails,
+}
 
-/// Returns the details of an act.
-pub(crate) fn of_act(act: &Act, by: &ActedBy) -> AuditDetails {
-    let details = of_run(by);
-    match act.clone() {
-        Act::KeyCreated { name, rights } => AuditDetails {
-            key_name: Some(name.to_string()),
-            rights: rights.iter().map(|right| right.name().to_owned()).collect(),
-            ..details
-        },
-        Act::KeyRevoked { name } | Act::ConsoleLinkCreated { name } => {
-            AuditDetails { key_name: Some(name.to_string()), ..details }
-        }
-        Act::Archived { before, orders, devices, returned_orders, returned_devices } => {
-            AuditDetails {
-                before_timestamp: Some(before.0),
-                orders: Some(orders),
-                devices: Some(devices),
-                returned_orders: Some(returned_orders),
-                returned_devices: Some(returned_devices),
-                ..details
-            }
-        }
-        Act::DeviceDeleted { device_code, group_id } => {
-            AuditDetails { device_code: Some(device_code), group_id, ..details }
-        }
-        Act::OrdersImported { accepted, updated, unchanged, rejected, groups } => AuditDetails {
-            accepted: Some(accepted),
-            updated: Some(updated),
-            unchanged: Some(unchanged),
-            rejected: Some(rejected),
-            groups: groups
-                .into_iter()
-                .map(|group| ImportedGroup {
-                    group_id: group.group_id,
-                    accepted: group.accepted,
-                    updated: group.updated,
-                    unchanged: group.unchanged,
-                })
-                .collect(),
-            ..details
-        },
-        Act::RatesImported { rates } => AuditDetails { rates: Some(rates), ..details },
-        Act::ConsoleLogin { .. } | Act::ConsoleLogout => details,
-        Act::ImportInterrupted { import, reason, orders } => AuditDetails {
+impl Act {
+    /// Returns a change with these details.
+    #[must_use]
+    pub fn new(event: AuditEvent, details: AuditDetails) -> Act {
+        Act { event, reason: None, details }
+    }
+
+    /// Returns the end of an import before the end of its file. `orders` are stored, new or not;
+    /// `None` if their number is not known.
+    #[must_use]
+    pub fn import_interrupted(import: i64, reason: Interruption, orders: Option<u64>) -> Act {
+        let details = AuditDetails {
             import_id: Some(import.to_string()),
             reason: Some(reason.name().to_owned()),
             orders: orders.and_then(|orders| i64::try_from(orders).ok()),
-            ..details
-        },
+            ..AuditDetails::default()
+        };
+        Act::new(AuditEvent::ImportInterrupted, details)
     }
 }
 
-/// Adds the command, if one made the change, to details.
-pub(super) fn with_run(details: AuditDetails, by: &ActedBy) -> AuditDetails {
-    let AuditDetails { user, uid, command, file, mapping, import_id, .. } = of_run(by);
-    AuditDetails { user, uid, command, file, mapping, import_id, ..details }
-}
-
-/// Returns the details of every change by a command: the user, and the files that it read.
-pub(crate) fn of_run(by: &ActedBy) -> AuditDetails {
+/// Adds the command, if one made the change, to details: its user, and the files that it read.
+pub(crate) fn with_run(details: AuditDetails, by: &ActedBy) -> AuditDetails {
     let Some(CommandRun { user, uid, command, file, mapping, import }) = by.run.clone() else {
-        return AuditDetails::default();
+        return details;
     };
-    AuditDetails {
-        user,
-        uid,
-        command: Some(command),
-        file,
-        mapping,
-        import_id: import.map(|import| import.to_string()),
-        ..AuditDetails::default()
-    }
+    let import_id = import.map(|import| import.to_string()).or(details.import_id);
+    AuditDetails { user, uid, command: Some(command), file, mapping, import_id, ..details }
 }
 
 /// Returns the details of a change as people read them.
@@ -86,13 +51,6 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
         AuditEvent::FleetApplied => {
             let FleetCounts { groups, accounts, products, devices, sessions_ended } =
                 details.fleet.as_ref()?;
-            let counts = |&Applied { created, changed, unchanged }: &Applied| ChangeCounts {
-                created,
-                changed,
-                unchanged,
-            };
-            let [groups, accounts, products, devices] =
-                [groups, accounts, products, devices].map(counts);
             format!(
                 "groups: {groups}; accounts: {accounts}; products: {products}; devices: \
                  {devices}; sessions ended: {sessions_ended}"

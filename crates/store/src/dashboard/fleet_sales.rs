@@ -10,14 +10,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use kiosque_model::sales::{Turnover, Usd};
+use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, SilentDevice, Turnover};
 use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 
 use super::figures::days::{days_within, every_day, totals_of_days};
 use super::figures::products::{ProductTotals, ranked};
 use super::range::Range;
 use super::sales_by_device::{NameRow, named, names};
-use super::{DeviceSales, sums};
+use super::sums;
 use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Deadline, Read};
@@ -80,48 +80,6 @@ pub struct FleetSalesQuery {
     pub online: OnlineSince,
     /// The time of the request, which decides about the owners of devices.
     pub now: UnixMs,
-}
-
-/// The sales of a fleet, and the devices that are silent.
-#[derive(Clone, Debug, Default)]
-pub struct FleetSales {
-    /// Each day with sales from `totals_from` on, in order.
-    pub days: Vec<(Day, Turnover)>,
-    /// The sales of each device, in any order.
-    pub devices: Vec<DeviceSales>,
-    /// The products that sold best: by items, then by amount, then by `goodsId`.
-    pub products: Vec<ProductRank>,
-    /// Sales from `first_day` on without an exchange rate: currency, and number of orders.
-    pub without_rate: Vec<(String, i64)>,
-    /// Enabled devices that an active group owns now.
-    pub device_count: i64,
-    /// Those of them that are not online: the latest activity first, and last those that never
-    /// were active.
-    pub silent: Vec<SilentDevice>,
-}
-
-/// The sales of a product.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProductRank {
-    /// `goodsId`, of a known product or of other goods.
-    pub goods_id: String,
-    /// Its present name; of other goods, the name of their latest sale.
-    pub goods_name: Option<String>,
-    /// Items sold.
-    pub items: i64,
-    /// The amount paid for the items that have an exchange rate.
-    pub amount: Usd,
-}
-
-/// A device that is not online.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SilentDevice {
-    /// `deviceCode`.
-    pub code: String,
-    /// `deviceName`.
-    pub name: String,
-    /// Its last order or heartbeat in its present group.
-    pub last_active: Option<UnixMs>,
 }
 
 impl Reports<'_> {
@@ -216,8 +174,8 @@ struct FleetSums {
     devices: HashMap<String, DeviceSales>,
     products: HashMap<String, ProductTotals>,
     without_rate: BTreeMap<String, i64>,
-    device_count: i64,
-    silent: Vec<SilentDevice>,
+    /// The devices that are listed, and those of them that are silent.
+    listed: FleetSales,
 }
 
 impl FleetSums {
@@ -303,9 +261,9 @@ impl FleetSums {
             let ListedRow { device, last_active_ms } = row.read()?;
             let NameRow { device_no, device_code: code, device_name: name } = device;
             let last_active = activity.merged((group, device_no), last_active_ms);
-            self.device_count += 1;
+            self.listed.device_count += 1;
             if !query.online.holds(last_active) {
-                self.silent.push(SilentDevice { code, name, last_active });
+                self.listed.silent.push(SilentDevice { code, name, last_active });
             }
             Ok(())
         })
@@ -319,8 +277,8 @@ impl FleetSums {
         groups: &[GroupNo],
         query: &FleetSalesQuery,
     ) -> Result<FleetSales, Error> {
-        let mut silent = self.silent;
-        silent.sort_by(|one, other| {
+        let mut listed = self.listed;
+        listed.silent.sort_by(|one, other| {
             (Reverse(one.last_active), &one.code).cmp(&(Reverse(other.last_active), &other.code))
         });
         let products = ranked(self.products, |totals| *totals, query.products_max);
@@ -336,8 +294,7 @@ impl FleetSums {
             devices: self.devices.into_values().collect(),
             products: products.collect(),
             without_rate: self.without_rate.into_iter().collect(),
-            device_count: self.device_count,
-            silent,
+            ..listed
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use kiosque_model::sales::Turnover;
+use kiosque_model::sales::{DeviceSales, Turnover};
 use kiosque_model::{Claim, DeviceNo};
 
 use super::figures::days::each_in_parts;
@@ -29,17 +29,6 @@ statements! {
     NAMES_OF(group_no) -> NameRow = "select l.device_no, l.device_code, l.device_name
         from {rows r: code text} cross join ledger l
         where l.group_no = $group_no and l.device_code = r.code";
-}
-
-/// The sales of one device.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeviceSales {
-    /// `deviceCode`.
-    pub code: String,
-    /// `deviceName`: the present one, or for a device that has left, its last one in the group.
-    pub name: String,
-    /// Its sales.
-    pub turnover: Turnover,
 }
 
 impl Reports<'_> {

@@ -164,7 +164,7 @@ impl Accounts {
                 EntryChange::Unchanged if groups.is_some() => EntryChange::Changed,
                 change => change,
             };
-            counts.count(change);
+            change.count(counts);
             if change != EntryChange::Unchanged {
                 let number = old.map_or(AccountNo(self.next), |account| account.number);
                 self.next += i64::from(old.is_none());

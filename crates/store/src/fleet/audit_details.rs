@@ -4,7 +4,7 @@ use kiosque_contract::{AuditDetails, ChangedEntry, FleetCounts};
 
 use super::changes::FleetChanges;
 use super::devices::ChangedDevice;
-use super::{Applied, ChangeCounts, EntryChange};
+use super::{Applied, EntryChange};
 
 /// Entries that the trail names.
 const ENTRIES_MAX: usize = 100;
@@ -29,21 +29,16 @@ pub(super) fn audit_details(applied: &Applied, changes: &FleetChanges<'_>) -> Au
     let more = all.count();
     AuditDetails {
         fleet: Some(FleetCounts {
-            groups: counts(applied.groups),
-            accounts: counts(applied.accounts),
-            products: counts(applied.products),
-            devices: counts(applied.devices),
+            groups: applied.groups,
+            accounts: applied.accounts,
+            products: applied.products,
+            devices: applied.devices,
             sessions_ended: applied.sessions_ended,
         }),
         entries,
         more_entries: Some(more).filter(|more| *more > 0),
         ..AuditDetails::default()
     }
-}
-
-fn counts(counts: ChangeCounts) -> kiosque_contract::Applied {
-    let ChangeCounts { created, changed, unchanged } = counts;
-    kiosque_contract::Applied { created, changed, unchanged }
 }
 
 fn is_move(device: &ChangedDevice<'_>) -> bool {

@@ -7,7 +7,7 @@ use kiosque_contract::AuditDetails;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
-use super::{Apply, ApplyError, Changed, NewHashes, StoredFleet, plan};
+use super::{Apply, ApplyError, Changed, NewHashes, StoredFleet, plan, read_stored};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
@@ -52,18 +52,18 @@ impl NewEntries {
     }
 
     async fn read(read: &Read<'_>, mut fleet: Fleet) -> Result<NewEntries, Error> {
-        let stored = StoredFleet::read(read, &fleet).await?;
-        let products = fleet.products.into_iter();
-        fleet.products = products.filter_map(|entry| stored.products.completing(entry)).collect();
-        fleet.devices.retain(|entry| !stored.devices.contains(entry.code.as_str()));
+        let stored = read_stored(read, &fleet).await?;
+        let (_, products, _, devices) = &stored;
+        let entries = fleet.products.into_iter();
+        fleet.products = entries.filter_map(|entry| products.completing(entry)).collect();
+        fleet.devices.retain(|entry| !devices.contains(entry.code.as_str()));
         Ok(NewEntries { fleet, stored })
     }
 
     /// Returns the groups of the devices.
     pub(crate) fn groups(&self) -> impl Iterator<Item = GroupNo> {
-        let group = |entry: &DeviceEntry| {
-            self.stored.groups.get(entry.group.as_ref()?).map(|group| group.group_no)
-        };
+        let (groups, ..) = &self.stored;
+        let group = |entry: &DeviceEntry| Some(groups.get(entry.group.as_ref()?)?.group_no);
         self.fleet.devices.iter().filter_map(group)
     }
 

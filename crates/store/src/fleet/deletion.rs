@@ -1,16 +1,18 @@
 //! Deletes a device that has no orders: its row, its aisles, its owners and its ledgers.
 
-use kiosque_model::audit::Act;
+use kiosque_contract::AuditDetails;
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::{ActedBy, DeviceCode};
 
 use super::device_rows;
+use crate::audit::{self, Act};
 use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::histories::Opening;
 use crate::owners::Owners;
 use crate::sql::statements;
 use crate::views::FleetView;
-use crate::{audit, metadata, versions};
+use crate::{metadata, versions};
 
 statements! {
     ORDERS_OF(group_no, device_code) -> i64 = "select last_seq - first_seq + 1 from ledger
@@ -97,6 +99,7 @@ async fn delete(
         Some(group) => write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?,
         None => None,
     };
-    let act = Act::DeviceDeleted { device_code: code.as_str().to_owned(), group_id };
-    Ok(audit::act(write, &act, by).await?)
+    let device_code = Some(code.as_str().to_owned());
+    let details = AuditDetails { device_code, group_id, ..AuditDetails::default() };
+    Ok(audit::act(write, &Act::new(AuditEvent::DeviceDeleted, details), by).await?)
 }

@@ -79,11 +79,12 @@ impl DevicePlan<'_> {
             devices.next += i64::from(is_new);
             let is_changed =
                 change.has_new_row() || change.owners.is_some() || change.aisles.is_some();
-            counts.count(match (is_new, is_changed) {
+            let effect = match (is_new, is_changed) {
                 (true, _) => EntryChange::Created,
                 (false, true) => EntryChange::Changed,
                 (false, false) => EntryChange::Unchanged,
-            });
+            };
+            effect.count(counts);
             if is_changed {
                 changes.push(change);
             }

@@ -91,7 +91,7 @@ impl Groups {
             self.next += i64::from(old.is_none());
             let new = GroupRow { group_no, group_id: id.to_owned(), group_name, active };
             let change = EntryChange::between(old, &new);
-            counts.count(change);
+            change.count(counts);
             if change != EntryChange::Unchanged {
                 let old = self.by_id.insert(id.to_owned(), new.clone());
                 changes.push(ChangedGroup { change, old, new });

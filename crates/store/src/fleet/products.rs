@@ -132,7 +132,7 @@ impl Products {
             }
             // A product with a fault is known to entries that refer to it.
             let change = EntryChange::between(old, &new);
-            counts.count(change);
+            change.count(counts);
             if change != EntryChange::Unchanged {
                 let old = self.by_id.insert(id.to_owned(), new.clone());
                 changes.push(ChangedProduct { id, old, new });

@@ -5,9 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiosque_contract::ChangeCounts;
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, Fleet, GroupEntry, ProductEntry};
 use kiosque_model::{ActedBy, Currency, Minor};
-use kiosque_store::{Applied, ChangeCounts, LockedGroups, NewHashes, OrderOutcome, ReceiveOptions};
+use kiosque_store::{Applied, LockedGroups, NewHashes, OrderOutcome, ReceiveOptions};
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, device, group, group_id, order, product,
 };

@@ -1,10 +1,11 @@
 //! The audit trail: logins, switches, log outs, refused logins and replaced sessions, with address,
 //! time and request id, and every change of the fleet.
 
-use kiosque_model::audit::{Act, AuditEvent, AuditRecord, Interruption, SignedInBy};
+use kiosque_contract::AuditDetails;
+use kiosque_model::audit::{AuditEvent, AuditRecord, Interruption};
 use kiosque_model::fleet::{AccountEntry, Fleet};
-use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
-use kiosque_store::{AuditEntry, AuditQuery, Error, NewHashes, PendingEvents};
+use kiosque_model::{ActedBy, Claim, GroupId, LoginName, Origin, PresentedToken, UnixMs};
+use kiosque_store::{Act, Archived, AuditEntry, AuditQuery, Error, NewHashes, PendingEvents};
 use kiosque_testkit::entries::bare_account;
 use kiosque_testkit::{NOW, TestData, TestStore, clock_at, origin, sql};
 
@@ -54,7 +55,7 @@ fn line(entry: &AuditEntry) -> String {
                 (
                     one.source.map(|s| s.to_string()),
                     one.request_id.as_deref(),
-                    one.at.map(|at| at.0 - NOW.0)
+                    one.opened_at.map(|at| at.0 - NOW.0)
                 )
             )
         }),
@@ -64,7 +65,8 @@ fn line(entry: &AuditEntry) -> String {
 
 fn archived() -> Act {
     let before = UnixMs(0);
-    Act::Archived { before, orders: 3, devices: 2, returned_orders: 4, returned_devices: 1 }
+    let (orders, devices, returned_orders, returned_devices) = (3, 2, 4, 1);
+    Archived { before, orders, devices, returned_orders, returned_devices }.into()
 }
 
 /// Every change of a session and every command is recorded in its own transaction.
@@ -272,23 +274,32 @@ async fn events_with_an_unknown_outcome_are_recorded_once() {
 #[tokio::test]
 async fn acts_are_read_as_text_and_as_fields() {
     let fixture = TestStore::with_fleet().await;
-    let name = || KeyName::parse("tills").unwrap();
-    let rights = || "orders,read".parse().unwrap();
-    let (reason, orders) = (Interruption::Signal, Some(7));
-    let forward = Act::Archived {
+    let none = AuditDetails::default;
+    let of_key = || AuditDetails { key_name: Some("tills".to_owned()), ..none() };
+    let rights = vec!["orders".to_owned(), "read".to_owned()];
+    let interrupted = |orders| Act::import_interrupted(9, Interruption::Signal, orders);
+    let forward = Archived {
         before: UnixMs(86_400_000),
         orders: 3,
         devices: 2,
         returned_orders: 0,
         returned_devices: 0,
     };
-    let imported =
-        Act::OrdersImported { accepted: 1, updated: 2, unchanged: 3, rejected: 4, groups: vec![] };
-    let device_code = "d1".to_owned();
+    let imported = AuditDetails {
+        accepted: Some(1),
+        updated: Some(2),
+        unchanged: Some(3),
+        rejected: Some(4),
+        ..none()
+    };
+    let deleted = AuditDetails { device_code: Some("d1".to_owned()), ..none() };
+    let rates = AuditDetails { rates: Some(5), ..none() };
+    let login = Act { reason: Some("link"), ..Act::new(AuditEvent::ConsoleLogin, none()) };
+    let created = AuditDetails { rights, ..of_key() };
     let acts = [
-        (Act::KeyCreated { name: name(), rights: rights() }, Some("tills: orders,read")),
-        (Act::KeyRevoked { name: name() }, Some("tills")),
-        (forward, Some("before 1970-01-02 00:00:00 UTC: 3 orders of 2 devices")),
+        (Act::new(AuditEvent::KeyCreated, created), Some("tills: orders,read")),
+        (Act::new(AuditEvent::KeyRevoked, of_key()), Some("tills")),
+        (forward.into(), Some("before 1970-01-02 00:00:00 UTC: 3 orders of 2 devices")),
         (
             archived(),
             Some(
@@ -296,25 +307,25 @@ async fn acts_are_read_as_text_and_as_fields() {
                  current again",
             ),
         ),
-        (Act::DeviceDeleted { device_code, group_id: None }, Some("d1")),
-        (imported, Some("1 accepted, 2 updated, 3 unchanged, 4 rejected")),
-        (Act::RatesImported { rates: 5 }, Some("5 rates")),
+        (Act::new(AuditEvent::DeviceDeleted, deleted), Some("d1")),
         (
-            Act::ImportInterrupted { import: 9, reason, orders },
-            Some("import 9: signal, 7 orders stored"),
+            Act::new(AuditEvent::OrdersImported, imported),
+            Some("1 accepted, 2 updated, 3 unchanged, 4 rejected"),
         ),
-        (Act::ImportInterrupted { import: 9, reason, orders: None }, Some("import 9: signal")),
-        (Act::ConsoleLinkCreated { name: name() }, Some("tills")),
-        (Act::ConsoleLogin { by: SignedInBy::Link }, Some("link")),
-        (Act::ConsoleLogout, None),
+        (Act::new(AuditEvent::RatesImported, rates), Some("5 rates")),
+        (interrupted(Some(7)), Some("import 9: signal, 7 orders stored")),
+        (interrupted(None), Some("import 9: signal")),
+        (Act::new(AuditEvent::ConsoleLinkCreated, of_key()), Some("tills")),
+        (login, Some("link")),
+        (Act::new(AuditEvent::ConsoleLogout, none()), None),
     ];
     for (act, text) in acts {
         fixture.store.trail().record_act(act.clone(), ActedBy::command(NOW)).await.unwrap();
         let entry = list(&fixture, AuditQuery::latest(1)).await.remove(0);
-        assert_eq!(entry.happened.event, act.event());
+        assert_eq!(entry.happened.event, act.event);
         assert_eq!(entry.happened.detail.as_deref(), text, "{act:?}");
-        let has_fields = !matches!(act, Act::ConsoleLogin { .. } | Act::ConsoleLogout);
-        assert_eq!(entry.details.is_some(), has_fields, "{act:?}");
+        let details = Some(&act.details).filter(|details| **details != none());
+        assert_eq!(entry.details.as_ref(), details, "{act:?}");
     }
     let twice = "select count(*) from audit where reason is not null and details is not null";
     assert_eq!(fixture.query(twice), ["0"]);

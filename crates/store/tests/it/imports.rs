@@ -1,10 +1,10 @@
 //! The list of imports: each has an id, its origin and its counts.
 
-use kiosque_contract::RejectedOrder;
 use kiosque_contract::inventory::{ImportItem, ImportState};
-use kiosque_model::audit::{Act, AuditEvent, CommandRun, ImportedGroup};
+use kiosque_contract::{AuditDetails, ImportedGroup, RejectedOrder};
+use kiosque_model::audit::{AuditEvent, CommandRun};
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::{AuditQuery, ImportRejections, Listed, Listing};
+use kiosque_store::{Act, AuditQuery, ImportRejections, Listed, Listing};
 use kiosque_testkit::{NOW, TestStore};
 
 fn run(file: &str) -> CommandRun {
@@ -40,9 +40,15 @@ async fn imports_are_listed_with_their_origin_counts_and_rejected_lines() {
             accepted,
             ..ImportedGroup::default()
         };
-        let groups = vec![group("a", 2), group("b", 1)];
-        let act =
-            Act::OrdersImported { accepted: 3, updated: 0, unchanged: 4, rejected: 5, groups };
+        let details = AuditDetails {
+            accepted: Some(3),
+            updated: Some(0),
+            unchanged: Some(4),
+            rejected: Some(5),
+            groups: vec![group("a", 2), group("b", 1)],
+            ..AuditDetails::default()
+        };
+        let act = Act::new(AuditEvent::OrdersImported, details);
         let by = CommandRun { import: Some(number), ..run(file) };
         let ended = ActedBy::run(by, began.plus_ms(500));
         store.intake().end_import(number, (act, vec![rejected(number)]), ended).await.unwrap();
@@ -112,7 +118,8 @@ async fn an_import_whose_process_was_lost_is_interrupted() {
     // Its file stays known. An import that was only suspended ends as usual.
     let listed = store.intake().imports(Listing { after: Some(2), limit: 1 }, later).await.unwrap();
     assert_eq!(listed.entries[0].details.file.as_deref(), Some("/lost"));
-    let act = Act::RatesImported { rates: 3 };
+    let details = AuditDetails { rates: Some(3), ..AuditDetails::default() };
+    let act = Act::new(AuditEvent::RatesImported, details);
     store
         .intake()
         .end_import(1, (act, Vec::new()), ActedBy::run(run("/lost"), later))

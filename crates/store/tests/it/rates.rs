@@ -1,8 +1,9 @@
 //! Exchange rates, loaded and loaded again.
 
+use kiosque_contract::ChangeCounts;
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
-use kiosque_store::{ChangeCounts, DatedRate, RateJump, RatesSet, ReplacedRate};
+use kiosque_store::{DatedRate, RateJump, RatesSet, ReplacedRate};
 use kiosque_testkit::TestStore;
 
 fn rate(code: &str, day: i64, text: &str) -> DatedRate {

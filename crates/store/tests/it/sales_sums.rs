@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use kiosque_model::fleet::Fleet;
 use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Sale, Sold, Turnover};
+use kiosque_model::sales::{DeviceSales, Sale, Sold, Turnover};
 use kiosque_model::{ActedBy, Claim, Currency, Day, DeviceCode, Minor, PresentedToken, UnixMs};
 use kiosque_store::{
-    DashboardQuery, DeviceSales, Incoming, OnlineSince, OrderOutcome, ProductSales, ReceiveOptions,
-    Store,
+    DashboardQuery, Incoming, OnlineSince, OrderOutcome, ProductSales, ReceiveOptions, Store,
 };
 use kiosque_testkit::entries::{device, order, sold};
 use kiosque_testkit::{TestStore, no_owners};

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use kiosque_contract::RejectedOrder;
-use kiosque_model::audit::Act;
+use kiosque_contract::{AuditDetails, RejectedOrder};
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::{ActedBy, UnixMs};
+use kiosque_store::Act;
 use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer, between, card, eventually};
 
 use super::Browser;
@@ -113,13 +114,9 @@ async fn rejected_lines_of_imports_are_shown_and_downloaded() {
     for lines in [2, 3] {
         let by = || ActedBy::command(server.now());
         let number = server.store.intake().begin_import(by()).await.unwrap();
-        let act = Act::OrdersImported {
-            accepted: 0,
-            updated: 0,
-            unchanged: 0,
-            rejected: lines,
-            groups: Vec::new(),
-        };
+        let rejected_count = Some(lines);
+        let details = AuditDetails { rejected: rejected_count, ..AuditDetails::default() };
+        let act = Act::new(AuditEvent::OrdersImported, details);
         let rejected = (1..=lines).map(rejected).collect();
         server.store.intake().end_import(number, (act, rejected), by()).await.unwrap();
         server.advance(Duration::from_secs(1));

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use kiosque_contract::RejectedOrder;
-use kiosque_model::audit::Act;
+use kiosque_contract::{AuditDetails, RejectedOrder};
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::{ActedBy, Day};
+use kiosque_store::Act;
 use kiosque_testkit::{FleetToml, ORDERS_PATH, OrderLine, START_MS, TestServer};
 use serde_json::json;
 
@@ -112,9 +113,9 @@ async fn refuse(server: &TestServer, key: &str) -> String {
     for import in 0..30 {
         let by = || ActedBy::command(server.now());
         let number = server.store.intake().begin_import(by()).await.unwrap();
-        let groups = Vec::new();
-        let act =
-            Act::OrdersImported { accepted: 0, updated: 0, unchanged: 0, rejected: 50, groups };
+        let rejected_count = Some(50);
+        let details = AuditDetails { rejected: rejected_count, ..AuditDetails::default() };
+        let act = Act::new(AuditEvent::OrdersImported, details);
         let rejected = (0..50).map(|line| RejectedOrder {
             line: 1 + line as u64,
             order_id: Some(format!("{:064}", import * 7_919 + line)),

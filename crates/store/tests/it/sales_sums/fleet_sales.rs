@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kiosque_model::sales::Turnover;
+use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Turnover};
 use kiosque_model::{Claim, Day, GroupId, PresentedToken, Zone};
-use kiosque_store::{
-    DashboardQuery, DeviceSales, FleetSales, FleetSalesQuery, Incoming, OnlineSince, ProductRank,
-};
+use kiosque_store::{DashboardQuery, FleetSalesQuery, Incoming, OnlineSince};
 use kiosque_testkit::entries::group_id;
 use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
 use tokio::task::JoinSet;

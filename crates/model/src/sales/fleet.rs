@@ -1,0 +1,58 @@
+//! The sales of a fleet, as the operator sees them.
+
+use super::{Turnover, Usd};
+use crate::day::Day;
+use crate::time::UnixMs;
+
+/// The sales of a fleet, and the devices that are silent.
+#[derive(Clone, Debug, Default)]
+pub struct FleetSales {
+    /// The days with sales, in order.
+    pub days: Vec<(Day, Turnover)>,
+    /// The sales of each device, in any order.
+    pub devices: Vec<DeviceSales>,
+    /// The products that sold best: by items, then by amount, then by `goodsId`.
+    pub products: Vec<ProductRank>,
+    /// Sales without an exchange rate: currency, and number of orders.
+    pub without_rate: Vec<(String, i64)>,
+    /// Enabled devices that an active group owns now.
+    pub device_count: i64,
+    /// Those of them that are not online: the latest activity first, and last those that never
+    /// were active.
+    pub silent: Vec<SilentDevice>,
+}
+
+/// The sales of a product.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProductRank {
+    /// `goodsId`, of a known product or of other goods.
+    pub goods_id: String,
+    /// Its present name; of other goods, the name of their latest sale.
+    pub goods_name: Option<String>,
+    /// Items sold.
+    pub items: i64,
+    /// The amount paid for the items that have an exchange rate.
+    pub amount: Usd,
+}
+
+/// A device that is not online.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentDevice {
+    /// `deviceCode`.
+    pub code: String,
+    /// `deviceName`.
+    pub name: String,
+    /// Its last order or heartbeat in its present group.
+    pub last_active: Option<UnixMs>,
+}
+
+/// The sales of one device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSales {
+    /// `deviceCode`.
+    pub code: String,
+    /// `deviceName`: the present one, or for a device that has left, its last one in the group.
+    pub name: String,
+    /// Its sales.
+    pub turnover: Turnover,
+}
