@@ -210,9 +210,9 @@ class WithServer(unittest.TestCase):
         faults = ["nth(4, evict)", "nth(2, cut-body(changes))"]
         proxy = self.service.proxy(self.server.base_url, faults, 1)
         self.addCleanup(proxy.close)
-        environment = {**os.environ, "KIOSQUE_URL": proxy.base_url, "KIOSQUE_USERNAME": "ops",
-                       "KIOSQUE_PASSWORD_FILE": str(password),
-                       "KIOSQUE_CA_FILE": str(self.service.certificate)}
+        environment = {**os.environ, "KIOSQUE_REMOTE_URL": proxy.base_url, "KIOSQUE_REMOTE_USERNAME": "ops",
+                       "KIOSQUE_REMOTE_PASSWORD_FILE": str(password),
+                       "KIOSQUE_REMOTE_CA_FILE": str(self.service.certificate)}
         for refunded in [0, 100]:
             changed = order("west", "west-1", 7, refunded)
             self.service.import_orders([changed])

@@ -81,9 +81,9 @@ fn the_first_commands_of_the_guide_work() {
 /// Runs the program to its end, with a server that has this certificate.
 fn copy(directory: &Path, base: &str, certificate: &Path) {
     let mut python = Program("python3").command();
-    python.arg("copy_orders.py").current_dir(directory).env("KIOSQUE_URL", base);
-    python.env("KIOSQUE_USERNAME", "ops").env("KIOSQUE_PASSWORD_FILE", "password");
-    python.env("KIOSQUE_CA_FILE", certificate);
+    python.arg("copy_orders.py").current_dir(directory).env("KIOSQUE_REMOTE_URL", base);
+    python.env("KIOSQUE_REMOTE_USERNAME", "ops").env("KIOSQUE_REMOTE_PASSWORD_FILE", "password");
+    python.env("KIOSQUE_REMOTE_CA_FILE", certificate);
     Ran::of(&mut python).success();
 }
 
