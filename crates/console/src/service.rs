@@ -2,7 +2,7 @@
 //! are.
 
 use kiosque_contract::inventory::Status;
-use kiosque_model::UnixMs;
+use kiosque_model::{UnixMs, size};
 use maud::{Markup, Render, html};
 
 use crate::components::{Column, Tone, badge, card, download, facts, table};
@@ -325,27 +325,4 @@ fn limits(frame: &Frame<'_>, view: &Service) -> Markup {
         }
     };
     table(frame.say(LIMITS), &columns, &rows)
-}
-
-/// Formats a size with one decimal.
-fn size(bytes: u64) -> String {
-    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
-        Some((unit, name)) => {
-            let tenths = u128::from(bytes) * 10 / u128::from(unit);
-            format!("{}.{} {name}", tenths / 10, tenths % 10)
-        }
-        None => format!("{bytes} B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_one_decimal() {
-        let sizes = [0, 1_023, 1_536, 5 << 20, (3 << 30) + (1 << 29), u64::MAX].map(size);
-        assert_eq!(sizes, ["0 B", "1023 B", "1.5 KiB", "5.0 MiB", "3.5 GiB", "17179869183.9 GiB"]);
-    }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use kiosque_clock::Clock;
 use kiosque_model::{ActedBy, UnixMs, Zone};
-use kiosque_store::{ArchiveError, Archived, Changes, Returning, Store, WhenAbsent};
+use kiosque_store::{ArchiveError, Archived, Changes, Returning, Store, WhenAbsent, archive_count};
 
 use crate::args::ArchiveArgs;
 use crate::interrupt::Interrupt;
@@ -36,20 +36,21 @@ pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Resul
 async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::Result<()> {
     let now = Clock::System.now();
     let before = time_before(before, store.zone(), now)?;
-    let archived = store.upkeep().archive_exactly(before, now, returning).await;
-    let archived = archived.map_err(|error| refusal(error, before, store.zone()))?;
-    let Archived { orders, devices, returned_orders, returned_devices, .. } = archived;
-    let returned = format!("{returned_orders} orders of {returned_devices} devices");
+    let counts = store.upkeep().archive_exactly(before, now, returning).await;
+    let counts = counts.map_err(|error| refusal(error, before, store.zone()))?;
+    let Archived { orders, devices, returned_orders, returned_devices, .. } = counts;
+    let archived = archive_count(orders, devices);
+    let returned = archive_count(returned_orders, returned_devices);
     if store.is_dry_run() {
-        print_line!("would archive {orders} orders of {devices} devices")?;
+        print_line!("would archive {archived}")?;
         if returned_orders > 0 {
             print_line!("would make {returned} current again, which needs --yes")?;
         }
         return Ok(());
     }
     // Before the lines, whose reader may have ended.
-    store.trail().record_act(archived.into(), ActedBy::run(acting::run_of("archive"), now)).await?;
-    print_line!("archived {orders} orders of {devices} devices")?;
+    store.trail().record_act(counts.into(), ActedBy::run(acting::run_of("archive"), now)).await?;
+    print_line!("archived {archived}")?;
     if returned_orders > 0 {
         print_line!("{returned} are current again")?;
     }
@@ -60,11 +61,12 @@ async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::R
 fn refusal(error: ArchiveError, before: UnixMs, zone: &Zone) -> anyhow::Error {
     match error {
         ArchiveError::WouldReturn { orders, devices, archived_before } => anyhow!(
-            "--before: orders before {} are archived; {} is earlier, so that {orders} orders of \
-             {devices} devices would become current again; repeat the command with --yes to make \
-             them current; nothing was changed",
+            "--before: orders before {} are archived; {} is earlier, so that {} would become \
+             current again; repeat the command with --yes to make them current; nothing was \
+             changed",
             zone.text(archived_before),
             zone.text(before),
+            archive_count(orders, devices),
         ),
         ArchiveError::Store(error) => error.into(),
     }

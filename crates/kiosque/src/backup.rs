@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::LastBackup;
+use kiosque_model::counted;
 use kiosque_store::{BackupError, Copied, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -82,7 +83,8 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
             "warning: the backup is complete, but `kiosque status` will not show it: {error}"
         );
     }
-    print_line!("backed up {} orders in {} bytes to {}", made.orders, made.bytes, file.display())
+    let orders = counted(made.orders, "order");
+    print_line!("backed up {orders} in {} bytes to {}", made.bytes, file.display())
 }
 
 /// Returns a flag that SIGTERM and SIGINT set, so that the incomplete file is removed before the

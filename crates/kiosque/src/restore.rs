@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use jiff::Timestamp;
 use kiosque_clock::Clock;
+use kiosque_model::counted;
 use kiosque_store::{
     Changes, RestoreError, ServerLock, create_directory, ensure_backup, stage_backup,
 };
@@ -39,8 +40,8 @@ pub(crate) async fn run(
         }
         staged => staged?,
     };
-    let (orders, shown) = (staged.verified.orders, directory.display());
-    print_line!("verified {}: {orders} orders, no difference", file.display())?;
+    let (orders, shown) = (counted(staged.verified.orders, "order"), directory.display());
+    print_line!("verified {}: {orders}, no difference", file.display())?;
     if changes == Changes::RolledBack {
         eprintln!("dry run: nothing was restored");
         return Ok(CommandOutcome::Complete);
@@ -48,7 +49,7 @@ pub(crate) async fn run(
     let time = Timestamp::from_millisecond(now.0).context("the time of the clock")?;
     let aside = time.strftime("replaced-%Y%m%dT%H%M%S.%3fZ").to_string();
     let moved = staged.put_in_place(&aside)?;
-    print_line!("restored {orders} orders to {shown}")?;
+    print_line!("restored {orders} to {shown}")?;
     if moved {
         print_line!("moved the data that was there to {}", directory.join(&aside).display())?;
     }

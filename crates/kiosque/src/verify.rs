@@ -1,5 +1,6 @@
 //! `kiosque verify`
 
+use kiosque_model::counted;
 use kiosque_store::WhenAbsent;
 
 use crate::output::print_line;
@@ -12,15 +13,16 @@ pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
     for difference in &verified.differences {
         print_line!("{difference}")?;
     }
-    let (orders, ledgers, sums) = (verified.orders, verified.ledgers, verified.sums);
-    let recounted = format!("{orders} orders in {ledgers} ledgers and {sums} sums");
+    let orders = counted(verified.orders, "order");
+    let (ledgers, sums) = (counted(verified.ledgers, "ledger"), counted(verified.sums, "sum"));
+    let recounted = format!("{orders} in {ledgers} and {sums}");
     match verified.differences.len() {
         0 => {
             print_line!("verified: {recounted}, no difference")?;
             Ok(CommandOutcome::Complete)
         }
         differences => {
-            print_line!("verified: {recounted}, {differences} differences")?;
+            print_line!("verified: {recounted}, {}", counted(differences, "difference"))?;
             Ok(CommandOutcome::Partial)
         }
     }

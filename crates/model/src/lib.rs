@@ -38,6 +38,7 @@ pub mod session;
 pub mod setting;
 pub mod shares;
 pub mod source;
+pub mod text;
 pub mod time;
 
 pub use audit::{ActedBy, Origin};
@@ -56,4 +57,5 @@ pub use session::{
     Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenFault,
 };
 pub use source::{Source, SourcePrefix, TrustedProxies};
+pub use text::{counted, size};
 pub use time::{Instants, UnixMs, Zone};

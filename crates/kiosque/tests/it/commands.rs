@@ -268,11 +268,11 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
     let token = caller.log_in("walker", "secret");
     let forms: [(&str, &str, usize); 5] = [
         ("2026-01-01", "archived 0 orders of 0 devices\n", 4),
-        ("2026-01-02", "archived 1 orders of 1 devices\n", 3),
+        ("2026-01-02", "archived 1 order of 1 device\n", 3),
         // 03:04:05 in Paris is not before itself.
         ("2026-01-02 03:04:05", "archived 0 orders of 0 devices\n", 3),
-        ("2026-01-02T02:04:06Z", "archived 1 orders of 1 devices\n", 2),
-        ("2026-01-04T03:04:05.001+01:00", "archived 2 orders of 1 devices\n", 0),
+        ("2026-01-02T02:04:06Z", "archived 1 order of 1 device\n", 2),
+        ("2026-01-04T03:04:05.001+01:00", "archived 2 orders of 1 device\n", 0),
     ];
     for (before, said, current) in forms {
         let ran = sandbox.run(&["archive", "--before", before]).success();

@@ -263,7 +263,7 @@ fn a_server_whose_database_was_replaced_refuses_everything() {
     displaced.served = displaced.sandbox.serve();
     displaced.check_open();
     let verified = displaced.sandbox.run(&["verify"]).success().stdout;
-    assert!(verified.starts_with("verified: 1 orders "), "{verified}");
+    assert!(verified.starts_with("verified: 1 order "), "{verified}");
 }
 
 #[test]

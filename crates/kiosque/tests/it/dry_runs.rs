@@ -201,7 +201,7 @@ fn a_dry_run_may_run_while_the_server_runs() {
     let token = caller.log_in("walker", "secret");
     let archive = ["archive", "--before", "2026-06-01", "--dry-run"];
     let ran = sandbox.run(&archive).success();
-    assert_eq!(ran.stdout, "would archive 2 orders of 1 devices\n");
+    assert_eq!(ran.stdout, "would archive 2 orders of 1 device\n");
     assert_eq!(ran.stderr, "dry run: nothing was changed\n");
     assert_eq!(pages::current_orders(&mut caller, &token, "D1").len(), 2);
     let more = sandbox.file("more.ndjson", order("3"));

@@ -136,7 +136,7 @@ fn an_archive_run_that_is_interrupted_says_what_to_do() {
         .stderr_until("interrupted: the changes made so far are kept; repeat the command to make");
     drop(held);
     let ran = sandbox.run(&["archive", "--before", "2026-02-01"]).success();
-    assert!(ran.stdout.starts_with("archived 1 orders of 1 devices\n"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("archived 1 order of 1 device\n"), "{}", ran.stdout);
 }
 
 /// The next demo makes the data again.

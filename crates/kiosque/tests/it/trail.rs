@@ -78,8 +78,8 @@ fn commands_are_recorded() {
              0 changed, 0 unchanged; products: 1 created, 0 changed, 0 unchanged; devices: \
              2 created, 0 changed, 0 unchanged; sessions ended: 0",
             "command ordersImported: 1 accepted, 0 updated, 0 unchanged, 1 rejected",
-            "command ratesImported: 1 rates",
-            "command archived: before 2026-02-01 00:00:00 UTC: 1 orders of 1 devices",
+            "command ratesImported: 1 rate",
+            "command archived: before 2026-02-01 00:00:00 UTC: 1 order of 1 device",
             "command archived: before 2026-02-01 00:00:00 UTC: 0 orders of 0 devices",
         ]
     );

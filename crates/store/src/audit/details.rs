@@ -2,7 +2,9 @@
 
 use kiosque_contract::{AuditDetails, FleetCounts};
 use kiosque_model::audit::{AuditEvent, AuditRecord, CommandRun, Interruption};
-use kiosque_model::{ActedBy, UnixMs, Zone};
+use kiosque_model::{ActedBy, UnixMs, Zone, counted};
+
+use crate::archive::archive_count;
 
 /// A change by the operator. Applied fleets have entries of their own.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,11 +65,11 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
         AuditEvent::Archived => {
             let before = Zone::utc().text(UnixMs(details.before_timestamp?));
             let (orders, devices) = (details.orders?, details.devices?);
-            let archived = format!("before {before} UTC: {orders} orders of {devices} devices");
+            let archived = format!("before {before} UTC: {}", archive_count(orders, devices));
             match (details.returned_orders?, details.returned_devices?) {
                 (0, _) => archived,
                 (orders, devices) => {
-                    format!("{archived}; {orders} orders of {devices} devices are current again")
+                    format!("{archived}; {} are current again", archive_count(orders, devices))
                 }
             }
         }
@@ -76,7 +78,7 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
             "{} accepted, {} updated, {} unchanged, {} rejected",
             details.accepted?, details.updated?, details.unchanged?, details.rejected?
         ),
-        AuditEvent::RatesImported => format!("{} rates", details.rates?),
+        AuditEvent::RatesImported => counted(details.rates?, "rate"),
         AuditEvent::ImportInterrupted => {
             let (import, reason) = (details.import_id.as_deref()?, details.reason.as_deref()?);
             let orders = details.orders.map(|orders| format!(", {orders} orders stored"));

@@ -107,7 +107,7 @@ async fn the_audit_trail_lists_a_history_newest_first() {
         listed[..listed.len() - 1],
         [
             "11 10 archived actor=server detail=before 1970-01-01 00:00:00 UTC: 3 orders of 2 \
-             devices; 4 orders of 1 devices are current again"
+             devices; 4 orders of 1 device are current again"
                 .to_owned(),
             format!("10 9 fleetApplied actor=key ci {request} detail={applied}"),
             format!(
@@ -303,7 +303,7 @@ async fn acts_are_read_as_text_and_as_fields() {
         (
             archived(),
             Some(
-                "before 1970-01-01 00:00:00 UTC: 3 orders of 2 devices; 4 orders of 1 devices are \
+                "before 1970-01-01 00:00:00 UTC: 3 orders of 2 devices; 4 orders of 1 device are \
                  current again",
             ),
         ),

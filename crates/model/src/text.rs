@@ -1,0 +1,39 @@
+//! Numbers as people read them.
+
+use std::fmt::Display;
+
+/// Returns a count with its noun: `1 order`, `2 orders`.
+pub fn counted<T: Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
+    let plural = if count == T::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// Returns a size with one decimal.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    let units = [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => {
+            let tenths = u128::from(bytes) * 10 / u128::from(unit);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
+        }
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_of_one_has_a_singular() {
+        let texts = [0_i64, 1, 2].map(|count| counted(count, "order"));
+        assert_eq!(texts, ["0 orders", "1 order", "2 orders"]);
+    }
+
+    #[test]
+    fn sizes_have_one_decimal() {
+        let sizes = [0, 1_023, 1_536, 5 << 20, (3 << 30) + (1 << 29), u64::MAX].map(size);
+        assert_eq!(sizes, ["0 B", "1023 B", "1.5 KiB", "5.0 MiB", "3.5 GiB", "17179869183.9 GiB"]);
+    }
+}
