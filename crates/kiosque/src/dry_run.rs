@@ -1,8 +1,8 @@
 //! The results of dry runs, for people.
 
 use kiosque_ingest::import::{Preview, Total};
-use kiosque_model::{Currency, Zone};
-use kiosque_store::{Applied, EntryDifference, MovePreview, OwnerDifference};
+use kiosque_model::{Currency, Zone, counted};
+use kiosque_store::{Applied, EntryDifference, MovePreview, OwnerDifference, Unnamed};
 
 use crate::open;
 use crate::output::{self, print_line};
@@ -18,10 +18,15 @@ pub(crate) fn announce_creation(settings: &Settings, zone: &Zone) -> anyhow::Res
     print_line!("data would be created in {place}, time zone {}", zone.name())
 }
 
-/// Prints the entries that an apply would change.
+/// Prints the entries that an apply would change, and those that the file does not name.
 pub(crate) fn print_differences(applied: &Applied, zone: &Zone) -> anyhow::Result<()> {
     for difference in &applied.differences {
         print_line!("{}", printable(&text_of(difference, zone)))?;
+    }
+    if !applied.unnamed.is_empty() {
+        let unnamed: Vec<String> = applied.unnamed.iter().map(unnamed_text).collect();
+        let unnamed = printable(&unnamed.join("; "));
+        print_line!("not in this file, and left as they are: {unnamed}")?;
     }
     eprintln!("dry run: nothing was applied");
     Ok(())
@@ -36,6 +41,11 @@ fn text_of(difference: &EntryDifference, zone: &Zone) -> String {
         [] => format!("{kind} {id}: {change}"),
         parts => format!("{kind} {id}: {change}: {}", parts.join("; ")),
     }
+}
+
+fn unnamed_text(Unnamed { kind, first, count }: &Unnamed) -> String {
+    let (plural, more) = (if *count == 1 { "" } else { "s" }, more(count - first.len()));
+    format!("{}{plural} {}{more}", kind.name(), first.join(", "))
 }
 
 fn owner_text(owner: &OwnerDifference, zone: &Zone) -> String {
@@ -55,15 +65,16 @@ pub(crate) fn print_preview(preview: &Preview, zone: &Zone) -> anyhow::Result<()
         lines += &format!("trades started from {first} to {last} {}\n", zone.name());
     }
     for Total { currency, orders, amount } in preview.totals.values() {
-        lines += &format!("total of {orders} orders: {} {currency}\n", major(*amount, *currency));
+        let (orders, amount) = (counted(*orders, "order"), major(*amount, *currency));
+        lines += &format!("total of {orders}: {amount} {currency}\n");
     }
     let devices = preview.devices.iter().map(|device| {
         let group = device.group.as_ref().map_or(ABSENT, |group| group.as_str());
         format!("{} ({group})", device.code)
     });
-    lines += &created("devices", devices);
+    lines += &created("device", devices);
     lines +=
-        &created("products", preview.products.iter().map(|product| format!("{:?}", product.id)));
+        &created("product", preview.products.iter().map(|product| format!("{:?}", product.id)));
     if !preview.first_orders.is_empty() {
         lines += "the first orders, as integrators would see them:\n";
     }
@@ -81,9 +92,13 @@ fn created(kind: &str, entries: impl ExactSizeIterator<Item = String>) -> String
         return String::new();
     }
     let listed: Vec<String> = entries.take(LISTED_MAX).map(|entry| printable(&entry)).collect();
-    let more = count - listed.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{count} {kind} would be created: {}{more}\n", listed.join(", "))
+    let more = more(count - listed.len());
+    format!("{} would be created: {}{more}\n", counted(count, kind), listed.join(", "))
+}
+
+/// Returns the end of a list that leaves out so many entries.
+fn more(left_out: usize) -> String {
+    if left_out > 0 { format!(" and {left_out} more") } else { String::new() }
 }
 
 /// Returns an amount of minor units in major units.

@@ -22,6 +22,7 @@ mod ownership;
 mod products;
 mod snapshot;
 mod stored_devices;
+mod unnamed;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -55,6 +56,7 @@ pub(crate) use products::products_by_id;
 pub use snapshot::FleetSnapshot;
 pub(crate) use stored_devices::{DeviceRow, each_aisle};
 use stored_devices::{Devices, faults_of_late_moves};
+pub use unnamed::Unnamed;
 
 /// Every statement of the modules below this one.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
@@ -66,6 +68,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
         products::ALL,
         snapshot::ALL,
         stored_devices::ALL,
+        unnamed::ALL,
     ];
     parts.into_iter().flatten().copied()
 }
@@ -106,6 +109,8 @@ pub struct Applied {
     pub dated_moves: Vec<DatedMove>,
     /// The entries that were created or changed, with their fields; of a dry run alone.
     pub differences: Vec<EntryDifference>,
+    /// The stored entries that the fleet does not name, of a dry run alone.
+    pub unnamed: Vec<Unnamed>,
 }
 
 /// A move of a device that takes effect at another time than the apply.
@@ -248,6 +253,7 @@ impl Apply<'_> {
         applied.dated_moves = changes.dated_moves(now);
         if self.is_dry_run {
             applied.differences = differences::of(&changes, now);
+            applied.unnamed = unnamed::read(self.write, fleet).await?;
         }
         let details = audit_details(&applied, &changes);
         Ok(Changed { applied, details, ended })

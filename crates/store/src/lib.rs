@@ -94,7 +94,7 @@ pub use directory::{
 pub use error::{Error, Refused};
 pub use fleet::{
     Applied, ApplyError, DatedMove, DeleteError, EntryDifference, FieldDifference, FleetFault,
-    FleetSnapshot, NewHash, NewHashes, OwnerDifference,
+    FleetSnapshot, NewHash, NewHashes, OwnerDifference, Unnamed,
 };
 pub use followers::{ChangeWait, Follower};
 pub use heartbeats::{Heartbeat, RefusedHeartbeat};

@@ -65,7 +65,8 @@ fn apply_prints_each_entry_that_would_change() {
          account walker: changed: password another\n\
          product cola: changed: default_price none -> 150\n\
          device D1: changed: group north -> south from now on\n\
-         {aisle}\n"
+         {aisle}\n\
+         not in this file, and left as they are: groups north, south; account guest\n"
     );
     assert_eq!(ran.stdout, expected);
     assert_eq!(ran.stderr, "dry run: nothing was applied\n");
@@ -73,7 +74,26 @@ fn apply_prints_each_entry_that_would_change() {
     let ran = sandbox.run(&["apply", &changed]).success();
     assert!(expected.starts_with(&ran.stdout), "{}", ran.stdout);
     let ran = dry_run(&sandbox, &["apply", &changed]).success();
-    assert!(ran.stdout.ends_with("devices:  0 created, 0 changed, 2 unchanged\n"), "{ran:?}");
+    assert!(ran.stdout.contains("devices:  0 created, 0 changed, 2 unchanged\nnot in"), "{ran:?}");
+}
+
+/// A device whose code was changed is a second one: the first one is named, and stays. A long list
+/// ends with a number.
+#[test]
+fn apply_names_the_entries_that_the_file_leaves_out() {
+    let mut all = fleet();
+    for number in 10..21 {
+        all = all.device(&format!("K{number}"), "Kiosk", "north");
+    }
+    let sandbox = KIOSQUE.sandbox_with(all, "UTC");
+    let renamed = fleet().to_string().replace("\"D1\"", "\"D4\"");
+    let ran = dry_run(&sandbox, &["apply", &sandbox.file("renamed.toml", renamed)]).success();
+    let end = "not in this file, and left as they are: devices D1, K10, K11, K12, K13, K14, K15, \
+               K16, K17, K18 and 2 more\n";
+    assert!(ran.stdout.ends_with(end), "{ran:?}");
+    let whole = sandbox.run(&["fleet", "export"]).success().stdout;
+    let ran = dry_run(&sandbox, &["apply", &sandbox.file("whole.toml", whole)]).success();
+    assert!(!ran.stdout.contains("not in this file"), "{ran:?}");
 }
 
 #[test]
@@ -116,7 +136,7 @@ fn an_import_shows_what_a_report_would_create() {
         "trades started from 2026-11-02 07:19:18 to 2026-11-05 13:03:21 Europe/Vienna"
     );
     assert_eq!(lines[2], format!("total of {accepted} orders: {} EUR", total(&report)));
-    assert_eq!(lines[3], "1 devices would be created: cofee-foyer (office)");
+    assert_eq!(lines[3], "1 device would be created: cofee-foyer (office)");
     assert!(lines[4].contains(" products would be created: \"Verlängerter\", "), "{}", lines[4]);
     assert_eq!(lines[5], "the first orders, as integrators would see them:");
     assert_eq!(lines.len(), 9, "{lines:?}");
@@ -167,7 +187,7 @@ fn an_import_of_an_order_file_counts_and_rejects_as_without_a_dry_run() {
     let ran = dry_run(&sandbox, &["import", "orders", &orders]).failure();
     assert_eq!(ran.counts(), [3, 0, 1, 2]);
     assert!(ran.stdout.contains("total of 2 orders: 5.50 EUR\n"), "{ran:?}");
-    assert!(ran.stdout.contains("total of 1 orders: 250 JPY\n"), "{ran:?}");
+    assert!(ran.stdout.contains("total of 1 order: 250 JPY\n"), "{ran:?}");
     assert!(ran.stderr.contains("line 2: "), "{ran:?}");
     assert!(ran.stderr.contains("line 6: deviceCode: no device D9 is known"), "{ran:?}");
     assert!(ran.stderr.contains("colour"), "{ran:?}");
