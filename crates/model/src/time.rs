@@ -113,6 +113,19 @@ impl Zone {
         Ok(Zone { name, zone })
     }
 
+    /// Returns whether both have the same local times at all times, as the names of one zone do:
+    /// `Europe/Kyiv` and `Europe/Kiev`. The time zone library does not say which names are aliases.
+    #[must_use]
+    pub fn has_rules_of(&self, other: &Zone) -> bool {
+        let rules = |zone: &TimeZone| {
+            let changes = zone.following(Timestamp::MIN);
+            changes.map(|change| (change.timestamp(), change.offset())).collect::<Vec<_>>()
+        };
+        let first = |zone: &TimeZone| zone.to_offset(Timestamp::MIN);
+        self == other
+            || first(&self.zone) == first(&other.zone) && rules(&self.zone) == rules(&other.zone)
+    }
+
     pub(crate) fn is_utc(&self) -> bool {
         self.name == "UTC"
     }
@@ -321,6 +334,21 @@ mod tests {
 
     fn paris() -> Zone {
         Zone::named("Europe/Paris").expect("a known zone")
+    }
+
+    #[test]
+    fn the_names_of_a_zone_have_the_same_rules() {
+        let named = |name| Zone::named(name).expect(name);
+        for (one, other, is_same) in [
+            ("Europe/Kyiv", "Europe/Kiev", true),
+            ("Etc/UTC", "UTC", true),
+            ("Asia/Calcutta", "Asia/Kolkata", true),
+            ("Europe/Paris", "Europe/Berlin", false),
+            ("Asia/Dubai", "Etc/GMT-4", false),
+            ("Etc/GMT-4", "Etc/GMT-5", false),
+        ] {
+            assert_eq!(named(one).has_rules_of(&named(other)), is_same, "{one}, {other}");
+        }
     }
 
     #[test]

@@ -43,18 +43,19 @@ const REFUSED_REQUESTS: &str = "refused_requests";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
-    match (entry(write, TIME_ZONE).await?, wanted) {
-        (None, wanted) => {
-            let zone = wanted.cloned().unwrap_or_else(Zone::utc);
-            write.execute(&SET_ENTRY, &[TIME_ZONE.into(), zone.name().into()]).await?;
-            Ok(zone)
-        }
-        (Some(recorded), Some(wanted)) if recorded != wanted.name() => Err(Error::Data(format!(
+    let Some(recorded) = entry(write, TIME_ZONE).await? else {
+        let zone = wanted.cloned().unwrap_or_else(Zone::utc);
+        write.execute(&SET_ENTRY, &[TIME_ZONE.into(), zone.name().into()]).await?;
+        return Ok(zone);
+    };
+    let recorded = Zone::named(&recorded).map_err(Error::Data)?;
+    match wanted {
+        Some(wanted) if !recorded.has_rules_of(wanted) => Err(Error::Data(format!(
             "the time zone of this data is {recorded}, not {wanted}, and cannot be changed: date \
              strings are stored in it; omit --timezone, or create other data with `kiosque init \
              --timezone {wanted}` in another place"
         ))),
-        (Some(recorded), _) => Zone::named(&recorded).map_err(Error::Data),
+        _ => Ok(recorded),
     }
 }
 
