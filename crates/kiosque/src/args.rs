@@ -11,6 +11,7 @@ mod remote;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
@@ -358,7 +359,8 @@ impl Command {
 impl Cli {
     /// Parses the arguments of the process. If they are wrong, or ask for help, the process exits.
     pub(crate) fn parse_arguments() -> Cli {
-        let matches = Cli::described().get_matches();
+        let matches = Cli::described().try_get_matches();
+        let matches = matches.unwrap_or_else(|error| suggesting(error).exit());
         Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
@@ -397,4 +399,20 @@ impl Cli {
             _ => common.clone(),
         }
     }
+}
+
+/// Suggests the commands that a command of its own was meant for: `device list` for `list`. By the
+/// spelling alone, `import` would be suggested for `export`.
+fn suggesting(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let command = Cli::command();
+    let nouns = command.get_subcommands().filter(|noun| noun.get_name() != "remote");
+    let meant = nouns.filter(|noun| noun.find_subcommand(typed).is_some());
+    let meant: Vec<String> = meant.map(|noun| format!("{} {typed}", noun.get_name())).collect();
+    if !meant.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(meant));
+    }
+    error
 }

@@ -208,6 +208,9 @@ fn a_wrong_command_line_is_explained_with_status_2() {
     let sandbox = sandbox();
     let cases: &[(&[&str], &str)] = &[
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
+        (&["export"], "some similar subcommands exist: 'fleet export', 'orders export'\n"),
+        (&["show"], "a similar subcommand exists: 'device show'\n"),
+        (&["list"], "'group list', 'account list', 'device list', 'product list', "),
         (&["import", "rivers", "x"], "unrecognized subcommand 'rivers'"),
         (&["verify", "--lissten", "x"], "unexpected argument '--lissten'"),
         (&["apply"], "<FLEET>"),
