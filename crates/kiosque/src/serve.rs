@@ -14,7 +14,6 @@ use kiosque_clock::{Clock, Entropy};
 use kiosque_contract::inventory::Status;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, Stop};
-use kiosque_model::Zone;
 use kiosque_server::{App, Audience, self_signed, self_signed_identity};
 use kiosque_store::{Store, data_files, mode_for_others};
 use tokio::runtime::{self, Handle, Runtime};
@@ -71,10 +70,10 @@ async fn log_summary(
     store: &Store,
     certificate: &Certificate,
 ) -> anyhow::Result<()> {
-    let (place, zone) = (open::place(settings)?, store.zone().name());
+    let (place, zone) = (open::place(settings)?, store.zone());
     let Status { group_count: groups, device_count: devices, order_count: orders, .. } =
         store.inventory().status(Clock::System.now()).await?;
-    let end = certificate.not_after().map(|end| format!("{} UTC", Zone::utc().text(end)));
+    let end = certificate.not_after().map(|end| format!("{} {zone}", zone.text(end)));
     let end = end.as_deref().unwrap_or("an unknown time");
     tracing::info!(
         "kiosque {}: data in {place}, time zone {zone}; groups: {groups}, devices: {devices}, \

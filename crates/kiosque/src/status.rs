@@ -6,7 +6,7 @@ use std::path::Path;
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::Status;
 use kiosque_listener::tls;
-use kiosque_model::{UnixMs, Zone};
+use kiosque_model::{UnixMs, Zone, counted, size};
 use kiosque_store::{Store, WhenAbsent, server_process};
 use serde::Serialize;
 
@@ -106,7 +106,7 @@ impl Display for Sheet<'_> {
         line("devices", &status.device_count)?;
         line("orders", &status.order_count)?;
         line("archived", &status.archived_count)?;
-        line("last activity", &time(self.zone, status.last_active_timestamp))?;
+        line("last activity", &self.time(status.last_active_timestamp))?;
         line("last rate", &status.last_rate_date.as_deref().unwrap_or(ABSENT))?;
         line("last backup", &self.last_backup())?;
         line("certificate", &self.certificate())?;
@@ -117,8 +117,16 @@ impl Display for Sheet<'_> {
 impl Sheet<'_> {
     fn size(&self) -> String {
         let Status { database_bytes, log_bytes, .. } = self.overview.status;
-        let log = log_bytes.map(|bytes| format!(", write-ahead log {bytes}"));
-        format!("{database_bytes} bytes{}", log.unwrap_or_default())
+        let log = log_bytes.map(|bytes| format!(", write-ahead log {}", size(bytes)));
+        format!("{}{}", size(database_bytes), log.unwrap_or_default())
+    }
+
+    /// Returns a time with its zone.
+    fn time(&self, ms: Option<i64>) -> String {
+        match ms {
+            Some(_) => format!("{} {}", time(self.zone, ms), self.zone),
+            None => ABSENT.to_owned(),
+        }
     }
 
     fn last_backup(&self) -> String {
@@ -128,23 +136,22 @@ impl Sheet<'_> {
                 None => "none by kiosque backup".to_owned(),
             };
         };
-        let (at, orders) = (time(self.zone, Some(backup.timestamp)), backup.orders);
-        format!("{at}, {orders} orders, {}", backup.file)
+        let (at, orders) = (self.time(Some(backup.timestamp)), counted(backup.orders, "order"));
+        let age = age(Clock::System.now().0.saturating_sub(backup.timestamp));
+        format!("{at}, {age} ago, {orders}, {}", backup.file)
     }
 
     fn certificate(&self) -> String {
         let Some(certificate) = &self.overview.certificate else {
             return "none yet; a server makes one, or takes --tls-cert".to_owned();
         };
-        match certificate.not_after_timestamp {
-            Some(end) if UnixMs(end) <= Clock::System.now() => {
-                format!("expired at {}, {}", self.zone.text(UnixMs(end)), certificate.file)
-            }
-            Some(end) => {
-                format!("valid until {}, {}", self.zone.text(UnixMs(end)), certificate.file)
-            }
-            None => format!("cannot be read, {}", certificate.file),
-        }
+        let end = self.time(certificate.not_after_timestamp);
+        let state = match certificate.not_after_timestamp {
+            Some(at) if UnixMs(at) <= Clock::System.now() => format!("expired at {end}"),
+            Some(_) => format!("valid until {end}"),
+            None => "cannot be read".to_owned(),
+        };
+        format!("{state}, {}", certificate.file)
     }
 
     fn servers(&self) -> String {
@@ -157,16 +164,25 @@ impl Sheet<'_> {
             }
             (None, true) => {
                 let nodes = &self.overview.status.node_timestamps;
-                let last = time(self.zone, nodes.first().copied());
+                let (last, nodes) = (nodes.first().copied(), counted(nodes.len(), "node"));
                 // A command joins as a server does, and leaves no sign of its end.
                 format!(
-                    "{} nodes with a lease in the last 30 s, commands among them, the latest at \
-                     {last}",
-                    nodes.len()
+                    "{nodes} with a lease in the last 30 s, commands among them, the latest at {}",
+                    self.time(last)
                 )
             }
             (None, false) => "unknown: kiosque.lock cannot be read".to_owned(),
         }
+    }
+}
+
+/// Returns an age in whole minutes, hours or days.
+fn age(ms: i64) -> String {
+    let minutes = ms.max(0) / 60_000;
+    match minutes {
+        0..120 => counted(minutes, "minute"),
+        120..2_880 => counted(minutes / 60, "hour"),
+        _ => counted(minutes / 1_440, "day"),
     }
 }
 
@@ -175,4 +191,15 @@ fn serving(directory: &Path) -> Option<Vec<Process>> {
     let server = server_process(directory).ok()?;
     let process = server.map(|server| Process { pid: server.pid, command: server.command });
     Some(process.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_one_unit() {
+        let ages = [-1, 61_000, 7_199_999, 7_200_000, 172_800_000].map(age);
+        assert_eq!(ages, ["0 minutes", "1 minute", "119 minutes", "2 hours", "2 days"]);
+    }
 }

@@ -115,7 +115,7 @@ fn the_status_shows_the_data_the_certificate_and_the_servers() {
         "devices:       2",
         "orders:        1",
         "archived:      0",
-        "last activity: 2026-01-02 03:04:05",
+        "last activity: 2026-01-02 03:04:05 Europe/Paris",
         "last rate:     -",
         "last backup:   none by kiosque backup",
         "certificate:   none yet; a server makes one, or takes --tls-cert",
@@ -138,6 +138,11 @@ fn the_status_shows_the_data_the_certificate_and_the_servers() {
     let shown = table(&sandbox, &["status"]);
     let certificate = shown.lines().find(|line| line.starts_with("certificate:")).unwrap();
     assert!(certificate.contains("valid until 20"), "{shown}");
+    assert!(certificate.contains(" Europe/Paris, "), "{shown}");
+    let backup = shown.lines().find(|line| line.starts_with("last backup:")).unwrap();
+    assert!(backup.contains(" Europe/Paris, 0 minutes ago, 1 order, "), "{shown}");
+    let size = shown.lines().find(|line| line.starts_with("size:")).unwrap();
+    assert!(size.ends_with("iB") && size.contains("iB, write-ahead log "), "{shown}");
     drop(served);
     assert_eq!(json(&sandbox, &["status"])["servers"], json!([]));
 }
