@@ -95,7 +95,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns an error and its causes on one line. A cause that ends the text already is not repeated.
+/// Returns an error and its causes on one line, without the numbers of the system's errors. A cause
+/// that ends the text already is not repeated.
 fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -104,6 +105,11 @@ fn describe(error: &anyhow::Error) -> String {
         } else if !text.ends_with(&cause) {
             text = format!("{text}: {cause}");
         }
+    }
+    while let Some((before, rest)) = text.split_once(" (os error ")
+        && let Some((_, after)) = rest.split_once(')')
+    {
+        text = format!("{before}{after}");
     }
     text
 }

@@ -1,16 +1,15 @@
 //! `kiosque operator-key`
 
 use anyhow::{Context, bail};
-use jiff::Timestamp;
 use kiosque_clock::Entropy;
-use kiosque_model::{KeyName, OperatorKey, Rights, UnixMs};
+use kiosque_model::{KeyName, OperatorKey, Rights, Zone};
 use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store, WhenAbsent};
 use serde_json::{Value, json};
 
 use crate::args::KeyWhat;
-use crate::output::{Format, Output, print_line};
+use crate::output::{Format, Output, print_line, time};
 use crate::settings::Settings;
-use crate::table::{ABSENT, Table};
+use crate::table::Table;
 use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<CommandOutcome> {
@@ -20,9 +19,10 @@ pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<Co
             create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
         }
         KeyWhat::List { json, output } => {
-            let keys = open::store(settings, WhenAbsent::Refuse).await?.operators().keys().await?;
+            let store = open::store(settings, WhenAbsent::Refuse).await?;
+            let keys = store.operators().keys().await?;
             let output = if json { Output { output: Format::Json } } else { output };
-            output.print(&json_of(&keys), |_| table(&keys))?;
+            output.print(&json_of(&keys), |_| table(&keys, store.zone()))?;
         }
         KeyWhat::Revoke { name } => {
             let store = open::store(settings, WhenAbsent::Refuse).await?;
@@ -47,9 +47,9 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
     {
         CreatedKey::Created => print_line!("{}", key.reveal()),
         CreatedKey::NameTaken(since) => {
+            let (since, zone) = (store.zone().text(since), store.zone());
             bail!(
-                "a key named {name} exists since {}; revoke it, or choose another name",
-                rfc3339(since)
+                "a key named {name} exists since {since} {zone}; revoke it, or choose another name"
             )
         }
     }
@@ -62,13 +62,13 @@ async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
     }
 }
 
-fn table(keys: &[KeyEntry]) -> Table<4> {
+fn table(keys: &[KeyEntry], zone: &Zone) -> Table<4> {
     let mut table = Table::new(["NAME", "RIGHTS", "CREATED", "REVOKED"]);
     for key in keys {
-        let revoked = key.revoked_at.map_or_else(|| ABSENT.to_owned(), rfc3339);
+        let revoked = time(zone, key.revoked_at.map(|at| at.0));
         let holder = &key.holder;
         let (name, rights) = (holder.name.to_string(), holder.rights.to_string());
-        table.add([name, rights, rfc3339(key.created_at), revoked]);
+        table.add([name, rights, zone.text(key.created_at), revoked]);
     }
     table
 }
@@ -83,10 +83,4 @@ fn json_of(keys: &[KeyEntry]) -> Value {
         })
     });
     keys.collect()
-}
-
-/// Formats a time as RFC 3339, to the second.
-fn rfc3339(at: UnixMs) -> String {
-    let second = Timestamp::from_second(at.0.div_euclid(1_000));
-    second.map_or_else(|_| at.0.to_string(), |second| second.to_string())
 }

@@ -1,6 +1,7 @@
 //! `kiosque operator-key`: the key is printed once, alone on one line of stdout; only its digest is
 //! stored; a revoked key is refused from the next request.
 
+use kiosque_model::{UnixMs, Zone};
 use kiosque_testkit::{Ran, Sandbox, Served};
 use serde_json::Value;
 
@@ -59,7 +60,7 @@ fn impossible_commands_on_keys_are_reported() {
     };
     let taken = complaint(&["create", "till"]);
     assert!(taken.starts_with("kiosque: a key named till exists since 20"), "{taken}");
-    assert!(taken.ends_with("Z; revoke it, or choose another name\n"), "{taken}");
+    assert!(taken.ends_with(" UTC; revoke it, or choose another name\n"), "{taken}");
     let unknown = "kiosque: there is no active key named safe\n";
     assert_eq!(complaint(&["revoke", "safe"]), unknown);
     let right = complaint(&["create", "safe", "--may", "orders,everything"]);
@@ -74,7 +75,7 @@ fn impossible_commands_on_keys_are_reported() {
 
 #[test]
 fn keys_are_listed_for_people_and_for_programs() {
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Asia/Tokyo");
     create(&sandbox, &["till", "--may", "activity,orders"]);
     sandbox.run(&["operator-key", "revoke", "till"]).success();
     create(&sandbox, &["till"]);
@@ -82,16 +83,20 @@ fn keys_are_listed_for_people_and_for_programs() {
     let rows: Vec<Vec<&str>> = stdout.lines().map(|row| row.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["NAME", "RIGHTS", "CREATED", "REVOKED"]);
     assert_eq!(rows[1][..2], ["till", "orders,activity"]);
-    assert!(rows[1][2] <= rows[1][3] && rows[1][3].ends_with('Z'), "{stdout}");
     assert_eq!(
-        (&rows[2][..2], rows[2][3]),
+        (&rows[2][..2], rows[2][4]),
         (&["till", "orders,activity,fleet,audit,read,keys"][..], "-")
     );
 
     let json = sandbox.run(&["operator-key", "list", "--json"]).success().stdout;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json[0]["may"], serde_json::json!(["orders", "activity"]));
-    assert!(json[0]["revokedTimestamp"].as_i64() >= json[0]["createdTimestamp"].as_i64());
+    let [created, revoked] = ["createdTimestamp", "revokedTimestamp"].map(|name| &json[0][name]);
+    assert!(revoked.as_i64() >= created.as_i64());
+    // Times are local, as in other lists.
+    let zone = Zone::named("Asia/Tokyo").unwrap();
+    let shown = [created, revoked].map(|at| zone.text(UnixMs(at.as_i64().unwrap())));
+    assert_eq!(rows[1][2..].join(" "), shown.join(" "));
     assert_eq!((&json[1]["name"], &json[1]["revokedTimestamp"]), (&"till".into(), &Value::Null));
 }
 
