@@ -12,9 +12,19 @@ use crate::{axe, clients, debian, deps, openapi, packages, python_client, spelli
 /// The README's command for the tests. CI reads it there and runs it, so that it stays true.
 const TEST_COMMAND: &str = "cargo xtask test";
 
+/// The crates that integrators depend on.
+const PUBLISHED: [&str; 6] = [
+    "kiosque-client",
+    "kiosque-clock",
+    "kiosque-contract",
+    "kiosque-https-client",
+    "kiosque-locks",
+    "kiosque-model",
+];
+
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("format", format),
     ("tidy", || tidy::run(&[])),
     ("spelling", spelling::run),
@@ -25,6 +35,7 @@ const STEPS: [Step; 13] = [
     ("OpenAPI documents", openapi::check),
     ("generated clients", clients::run),
     ("Python package", python_client::run),
+    ("Rust packages", rust_packages),
     ("Debian package", debian::check),
     ("dependencies", deps::run),
     ("fuzz targets compile", fuzz_targets),
@@ -82,6 +93,13 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
     let blocks = text.split("\n```").skip(1).step_by(2);
     let lines = blocks.flat_map(|block| block.lines().skip(1));
     lines.map(|line| line.split(" #").next().unwrap_or(line).trim())
+}
+
+/// Packs the client and the crates that it needs, and builds them from the packages.
+fn rust_packages() -> Result<()> {
+    let mut package = cargo(["package", "--locked", "--allow-dirty"])?;
+    package.args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
+    run_command(&mut package)
 }
 
 fn fuzz_targets() -> Result<()> {

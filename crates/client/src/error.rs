@@ -50,6 +50,7 @@ pub enum Error {
 
 /// A call that the server refused, as its envelope describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// `code` of the envelope (ENV-3).
     pub code: i32,
@@ -78,6 +79,7 @@ impl fmt::Display for Refusal {
 
 /// An answer without an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NotAnEnvelope {
     /// The HTTP status.
     pub status: u16,

@@ -44,6 +44,11 @@ pub mod session;
 mod transport;
 mod wall_time;
 
+/// The program of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use kiosque_contract as contract;
 pub use kiosque_https_client::{BaseUrl, BaseUrlError};
 pub use kiosque_model::money::MoneyFault;

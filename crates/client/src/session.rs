@@ -99,6 +99,7 @@ pub enum LongCall {
 
 /// The number of events since the session was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionCounts {
     /// Logins that were sent.
     pub log_ins: u64,

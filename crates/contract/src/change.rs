@@ -8,6 +8,7 @@ use crate::{OrderRecord, Request};
 /// Body of Order changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderChangesRequest {
     /// `next` of the answer before; null: from the first change on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,6 +27,7 @@ impl Request for OrderChangesRequest {}
 
 /// `data` of Order changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderChanges {
     /// The orders, each at its latest change.
     pub records: Vec<OrderChange>,
@@ -38,6 +40,7 @@ pub struct OrderChanges {
 /// An order at its latest change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderChange {
     /// The number of the change, larger than those of all changes of the group before it.
     pub change_no: i64,

@@ -11,6 +11,7 @@ use crate::{DeviceRecord, Request};
 /// Body of every dashboard function but online devices; every field may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct DashboardFilter {
     /// The first instant of the range, Unix milliseconds; the month's first day, midnight, when
     /// left out.
@@ -32,6 +33,7 @@ impl Request for DashboardFilter {}
 /// `data` of the summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct Summary<'a> {
     /// The first instant of the range.
     pub start_timestamp: i64,
@@ -50,6 +52,7 @@ pub struct Summary<'a> {
 
 /// One figure of the summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct Kpi<'a> {
     /// Names the figure.
     #[schemars(schema_with = "crate::schema::kpi_code")]
@@ -67,6 +70,7 @@ pub struct Kpi<'a> {
 /// `data` of the best-selling product: the first of the ranking, and the ranking.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct BestSellingProduct {
     /// The best one.
     #[serde(flatten)]
@@ -78,6 +82,7 @@ pub struct BestSellingProduct {
 /// The sales of one product.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct ProductSales {
     /// Identifies the product.
     pub goods_id: String,
@@ -100,6 +105,7 @@ pub struct ProductSales {
 /// An element of sales by device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct DeviceSales {
     /// Identifies the device.
     pub device_code: String,
@@ -116,6 +122,7 @@ pub struct DeviceSales {
 /// A day of the sales trend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct TrendDay {
     /// The day, in the platform's time zone.
     #[schemars(schema_with = "crate::schema::day")]
@@ -129,6 +136,7 @@ pub struct TrendDay {
 /// A device of the aisle hierarchy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct DeviceAisles {
     /// Identifies the device.
     pub device_code: String,
@@ -141,6 +149,7 @@ pub struct DeviceAisles {
 /// A cabinet of a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct Cabinet {
     /// Identifies the cabinet in its device.
     pub cabinet_code: String,
@@ -151,6 +160,7 @@ pub struct Cabinet {
 /// A layer of a cabinet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct Layer {
     /// Its number.
     pub layer: i64,
@@ -161,6 +171,7 @@ pub struct Layer {
 /// An aisle. Its prices are integers in minor units of the product's currency, not dollars.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct Aisle<'a> {
     /// Identifies the aisle in its device.
     pub code: Cow<'a, str>,
@@ -191,6 +202,7 @@ pub struct Aisle<'a> {
 
 /// `data` of the device profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct DeviceProfile<'a> {
     /// The devices that the group owns now, by code.
     pub list: Vec<DeviceRecord<'a>>,
@@ -199,6 +211,7 @@ pub struct DeviceProfile<'a> {
 /// `data` of online devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OnlineDevices<'a> {
     /// The devices that the group owns now.
     pub total_count: i64,
@@ -213,6 +226,7 @@ pub struct OnlineDevices<'a> {
 /// An element of online devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OnlineDevice<'a> {
     /// Identifies the device.
     pub device_code: Cow<'a, str>,

@@ -10,6 +10,7 @@ use crate::{Request, ZeroOrOne};
 /// Body of List devices; every field may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct DeviceFilter {
     /// Another active group of the account; does not switch.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,6 +32,7 @@ impl Request for DeviceFilter {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Device")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct DeviceRecord<'a> {
     /// Identifies the device.
     pub device_code: Cow<'a, str>,

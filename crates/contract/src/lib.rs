@@ -1,5 +1,9 @@
 //! The types of the interface (`docs/interface.md`) and of the operator's calls as JSON, for the
 //! server and for clients alike. No rules, and no input or output; the names are those of the JSON.
+//!
+//! Without the feature `literals`, structs of the interface to which later versions may add fields
+//! are `#[non_exhaustive]`: a filter is its `Default` with some fields set. Kiosque itself, whose
+//! crates have one version, has the feature and builds answers by struct literals.
 
 /// The text of [`GATEWAY_PREFIX`], for `concat!`.
 macro_rules! gateway_prefix {

@@ -8,6 +8,7 @@ use crate::Request;
 /// Body of List orders.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderFilter {
     /// One device of the current scope.
     pub device_code: String,
@@ -23,6 +24,14 @@ pub struct OrderFilter {
 }
 
 impl Request for OrderFilter {}
+
+impl OrderFilter {
+    /// Returns the filter of all orders of a device that are not archived.
+    #[must_use]
+    pub fn new(device_code: String) -> OrderFilter {
+        OrderFilter { device_code, ..OrderFilter::default() }
+    }
+}
 
 /// Body of Order detail; at least one of the two must be non-empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +52,7 @@ impl Request for OrderDetailRequest {}
 /// time zone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderHead {
     /// External trade number; may be empty.
     pub trade_no: String,
@@ -90,6 +100,7 @@ pub struct OrderHead {
 /// A line of an order, under `detailVOList` and `detailList` alike. Names are as of the sale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct LineItem {
     /// The product sold.
     pub goods_id: String,
@@ -118,6 +129,7 @@ pub struct LineItem {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Order")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderRecord {
     /// The fields that list and detail share.
     #[serde(flatten)]
@@ -130,6 +142,7 @@ pub struct OrderRecord {
 /// `data` of Order detail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderDetail {
     /// The fields that list and detail share.
     #[serde(flatten)]
@@ -145,6 +158,7 @@ pub struct OrderDetail {
 /// Why a line was not shipped.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct ShipmentError {
     /// The product.
     pub goods_id: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// `data` of device and order lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Page")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct Page<T> {
     /// Number of all matching records, also on a page past the end.
     pub total: i64,

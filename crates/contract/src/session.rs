@@ -29,6 +29,7 @@ impl Request for SwitchGroupRequest {}
 /// `data` of Log in and of Switch group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct SessionData {
     /// Goes into the header `third-api-token`, complete and unchanged.
     pub access_token: String,
@@ -43,6 +44,7 @@ pub struct SessionData {
 /// An entry of `switchableGroups`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct SwitchableGroup {
     /// The value that Switch group takes.
     pub group_id: String,

@@ -65,6 +65,7 @@ mod unix_ms {
 /// A group that an account may select.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Group {
     /// Its id.
     #[serde(rename = "groupId")]

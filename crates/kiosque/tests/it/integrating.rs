@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
+use kiosque_client::Account;
 use kiosque_model::GroupId;
 use kiosque_store::ChangeQuery;
 use kiosque_testkit::{OrderLine, Program, Ran, Served, TestServer};
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::KIOSQUE;
-use crate::client::{GROUPS, server, trail};
+use crate::client::{GROUPS, profile, server, trail};
+
+#[expect(dead_code, reason = "its main function")]
+#[path = "../../../client/examples/copy_orders.rs"]
+mod copy_orders;
 
 const GUIDE: &str = include_str!("../../../../docs/integrating.md");
 /// Prints the copy as an object: the orders of each group, by their ids.
@@ -122,4 +128,19 @@ async fn the_program_of_the_guide_copies_all_orders() {
     let second = stored(&server).await;
     assert_ne!(first, second);
     assert_eq!(copied(directory.path()), second);
+}
+
+/// ORD-23: the example of the crate copies the same; run again, it adds what is new.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_example_in_rust_copies_all_orders() {
+    let server = server().await;
+    let directory = tempfile::tempdir().unwrap();
+    for order in ["first", "second"] {
+        let start = "2026-02-01 08:00:00";
+        server.import_valid(OrderLine::new(order, "north-1", start).to_string()).await;
+        let account = Account::open(profile(&server, "secret")).unwrap();
+        let db = Connection::open(directory.path().join("orders.db")).unwrap();
+        copy_orders::copy(account, db).await.unwrap();
+        assert_eq!(copied(directory.path()), stored(&server).await, "after the {order}");
+    }
 }

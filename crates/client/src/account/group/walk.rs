@@ -69,6 +69,7 @@ pub struct OrderWalk {
 
 /// The proof of a walk that has ended: two sides that have the same orders have the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Certificate {
     /// The device.
     pub device: String,
@@ -84,7 +85,8 @@ pub struct Certificate {
 impl OrderWalk {
     pub(super) fn new(group: GroupClient, device: &str) -> OrderWalk {
         let (device_code, include_history) = (device.to_owned(), Some(true));
-        let filter = OrderFilter { device_code, include_history, ..OrderFilter::default() };
+        let mut filter = OrderFilter::new(device_code);
+        filter.include_history = include_history;
         OrderWalk {
             group,
             filter,
