@@ -127,7 +127,7 @@ fn recent(frame: &Frame<'_>, view: &Device) -> Markup {
     let body = html! {
         @if view.orders.is_empty() { (empty(frame.say(NO_ORDERS))) }
         @else {
-            (orders::rows(frame, &view.orders, orders::Of::Device))
+            (orders::rows(frame, &view.orders, None))
             p.more { a href=(all) { (frame.say(ALL_ORDERS)) } }
         }
     };

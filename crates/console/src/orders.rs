@@ -1,18 +1,19 @@
 //! The list of orders.
 
 use kiosque_contract::inventory::OrderItem;
+use kiosque_model::order::{PayStatus, ShipmentStatus};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, badge, card, download, empty, encoded, filter, pager, parameter, table,
-    text_field,
+    Column, IsFirst, Tone, badge, card, choice, download, empty, encoded, filter, pager, parameter,
+    table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of as device_path;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
-use crate::text::texts;
+use crate::text::{Text, texts};
 
 texts! {
     NUMBER: "Trade number or order id", "交易号或订单号";
@@ -23,14 +24,16 @@ texts! {
     TIME: "Trade started", "交易开始";
     ORDER: "Order", "订单";
     ITEMS: "Items", "件数";
-    AMOUNT: "Amount", "金额";
+    SUM_PAID: "Paid", "实付";
+    PRICE: "Price", "订单金额";
     PAYMENT: "Payment", "支付";
     SHIPMENT: "Shipment", "出货";
     GROUP: "Group", "分组";
-    HINT: "The orders that arrived or changed last. Give a device, or the number of an order, for \
-        others.", "最近到达或更改的订单。查找其他订单请输入设备编码或订单编号。";
-    NEEDS_DEVICE: "Days and cards select among the orders of a device: give its code.",
-        "日期和卡号仅用于筛选某台设备的订单：请输入设备编码。";
+    ALL: "All", "全部";
+    OR: "{0} or {1}", "{0}或{1}";
+    SOLD: "paid, also if refunded", "已支付（含退款）";
+    NEEDS_DEVICE: "A card selects among the orders of a device: give its code.",
+        "卡号仅用于筛选某台设备的订单：请输入设备编码。";
     NONE_FOUND: "No order matches.", "没有匹配的订单。";
     NO_DEVICE: "There is no device with this code.", "没有此编码的设备。";
     MORE: "Only a part of the orders was searched. The next page goes on.",
@@ -47,6 +50,11 @@ texts! {
     PARTIAL: "partial", "部分成功";
     OTHER: "status {0}", "状态 {0}";
 }
+
+/// The states of payments of which orders are sales.
+const SOLD_STATES: &str = "paid,refunding,refunded";
+/// The states of shipments that count as failed.
+const FAILED_STATES: &str = "failed,partial";
 
 /// A part of the list of orders.
 #[derive(Clone, Debug)]
@@ -72,7 +80,11 @@ pub struct Fields {
     pub device: String,
     /// `card`: the last four digits of a card, among the orders of a device.
     pub card: String,
-    /// `from`: the first day, among the orders of a device.
+    /// `shipment`: words for states of shipments, which commas separate.
+    pub shipment: String,
+    /// `payment`: words for states of payments.
+    pub payment: String,
+    /// `from`: the first day.
     pub from: String,
     /// `to`: the last day.
     pub to: String,
@@ -81,13 +93,11 @@ pub struct Fields {
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// A day or a card was given, and neither a device nor a number.
+    /// A card was given, and neither a device nor a number.
     Nothing,
-    /// Nothing was given: the orders that arrived or changed last.
-    Newest(Vec<OrderItem>),
     /// The device does not exist.
     NoDevice,
-    /// Orders, the last one to arrive first, and whether orders may match that were not searched.
+    /// Orders, the newest first, and whether orders may match that were not searched.
     Orders(Vec<OrderItem>, Searched),
 }
 
@@ -100,31 +110,18 @@ pub enum Searched {
     Partly,
 }
 
-/// The orders that a table lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Of {
-    /// Those of one device.
-    Device,
-    /// Those of any device.
-    Any,
-}
-
 /// Renders the list.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
-    let query = query(view);
+    let query = query(&view.fields, &view.groups);
     let body = html! {
         (filter(frame, Section::Orders.path(), &fields(frame, view)))
         @match &view.found {
             Found::Nothing => (empty(frame.say(NEEDS_DEVICE))),
-            Found::Newest(orders) => {
-                p.note { (frame.say(HINT)) }
-                @if !orders.is_empty() { (rows(frame, orders, Of::Any)) }
-            }
             Found::NoDevice => (empty(frame.say(NO_DEVICE))),
             Found::Orders(orders, searched) => {
                 @if orders.is_empty() { (empty(frame.say(NONE_FOUND))) }
-                @else { (rows(frame, orders, Of::Any)) }
+                @else { (rows(frame, orders, Some(&view.groups))) }
                 @if *searched == Searched::Partly { p.note { (frame.say(MORE)) } }
             }
         }
@@ -136,44 +133,79 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
         heading,
         note: html! {},
         actions: html! {
-            @if matches!(view.found, Found::Orders(..) | Found::Newest(_)) {
-                (download(frame, &csv))
-            }
+            @if matches!(view.found, Found::Orders(..)) { (download(frame, &csv)) }
         },
         content: card("orders", heading, "", &body),
         refresh_s: None,
     })
 }
 
-fn query(view: &Orders) -> String {
-    let Fields { number, device, card, from, to } = &view.fields;
-    let parts = [("q", number), ("device", device), ("card", card), ("from", from), ("to", to)];
+fn query(fields: &Fields, groups: &Groups) -> String {
+    let Fields { number, device, card, shipment, payment, from, to } = fields;
+    let parts = [
+        ("q", number),
+        ("device", device),
+        ("card", card),
+        ("shipment", shipment),
+        ("payment", payment),
+        ("from", from),
+        ("to", to),
+    ];
     let parts = parts.into_iter().filter(|(_, value)| !value.is_empty());
     let mut parts: Vec<String> = parts.map(|(name, value)| parameter(name, value)).collect();
-    parts.extend(Some(view.groups.query()).filter(|query| !query.is_empty()));
+    parts.extend(Some(groups.query()).filter(|query| !query.is_empty()));
     parts.join("&")
 }
 
 fn fields(frame: &Frame<'_>, view: &Orders) -> Markup {
-    let Fields { number, device, card, from, to } = &view.fields;
+    let Fields { number, device, card, shipment, payment, from, to } = &view.fields;
+    let or = |one: Text, other: Text| OR.fill(frame.language, &[frame.say(one), frame.say(other)]);
+    let shipments = SHIPMENTS.map(|(_, text)| text);
+    let payments = PAYMENTS.map(|(_, text)| text);
+    let failed = (FAILED_STATES, or(FAILED, PARTIAL));
+    let sold = (SOLD_STATES, frame.say(SOLD).to_owned());
     html! {
         (text_field("search", "q", frame.say(NUMBER), number))
         (text_field("search", "device", frame.say(DEVICE), device))
         (text_field("date", "from", frame.say(FROM), from))
         (text_field("date", "to", frame.say(TO), to))
+        (states(frame, ("shipment", SHIPMENT), (ShipmentStatus::WORDS, shipments), failed, shipment))
+        (states(frame, ("payment", PAYMENT), (PayStatus::WORDS, payments), sold, payment))
         (text_field("text", "card", frame.say(CARD), card))
         (view.groups.field(frame))
     }
 }
 
-/// Renders orders as a table.
-pub(crate) fn rows(frame: &Frame<'_>, orders: &[OrderItem], of: Of) -> Markup {
+/// Renders the choice of states: all, those of one word each, and `several` together. Other words of
+/// an address are a choice as well.
+fn states(
+    frame: &Frame<'_>,
+    (name, label): (&str, Text),
+    (words, texts): (&[&str], [Text; 5]),
+    several: (&str, String),
+    chosen: &str,
+) -> Markup {
+    let mut options = vec![("", frame.say(ALL).to_owned())];
+    let each = words.iter().zip(texts).map(|(word, text)| (*word, frame.say(text).to_owned()));
+    options.extend(each);
+    options.push(several);
+    if options.iter().all(|(words, _)| *words != chosen) {
+        options.push((chosen, chosen.to_owned()));
+    }
+    choice(name, frame.say(label), &options, chosen)
+}
+
+/// Renders orders as a table; with `groups`, those of several devices and groups.
+pub(crate) fn rows(frame: &Frame<'_>, orders: &[OrderItem], groups: Option<&Groups>) -> Markup {
     let mut columns = vec![Column::text(frame.say(TIME)), Column::text(frame.say(ORDER))];
-    if of == Of::Any {
+    if groups.is_some() {
         columns.extend([DEVICE, GROUP].map(|text| Column::text(frame.say(text))));
     }
-    columns.extend([ITEMS, AMOUNT].map(|text| Column::number(frame.say(text))));
+    columns.extend([ITEMS, SUM_PAID, PRICE].map(|text| Column::number(frame.say(text))));
     columns.extend([PAYMENT, SHIPMENT].map(|text| Column::text(frame.say(text))));
+    let amount = |name: Text, minor, currency: &str| {
+        html! { td.number data-name=(frame.say(name)) { (format::major(minor, currency)) } }
+    };
     let rows = html! {
         @for order in orders {
             @let head = &order.record.head;
@@ -183,48 +215,53 @@ pub(crate) fn rows(frame: &Frame<'_>, orders: &[OrderItem], of: Of) -> Markup {
                 th scope="row" { a href=(path_of(&order.group_id, &head.order_id)) {
                     (head.order_id)
                 } }
-                @if of == Of::Any {
+                @if let Some(groups) = groups {
                     td { a href=(device_path(&head.device_code)) { (head.device_code) } }
-                    td { (order.group_id) }
+                    td.wide { (groups.name_of(&order.group_id)) }
                 }
-                td.number { (format::count(items)) }
-                td.number { (format::major(head.pay_amount, &head.currency)) }
+                td.number.wide { (format::count(items)) }
+                (amount(SUM_PAID, head.pay_amount, &head.currency))
+                (amount(PRICE, head.total_amount, &head.currency))
                 td { (payment(frame, head.pay_status)) }
                 td { (shipment(frame, head.shipment_status)) }
             }
         }
     };
-    table(frame.say(Section::Orders.name()), &columns, &rows)
+    html! { div.orders { (table(frame.say(Section::Orders.name()), &columns, &rows)) } }
 }
+
+/// The states of a payment, by their numbers.
+const PAYMENTS: [(Tone, Text); 5] = [
+    (Tone::Neutral, UNPAID),
+    (Tone::Good, PAID),
+    (Tone::Neutral, CANCELLED),
+    (Tone::Warning, REFUNDING),
+    (Tone::Warning, REFUNDED),
+];
+/// The states of a shipment, by their numbers.
+const SHIPMENTS: [(Tone, Text); 5] = [
+    (Tone::Neutral, NOT_SHIPPED),
+    (Tone::Good, SHIPPED),
+    (Tone::Neutral, SHIPPING),
+    (Tone::Bad, FAILED),
+    (Tone::Warning, PARTIAL),
+];
 
 /// Renders a `payStatus`.
 pub(crate) fn payment(frame: &Frame<'_>, status: i64) -> Markup {
-    let (tone, text) = match status {
-        0 => (Tone::Neutral, UNPAID),
-        1 => (Tone::Good, PAID),
-        2 => (Tone::Neutral, CANCELLED),
-        3 => (Tone::Warning, REFUNDING),
-        4 => (Tone::Warning, REFUNDED),
-        other => return unknown(frame, other),
-    };
-    badge(tone, frame.say(text))
+    state(frame, &PAYMENTS, status)
 }
 
 /// Renders a `shipmentStatus`.
 pub(crate) fn shipment(frame: &Frame<'_>, status: i64) -> Markup {
-    let (tone, text) = match status {
-        0 => (Tone::Neutral, NOT_SHIPPED),
-        1 => (Tone::Good, SHIPPED),
-        2 => (Tone::Neutral, SHIPPING),
-        3 => (Tone::Bad, FAILED),
-        4 => (Tone::Warning, PARTIAL),
-        other => return unknown(frame, other),
-    };
-    badge(tone, frame.say(text))
+    state(frame, &SHIPMENTS, status)
 }
 
-fn unknown(frame: &Frame<'_>, status: i64) -> Markup {
-    badge(Tone::Neutral, &OTHER.fill(frame.language, &[&status.to_string()]))
+fn state(frame: &Frame<'_>, states: &[(Tone, Text)], status: i64) -> Markup {
+    match usize::try_from(status).ok().and_then(|status| states.get(status)) {
+        Some((tone, text)) => badge(*tone, frame.say(*text)),
+        None => badge(Tone::Neutral, &OTHER.fill(frame.language, &[&status.to_string()])),
+    }
 }
 
 /// Returns the path of an order's page.
@@ -249,7 +286,7 @@ pub fn csv(view: &Orders) -> String {
         "shipment_status",
     ];
     let orders = match &view.found {
-        Found::Orders(orders, _) | Found::Newest(orders) => orders.as_slice(),
+        Found::Orders(orders, _) => orders.as_slice(),
         Found::Nothing | Found::NoDevice => &[],
     };
     csv::file(

@@ -312,7 +312,23 @@ pub struct OrderListFilter {
     /// Only orders of this device.
     #[schemars(length(min = 1))]
     pub device_code: Option<String>,
-    /// The largest number of entries, 100 by default.
+    /// Only orders with one of these states of the shipment, which commas separate: `none`,
+    /// `success`, `in progress`, `failed`, `partial`.
+    #[schemars(length(min = 1))]
+    pub shipment: Option<String>,
+    /// Only orders with one of these states of the payment: `unpaid`, `paid`, `cancelled`,
+    /// `refunding`, `refunded`.
+    #[schemars(length(min = 1))]
+    pub payment: Option<String>,
+    /// Only orders that count at this time or later: sales at their payment, all others at the
+    /// start of the trade. RFC 3339, or a date or `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
+    #[schemars(length(min = 1))]
+    pub since: Option<String>,
+    /// Only orders that count before this time.
+    #[schemars(length(min = 1))]
+    pub until: Option<String>,
+    /// The largest number of entries, 100 by default. With `shipment`, `payment`, `since` or
+    /// `until` a part may have fewer, and not be the last one.
     #[schemars(with = "Option<i64>", range(min = 1, max = 1_000))]
     pub limit: Option<String>,
     /// `next` of the part before; empty or absent for the first part.

@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, Write};
 use anyhow::Context;
 use kiosque_contract::OrderLine;
 use kiosque_ingest::export::{CSV_MAPPING, CsvExport, order_line};
+use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::{DeviceCode, GroupId, UnixMs};
-use kiosque_store::{Listed, Listing, OrdersOf, Store, WhenAbsent};
+use kiosque_store::{Listed, Listing, OrderFilter, OrdersOf, Store, WhenAbsent};
 
 use crate::args::{OrderExport, OrderFormat, OrdersWhat};
 use crate::output;
@@ -90,7 +91,20 @@ async fn each_order(
         |text: &Option<String>| text.as_deref().map(|text| store.zone().parse_time_or_date(text));
     let since = time(&export.since).transpose().context("--since")?.unwrap_or(UnixMs(i64::MIN));
     let until = time(&export.until).transpose().context("--until")?.unwrap_or(UnixMs(i64::MAX));
-    let of = OrdersOf { group, device };
+    let states = |words: &[&str]| format!("must be one or more of {}", words.join(", "));
+    let payment = export.payment.as_deref().map(|text| {
+        PayStatus::of_words(text).with_context(|| states(PayStatus::WORDS)).context("--payment")
+    });
+    let shipment = export.shipment.as_deref().map(|text| {
+        let states = || states(ShipmentStatus::WORDS);
+        ShipmentStatus::of_words(text).with_context(states).context("--shipment")
+    });
+    let filter = OrderFilter {
+        payment: payment.transpose()?.unwrap_or_default(),
+        shipment: shipment.transpose()?.unwrap_or_default(),
+        counted: None,
+    };
+    let of = OrdersOf { group, device, filter };
     let (mut after, mut damaged) = (None, 0);
     loop {
         let part = Listing { after, limit: PART };

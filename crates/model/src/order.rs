@@ -107,13 +107,18 @@ pub struct Line {
 
 macro_rules! status {
     ($(#[$doc:meta])* $name:ident {
-        $($(#[$variant_doc:meta])* $variant:ident = $number:literal,)*
+        $($(#[$variant_doc:meta])* $variant:ident = $number:literal $word:literal,)*
     }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name { $($(#[$variant_doc])* $variant = $number,)* }
 
         impl $name {
+            /// Every state, by its number.
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+            /// The words for the states, by their numbers.
+            pub const WORDS: &[&str] = &[$($word,)*];
+
             /// Returns the status with this number in JSON.
             #[must_use]
             pub const fn of(number: i64) -> Option<Self> {
@@ -125,6 +130,16 @@ macro_rules! status {
             pub const fn number(self) -> i64 {
                 self as i64
             }
+
+            /// Returns the states of words in any case, which commas separate.
+            #[must_use]
+            pub fn of_words(words: &str) -> Option<Vec<Self>> {
+                let known = |word: &str| {
+                    let place = Self::WORDS.iter().position(|it| it.eq_ignore_ascii_case(word))?;
+                    Self::ALL.get(place).copied()
+                };
+                words.split(',').map(|word| known(word.trim())).collect()
+            }
         }
     };
 }
@@ -133,15 +148,15 @@ status!(
     /// Payment state.
     PayStatus {
         /// Not paid yet.
-        Unpaid = 0,
+        Unpaid = 0 "unpaid",
         /// Paid.
-        Paid = 1,
+        Paid = 1 "paid",
         /// Cancelled before payment.
-        Cancelled = 2,
+        Cancelled = 2 "cancelled",
         /// Refund pending.
-        Refunding = 3,
+        Refunding = 3 "refunding",
         /// Refunded.
-        Refunded = 4,
+        Refunded = 4 "refunded",
     }
 );
 
@@ -149,17 +164,26 @@ status!(
     /// Shipment state.
     ShipmentStatus {
         /// Nothing shipped yet.
-        None = 0,
+        None = 0 "none",
         /// All items shipped.
-        Success = 1,
+        Success = 1 "success",
         /// In progress.
-        InProgress = 2,
+        InProgress = 2 "in progress",
         /// No item shipped.
-        Failed = 3,
+        Failed = 3 "failed",
         /// Some items shipped.
-        Partial = 4,
+        Partial = 4 "partial",
     }
 );
+
+/// The states of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderStates {
+    /// That of its payment.
+    pub payment: PayStatus,
+    /// That of its shipment.
+    pub shipment: ShipmentStatus,
+}
 
 impl PayStatus {
     /// Returns the default of a report that omits the state: paid if there is a payment time.
@@ -170,6 +194,12 @@ impl PayStatus {
 }
 
 impl ShipmentStatus {
+    /// Returns whether the shipment failed, in whole or in part.
+    #[must_use]
+    pub const fn has_failed(self) -> bool {
+        matches!(self, ShipmentStatus::Failed | ShipmentStatus::Partial)
+    }
+
     /// Returns the default of a report that omits the state: shipped if there is a shipment time.
     #[must_use]
     pub const fn following(shipment: Option<UnixMs>) -> ShipmentStatus {

@@ -68,14 +68,13 @@ impl Sale {
     /// Returns the sale's contribution to the sums of its day.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        let failed = matches!(self.shipment, ShipmentStatus::Failed | ShipmentStatus::Partial);
         Totals {
             orders: 1,
             items: self.goods.iter().map(|sold| sold.items).sum(),
             amount: self.amount.0,
             refund: self.refund.0,
             shipped: i64::from(self.shipment == ShipmentStatus::Success),
-            failed: i64::from(failed),
+            failed: i64::from(self.shipment.has_failed()),
         }
     }
 }

@@ -183,8 +183,8 @@ create table ledger (
 create index ledger_of_device on ledger (device_code);
 
 -- An order is its record, packed with its checksum, and the columns by which it is found. A null
--- trade_no_in is made from the order_id. `sale_at_ms` and `sale`, the figures
--- by which parts of days are counted, are null while the order is no sale.
+-- trade_no_in is made from the order_id. `sale_at_ms` is null while the order is no sale; `sale` has
+-- the figures by which parts of days are counted, of a sale, and the states of the order.
 -- `arrival_no` is where it came from, which updates leave as it is. A page of a device's orders is
 -- a range of the key.
 create table orders (
@@ -194,7 +194,7 @@ create table orders (
     trade_start_ms bigint not null,
     change_no bigint not null,
     sale_at_ms bigint,
-    sale bytea,
+    sale bytea not null,
     arrival_no bigint,
     order_id text not null,
     trade_no text,
@@ -207,8 +207,10 @@ create unique index orders_change on orders (group_no, change_no);
 create index orders_trade_no on orders (group_no, trade_no) where trade_no is not null;
 create unique index orders_trade_no_in on orders (group_no, trade_no_in)
     where trade_no_in is not null;
-create index orders_sale on orders (group_no, sale_at_ms, device_no, sale)
+create index orders_sale on orders (group_no, sale_at_ms, device_no, seq, sale)
     where sale_at_ms is not null;
+create index orders_unsold on orders (group_no, trade_start_ms, device_no, seq)
+    where sale_at_ms is null;
 
 -- The dictionaries by which records are compressed, trained from orders. The number is a checksum of
 -- the content. None is changed or deleted: records name them.

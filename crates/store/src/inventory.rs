@@ -16,10 +16,10 @@ use crate::db::Read;
 use crate::error::Error;
 use crate::sql::{Row, Sql, Value, has_no_nul};
 pub use accounts::Passwords;
-pub use device_orders::{DeviceOrders, FoundOrders, OrderPosition, SaleTimes};
+pub use device_orders::{DeviceOrders, FoundOrders, OrderPlace, OrderPosition, SaleTimes};
 pub use devices::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
 pub use fleet_file::{FleetKey, FleetPart};
-pub use orders::{DamagedOrder, ExportedOrder, OrderKey, OrdersOf};
+pub use orders::{DamagedOrder, ExportedOrder, OrderFilter, OrderKey, OrdersOf};
 pub(crate) use overview::{damage_found, order_count};
 pub use rates::RateKey;
 

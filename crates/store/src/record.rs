@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 use kiosque_contract::LineItem;
-use kiosque_model::order::{Line, Order};
+use kiosque_model::order::{Line, Order, OrderStates};
 use kiosque_model::sales::Sale;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone};
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,8 @@ pub struct Incoming {
     pub nameless_lines: Vec<usize>,
     /// The sale that the order counts as.
     pub sale: Option<Sale>,
+    /// Its states.
+    pub states: OrderStates,
     /// The text to store if the order is new.
     pub record: Record,
 }
@@ -109,6 +111,7 @@ impl Incoming {
             trade_no_in: order.trade_no_in,
             nameless_lines,
             sale,
+            states: OrderStates { payment: order.pay_status, shipment: order.shipment_status },
             record,
         })
     }

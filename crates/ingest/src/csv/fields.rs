@@ -205,21 +205,16 @@ impl Kind {
                 None => return Ok(None),
             },
             Kind::Whole => options.numbers.whole(text).map_err(quoted)?,
-            Kind::PayStatus => {
-                status(text, PAY_STATUSES, |number| PayStatus::of(number).map(PayStatus::number))?
-            }
-            Kind::ShipmentStatus => status(text, SHIPMENT_STATUSES, |number| {
+            Kind::PayStatus => status(text, PayStatus::WORDS, |number| {
+                PayStatus::of(number).map(PayStatus::number)
+            })?,
+            Kind::ShipmentStatus => status(text, ShipmentStatus::WORDS, |number| {
                 ShipmentStatus::of(number).map(ShipmentStatus::number)
             })?,
         };
         Ok(Some(FieldValue::Number(number)))
     }
 }
-
-/// Names of payment statuses, by number.
-const PAY_STATUSES: &[&str] = &["unpaid", "paid", "cancelled", "refunding", "refunded"];
-/// Names of shipment statuses, by number.
-const SHIPMENT_STATUSES: &[&str] = &["none", "success", "in progress", "failed", "partial"];
 
 fn status(text: &str, names: &[&str], known: fn(i64) -> Option<i64>) -> Result<i64, String> {
     let given = text.trim();

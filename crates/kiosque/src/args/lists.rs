@@ -108,6 +108,7 @@ pub(crate) enum OrdersWhat {
     #[command(after_help = "Examples:\n  \
         kiosque orders export --data /srv/kiosque > orders.ndjson\n  \
         kiosque orders export --group north --since 2026-01-01 --data /srv/kiosque\n  \
+        kiosque orders export --shipment failed,partial --data /srv/kiosque\n  \
         kiosque orders export --output csv --data /srv/kiosque > orders.csv\n  \
         kiosque orders export --print-mapping > mapping.toml\n\n\
         `kiosque import orders` of the file changes nothing; for CSV it takes the mapping. Card \
@@ -127,6 +128,14 @@ pub(crate) struct OrderExport {
     /// Only orders of this device.
     #[arg(long, value_name = "CODE")]
     pub(crate) device: Option<String>,
+    /// Only orders with one of these states of the shipment: none, success, in progress, failed,
+    /// partial.
+    #[arg(long, value_name = "STATE,…")]
+    pub(crate) shipment: Option<String>,
+    /// Only orders with one of these states of the payment: unpaid, paid, cancelled, refunding,
+    /// refunded.
+    #[arg(long, value_name = "STATE,…")]
+    pub(crate) payment: Option<String>,
     /// Only orders that started at this time or later: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss
     /// in the platform's time zone.
     #[arg(long, value_name = "TIME")]

@@ -133,9 +133,18 @@ fn an_export_may_be_of_a_group_a_device_or_a_time() {
         (&["--device", "D1", "--group", "south"], 0),
         (&["--since", "2026-02-02"], 2),
         (&["--until", "2026-02-02 03:04:05", "--device", "D2"], 1),
+        (&["--payment", "refunded"], 1),
+        (&["--payment", "unpaid,cancelled", "--device", "D1"], 1),
+        (&["--shipment", "success"], 2),
+        (&["--shipment", "success", "--payment", "unpaid", "--since", "2026-02-02"], 1),
+        (&["--shipment", "in progress"], 0),
     ] {
         assert_eq!(count(args), orders, "{args:?}");
     }
+    let wrong = sandbox.run(&["orders", "export", "--payment", "lost"]).failure();
+    let expected = "kiosque: --payment: must be one or more of unpaid, paid, cancelled, refunding, \
+                    refunded";
+    assert!(wrong.stderr.starts_with(expected), "{wrong:?}");
     let wrong = sandbox.run(&["orders", "export", "--since", "yesterday"]).failure();
     assert!(wrong.stderr.starts_with("kiosque: --since: \"yesterday\" is not a time"), "{wrong:?}");
 }

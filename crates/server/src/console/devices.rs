@@ -5,8 +5,8 @@ use kiosque_console::devices::{self, DeviceRow, Devices, State, WEEK_DAYS};
 use kiosque_contract::inventory::AisleItem;
 use kiosque_model::{Day, DeviceCode, UnixMs, Zone};
 use kiosque_store::{
-    DeviceOrders, DeviceSearch, DeviceState, FoundDevice, FoundDevices, Listing, Oversight,
-    SaleTimes,
+    DeviceOrders, DeviceSearch, DeviceState, FoundDevice, FoundDevices, Listing, OrderFilter,
+    Oversight, SaleTimes,
 };
 
 use super::groups::{choice, chosen, wants_csv};
@@ -70,7 +70,7 @@ pub(super) async fn one(
     let orders = app.store.inventory().latest_orders(DeviceOrders {
         device: code,
         group: None,
-        span: None,
+        filter: OrderFilter::default(),
         card_end: None,
         after: None,
         limit: ORDERS,

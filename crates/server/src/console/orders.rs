@@ -3,9 +3,11 @@
 use kiosque_console::order::{self, Arrived, Order};
 use kiosque_console::orders::{self, Fields, Found, Orders, Searched};
 use kiosque_console::period::{BadParameter, Period, PeriodQuery};
-use kiosque_model::{DeviceCode, GroupId, GroupNo, OrderId};
+use kiosque_model::order::{PayStatus, ShipmentStatus};
+use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 use kiosque_store::{
-    Arrival, DeviceOrders, FoundOrders, Listing, OrderPosition, OrderSource, Oversight, Span,
+    Arrival, DeviceOrders, FoundOrders, Listing, OrderFilter, OrderPlace, OrderPosition,
+    OrderSource, Oversight, Span,
 };
 
 use super::groups::{choice, chosen, wants_csv};
@@ -20,23 +22,25 @@ const RECORDS_READ_MAX: usize = 5_000;
 /// Shows the list of orders that the query selects.
 pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
     let store = &caller.request.app.store;
-    let known = ["q", "device", "card", "from", "to", "group", "after", "format"];
+    let known =
+        ["q", "device", "card", "shipment", "payment", "from", "to", "group", "after", "format"];
     let query = caller.request.known_query(&known)?;
     let text = |name: &str| query.text(name).unwrap_or_default();
     let fields = Fields {
         number: text("q"),
         device: text("device"),
         card: text("card"),
+        shipment: text("shipment"),
+        payment: text("payment"),
         from: text("from"),
         to: text("to"),
     };
     let (groups, after) = (choice(store, &query).await?, query.text("after"));
-    let group = chosen(&groups)?;
+    let (group, filter) = (chosen(&groups)?, filter(caller, &fields)?);
     let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
-        ("", "") if after.is_some() => return Err(Refused::Parameter("after")),
-        ("", "") if fields != Fields::default() => (Found::Nothing, None),
-        ("", "") => (Found::Newest(store.inventory().newest_orders(group, PAGE).await?), None),
-        ("", _) => of_device(caller, &fields, group, after.as_deref()).await?,
+        ("", "") if !fields.card.is_empty() => (Found::Nothing, None),
+        ("", "") => newest_first(caller, group, filter, after.as_deref()).await?,
+        ("", _) => of_device(caller, &fields, (group, filter), after.as_deref()).await?,
         (number, _) => {
             let mut orders =
                 store.inventory().orders_by_number(number.to_owned(), group, PAGE).await?;
@@ -52,11 +56,30 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     }
 }
 
+/// Returns a part of the orders by time, and the key of the next one.
+async fn newest_first(
+    caller: &SignedIn<'_>,
+    group: Option<GroupId>,
+    filter: OrderFilter,
+    after: Option<&str>,
+) -> Result<(Found, Option<String>), Refused> {
+    let store = &caller.request.app.store;
+    let after = after.map(|key| place(key).ok_or(Refused::Parameter("after"))).transpose()?;
+    let listing = Listing { after, limit: PAGE };
+    let listed = store.inventory().orders_newest_first(group, filter, listing).await?;
+    let is_cut = listed.next.is_some() && listed.entries.len() < PAGE;
+    let searched = if is_cut { Searched::Partly } else { Searched::Whole };
+    let next = listed.next.map(|OrderPlace { at, group, device, seq }| {
+        format!("{}.{}.{}.{seq}", at.0, group.0, device.0)
+    });
+    Ok((Found::Orders(listed.entries, searched), next))
+}
+
 /// Returns a part of the orders of a device, and the key of the next one.
 async fn of_device(
     caller: &SignedIn<'_>,
     fields: &Fields,
-    group: Option<GroupId>,
+    (group, filter): (Option<GroupId>, OrderFilter),
     after: Option<&str>,
 ) -> Result<(Found, Option<String>), Refused> {
     let store = &caller.request.app.store;
@@ -65,11 +88,10 @@ async fn of_device(
     };
     let after = after.map(|key| position(key).ok_or(Refused::Parameter("after"))).transpose()?;
     let card_end = Some(fields.card.clone()).filter(|card| !card.is_empty());
-    let span = span(caller, fields)?;
     let of = DeviceOrders {
         device,
         group,
-        span,
+        filter,
         card_end,
         after,
         limit: PAGE,
@@ -82,6 +104,20 @@ async fn of_device(
     let searched = if is_cut { Searched::Partly } else { Searched::Whole };
     let next = next.map(|OrderPosition { group, seq }| format!("{}.{seq}", group.0));
     Ok((Found::Orders(orders, searched), next))
+}
+
+/// Returns the states and the days of a form.
+fn filter(caller: &SignedIn<'_>, fields: &Fields) -> Result<OrderFilter, Refused> {
+    let given = |text: &str| !text.is_empty();
+    let payment = Some(fields.payment.as_str()).filter(|text| given(text));
+    let shipment = Some(fields.shipment.as_str()).filter(|text| given(text));
+    let payment = payment.map(|text| PayStatus::of_words(text).ok_or("payment"));
+    let shipment = shipment.map(|text| ShipmentStatus::of_words(text).ok_or("shipment"));
+    Ok(OrderFilter {
+        payment: payment.transpose().map_err(Refused::Parameter)?.unwrap_or_default(),
+        shipment: shipment.transpose().map_err(Refused::Parameter)?.unwrap_or_default(),
+        counted: span(caller, fields)?,
+    })
 }
 
 /// Returns the span of the days of a form; `None` if it names none.
@@ -98,10 +134,18 @@ fn span(caller: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Refused>
     Ok(Some(Span { start, end }))
 }
 
-/// Parses the key of a list: the number of a group, and a sequence number in it.
+/// Parses the key of a list of a device: the number of a group, and a sequence number in it.
 fn position(key: &str) -> Option<OrderPosition> {
     let (group, seq) = key.split_once('.')?;
     Some(OrderPosition { group: GroupNo(group.parse().ok()?), seq: seq.parse().ok()? })
+}
+
+/// Parses the key of a list by time.
+fn place(key: &str) -> Option<OrderPlace> {
+    let mut parts = key.splitn(4, '.').map(|part| part.parse().ok());
+    let mut next = || parts.next().flatten();
+    let (at, group, device) = (UnixMs(next()?), GroupNo(next()?), DeviceNo(next()?));
+    Some(OrderPlace { at, group, device, seq: next()? })
 }
 
 /// Shows the order of a group with an id.

@@ -1,7 +1,7 @@
 //! Cursors: keys of lists, opaque to callers.
 
-use kiosque_model::{Currency, Day};
-use kiosque_store::{FleetKey, OrderKey, RateKey};
+use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs};
+use kiosque_store::{FleetKey, OrderKey, OrderPlace, RateKey};
 
 /// A key that a page begins after.
 pub(super) trait Cursor: Sized {
@@ -65,6 +65,22 @@ impl Cursor for OrderKey {
     }
 }
 
+impl Cursor for OrderPlace {
+    fn write(&self) -> String {
+        let OrderPlace { at: UnixMs(at), group: GroupNo(group), device: DeviceNo(device), seq } =
+            self;
+        format!("t {at} {group} {device} {seq}").write()
+    }
+
+    fn read(text: &str) -> Option<OrderPlace> {
+        let text = String::read(text)?;
+        let mut parts = text.strip_prefix("t ")?.splitn(4, ' ').map(|part| part.parse().ok());
+        let mut next = || parts.next().flatten();
+        let (at, group, device) = (UnixMs(next()?), GroupNo(next()?), DeviceNo(next()?));
+        Some(OrderPlace { at, group, device, seq: next()? })
+    }
+}
+
 impl Cursor for FleetKey {
     fn write(&self) -> String {
         let kind = match self {
@@ -108,6 +124,8 @@ mod tests {
         check(&"K-001 é".to_owned());
         check(&(Currency::parse("EUR").expect("a currency"), Day(-9)));
         check(&OrderKey { group: 3, device_code: "a b  c".to_owned(), seq: i64::MAX });
+        let (group, device) = (GroupNo(3), DeviceNo(i64::MAX));
+        check(&OrderPlace { at: UnixMs(-1), group, device, seq: -1 });
         check(&FleetKey::Account("gd".to_owned()));
         check(&FleetKey::Device(String::new()));
     }
@@ -116,7 +134,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "[0-9a-f ]{0,20}|.{0,20}") {
             let _ = (i64::read(&text), String::read(&text), RateKey::read(&text));
-            let _ = (OrderKey::read(&text), FleetKey::read(&text));
+            let _ = (OrderKey::read(&text), FleetKey::read(&text), OrderPlace::read(&text));
         }
     }
 }

@@ -1,17 +1,18 @@
 //! The calls that read the stored data: `GET /operator/v1/status`, and lists in pages.
 
 use http::StatusCode;
-use kiosque_contract::inventory::ListFilter;
 use kiosque_contract::inventory::{
     AccountItem, DeviceDetail, DeviceItem, FleetPage, GroupItem, ImportItem, Listed, OrderItem,
     ProductItem, RateItem, SessionItem, Status,
 };
+use kiosque_contract::inventory::{ListFilter, OrderListFilter};
 use kiosque_contract::operator_call::{
     ListAccounts, ListDevices, ListGroups, ListImports, ListOrders, ListProducts, ListRates,
     ListSessions, OperatorCall, ReadFleet, ShowDevice,
 };
-use kiosque_model::{DeviceCode, GroupId};
-use kiosque_store::{Listing, OrdersOf, Passwords};
+use kiosque_model::order::{PayStatus, ShipmentStatus};
+use kiosque_model::{DeviceCode, GroupId, UnixMs};
+use kiosque_store::{Listing, OrderFilter, OrdersOf, Passwords, Span};
 
 use super::call::Call;
 use super::cursor::Cursor;
@@ -74,13 +75,48 @@ pub(super) async fn orders(call: &mut Call<'_>) -> Result<Listed<OrderItem>, Pro
     let filter = query::read::<ListOrders>(call.query(), &mut faults)?;
     let group = faults.group(("groupId", filter.group_id.as_deref()));
     let device = device_code(&mut faults, filter.device_code.as_deref());
+    let selected = order_filter(call, &mut faults, &filter);
+    let inventory = call.app.store.inventory();
+    if device.is_none() && selected != OrderFilter::default() {
+        let listing = listing_of(filter.limit, filter.cursor, faults)?;
+        known(call, group.as_ref()).await?;
+        return page(inventory.orders_newest_first(group, selected, listing).await);
+    }
     let listing = listing_of(filter.limit, filter.cursor, faults)?;
     known(call, group.as_ref()).await?;
-    let orders = call.app.store.inventory().orders(OrdersOf { group, device }, listing).await;
+    let of = OrdersOf { group, device, filter: selected };
+    let orders = inventory.orders(of, listing).await;
     let Listed { entries, next } = page(orders)?;
     let entries = entries.into_iter().map(|order| order.map(|order| order.item));
     let entries = entries.collect::<Result<_, _>>().map_err(|damaged| Failure::from(damaged.error));
     Ok(Listed { entries: entries?, next })
+}
+
+/// Returns the states and the times that a query selects.
+fn order_filter(
+    call: &Call<'_>,
+    faults: &mut QueryFaults,
+    filter: &OrderListFilter,
+) -> OrderFilter {
+    let one_of = |words: &[&str]| format!("one or more of {}", words.join(", "));
+    let (payment, shipment) = (filter.payment.as_deref(), filter.shipment.as_deref());
+    let payment =
+        faults.parse(("payment", payment), &one_of(PayStatus::WORDS), PayStatus::of_words);
+    let shipment = faults.parse(
+        ("shipment", shipment),
+        &one_of(ShipmentStatus::WORDS),
+        ShipmentStatus::of_words,
+    );
+    let time = |text: &str| call.app.store.zone().parse_time_or_date(text).ok();
+    let expected = "RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss";
+    let since = faults.parse(("since", filter.since.as_deref()), expected, time);
+    let until = faults.parse(("until", filter.until.as_deref()), expected, time);
+    let (start, end) = (since.unwrap_or(UnixMs(i64::MIN)), until.unwrap_or(UnixMs(i64::MAX)));
+    OrderFilter {
+        payment: payment.unwrap_or_default(),
+        shipment: shipment.unwrap_or_default(),
+        counted: since.or(until).map(|_| Span { start, end }),
+    }
 }
 
 pub(super) async fn device(call: &mut Call<'_>) -> Result<DeviceDetail, Problem> {

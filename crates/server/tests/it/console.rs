@@ -6,6 +6,7 @@ mod changed_orders;
 mod chinese;
 pub(crate) mod figures;
 mod intake;
+mod orders;
 mod pages;
 mod refused;
 mod sign_in;

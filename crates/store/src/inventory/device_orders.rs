@@ -1,6 +1,6 @@
 //! The orders of a device, the last one to arrive first, and orders by their numbers.
 
-mod newest;
+mod newest_first;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
 
-use super::orders::record;
+use super::orders::{OrderFilter, record};
 use crate::db::{Deadline, Read};
 use crate::dictionaries;
 use crate::error::Error;
-use crate::orders::Span;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::order_id_of;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Sql, Value, has_no_nul, row, statements};
 use crate::views::Inventory;
+pub use newest_first::OrderPlace;
 
 row! {
     struct LedgerRow {
@@ -45,7 +45,8 @@ statements! {
         "select ", order_columns!("orders"), "
         from orders
         where group_no = $group_no and device_no = $device_no and seq < $before_seq
-            and trade_start_ms >= $start_ms and trade_start_ms < $end_ms
+            and coalesce(sale_at_ms, trade_start_ms) >= $start_ms
+            and coalesce(sale_at_ms, trade_start_ms) < $end_ms
         order by seq desc limit $count");
     SALE_TIMES(group_no, device_no, after_seq, start_ms) -> UnixMs = "select sale_at_ms
         from orders
@@ -76,7 +77,7 @@ statements! {
 
 /// Every statement of this module and of that below it.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, newest::ALL].into_iter().flatten().copied()
+    [ALL, newest_first::ALL].into_iter().flatten().copied()
 }
 
 /// Orders that one statement reads.
@@ -91,8 +92,8 @@ pub struct DeviceOrders {
     pub device: DeviceCode,
     /// Only those of this group.
     pub group: Option<GroupId>,
-    /// Only trades that started in this span.
-    pub span: Option<Span>,
+    /// Only those that the filter includes.
+    pub filter: OrderFilter,
     /// Only those paid by a card whose number ends so.
     pub card_end: Option<String>,
     /// Only orders after this one in the list; `None` starts with the last one that arrived.
@@ -250,7 +251,7 @@ impl OrdersPart<'_> {
             self.left -= chunk.len();
             let is_last = chunk.len() < count;
             for (seq, order) in chunk {
-                if self.of.has_card(&order) {
+                if let Some(order) = order.filter(|order| self.of.has_card(order)) {
                     if self.found.orders.len() == self.of.limit {
                         self.found.next = Some(ledger.position(before));
                         return Ok(ControlFlow::Break(()));
@@ -268,15 +269,15 @@ impl OrdersPart<'_> {
         Ok(ControlFlow::Break(()))
     }
 
-    /// Reads the next orders of a ledger with their sequence numbers.
+    /// Reads the next orders of a ledger, those that the filter includes, and their sequence numbers.
     async fn chunk(
         &self,
         read: &Read<'_>,
         ledger: &LedgerRow,
         before: i64,
         count: usize,
-    ) -> Result<Vec<(i64, OrderItem)>, Error> {
-        let (start, end) = match self.of.span {
+    ) -> Result<Vec<(i64, Option<OrderItem>)>, Error> {
+        let (start, end) = match self.of.filter.counted {
             Some(span) => (span.start, span.end),
             None => (UnixMs(i64::MIN), UnixMs(i64::MAX)),
         };
@@ -285,7 +286,9 @@ impl OrdersPart<'_> {
         let params = [group, device, before.into(), start.into(), end.into(), count.into()];
         read.all(&LATEST, &params, |row| {
             let order: StoredOrder<'_> = row.read()?;
-            Ok((order.seq, ledger.item(&order, self.dictionaries)?))
+            let included = self.of.filter.includes(&order)?;
+            let item = || ledger.item(&order, self.dictionaries);
+            Ok((order.seq, included.then(item).transpose()?))
         })
         .await
     }

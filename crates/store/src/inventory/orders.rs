@@ -1,17 +1,19 @@
 //! Stored orders for the operator, ledger by ledger, in the order of their arrival.
-
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use kiosque_contract::OrderRecord;
 use kiosque_contract::inventory::OrderItem;
+use kiosque_model::order::{OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
 use crate::dictionaries;
 use crate::error::Error;
+use crate::orders::Span;
 use crate::record::dictionaries::Dictionaries;
+use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{Row, row, statements};
 use crate::views::Inventory;
@@ -51,6 +53,9 @@ statements! {
 
 /// Ledgers that one statement reads.
 const LEDGERS_PER_STATEMENT: i64 = 100;
+/// The orders among which one part of a list with a filter is searched; the next part goes on
+/// after them.
+pub(super) const SEARCHED_MAX: usize = 100_000;
 
 /// Selects orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,6 +64,40 @@ pub struct OrdersOf {
     pub group: Option<GroupId>,
     /// Only those of this device.
     pub device: Option<DeviceCode>,
+    /// Only those that the filter includes.
+    pub filter: OrderFilter,
+}
+
+/// Selects orders by their states and their time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OrderFilter {
+    /// The states of their payments; all if it is empty.
+    pub payment: Vec<PayStatus>,
+    /// The states of their shipments; all if it is empty.
+    pub shipment: Vec<ShipmentStatus>,
+    /// The time at which they count: the payment of a sale, and the start of any other trade.
+    pub counted: Option<Span>,
+}
+
+impl OrderFilter {
+    pub(super) fn has_states(&self, OrderStates { payment, shipment }: OrderStates) -> bool {
+        (self.payment.is_empty() || self.payment.contains(&payment))
+            && (self.shipment.is_empty() || self.shipment.contains(&shipment))
+    }
+
+    /// Returns whether it includes an order. Only a filter that needs them reads its columns.
+    pub(super) fn includes(&self, order: &StoredOrder<'_>) -> Result<bool, Error> {
+        let counted_at = order.sale_at_ms.unwrap_or(order.trade_start_ms);
+        if self.counted.is_some_and(|span| !(span.start..span.end).contains(&counted_at)) {
+            return Ok(false);
+        }
+        if self.payment.is_empty() && self.shipment.is_empty() {
+            return Ok(true);
+        }
+        let states = sale_figures::states(order.sale);
+        let unreadable = || Error::Data(format!("order {}: unknown states", order.order_id));
+        Ok(self.has_states(states.ok_or_else(unreadable)?))
+    }
 }
 
 /// The key of an order: its ledger, and its number in it.
@@ -168,17 +207,34 @@ async fn list(
         listing.cut(orders, |(key, _): &(OrderKey, _)| key.clone()).map(|(_, order)| order)
     };
     let (mut orders, mut after) = (Vec::new(), listing.after.clone());
+    let mut searched = 0;
     loop {
         let ledgers = ledgers(read, of, after.as_ref()).await?;
         for ledger in &ledgers {
-            let seq = after.take().filter(|key| ledger.is_of(key)).map_or(0, |key| key.seq);
-            let left = usize::try_from(listing.count()).unwrap_or(usize::MAX) - orders.len();
-            let left = i64::try_from(left).unwrap_or(i64::MAX);
-            let params = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), left.into()];
-            let of_ledger = read.all(&ORDERS, &params, |row| ledger.order(row, dictionaries));
-            orders.extend(of_ledger.await?);
-            if orders.len() > listing.limit {
-                return Ok(cut(orders));
+            let mut seq = after.take().filter(|key| ledger.is_of(key)).map_or(0, |key| key.seq);
+            loop {
+                let count = usize::try_from(listing.count()).unwrap_or(usize::MAX) - orders.len();
+                let (mut last, mut rows) = (seq, 0);
+                let count_max = i64::try_from(count).unwrap_or(i64::MAX);
+                let (group, device) = (ledger.group_no.into(), ledger.device_no.into());
+                let params = [group, device, seq.into(), count_max.into()];
+                let visit = |row: &Row<'_>| {
+                    (last, rows) = (row.read::<Position>()?.position, rows + 1);
+                    orders.extend(ledger.order(row, &of.filter, dictionaries)?);
+                    Ok(())
+                };
+                read.each(&ORDERS, &params, visit).await?;
+                if orders.len() > listing.limit {
+                    return Ok(cut(orders));
+                }
+                (seq, searched) = (last, searched + rows);
+                if rows < count {
+                    break;
+                }
+                if searched >= SEARCHED_MAX {
+                    let part = cut(orders);
+                    return Ok(Listed { next: Some(ledger.key(seq)), ..part });
+                }
             }
         }
         match ledgers.last() {
@@ -214,14 +270,17 @@ impl LedgerRow {
         self.group_no.0 == key.group && self.device_code == key.device_code
     }
 
-    /// Reads an order, and its key.
+    /// Reads an order and its key, if the filter includes it.
     fn order(
         &self,
         row: &Row<'_>,
+        filter: &OrderFilter,
         dictionaries: &Dictionaries,
-    ) -> Result<(OrderKey, Result<ExportedOrder, DamagedOrder>), Error> {
+    ) -> Result<Option<(OrderKey, Result<ExportedOrder, DamagedOrder>)>, Error> {
         let read = row.read().and_then(|ListedOrder { position, order }| {
-            Ok((self.key(position), Ok(self.exported(&order, dictionaries)?)))
+            let included = filter.includes(&order)?;
+            let order = || Ok((self.key(position), Ok(self.exported(&order, dictionaries)?)));
+            included.then(order).transpose()
         });
         let error = match read {
             Err(error) if error.is_damage() => error,
@@ -229,7 +288,7 @@ impl LedgerRow {
         };
         let Position { position: seq } = row.read()?;
         let (group_id, device_code) = (self.group_id.clone(), self.device_code.clone());
-        Ok((self.key(seq), Err(DamagedOrder { group_id, device_code, seq, error })))
+        Ok(Some((self.key(seq), Err(DamagedOrder { group_id, device_code, seq, error }))))
     }
 
     fn exported(

@@ -21,8 +21,8 @@ pub(super) struct OrderState<'a> {
     pub(super) trade_no: Option<Cow<'a, str>>,
     pub(super) trade_no_in: Option<Cow<'a, str>>,
     pub(super) sale_at: Option<UnixMs>,
-    /// The figures of the sale, as they are stored.
-    pub(super) sale: Option<Vec<u8>>,
+    /// The figures of the sale and the states, as they are stored.
+    pub(super) sale: Vec<u8>,
     pub(super) record: Cow<'a, Record>,
     /// The write that it needs, and the number of its last change.
     pub(super) pending: Option<(WriteKind, i64)>,
@@ -56,7 +56,7 @@ impl OrderState<'_> {
             trade_start_ms: self.trade_start,
             change_no,
             sale_at_ms: self.sale_at,
-            sale: self.sale.as_deref(),
+            sale: &self.sale,
             arrival_no: self.arrival,
             order_id,
             trade_no: self.trade_no.as_deref(),
@@ -82,7 +82,7 @@ impl<'a> OrderState<'a> {
             trade_no: text(row.trade_no),
             trade_no_in: text(row.trade_no_in),
             sale_at: row.sale_at_ms,
-            sale: row.sale.map(<[u8]>::to_vec),
+            sale: row.sale.to_vec(),
             record: Cow::Owned(Record::read(row.text(dictionaries)?)?),
             pending: None,
         })
@@ -99,7 +99,7 @@ impl<'a> OrderState<'a> {
             trade_no: order.trade_no.as_ref().map(text),
             trade_no_in: order.trade_no_in.as_ref().map(text),
             sale_at: order.sale.as_ref().map(|sale| sale.at),
-            sale: order.sale.as_ref().map(sale_figures::packed),
+            sale: sale_figures::packed(order.sale.as_ref(), order.states),
             record: Cow::Borrowed(&order.record),
             pending: Some((WriteKind::Insert, change_no)),
         }
@@ -114,7 +114,7 @@ impl<'a> OrderState<'a> {
             trade_no: order.trade_no.as_ref().map(text),
             trade_no_in: given.or_else(|| self.trade_no_in.clone()),
             sale_at: order.sale.as_ref().map(|sale| sale.at),
-            sale: order.sale.as_ref().map(sale_figures::packed),
+            sale: sale_figures::packed(order.sale.as_ref(), order.states),
             record,
             ..*self
         }

@@ -34,8 +34,8 @@ async fn a_batch_reads_no_other_rows_of_its_group() {
         alter table ledger set (autovacuum_enabled = false);
         alter table sales_by_device set (autovacuum_enabled = false);
         insert into orders (group_no, device_no, seq, trade_start_ms, change_no, order_id,
-                record)
-            select 1, n, 1, n, n, 'o' || n, '' from generate_series(1, {ORDERS}) n;
+                sale, record)
+            select 1, n, 1, n, n, 'o' || n, '', '' from generate_series(1, {ORDERS}) n;
         insert into ledger (group_no, device_code, device_no, since_ms, first_seq, archived_seq,
                 last_seq, blocked_seq, device_name)
             select 1, 'd' || n, n, 0, 1, 0, 1, 0, '' from generate_series(1, {ORDERS}) n;

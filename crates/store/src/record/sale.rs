@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kiosque_model::order::{PayStatus, ShipmentStatus};
+use kiosque_model::order::{OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Sold, sale_at};
 use kiosque_model::{Currency, Minor, UnixMs};
 use serde::Deserialize;
@@ -16,9 +16,8 @@ use crate::error::Error;
 /// The text of the record cannot be read.
 pub(crate) fn sale_of(text: &[u8], at: UnixMs) -> Result<Sale, Error> {
     let fields: SaleFields<'_> = parsed(text)?;
-    let unknown = |field: &str| Error::Data(format!("the record of an order: unknown {field}"));
+    let states = fields.states()?;
     let currency = Currency::parse(&fields.currency).map_err(|_| unknown("currency"))?;
-    let shipment = ShipmentStatus::of(fields.shipment_status);
     let goods = fields.lines.into_iter().map(|line| Sold {
         goods_id: line.goods_id.into_owned(),
         items: line.count,
@@ -30,20 +29,35 @@ pub(crate) fn sale_of(text: &[u8], at: UnixMs) -> Result<Sale, Error> {
         currency,
         amount: Minor(fields.pay_amount),
         refund: Minor(fields.refund_amount),
-        shipment: shipment.ok_or_else(|| unknown("shipmentStatus"))?,
+        shipment: states.shipment,
         goods: goods.collect(),
     })
 }
 
-/// Returns the `payEndTime` of a stored order that is a sale, `None` of any other.
+/// Returns the `payEndTime` of a stored order that is a sale, `None` of any other; and the states.
 ///
 /// # Errors
 /// The text of the record cannot be read.
-pub(crate) fn sale_time(text: &[u8]) -> Result<Option<String>, Error> {
+pub(crate) fn sale_time(text: &[u8]) -> Result<(Option<String>, OrderStates), Error> {
     let fields: SaleFields<'_> = parsed(text)?;
-    let status = PayStatus::of(fields.pay_status);
-    let paid = status.is_some_and(|status| sale_at(Some(UnixMs(0)), status).is_some());
-    Ok(fields.pay_end_time.filter(|_| paid).map(Cow::into_owned))
+    let states = fields.states()?;
+    let paid = sale_at(Some(UnixMs(0)), states.payment).is_some();
+    Ok((fields.pay_end_time.filter(|_| paid).map(Cow::into_owned), states))
+}
+
+impl SaleFields<'_> {
+    fn states(&self) -> Result<OrderStates, Error> {
+        let payment = PayStatus::of(self.pay_status);
+        let shipment = ShipmentStatus::of(self.shipment_status);
+        Ok(OrderStates {
+            payment: payment.ok_or_else(|| unknown("payStatus"))?,
+            shipment: shipment.ok_or_else(|| unknown("shipmentStatus"))?,
+        })
+    }
+}
+
+fn unknown(field: &str) -> Error {
+    Error::Data(format!("the record of an order: unknown {field}"))
 }
 
 /// Checks that a stored order has the fields that this program writes, in any order, and no others.

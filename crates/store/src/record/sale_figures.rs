@@ -1,13 +1,18 @@
-//! The figures of a sale, in the few bytes by which the index of sale times has them: so a part of
-//! a day is counted without a record.
+//! The figures of a sale and the states of its order, in the few bytes by which the index of sale
+//! times has them: so a part of a day is counted, and orders in a state are found, without a record.
+//! An order that is no sale has its states alone.
 
+use kiosque_model::order::{OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Totals};
 
 use crate::error::Error;
 use crate::varint::{put, take};
 
-/// The bytes of a currency's code, which are the first; four [`varint`](crate::varint)s follow.
+/// The bytes of a currency's code, which are the first; three [`varint`](crate::varint)s and the
+/// byte of the states follow.
 const CODE_BYTES: usize = 3;
+/// The payment states that the byte of the states has room for.
+const PAYMENTS: u8 = 8;
 
 /// The currency of a sale, and its part of the sums of its day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,14 +21,27 @@ pub(crate) struct SaleFigures<'r> {
     pub(crate) totals: Totals,
 }
 
-/// Returns the bytes of a sale.
-pub(crate) fn packed(sale: &Sale) -> Vec<u8> {
-    let Totals { orders: _, items, amount, refund, shipped, failed } = sale.totals();
-    let mut bytes = sale.currency.code().as_bytes().to_vec();
-    for figure in [items, amount, refund, shipped - failed] {
-        put(&mut bytes, figure);
+/// Returns the bytes of an order, which may be a sale.
+pub(crate) fn packed(sale: Option<&Sale>, states: OrderStates) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(sale) = sale {
+        let Totals { items, amount, refund, .. } = sale.totals();
+        bytes.extend_from_slice(sale.currency.code().as_bytes());
+        for figure in [items, amount, refund] {
+            put(&mut bytes, figure);
+        }
     }
+    bytes.push(states.shipment as u8 * PAYMENTS + states.payment as u8);
     bytes
+}
+
+/// Reads the states of an order from its bytes; `None` if they are not those of an order.
+pub(crate) fn states(bytes: &[u8]) -> Option<OrderStates> {
+    let byte = *bytes.last()?;
+    Some(OrderStates {
+        payment: PayStatus::of((byte % PAYMENTS).into())?,
+        shipment: ShipmentStatus::of((byte / PAYMENTS).into())?,
+    })
 }
 
 impl SaleFigures<'_> {
@@ -33,11 +51,14 @@ impl SaleFigures<'_> {
     /// The bytes are not those of a sale.
     pub(crate) fn read(bytes: &[u8]) -> Result<SaleFigures<'_>, Error> {
         let figures = || {
-            let (code, mut rest) = bytes.split_at_checked(CODE_BYTES)?;
+            let (code, rest) = bytes.split_at_checked(CODE_BYTES)?;
             let currency = str::from_utf8(code).ok()?;
+            let OrderStates { shipment, .. } = states(rest)?;
+            let (_, mut rest) = rest.split_last()?;
             let mut next = || take(&mut rest);
-            let (items, amount, refund, shipment) = (next()?, next()?, next()?, next()?);
-            let (shipped, failed) = (i64::from(shipment == 1), i64::from(shipment == -1));
+            let (items, amount, refund) = (next()?, next()?, next()?);
+            let shipped = i64::from(shipment == ShipmentStatus::Success);
+            let failed = i64::from(shipment.has_failed());
             let totals = Totals { orders: 1, items, amount, refund, shipped, failed };
             rest.is_empty().then_some(SaleFigures { currency, totals })
         };
@@ -47,7 +68,6 @@ impl SaleFigures<'_> {
 
 #[cfg(test)]
 mod tests {
-    use kiosque_model::order::ShipmentStatus;
     use kiosque_model::sales::Sold;
     use kiosque_model::{Currency, Minor, UnixMs};
 
@@ -55,13 +75,13 @@ mod tests {
 
     #[test]
     fn figures_are_read_as_they_were_written() {
-        use ShipmentStatus::{Failed, None, Partial, Success};
-        for shipment in [None, Success, Failed, Partial] {
+        for (shipment, payment) in ShipmentStatus::ALL.iter().zip(PayStatus::ALL) {
+            let (shipment, payment) = (*shipment, *payment);
             let sold = |items, amount| Sold {
                 goods_id: "g".to_owned(),
                 items,
                 amount: Minor(amount),
-                name: Option::None,
+                name: None,
             };
             let sale = Sale {
                 at: UnixMs(1),
@@ -71,7 +91,9 @@ mod tests {
                 shipment,
                 goods: vec![sold(2, 3), sold(4, 5)],
             };
-            let bytes = packed(&sale);
+            let of = OrderStates { payment, shipment };
+            let bytes = packed(Some(&sale), of);
+            assert_eq!((states(&bytes), states(&packed(None, of))), (Some(of), Some(of)));
             let figures = SaleFigures::read(&bytes).expect("figures");
             assert_eq!(figures, SaleFigures { currency: "EUR", totals: sale.totals() });
             for cut in 0..bytes.len() {

@@ -57,8 +57,8 @@ row! {
         pub(crate) trade_start_ms: UnixMs,
         pub(crate) change_no: i64,
         pub(crate) sale_at_ms: Option<UnixMs>,
-        /// [`SaleFigures`](super::sale_figures::SaleFigures).
-        pub(crate) sale: Option<&'r [u8]>,
+        /// See [`sale_figures`](super::sale_figures).
+        pub(crate) sale: &'r [u8],
         pub(crate) arrival_no: Option<i64>,
         pub(crate) order_id: &'r str,
         pub(crate) trade_no: Option<&'r str>,
@@ -147,7 +147,7 @@ impl<'r> StoredOrder<'r> {
     fn checksum(&self) -> u32 {
         let bytes = |text: Option<&'r str>| text.map(str::as_bytes);
         let (order_id, trade_no_in) = (Some(self.order_id), self.trade_no_in);
-        let columns = [self.sale, bytes(order_id), bytes(self.trade_no), bytes(trade_no_in)];
+        let columns = [Some(self.sale), bytes(order_id), bytes(self.trade_no), bytes(trade_no_in)];
         let length = |column: Option<&[u8]>| match column {
             Some(column) => i64::try_from(column.len()).unwrap_or(i64::MAX),
             None => -1,

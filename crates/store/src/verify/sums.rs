@@ -240,7 +240,11 @@ fn unsold_fault(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<
         sale_time(&text)
     };
     match time() {
-        Ok(time) => time.map(|time| format!("was paid at {time} and counts as no sale")),
+        Ok((Some(time), _)) => Some(format!("was paid at {time} and counts as no sale")),
+        Ok((None, states)) if order.sale != sale_figures::packed(None, states) => {
+            Some("its states are not those of its record".to_owned())
+        }
+        Ok(_) => None,
         Err(error) => Some(error.fault()),
     }
 }
@@ -253,11 +257,11 @@ fn sale_and_fault(
     let text = order.text(dictionaries)?;
     check_text(&text)?;
     let sale = order.sale(dictionaries)?;
-    let (recorded, expected) = (sale_time(&text)?, zone.text(sale.at));
+    let ((recorded, states), expected) = (sale_time(&text)?, zone.text(sale.at));
     let fault = if recorded.as_deref() != Some(expected.as_str()) {
         let recorded = recorded.as_deref().unwrap_or("none");
         Some(format!("counts as a sale at {expected}, its record says {recorded}"))
-    } else if order.sale != Some(sale_figures::packed(&sale).as_slice()) {
+    } else if order.sale != sale_figures::packed(Some(&sale), states) {
         Some("the figures of its sale are not those of its record".to_owned())
     } else {
         None

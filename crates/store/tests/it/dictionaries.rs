@@ -9,7 +9,8 @@ use kiosque_model::order::{Order, PayStatus};
 use kiosque_model::{Claim, DeviceCode, GroupNo, Minor, OrderId, PageRequest, UnixMs};
 use kiosque_store::{
     ChangeQuery, Changes, DashboardQuery, DeviceOrders, Error, History, Incoming, Listing,
-    OnlineSince, OpenOptions, OrderOutcome, OrderQuery, OrdersOf, Refused, Store, TradeNumbers,
+    OnlineSince, OpenOptions, OrderFilter, OrderOutcome, OrderQuery, OrdersOf, Refused, Store,
+    TradeNumbers,
 };
 use kiosque_testkit::entries::{bare_order, group_id, line, rendered};
 use kiosque_testkit::{NOW, TestData, TestStore, open, open_options};
@@ -161,11 +162,14 @@ async fn a_process_that_was_open_before_reads_the_new_records() {
     assert!(listed == all);
     let found = other().inventory().orders_by_number(format!("o{last}"), None, 9).await.unwrap();
     assert_eq!(found.into_iter().map(|item| item.record).collect::<Vec<_>>(), of_last);
-    let newest = other().inventory().newest_orders(None, 25).await.unwrap();
-    assert_eq!(newest.into_iter().map(|item| item.record).collect::<Vec<_>>(), newest_first);
+    let listing = Listing { after: None, limit: 25 };
+    let filter = OrderFilter::default();
+    let newest = other().inventory().orders_newest_first(None, filter, listing).await.unwrap();
+    let newest = newest.entries.into_iter().map(|item| item.record);
+    assert_eq!(newest.collect::<Vec<_>>(), newest_first);
     let (device, limit) = (DeviceCode::parse("d1").unwrap(), 25);
-    let (group, span, card_end, after) = (None, None, None, None);
-    let of = DeviceOrders { device, group, span, card_end, after, limit, read_max: 25 };
+    let (group, filter, card_end, after) = (None, OrderFilter::default(), None, None);
+    let of = DeviceOrders { device, group, filter, card_end, after, limit, read_max: 25 };
     let latest = other().inventory().latest_orders(of).await.unwrap().unwrap().orders;
     assert_eq!(latest.into_iter().map(|item| item.record).collect::<Vec<_>>(), newest_first);
     let ids = vec![(GroupNo(1), OrderId::parse(format!("o{last}")).unwrap())];

@@ -7,7 +7,7 @@ use kiosque_model::sales::Sale;
 use kiosque_model::{ActedBy, Currency, DeviceCode, Minor, PageRequest, Refusal, UnixMs};
 use kiosque_store::{
     DashboardQuery, DeleteError, Device, DeviceOrders, DeviceQuery, Error, History, Incoming,
-    OnlineSince, OrderOutcome, OrderPage, OrderQuery, Refused, Span,
+    OnlineSince, OrderFilter, OrderOutcome, OrderPage, OrderQuery, Refused, Span,
 };
 use kiosque_testkit::entries::{
     bare_device, bare_order, first_devices, group, group_id, order, rendered, sold, title,
@@ -96,7 +96,7 @@ async fn a_device_with_orders_of_a_replaced_move_is_not_deleted() {
     let of = DeviceOrders {
         device: code(),
         group: None,
-        span: None,
+        filter: OrderFilter::default(),
         card_end: None,
         after: None,
         limit: 9,

@@ -2,12 +2,12 @@
 //! size.
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::{Order, ShipmentStatus};
+use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::Sale;
 use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
 use kiosque_store::{
     DeviceOrders, DeviceSearch, DeviceState, Heartbeat, Incoming, Listing, OnlineSince,
-    OrderPosition, SaleTimes, Span,
+    OrderFilter, OrderPosition, OrdersOf, SaleTimes, Span,
 };
 use kiosque_testkit::entries::{
     bare_device, bare_order, device, group_id, order, rendered, sold, trade_no,
@@ -128,14 +128,17 @@ async fn orders_of_a_device_are_listed_with_all_owners() {
     let all = DeviceOrders {
         device: code("d1"),
         group: None,
-        span: None,
+        filter: OrderFilter::default(),
         card_end: None,
         after: None,
         limit: 0,
         read_max: 100,
     };
     let (start, end) = (UnixMs(100), UnixMs(600));
-    let in_span = DeviceOrders { span: Some(Span { start, end }), ..all.clone() };
+    let in_span = DeviceOrders {
+        filter: OrderFilter { counted: Some(Span { start, end }), ..OrderFilter::default() },
+        ..all.clone()
+    };
     let of_b = DeviceOrders { group: Some(group_id("b")), ..all.clone() };
     let by_card = |end: &str| DeviceOrders {
         device: code("d2"),
@@ -215,4 +218,138 @@ async fn the_times_of_sales_are_those_of_the_latest_orders() {
     assert_eq!((later.times.len(), later.of_latest), (10, None));
     let none = fixture.store.inventory().sale_times(code("none"), UnixMs(0)).await.unwrap();
     assert_eq!(none, SaleTimes::default());
+}
+
+fn with_states(
+    id: &str,
+    device: &str,
+    start: i64,
+    (payment, shipment): (PayStatus, ShipmentStatus),
+) -> Incoming {
+    let paid = !matches!(payment, PayStatus::Unpaid | PayStatus::Cancelled);
+    rendered(Order {
+        pay_status: payment,
+        shipment_status: shipment,
+        pay_end: paid.then_some(UnixMs(start + 5)),
+        ..bare_order(id, device, start)
+    })
+}
+
+/// Returns the ids of the orders of a filter, the newest first, in parts of a size.
+async fn newest_first(
+    fixture: &TestStore,
+    group: Option<&str>,
+    filter: &OrderFilter,
+    limit: usize,
+) -> Vec<String> {
+    let (mut ids, mut after) = (Vec::new(), None);
+    loop {
+        let listing = Listing { after, limit };
+        let inventory = fixture.store.inventory();
+        let part = inventory.orders_newest_first(group.map(group_id), filter.clone(), listing);
+        let part = part.await.unwrap();
+        assert!(part.entries.len() <= limit);
+        ids.extend(part.entries.into_iter().map(|order| order.record.head.order_id));
+        match part.next {
+            Some(next) => after = Some(next),
+            None => return ids,
+        }
+    }
+}
+
+/// Of each filter there is an order that it includes, and one of the same device that it does not.
+#[tokio::test]
+async fn orders_are_listed_by_state_and_time() {
+    use PayStatus::{Cancelled, Paid, Refunded, Refunding, Unpaid};
+    use ShipmentStatus::{Failed, None as Unshipped, Partial, Success};
+    let fixture = TestStore::with_fleet().await;
+    let orders = [
+        ("sold", "d1", 100, (Paid, Success)),
+        ("failed", "d1", 200, (Paid, Failed)),
+        ("partial", "d2", 300, (Refunding, Partial)),
+        // At the same time as the one before, in the other group.
+        ("refunded", "e1", 300, (Refunded, Failed)),
+        ("unpaid", "d1", 305, (Unpaid, Unshipped)),
+        ("cancelled", "e1", 400, (Cancelled, Failed)),
+        ("last", "d1", 400, (Paid, Unshipped)),
+    ];
+    let stored = orders.iter().map(|(id, device, start, of)| with_states(id, device, *start, *of));
+    fixture.receive_new(stored.collect()).await;
+    let filter = |payment: &[PayStatus], shipment: &[ShipmentStatus], span| OrderFilter {
+        payment: payment.to_vec(),
+        shipment: shipment.to_vec(),
+        counted: Option::map(span, |(start, end)| Span { start: UnixMs(start), end: UnixMs(end) }),
+    };
+    let sold = [Paid, Refunding, Refunded];
+    let all = ["last", "cancelled", "refunded", "partial", "unpaid", "failed", "sold"].as_slice();
+    for (group, filter, expected) in [
+        (None, OrderFilter::default(), all),
+        (Some("b"), OrderFilter::default(), &["cancelled", "refunded"]),
+        (
+            None,
+            filter(&[], &[Failed, Partial], None),
+            &["cancelled", "refunded", "partial", "failed"],
+        ),
+        (None, filter(&sold, &[Failed, Partial], None), &["refunded", "partial", "failed"]),
+        (Some("a"), filter(&sold, &[Failed], None), &["failed"]),
+        (None, filter(&[Unpaid], &[], None), &["unpaid"]),
+        (None, filter(&[Refunding, Refunded], &[], None), &["refunded", "partial"]),
+        (None, filter(&[], &[Success], None), &["sold"]),
+        // A sale counts at its payment, half open.
+        (None, filter(&[], &[], Some((205, 305))), &["failed"]),
+        (None, filter(&[], &[], Some((305, 306))), &["refunded", "partial", "unpaid"]),
+        (Some("none"), OrderFilter::default(), &[]),
+    ] {
+        for limit in [1, 2, 3, 50] {
+            let listed = newest_first(&fixture, group, &filter, limit).await;
+            assert_eq!(listed, expected, "{group:?} {filter:?} by {limit}");
+        }
+        // The orders of each ledger, in the order of their arrival.
+        let of = OrdersOf { group: group.map(group_id), device: None, filter: filter.clone() };
+        for limit in [1, 3, 50] {
+            let (mut ids, mut after) = (Vec::new(), None);
+            loop {
+                let listing = Listing { after, limit };
+                let part = fixture.store.inventory().orders(of.clone(), listing).await.unwrap();
+                let orders = part.entries.into_iter().map(|order| order.unwrap().item);
+                ids.extend(orders.map(|order| order.record.head.order_id));
+                after = part.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            let (mut expected, mut ids) = (expected.to_vec(), ids);
+            expected.sort_unstable();
+            ids.sort_unstable();
+            assert_eq!(ids, expected, "{group:?} {filter:?} by {limit}");
+        }
+    }
+    // A device lists those of its own.
+    let of = DeviceOrders {
+        device: code("d1"),
+        group: None,
+        filter: filter(&sold, &[Failed, Partial], Some((0, 300))),
+        card_end: None,
+        after: None,
+        limit: 0,
+        read_max: 100,
+    };
+    assert_eq!(ids(&fixture, &of, 50).await, ["failed"]);
+}
+
+/// An order whose states change is found by those that it has now.
+#[tokio::test]
+async fn an_order_that_is_refunded_moves_between_the_lists() {
+    let fixture = TestStore::with_fleet().await;
+    let order = |payment| with_states("o", "d1", 100, (payment, ShipmentStatus::Failed));
+    fixture.receive_new(vec![order(PayStatus::Unpaid)]).await;
+    for payment in [PayStatus::Paid, PayStatus::Refunding, PayStatus::Cancelled] {
+        fixture.receive(vec![order(payment)]).await;
+        for other in PayStatus::ALL {
+            let filter = OrderFilter { payment: vec![*other], ..OrderFilter::default() };
+            let listed = newest_first(&fixture, None, &filter, 5).await.len();
+            assert_eq!(listed, usize::from(*other == payment), "{payment:?} {other:?}");
+        }
+    }
+    assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

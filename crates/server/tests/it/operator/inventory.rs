@@ -3,7 +3,7 @@
 use http_body_util::Full;
 use kiosque_model::ActedBy;
 use kiosque_model::audit::CommandRun;
-use kiosque_testkit::{Reply, TestServer};
+use kiosque_testkit::{OrderLine, Reply, TestServer};
 use serde_json::{Value, json};
 
 use super::{FLEET_CALL, ORDERS, fleet, line};
@@ -177,7 +177,7 @@ async fn unknown_keys_and_groups_are_refused_by_name() {
         (
             "orders?payStatus=3&limit=1&x%20y=",
             "payStatus, x%20y",
-            "groupId, deviceCode, limit, cursor",
+            "groupId, deviceCode, shipment, payment, since, until, limit, cursor",
         ),
         ("audit?accounts=ops", "accounts", "account, event, source, sinceTimestamp, limit, cursor"),
         ("device?deviceCode=D1&code=D2", "code", "deviceCode"),
@@ -216,4 +216,51 @@ async fn unknown_keys_and_groups_are_refused_by_name() {
                  consoleLoginRefused, consoleLogout, importInterrupted";
     let faults = json!([format!("event must be one of {names}")]);
     assert_eq!((event.status, &event.json["faults"]), (400, &faults));
+}
+
+/// Of each filter there is an order that it includes, and one that it does not.
+#[tokio::test]
+async fn orders_are_listed_by_state_and_time() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key("read").await;
+    let order = |id: &str, device: &str, start: &str, shipment: i64| {
+        let order = OrderLine::new(id, device, format!("2026-03-01 {start}"));
+        order.with("shipmentStatus", shipment)
+    };
+    let orders = [
+        order("sold", "D1", "08:00:00", 1).paid("2026-03-01 08:00:10"),
+        order("failed", "D1", "09:00:00", 3).paid("2026-03-01 09:00:10"),
+        order("partial", "D2", "10:00:00", 4).paid("2026-03-01 10:00:10"),
+        order("unpaid", "D2", "11:00:00", 0),
+        order("cancelled", "D1", "11:30:00", 2).with("payStatus", 2),
+    ];
+    server.import_valid(orders.map(|order| order.to_string()).concat()).await;
+    for (query, expected) in [
+        ("shipment=failed,partial", &["partial", "failed"][..]),
+        ("shipment=in%20progress", &["cancelled"]),
+        ("payment=Unpaid", &["unpaid"]),
+        ("payment=paid&shipment=success&groupId=g1", &["sold"]),
+        ("since=2026-03-01%2009:00:10", &["cancelled", "unpaid", "partial", "failed"]),
+        ("since=2026-03-01&until=2026-03-01%2009:00:10", &["sold"]),
+        ("until=2026-03-01", &[]),
+        // Those of a device, in the order of their arrival.
+        ("payment=paid&deviceCode=D1", &["sold", "failed"]),
+        ("since=2026-03-01%2009:00:00&deviceCode=D1", &["failed", "cancelled"]),
+    ] {
+        for limit in [1, 2, 100] {
+            let listed = pages(&server, &key, &format!("orders?limit={limit}&{query}")).await;
+            let ids: Vec<&str> = listed.iter().map(|it| it["orderId"].as_str().unwrap()).collect();
+            assert_eq!(ids, expected, "{query} by {limit}");
+        }
+    }
+    let wrong = get(&server, &key, "orders?shipment=lost&payment=&since=now&until=x").await;
+    assert_eq!(wrong.status, 400);
+    let time = "must be RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss";
+    let faults = [
+        "shipment must be one or more of none, success, in progress, failed, partial".to_owned(),
+        "payment must be one or more of unpaid, paid, cancelled, refunding, refunded".to_owned(),
+        format!("since {time}"),
+        format!("until {time}"),
+    ];
+    assert_eq!(wrong.json["faults"], json!(faults), "{wrong:?}");
 }

@@ -19,8 +19,8 @@ fn fill(schema: &Schema) {
                 last_seq, blocked_seq, device_name)
             select g, 'd' || g, g, 0, 1, 0, orders, orders / 64 * 64, '' from filled;
         insert into orders (group_no, device_no, seq, trade_start_ms, change_no, order_id,
-                record)
-            select g, g, n, n * 1000, n, 'o' || n, ''
+                sale, record)
+            select g, g, n, n * 1000, n, 'o' || n, '', ''
             from filled cross join generate_series(1, orders) n;
         insert into order_blocks (group_no, device_no, block, first_ms, last_ms)
             select g, g, b, b * 64000 + 1000, b * 64000 + 64000

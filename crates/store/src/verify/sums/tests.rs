@@ -1,4 +1,4 @@
-use kiosque_model::order::{Order, PayStatus};
+use kiosque_model::order::{Order, OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::{Currency, DeviceCode, GroupNo, Minor, OrderId};
 
 use super::*;
@@ -20,7 +20,8 @@ fn faults(
     let order = Order { pay_end, pay_status, ..order };
     let sold = Order { pay_amount: Minor(sold), pay_end: Some(sale_at), ..order.clone() };
     let sale = Sale::of(&Order { pay_status: PayStatus::Paid, ..sold }).expect("a sale");
-    let sale = sale_figures::packed(&sale);
+    let states = OrderStates { payment: PayStatus::Paid, shipment: ShipmentStatus::None };
+    let sale = sale_figures::packed(Some(&sale), states);
     let incoming = Incoming::of(order, &Zone::utc(), &ProductNames::new()).expect("renders");
     let columns = StoredOrder {
         group_no: GroupNo(1),
@@ -29,7 +30,7 @@ fn faults(
         trade_start_ms: UnixMs(0),
         change_no: 1,
         sale_at_ms: Some(sale_at),
-        sale: Some(&sale),
+        sale: &sale,
         arrival_no: None,
         order_id: "o",
         trade_no: None,
@@ -53,7 +54,8 @@ fn an_order_is_the_sale_that_its_record_says() {
     let other = "counts as a sale at 1970-01-01 00:00:04, its record says 1970-01-01 00:00:05";
     assert_eq!(faults(Some(paid), (UnixMs(4_000), 0)).0.as_deref(), Some(other));
     let none = "counts as a sale at 1970-01-01 00:00:05, its record says none";
-    assert_eq!(faults(None, (paid, 0)), (Some(none.to_owned()), None));
+    let states = "its states are not those of its record";
+    assert_eq!(faults(None, (paid, 0)), (Some(none.to_owned()), Some(states.to_owned())));
     let figures = "the figures of its sale are not those of its record";
     assert_eq!(faults(Some(paid), (paid, 1)).0.as_deref(), Some(figures));
 }

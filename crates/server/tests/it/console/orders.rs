@@ -1,0 +1,64 @@
+//! The list of orders.
+
+use kiosque_testkit::{OrderLine, TestServer, between, card};
+
+use super::Browser;
+use crate::operator::fleet;
+
+/// A server whose day is 2026-03-02, with orders of two groups, and a browser.
+async fn fixture() -> (TestServer, Browser) {
+    let server = TestServer::start(fleet()).await;
+    let order = |id: &str, device: &str, start: &str| {
+        OrderLine::new(id, device, format!("2026-03-{start}")).amount("USD", 940)
+    };
+    let orders = [
+        order("sold", "D1", "02 08:00:00").paid("2026-03-02 08:00:09").with("shipmentStatus", 1),
+        order("failed", "D1", "02 08:00:00").paid("2026-03-02 08:01:00").with("shipmentStatus", 3),
+        order("partial", "D2", "01 10:00:00").paid("2026-03-01 10:00:01").with("shipmentStatus", 4),
+        // Its trade started the day before.
+        order("late", "D2", "01 23:59:59").paid("2026-03-02 00:00:01").with("shipmentStatus", 3),
+        order("unpaid", "D1", "01 12:00:00").with("shipmentStatus", 3).with("tradeNo", "T-7"),
+    ];
+    server.import_valid(orders.map(|order| order.to_string()).concat()).await;
+    let key = server.create_key_named("office", "read").await;
+    let browser = Browser::signed_in(&server, &key).await;
+    (server, browser)
+}
+
+/// Returns the ids of the orders that a page lists.
+async fn ids(browser: &mut Browser, query: &str) -> Vec<String> {
+    let page = browser.get(&format!("/console/orders?{query}")).await;
+    assert_eq!(page.status, 200, "{query}: {}", page.text);
+    let links = between(&page.text, "<th scope=\"row\"><a href=\"", "</a>");
+    links.into_iter().map(|link| link.split('>').nth(1).unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn orders_are_listed_by_state_and_day_without_a_device() {
+    let (_server, mut browser) = fixture().await;
+    for (query, expected) in [
+        ("", &["failed", "sold", "late", "unpaid", "partial"][..]),
+        ("shipment=failed", &["failed", "late", "unpaid"]),
+        ("shipment=failed%2Cpartial&payment=paid", &["failed", "late", "partial"]),
+        ("payment=unpaid", &["unpaid"]),
+        ("payment=paid,refunding,refunded&from=2026-03-02", &["failed", "sold", "late"]),
+        ("from=2026-03-01&to=2026-03-01", &["unpaid", "partial"]),
+        ("shipment=success&group=g1", &["sold"]),
+        ("group=g2", &["late", "partial"]),
+        ("shipment=failed&device=D1", &["failed", "unpaid"]),
+        ("device=D2&from=2026-03-02", &["late"]),
+    ] {
+        assert_eq!(ids(&mut browser, query).await, expected, "{query}");
+    }
+    for wrong in ["shipment=lost", "payment=paid,", "after=1.2"] {
+        assert_eq!(browser.get(&format!("/console/orders?{wrong}")).await.status, 400, "{wrong}");
+    }
+    let page = browser.get("/console/orders?payment=unpaid").await.text;
+    let texts: Vec<&str> = between(&page, "data-name=\"", "</td>");
+    assert_eq!(texts, ["Paid\">0.00 USD", "Price\">9.40 USD"]);
+    let list = card(&page, "orders");
+    let headings = between(list, "<th scope=\"col\"", "</th>").len();
+    assert_eq!(list.matches("<td").count() + 1, headings, "{list}");
+    assert!(list.contains("<td class=\"wide\">One</td>"), "{list}");
+    assert!(list.contains("<option value=\"unpaid\" selected>"), "{list}");
+}

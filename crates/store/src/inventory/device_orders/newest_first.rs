@@ -1,0 +1,237 @@
+//! The orders of a group, or of all groups, that a filter includes, by the time at which they count,
+//! the newest first.
+//!
+//! Sales are found by the index of sale times, which has their states; other orders, which are few, by
+//! that of their trade starts. A record is read only of an order that is returned. The indexes of all groups
+//! are read together, each a chunk at a time, and merged.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use kiosque_contract::inventory::OrderItem;
+use kiosque_model::order::PayStatus;
+use kiosque_model::sales::sale_at;
+use kiosque_model::{DeviceNo, GroupId, GroupNo, UnixMs};
+
+use super::{GROUPS, GroupRow, id_of, record, with_archived};
+use crate::db::{Deadline, Read};
+use crate::dictionaries;
+use crate::error::Error;
+use crate::inventory::orders::{OrderFilter, SEARCHED_MAX};
+use crate::inventory::{Listed, Listing};
+use crate::orders::Span;
+use crate::record::dictionaries::Dictionaries;
+use crate::record::sale_figures;
+use crate::record::stored::{StoredOrder, order_columns};
+use crate::sql::{Sql, Value, row, statements};
+use crate::views::Inventory;
+
+row! {
+    struct EntryRow<'r> { at_ms: UnixMs, device_no: DeviceNo, seq: i64, sale: &'r [u8] }
+}
+
+/// Selects the entries of an index of times that come before a place, in the order of the index, so
+/// that none is sorted.
+macro_rules! entries {
+    ($at:literal, $that:literal) => {
+        concat!(
+            "select ",
+            $at,
+            " as at_ms, device_no, seq, sale
+            from orders
+            where group_no = $group_no and ",
+            $that,
+            " and ",
+            $at,
+            " >= $start_ms
+                and (",
+            $at,
+            ", device_no, seq) < ($at_ms, $device_no, $seq)
+            order by ",
+            $at,
+            " desc, device_no desc, seq desc limit $count"
+        )
+    };
+}
+
+statements! {
+    SALES(group_no, start_ms, at_ms, device_no, seq, count) -> EntryRow<'_> =
+        entries!("sale_at_ms", "sale_at_ms is not null");
+    UNSOLD(group_no, start_ms, at_ms, device_no, seq, count) -> EntryRow<'_> =
+        entries!("trade_start_ms", "sale_at_ms is null");
+    RECORDS() -> StoredOrder<'_> = concat!(
+        "select ", order_columns!("o"), "
+        from {rows r: group_no bigint, device_no bigint, seq bigint} cross join orders o
+        where o.group_no = r.group_no and o.device_no = r.device_no and o.seq = r.seq");
+}
+
+/// The most entries that one statement reads.
+const CHUNK_MAX: usize = 8_192;
+
+/// The place of an order in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderPlace {
+    /// The time at which it counts.
+    pub at: UnixMs,
+    /// The number of its group.
+    pub group: GroupNo,
+    /// The number of its device.
+    pub device: DeviceNo,
+    /// Its sequence number.
+    pub seq: i64,
+}
+
+impl Inventory<'_> {
+    /// Returns a part of the orders of a group, or of all groups, that a filter includes, the newest
+    /// first. A part may have fewer orders than its limit, and not be the last one.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn orders_newest_first(
+        self,
+        group: Option<GroupId>,
+        filter: OrderFilter,
+        listing: Listing<OrderPlace>,
+    ) -> Result<Listed<OrderItem, OrderPlace>, Error> {
+        let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
+            let id = group.as_ref().map_or("", GroupId::as_str);
+            let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
+            let Listed { entries, next } = places(read, &groups, &filter, &listing).await?;
+            let entries = orders((read, dictionaries), &groups, &entries).await?;
+            Ok(Listed { entries, next })
+        };
+        dictionaries::read_records(self.0, Deadline::OfRequest, list).await
+    }
+}
+
+/// Returns the places of the orders of a part.
+async fn places(
+    read: &Read<'_>,
+    groups: &[GroupRow],
+    filter: &OrderFilter,
+    listing: &Listing<OrderPlace>,
+) -> Result<Listed<OrderPlace, OrderPlace>, Error> {
+    let has_sales = |payment: &PayStatus| sale_at(Some(UnixMs(0)), *payment).is_some();
+    let payments = if filter.payment.is_empty() { PayStatus::ALL } else { &filter.payment };
+    let sales = Some(&SALES).filter(|_| payments.iter().any(has_sales));
+    let unsold = Some(&UNSOLD).filter(|_| !payments.iter().all(has_sales));
+    let indexes: Vec<&'static Sql> = sales.into_iter().chain(unsold).collect();
+    let chunk = (listing.limit + 1).min(CHUNK_MAX);
+    let index = |group: GroupNo, sql| Index {
+        sql,
+        start: filter.counted.map_or(UnixMs(i64::MIN), |span| span.start),
+        after: first_place(group, filter.counted, listing.after),
+        chunk,
+        found: VecDeque::new(),
+        is_read: false,
+    };
+    let of_group = |group: &GroupRow| {
+        let group = group.group_no;
+        indexes.iter().map(move |sql| index(group, sql))
+    };
+    let mut indexes: Vec<Index> = groups.iter().flat_map(of_group).collect();
+    let (mut places, mut searched) = (Vec::new(), 0);
+    while places.len() <= listing.limit {
+        let unfinished = indexes.iter_mut().filter(|index| !index.is_finished());
+        let Some(index) = unfinished.min_by_key(|index| index.next().key()) else { break };
+        match index.found.pop_front() {
+            Some(place) => places.push(place),
+            None if searched < SEARCHED_MAX => searched += index.read(read, filter).await?,
+            None => return Ok(Listed { entries: places, next: Some(index.after) }),
+        }
+    }
+    Ok(listing.cut(places, |place| *place))
+}
+
+/// Returns the place after which the orders of a group are listed.
+fn first_place(group: GroupNo, span: Option<Span>, after: Option<OrderPlace>) -> OrderPlace {
+    let end = span.map_or(UnixMs(i64::MAX), |span| span.end);
+    let before = |at| OrderPlace { at, group, device: DeviceNo(-1), seq: -1 };
+    match after.filter(|after| after.at < end) {
+        None => before(end),
+        Some(after) if group == after.group => after,
+        Some(after) if group > after.group => before(after.at),
+        // Orders of the same time are still to be listed.
+        Some(after) => OrderPlace { device: DeviceNo(i64::MAX), seq: i64::MAX, ..before(after.at) },
+    }
+}
+
+/// An index of a group, while it is read.
+struct Index {
+    sql: &'static Sql,
+    start: UnixMs,
+    /// Every order up to this place is found.
+    after: OrderPlace,
+    /// The number of entries that the next statement reads.
+    chunk: usize,
+    /// Orders that are not in the part yet.
+    found: VecDeque<OrderPlace>,
+    /// Whether there are no more entries.
+    is_read: bool,
+}
+
+impl Index {
+    fn is_finished(&self) -> bool {
+        self.is_read && self.found.is_empty()
+    }
+
+    /// Returns a place before which there are no more orders.
+    fn next(&self) -> OrderPlace {
+        self.found.front().copied().unwrap_or(self.after)
+    }
+
+    /// Finds orders among the next entries, and returns how many entries it has read.
+    async fn read(&mut self, read: &Read<'_>, filter: &OrderFilter) -> Result<usize, Error> {
+        let OrderPlace { at, group, device, seq } = self.after;
+        let count = i64::try_from(self.chunk).unwrap_or(i64::MAX);
+        let params: [Value<'_>; 6] =
+            [group.into(), self.start.into(), at.into(), device.into(), seq.into(), count.into()];
+        let mut entries = 0;
+        read.each(self.sql, &params, |row| {
+            let EntryRow { at_ms: at, device_no: device, seq, sale } = row.read()?;
+            self.after = OrderPlace { at, group, device, seq };
+            entries += 1;
+            let states = sale_figures::states(sale).filter(|states| filter.has_states(*states));
+            self.found.extend(states.map(|_| self.after));
+            Ok(())
+        })
+        .await?;
+        self.is_read = entries < self.chunk;
+        self.chunk = (self.chunk * 2).min(CHUNK_MAX);
+        Ok(entries.max(1))
+    }
+}
+
+/// Returns the orders at the places.
+async fn orders(
+    (read, dictionaries): (&Read<'_>, &Dictionaries),
+    groups: &[GroupRow],
+    places: &[OrderPlace],
+) -> Result<Vec<OrderItem>, Error> {
+    let keys = places.iter().map(|at| [at.group.into(), at.device.into(), at.seq.into()]);
+    let keys: Vec<[Value<'_>; 3]> = keys.collect();
+    let mut found = Vec::with_capacity(places.len());
+    read.each_of(&RECORDS, &keys, &[], |row| {
+        let order: StoredOrder<'_> = row.read()?;
+        let StoredOrder { group_no: group, device_no: device, seq, .. } = order;
+        let at = order.sale_at_ms.unwrap_or(order.trade_start_ms);
+        let group_id = id_of(groups, group);
+        let item = OrderItem { group_id, archived: false, record: record(&order, dictionaries)? };
+        found.push((OrderPlace { at, group, device, seq }, item));
+        Ok(())
+    })
+    .await?;
+    found.sort_by_key(|(place, _)| place.key());
+    let found = found.into_iter().map(|(place, item)| (place.group, place.seq, item));
+    with_archived(read, found.collect()).await
+}
+
+impl OrderPlace {
+    fn key(&self) -> Reverse<(UnixMs, GroupNo, DeviceNo, i64)> {
+        Reverse((self.at, self.group, self.device, self.seq))
+    }
+}
+
+#[cfg(test)]
+mod tests;
