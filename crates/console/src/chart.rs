@@ -8,7 +8,7 @@ mod spark;
 
 use maud::{Markup, html};
 
-use crate::components::{Column, table};
+use crate::components::{Column, linked, table};
 use crate::frame::Frame;
 use crate::text::texts;
 
@@ -58,6 +58,8 @@ pub(crate) struct Point {
     pub(crate) value: i64,
     /// Another figure of the span, which is not drawn.
     pub(crate) second: i64,
+    /// The page of what the other figure counts.
+    pub(crate) second_href: Option<String>,
     /// The figure of the same span of the period before.
     pub(crate) before: Option<i64>,
     /// Whether all of the span is past and in the period.
@@ -182,7 +184,7 @@ fn figures(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
                     @if !point.is_complete { " (" (frame.say(INCOMPLETE)) ")" }
                 }
                 td { ((chart.figure)(point.value)) }
-                td { ((chart.second)(point.second)) }
+                td { (linked(point.second_href.as_deref(), &(chart.second)(point.second))) }
                 @if has_before {
                     td {
                         @if let Some(before) = point.before { ((chart.figure)(before)) }

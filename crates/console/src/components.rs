@@ -66,6 +66,8 @@ impl<'a> Column<'a> {
 pub(crate) struct Tile<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: String,
+    /// The page of what the figure counts.
+    pub(crate) href: Option<String>,
     pub(crate) change: Option<Change>,
     /// A line below the figure.
     pub(crate) note: &'a str,
@@ -106,7 +108,7 @@ pub(crate) fn tile(tile: &Tile<'_>) -> Markup {
     html! {
         div.tile {
             dt { (tile.name) }
-            dd.figure { (tile.value) }
+            dd.figure { (linked(tile.href.as_deref(), &tile.value)) }
             dd.note {
                 @if let Some(change) = tile.change {
                     span class=(change.class()) { (format::change(change.permille)) } " "
@@ -143,13 +145,10 @@ pub(crate) fn bars(rows: &[BarRow<'_>], figure: impl Fn(i64) -> String) -> Marku
             @for row in rows {
                 li {
                     span.bar-name {
-                        @match &row.href {
-                            Some(href) => a href=(href) { (row.name) },
-                            None => (row.name),
-                        }
-                        @if !row.note.is_empty() { " " span.note { (row.note) } }
+                        (linked(row.href.as_deref(), row.name))
+                        @if !row.note.0.is_empty() { " " span.note { (row.note) } }
                     }
-                    span.bar-value { (figure(row.value)) }
+                    span.bar-value { (linked(row.value_href.as_deref(), &figure(row.value))) }
                     svg.bar viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" {
                         rect.track width="1000" height="10" {}
                         rect.fill width=(bar_width(row.value, most)) height="10" {}
@@ -164,8 +163,20 @@ pub(crate) fn bars(rows: &[BarRow<'_>], figure: impl Fn(i64) -> String) -> Marku
 pub(crate) struct BarRow<'a> {
     pub(crate) name: &'a str,
     pub(crate) href: Option<String>,
-    pub(crate) note: String,
+    pub(crate) note: Markup,
     pub(crate) value: i64,
+    /// The page of what the value counts.
+    pub(crate) value_href: Option<String>,
+}
+
+/// Renders a text, as a link if it leads to a page.
+pub(crate) fn linked(href: Option<&str>, text: &str) -> Markup {
+    html! {
+        @match href {
+            Some(href) => a href=(href) { (text) },
+            None => (text),
+        }
+    }
 }
 
 fn bar_width(value: i64, most: i64) -> i64 {
@@ -387,7 +398,8 @@ mod tests {
 
     #[test]
     fn markup_in_a_text_is_text() {
-        let rows = [BarRow { name: "<b>", href: None, note: "\"&".to_owned(), value: 1 }];
+        let note = "\"&".render();
+        let rows = [BarRow { name: "<b>", href: None, note, value: 1, value_href: None }];
         let rendered = bars(&rows, format::count).into_string();
         assert!(rendered.contains("&lt;b&gt;") && !rendered.contains("<b>"), "{rendered}");
         let field = text_field("search", "q", "Search", "\"><script>").into_string();

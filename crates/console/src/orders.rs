@@ -1,6 +1,7 @@
 //! The list of orders.
 
 use kiosque_contract::inventory::OrderItem;
+use kiosque_model::Day;
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use maud::{Markup, html};
 
@@ -55,6 +56,8 @@ texts! {
 const SOLD_STATES: &str = "paid,refunding,refunded";
 /// The states of shipments that count as failed.
 const FAILED_STATES: &str = "failed,partial";
+/// The states of shipments that have a result.
+const ENDED_STATES: &str = "success,failed,partial";
 
 /// A part of the list of orders.
 #[derive(Clone, Debug)]
@@ -108,6 +111,40 @@ pub enum Searched {
     Whole,
     /// The limit of one page was reached.
     Partly,
+}
+
+/// The sales of a period that a link leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sales {
+    /// All of them.
+    All,
+    /// Those with a shipment that succeeded or failed.
+    Ended,
+    /// Those with a shipment that failed, in whole or in part.
+    Failed,
+}
+
+/// Returns the address of the list of the sales of some days; of all devices if `device` is empty.
+pub(crate) fn sales_path(
+    sales: Sales,
+    (first, last): (Day, Day),
+    device: &str,
+    groups: &Groups,
+) -> String {
+    let shipment = match sales {
+        Sales::All => "",
+        Sales::Ended => ENDED_STATES,
+        Sales::Failed => FAILED_STATES,
+    };
+    let fields = Fields {
+        device: device.to_owned(),
+        shipment: shipment.to_owned(),
+        payment: SOLD_STATES.to_owned(),
+        from: first.to_string(),
+        to: last.to_string(),
+        ..Fields::default()
+    };
+    format!("{}?{}", Section::Orders.path(), query(&fields, groups))
 }
 
 /// Renders the list.

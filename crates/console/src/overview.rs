@@ -13,6 +13,7 @@ use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
+use crate::orders::{Sales, sales_path};
 use crate::period::{Period, SpanLength, picker};
 use crate::text::texts;
 
@@ -73,6 +74,11 @@ impl Overview {
         let days = self.sales.days.iter().filter(|(day, _)| (first..=last).contains(day));
         days.for_each(|(_, turnover)| sum.join(turnover));
         sum
+    }
+
+    /// Returns the address of the list of the sales of the period, of all devices or of one.
+    fn sales_path(&self, sales: Sales, device: &str) -> String {
+        sales_path(sales, (self.period.first(), self.period.last()), device, &self.groups)
     }
 
     /// Returns the sales of the days of the period that have ended, and of as many days of the
@@ -172,7 +178,8 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
         (None, _) => frame.say(NOT_COMPARED),
     };
     let figure = |name, value, change: Option<Change>| {
-        tile(&Tile { name: frame.say(name), value, change, note: note(change) })
+        let href = (name == ORDERS).then(|| view.sales_path(Sales::All, ""));
+        tile(&Tile { name: frame.say(name), value, href, change, note: note(change) })
     };
     let amount = |turnover: &Turnover| turnover.amount.cents();
     let shipped = |turnover: &Turnover| {
@@ -192,6 +199,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
             (tile(&Tile {
                 name: frame.say(ONLINE),
                 value: format::share(online, view.sales.device_count),
+                href: None,
                 change: None,
                 note: &of_devices,
             }))
@@ -260,7 +268,9 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
         let before = (length != SpanLength::Month)
             .then(|| view.sum(shift(span.first), shift(span.last)).amount.cents());
         let (value, second) = (turnover.amount.cents(), turnover.orders);
-        Point { name, label, value, second, before, is_complete: span.is_complete }
+        let second_href = sales_path(Sales::All, (span.first, span.last), "", &view.groups);
+        let second_href = Some(second_href).filter(|_| second > 0);
+        Point { name, label, value, second, second_href, before, is_complete: span.is_complete }
     };
     view.period.spans().into_iter().map(point).collect()
 }

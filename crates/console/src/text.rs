@@ -3,7 +3,7 @@
 use crate::language::Language;
 
 /// A text in both languages. Numbered placeholders, such as `{0}`, are filled by [`Text::fill`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text {
     pub(crate) en: &'static str,
     pub(crate) zh: &'static str,

@@ -31,7 +31,7 @@ fn rendered(points: &[Point]) -> String {
 
 fn point(value: i64, second: i64, before: Option<i64>, is_complete: bool) -> Point {
     let (name, label) = ("2026-11-20".to_owned(), "11-20".to_owned());
-    Point { name, label, value, second, before, is_complete }
+    Point { name, label, value, second, second_href: None, before, is_complete }
 }
 
 /// Returns the texts of the cells of the table.

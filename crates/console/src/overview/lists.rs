@@ -9,10 +9,11 @@ use super::{
     ALL_DEVICES, ALL_ONLINE, DEVICES, DOLLARS, FAILURES, ITEMS, NO_FAILURES, NO_SALES,
     OF_SHIPMENTS, Overview, PRODUCTS, ROWS_MAX, SILENT,
 };
-use crate::components::{BarRow, address, ago, bars, card, empty};
+use crate::components::{BarRow, address, ago, bars, card, empty, linked};
 use crate::devices::path_of;
 use crate::format;
 use crate::frame::{Frame, Section};
+use crate::orders::Sales;
 
 pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
     let rows: Vec<BarRow<'_>> =
@@ -34,7 +35,7 @@ pub(super) fn devices(frame: &Frame<'_>, view: &Overview) -> Markup {
     let rows: Vec<BarRow<'_>> = devices
         .into_iter()
         .take(ROWS_MAX)
-        .map(|device| row(device, String::new(), amount(device)))
+        .map(|device| row(device, html! {}, amount(device), None))
         .collect();
     let body = match rows.as_slice() {
         [] => empty(frame.say(NO_SALES)),
@@ -55,8 +56,11 @@ pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
         .into_iter()
         .take(ROWS_MAX)
         .map(|device| {
+            let path = |sales| view.sales_path(sales, &device.code);
             let orders = format::count(device.turnover.shipped + failed(device));
-            row(device, OF_SHIPMENTS.fill(frame.language, &[&orders]), failed(device))
+            let orders = OF_SHIPMENTS.fill(frame.language, &[&orders]);
+            let note = linked(Some(&path(Sales::Ended)), &orders);
+            row(device, note, failed(device), Some(path(Sales::Failed)))
         })
         .collect();
     let body = match rows.as_slice() {
@@ -94,9 +98,9 @@ pub(super) fn silent(frame: &Frame<'_>, view: &Overview) -> Markup {
 fn product_row(product: &ProductRank) -> BarRow<'_> {
     let name = product.goods_name.as_deref().filter(|name| !name.is_empty());
     let name = name.unwrap_or(&product.goods_id);
-    BarRow { name, href: None, note: String::new(), value: product.items }
+    BarRow { name, href: None, note: html! {}, value: product.items, value_href: None }
 }
 
-fn row(device: &DeviceSales, note: String, value: i64) -> BarRow<'_> {
-    BarRow { name: &device.name, href: Some(path_of(&device.code)), note, value }
+fn row(device: &DeviceSales, note: Markup, value: i64, value_href: Option<String>) -> BarRow<'_> {
+    BarRow { name: &device.name, href: Some(path_of(&device.code)), note, value, value_href }
 }

@@ -28,6 +28,7 @@ pub(crate) async fn check_overview(
     let summary = get(SUMMARY_PATH).await;
     let orders: i64 = kpi(&summary, "orderCount").parse().unwrap();
     let figures = between(&page.text, "<dd class=\"figure\">", "</dd>");
+    let figures: Vec<String> = figures.iter().map(|figure| without_tags(figure)).collect();
     let expected = [
         money(kpi(&summary, "salesAmount")),
         grouped(orders),
@@ -36,6 +37,11 @@ pub(crate) async fn check_overview(
         kpi(&summary, "onlineRate").to_owned(),
     ];
     assert_eq!(figures, expected, "{address}");
+
+    // Each count leads to the orders that it counts.
+    for (link, count) in counts_of_orders(&page.text) {
+        assert_eq!(listed(browser, &link).await, count, "{address}: {link}");
+    }
 
     let file = browser.get(&format!("{address}&format=csv")).await;
     assert_eq!(file.headers["content-disposition"], "attachment; filename=\"sales.csv\"");
@@ -109,4 +115,33 @@ fn money(text: &str) -> String {
         Some(amount) => format!("−${amount}"),
         None => format!("${text}"),
     }
+}
+
+/// Returns a text of a page without its tags.
+fn without_tags(text: &str) -> String {
+    text.split('<').map(|part| part.rsplit('>').next().unwrap_or_default()).collect()
+}
+
+/// Returns the addresses of the lists of orders that a page links to, each with the text of the link.
+fn counts_of_orders(page: &str) -> Vec<(String, String)> {
+    let links = between(page, "href=\"/console/orders?", "</a>").into_iter();
+    let links = links.filter_map(|link| link.split_once("\">"));
+    let link = |(query, text): (&str, &str)| {
+        let digits = text.chars().filter(char::is_ascii_digit).collect();
+        (format!("/console/orders?{}", query.replace("&amp;", "&")), digits)
+    };
+    links.map(link).collect()
+}
+
+/// Returns the number of orders of a list, on all of its pages.
+async fn listed(browser: &mut Browser, address: &str) -> String {
+    let (mut orders, mut next) = (0, Some(address.to_owned()));
+    while let Some(address) = next {
+        let page = browser.get(&address).await;
+        assert_eq!(page.status, 200, "{address}: {}", page.text);
+        orders += page.text.matches("<th scope=\"row\">").count();
+        let link = between(&page.text, "rel=\"next\" href=\"", "\"").first().copied();
+        next = link.map(|link| link.replace("&amp;", "&"));
+    }
+    orders.to_string()
 }
