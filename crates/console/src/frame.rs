@@ -27,6 +27,8 @@ texts! {
     LIGHT: "Light", "浅色";
     DARK: "Dark", "深色";
     LANGUAGE: "Language", "语言";
+    SEARCH: "Search", "搜索";
+    SEARCHED: "Device, order, request or account", "设备、订单、请求或账户";
 }
 
 /// The colours of the pages.
@@ -66,6 +68,9 @@ pub enum Section {
 
 /// The path of the page of one account of an integrator, whose `name` is a parameter.
 pub const ACCOUNT_PATH: &str = "/console/integrators/account";
+
+/// The path of the search, whose text `q` is a parameter.
+pub const SEARCH_PATH: &str = "/console/search";
 
 /// The parts of a page that do not depend on its subject.
 #[derive(Clone, Copy, Debug)]
@@ -216,6 +221,7 @@ impl Frame<'_> {
             a.skip href="#main" { (self.say(SKIP)) }
             header.side {
                 (brand())
+                @if self.rights.contain(Right::Read) { (self.search()) }
                 (self.navigation())
             }
             main #main tabindex="-1" data-refresh=[page.refresh_s] {
@@ -229,6 +235,18 @@ impl Frame<'_> {
             (self.footer())
         };
         document(self.language, self.theme, page.heading, &body)
+    }
+
+    fn search(&self) -> Markup {
+        html! {
+            form.search method="get" action=(SEARCH_PATH) role="search" {
+                input type="search" name="q" required autocomplete="off"
+                    aria-label=(self.say(SEARCHED)) placeholder=(self.say(SEARCHED));
+                button aria-label=(self.say(SEARCH)) {
+                    svg viewBox="0 0 16 16" aria-hidden="true" { path d="M11 11l4 4M12 7A5 5 0 1 1 2 7a5 5 0 0 1 10 0" {} }
+                }
+            }
+        }
     }
 
     fn navigation(&self) -> Markup {

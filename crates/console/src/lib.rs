@@ -34,10 +34,11 @@ pub mod orders;
 pub mod overview;
 pub mod period;
 pub mod refused;
+pub mod search;
 pub mod service;
 pub mod sign_in;
 mod text;
 mod trail;
 
-pub use frame::{ACCOUNT_PATH, Frame, Section, Theme};
+pub use frame::{ACCOUNT_PATH, Frame, SEARCH_PATH, Section, Theme};
 pub use language::Language;

@@ -70,6 +70,7 @@ mod tests {
             crate::overview::TEXTS,
             crate::period::TEXTS,
             crate::refused::TEXTS,
+            crate::search::TEXTS,
             crate::service::TEXTS,
             crate::sign_in::TEXTS,
             crate::trail::TEXTS,

@@ -25,6 +25,7 @@ mod refused;
 mod reply;
 mod request;
 mod return_path;
+mod search;
 mod service;
 mod sign_in;
 
@@ -35,7 +36,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
-use kiosque_console::{ACCOUNT_PATH, Section};
+use kiosque_console::{ACCOUNT_PATH, SEARCH_PATH, Section};
 use kiosque_listener::Content;
 use kiosque_model::{ConsoleSecret, Right};
 
@@ -147,6 +148,7 @@ async fn page(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
         ACCOUNT_PATH => integrators::history(caller, holder(Right::Read)?).await,
         "/console/keys" => keys::page(caller, holder(Right::Keys)?).await,
         "/console/orders" => orders::list(caller, holder(Right::Read)?).await,
+        SEARCH_PATH => search::show(caller, holder(Right::Read)?).await,
         "/console/service" => service::page(caller, holder(Right::Read)?).await,
         "/console/logout" | "/console/preferences" => Err(Refused::Method("POST")),
         path => entry(caller, path).await,

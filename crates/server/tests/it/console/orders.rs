@@ -1,6 +1,6 @@
-//! The list of orders.
+//! The list of orders, and the search of every page.
 
-use kiosque_testkit::{OrderLine, TestServer, between, card};
+use kiosque_testkit::{OrderLine, SWITCH_PATH, TestServer, between, card};
 
 use super::Browser;
 use crate::operator::fleet;
@@ -61,4 +61,59 @@ async fn orders_are_listed_by_state_and_day_without_a_device() {
     assert_eq!(list.matches("<td").count() + 1, headings, "{list}");
     assert!(list.contains("<td class=\"wide\">One</td>"), "{list}");
     assert!(list.contains("<option value=\"unpaid\" selected>"), "{list}");
+}
+
+#[tokio::test]
+async fn a_search_leads_to_the_only_hit_or_lists_all() {
+    let (server, mut browser) = fixture().await;
+    let token = server.log_in("ops").await.token;
+    let refused = server.call(SWITCH_PATH, Some(&token), "{}").await;
+    let request = &refused.headers["x-request-id"];
+    server.store.trail().write_refused(server.now()).await.unwrap();
+    for (text, path) in [
+        ("D1", "/console/devices/D1"),
+        ("d2", "/console/devices/D2"),
+        ("sold", "/console/orders/g1/sold"),
+        ("T-7", "/console/orders/g1/unpaid"),
+        ("oid:late", "/console/orders/g2/late"),
+        ("ops", "/console/integrators/account?name=ops"),
+        ("op", "/console/integrators/account?name=ops"),
+        (request.as_str(), &format!("/console/integrators?request={request}")),
+    ] {
+        let reply = browser.get(&format!("/console/search?q={text}")).await;
+        assert_eq!(reply.status, 303, "{text}: {}", reply.text);
+        assert_eq!(reply.headers["location"], path, "{text}");
+        assert_eq!(browser.get(path).await.status, 200, "{path}");
+    }
+    let several = browser.get("/console/search?q=D").await;
+    let links = between(card(&several.text, "hits"), "href=\"", "\"");
+    assert_eq!(links, ["/console/devices/D1", "/console/devices/D2"]);
+    for text in ["", "nothing", "%00", "%3Cb%3E"] {
+        let none = browser.get(&format!("/console/search?q={text}")).await;
+        assert_eq!(none.status, 200, "{text}");
+        assert!(card(&none.text, "hits").contains("Nothing matches."), "{text}: {}", none.text);
+    }
+    // A key that may not read has no search, and no field for it.
+    let key = server.create_key("audit").await;
+    let mut auditor = Browser::signed_in(&server, &key).await;
+    assert_eq!(auditor.get("/console/search?q=D1").await.status, 403);
+    assert!(!auditor.get("/console/audit").await.text.contains("/console/search"));
+}
+
+/// Each single day is compared with the same weekday before; today, which has not ended, beside it.
+#[tokio::test]
+async fn a_day_is_shown_beside_the_same_weekday_before() {
+    let (server, mut browser) = fixture().await;
+    let before = OrderLine::new("before", "D1", "2026-02-22 08:00:00").amount("USD", 470);
+    server.import_valid(before.paid("2026-02-22 08:00:00").to_string()).await;
+    let yesterday = browser.get("/console/?days=yesterday").await.text;
+    for part in ["Yesterday, 2026-03-01", "vs the same weekday, 2026-02-22", "+100%"] {
+        assert!(yesterday.contains(part), "{part}: {yesterday}");
+    }
+    let today = browser.get("/console/?days=1").await.text;
+    for part in
+        ["Today, 2026-03-02", "the same weekday, 2026-02-23: 0<", "aria-current=\"true\">Today"]
+    {
+        assert!(today.contains(part), "{part}: {today}");
+    }
 }

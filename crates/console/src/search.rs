@@ -1,0 +1,125 @@
+//! The search of every page: devices, orders, refused requests and accounts by one text.
+
+use maud::{Markup, html};
+
+use crate::components::{Column, address, card, empty, parameter, table};
+use crate::devices;
+use crate::frame::{ACCOUNT_PATH, Frame, Page, Section};
+use crate::groups::Groups;
+use crate::orders;
+use crate::refused::PARAMETER;
+use crate::text::{Text, texts};
+
+texts! {
+    HEADING: "Search", "搜索";
+    RESULTS: "Results for {0}", "“{0}”的结果";
+    KIND: "Kind", "类型";
+    FOUND: "Found", "结果";
+    GROUP: "Group", "分组";
+    DEVICE: "Device", "设备";
+    ORDER: "Order", "订单";
+    REQUEST: "Refused request", "被拒绝的请求";
+    ACCOUNT: "Account", "账户";
+    NONE_FOUND: "Nothing matches. Devices are found by a part of their code or name, orders by order \
+        id or trade number, refused requests of the last day by request id, accounts by the \
+        beginning of their name.",
+        "没有匹配项。设备按编码或名称的一部分查找，订单按订单号或交易号，最近一天被拒绝的请求按请求编号，账户按名称开头。";
+    MORE: "All devices that match", "所有匹配的设备";
+}
+
+/// What a search has found.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The text.
+    pub text: String,
+    /// The names of groups.
+    pub groups: Groups,
+    /// The hits, the exact ones first.
+    pub hits: Vec<Hit>,
+    /// Whether more devices match.
+    pub has_more: bool,
+}
+
+/// A hit of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// A device.
+    Device {
+        /// The `deviceCode`.
+        code: String,
+        /// Its name.
+        name: String,
+        /// The group that owns it now.
+        group_id: String,
+    },
+    /// An order.
+    Order {
+        /// The `orderId`.
+        id: String,
+        /// The group that it is stored with.
+        group_id: String,
+    },
+    /// The id of a refused request.
+    Request(String),
+    /// The login name of an account.
+    Account(String),
+}
+
+impl Hit {
+    /// Returns the address of its page.
+    #[must_use]
+    pub fn path(&self) -> String {
+        match self {
+            Hit::Device { code, .. } => devices::path_of(code),
+            Hit::Order { id, group_id } => orders::path_of(group_id, id),
+            Hit::Request(id) => address(Section::Integrators.path(), &parameter(PARAMETER, id), ""),
+            Hit::Account(name) => address(ACCOUNT_PATH, &parameter("name", name), ""),
+        }
+    }
+
+    const fn kind(&self) -> Text {
+        match self {
+            Hit::Device { .. } => DEVICE,
+            Hit::Order { .. } => ORDER,
+            Hit::Request(_) => REQUEST,
+            Hit::Account(_) => ACCOUNT,
+        }
+    }
+}
+
+/// Renders the hits.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &Search) -> String {
+    let all = address(Section::Devices.path(), &parameter("q", &view.text), "");
+    let body = html! {
+        @if view.hits.is_empty() { (empty(frame.say(NONE_FOUND))) } @else { (rows(frame, view)) }
+        @if view.has_more { p.more { a href=(all) { (frame.say(MORE)) } } }
+    };
+    let results = RESULTS.fill(frame.language, &[&view.text]);
+    frame.render(&Page {
+        heading: frame.say(HEADING),
+        note: html! {},
+        actions: html! {},
+        content: card("hits", &results, "", &body),
+        refresh_s: None,
+    })
+}
+
+fn rows(frame: &Frame<'_>, view: &Search) -> Markup {
+    let columns = [KIND, FOUND, GROUP].map(|heading| Column::text(frame.say(heading)));
+    let rows = html! {
+        @for hit in &view.hits {
+            @let (name, note, group) = match hit {
+                Hit::Device { code, name, group_id } => (name, code.as_str(), group_id.as_str()),
+                Hit::Order { id, group_id } => (id, "", group_id.as_str()),
+                Hit::Request(name) | Hit::Account(name) => (name, "", ""),
+            };
+            tr {
+                td { (frame.say(hit.kind())) }
+                th scope="row" { a href=(hit.path()) { (name) } " " span.note { (note) } }
+                td { (view.groups.name_of(group)) }
+            }
+        }
+    };
+    table(frame.say(HEADING), &columns, &rows)
+}

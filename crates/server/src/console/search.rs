@@ -1,0 +1,96 @@
+//! The search of every page.
+
+use kiosque_console::search::{self, Hit, Search};
+use kiosque_model::LoginName;
+use kiosque_store::{DeviceSearch, FoundDevices, Listing, Oversight};
+
+use super::fields::Fields;
+use super::groups::choice;
+use super::reply::{Refused, Reply};
+use super::request::SignedIn;
+
+/// The hits of each kind.
+const HITS: usize = 20;
+/// The devices that a search reads.
+const DEVICES_READ_MAX: usize = 10_000;
+
+/// Leads to what the text of the query names, or shows what it may name.
+pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+    let store = &caller.request.app.store;
+    let text = caller.request.known_query(&["q"])?.text("q").unwrap_or_default();
+    let mut found = Found::default();
+    if !text.is_empty() {
+        add_devices(caller, &text, &mut found).await?;
+        add_others(caller, &text, &mut found).await?;
+    }
+    let Found { mut exact, others, has_more } = found;
+    let only = match (exact.as_slice(), others.as_slice()) {
+        ([hit], _) => Some(hit),
+        ([], [hit]) if !has_more => Some(hit),
+        _ => None,
+    };
+    if let Some(hit) = only {
+        return Ok(Reply::see_other(&hit.path()));
+    }
+    exact.extend(others);
+    let groups = choice(store, &Fields::default()).await?;
+    let view = Search { text, groups, hits: exact, has_more };
+    Ok(Reply::page(search::page(&caller.frame(), &view)))
+}
+
+#[derive(Default)]
+struct Found {
+    /// What has the text as its whole name.
+    exact: Vec<Hit>,
+    /// What has it as a part of its name.
+    others: Vec<Hit>,
+    /// Whether more devices have it as a part.
+    has_more: bool,
+}
+
+async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Refused> {
+    let (app, now) = (caller.request.app, caller.request.now);
+    let today = app.store.zone().day_of(now);
+    let wanted = DeviceSearch {
+        group: None,
+        text: text.to_owned(),
+        state: None,
+        online: app.online_since(now),
+        first_day: today,
+        last_day: today,
+        read_max: DEVICES_READ_MAX,
+    };
+    let listing = Listing { after: None, limit: HITS };
+    let FoundDevices { devices, next, .. } =
+        app.store.inventory().search_devices(wanted, listing, now).await?;
+    found.has_more = next.is_some();
+    for device in devices {
+        let (code, name) = (device.item.device_code, device.item.device_name);
+        let is_exact = code.eq_ignore_ascii_case(text) || name == text;
+        let hit = Hit::Device { code, name, group_id: device.item.group_id };
+        if is_exact { &mut found.exact } else { &mut found.others }.push(hit);
+    }
+    Ok(())
+}
+
+async fn add_others(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Refused> {
+    let (store, now) = (&caller.request.app.store, caller.request.now);
+    let orders = store.inventory().orders_by_number(text.to_owned(), None, HITS).await?;
+    found.exact.extend(
+        orders
+            .into_iter()
+            .map(|order| Hit::Order { id: order.record.head.order_id, group_id: order.group_id }),
+    );
+    let request = store.trail().refused_request(text.to_owned(), now).await?;
+    found.exact.extend(request.map(|request| Hit::Request(request.request_id)));
+    if LoginName::parse(text).is_err() {
+        return Ok(());
+    }
+    let uses = store.trail().uses_of(vec![text.to_owned()]).await?;
+    found.exact.extend(uses.into_keys().map(Hit::Account));
+    let listing = Listing { after: Some(text.to_owned()), limit: HITS };
+    let longer = store.inventory().accounts(listing, now).await?.entries.into_iter();
+    let longer = longer.map(|account| account.account).filter(|name| name.starts_with(text));
+    found.others.extend(longer.map(Hit::Account));
+    Ok(())
+}
