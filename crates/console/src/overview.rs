@@ -26,6 +26,8 @@ texts! {
     OF_DEVICES: "{0} of {1} devices", "{1} 台设备中 {0} 台在线";
     VERSUS: "vs {0} d before", "较前 {0} 天";
     NOT_COMPARED: "no whole day yet", "尚无完整的一天";
+    VERSUS_WEEKDAY: "vs the same weekday, {0}", "较上周同日 {0}";
+    ON_WEEKDAY: "the same weekday, {0}: {1}", "上周同日 {0}：{1}";
     NO_SALES_BEFORE: "no sales before", "此前无销售";
     TREND: "Sales trend", "销售趋势";
     PER_DAY: "US dollars a day", "每日美元";
@@ -85,7 +87,7 @@ impl Overview {
     /// period before; `None` if no day has ended.
     fn compared(&self) -> Option<(Turnover, Turnover)> {
         let (first, last) = (self.period.first(), self.period.last_ended()?);
-        let before = |day: Day| Day(day.0 - self.period.length());
+        let before = |day: Day| Day(day.0 - self.period.shift());
         Some((self.sum(first, last), self.sum(before(first), before(last))))
     }
 }
@@ -171,15 +173,25 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
         let permille = format::change_permille(figure(before), figure(now))?;
         Some(Change { permille })
     };
-    let versus = VERSUS.fill(frame.language, &[&view.period.length().to_string()]);
-    let note = |change: Option<Change>| match (&compared, change) {
-        (Some(_), Some(_)) => versus.as_str(),
-        (Some(_), None) => frame.say(NO_SALES_BEFORE),
-        (None, _) => frame.say(NOT_COMPARED),
+    let first_before = view.period.first_before();
+    let versus = match view.period.is_day() {
+        true => VERSUS_WEEKDAY.fill(frame.language, &[&first_before.to_string()]),
+        false => VERSUS.fill(frame.language, &[&view.period.length().to_string()]),
     };
-    let figure = |name, value, change: Option<Change>| {
+    let day_before = view.sum(first_before, first_before);
+    let note = |change: Option<Change>, before: String| match (&compared, change) {
+        (Some(_), Some(_)) => versus.clone(),
+        (Some(_), None) => frame.say(NO_SALES_BEFORE).to_owned(),
+        // Today has not ended: a change would compare a part with a whole day.
+        (None, _) if view.period.is_day() => {
+            ON_WEEKDAY.fill(frame.language, &[&first_before.to_string(), &before])
+        }
+        (None, _) => frame.say(NOT_COMPARED).to_owned(),
+    };
+    let figure = |name, value: fn(&Turnover) -> String, change: Option<Change>| {
         let href = (name == ORDERS).then(|| view.sales_path(Sales::All, ""));
-        tile(&Tile { name: frame.say(name), value, href, change, note: note(change) })
+        let note = &note(change, value(&day_before));
+        tile(&Tile { name: frame.say(name), value: value(&all), href, change, note })
     };
     let amount = |turnover: &Turnover| turnover.amount.cents();
     let shipped = |turnover: &Turnover| {
@@ -191,11 +203,12 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
     let of_devices = OF_DEVICES.fill(frame.language, &of_devices.each_ref().map(String::as_str));
     html! {
         dl.tiles #tiles data-live {
-            (figure(SALES, format::dollars(amount(&all)), change(amount)))
-            (figure(ORDERS, format::count(all.orders), change(|turnover| turnover.orders)))
-            (figure(AVERAGE, format::dollars(all.average_order_cents()),
+            (figure(SALES, |of| format::dollars(of.amount.cents()), change(amount)))
+            (figure(ORDERS, |of| format::count(of.orders), change(|turnover| turnover.orders)))
+            (figure(AVERAGE, |of| format::dollars(of.average_order_cents()),
                 change(Turnover::average_order_cents)))
-            (figure(SHIPPED, format::share(all.shipped, all.shipped + all.failed), change(shipped)))
+            (figure(SHIPPED, |of| format::share(of.shipped, of.shipped + of.failed),
+                change(shipped)))
             (tile(&Tile {
                 name: frame.say(ONLINE),
                 value: format::share(online, view.sales.device_count),
@@ -264,7 +277,7 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
             }
         };
         // Months before have other lengths, so that no span of theirs is the same.
-        let shift = |day: Day| Day(day.0 - view.period.length());
+        let shift = |day: Day| Day(day.0 - view.period.shift());
         let before = (length != SpanLength::Month)
             .then(|| view.sum(shift(span.first), shift(span.last)).amount.cents());
         let (value, second) = (turnover.amount.cents(), turnover.orders);

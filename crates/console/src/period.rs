@@ -9,6 +9,8 @@ use crate::text::{Text, texts};
 
 texts! {
     RANGE: "Range", "时间范围";
+    TODAY: "Today", "今天";
+    YESTERDAY: "Yesterday", "昨天";
     WEEK: "7 days", "7 天";
     FOUR_WEEKS: "4 weeks", "4 周";
     QUARTER: "13 weeks", "13 周";
@@ -18,11 +20,22 @@ texts! {
     OTHER: "Other days", "其他日期";
     APPLY: "Apply", "应用";
     LAST_DAYS: "last {0} days, {1}", "最近 {0} 天，{1}";
+    ONE_DAY: "{0}, {1}, {2}", "{0}，{1}，{2}";
     BETWEEN: "{0} to {1}, {2}", "{0} 至 {1}，{2}";
 }
 
-/// The choices of the picker: whole weeks, so that the period before has the same weekdays.
-const CHOICES: [(i64, Text); 4] = [(7, WEEK), (28, FOUR_WEEKS), (91, QUARTER), (364, YEAR)];
+/// The choices of the picker, values of `days`: single days and whole weeks, so that the period before
+/// has the same weekdays.
+const CHOICES: [(&str, Text); 6] = [
+    ("1", TODAY),
+    (LAST_DAY, YESTERDAY),
+    ("7", WEEK),
+    ("28", FOUR_WEEKS),
+    ("91", QUARTER),
+    ("364", YEAR),
+];
+/// The value of `days` that chooses the day before today.
+const LAST_DAY: &str = "yesterday";
 /// The default length, in days.
 const DAYS_DEFAULT: i64 = 28;
 /// The longest period, in days. The period before has as many.
@@ -43,7 +56,7 @@ pub struct Period {
 /// The parameters of a query that choose a period. An empty one counts as absent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeriodQuery<'a> {
-    /// `days`: the last so many days.
+    /// `days`: the last so many days, or `yesterday`.
     pub days: Option<&'a str>,
     /// `from`: the first day, `yyyy-MM-dd`.
     pub from: Option<&'a str>,
@@ -85,6 +98,10 @@ impl Period {
     pub fn of(query: PeriodQuery<'_>, today: Day) -> Result<Period, BadParameter> {
         match (given(query.days), given(query.from), given(query.to)) {
             (None, None, None) => Ok(Period::last_days(DAYS_DEFAULT, today)),
+            (Some(LAST_DAY), None, None) => {
+                let yesterday = Day(today.0 - 1);
+                Ok(Period { first: yesterday, last: yesterday, today })
+            }
             (Some(days), None, None) => {
                 let days = days.parse::<i64>().ok().filter(|days| (1..=DAYS_MAX).contains(days));
                 let days = days.ok_or(BadParameter("days"))?;
@@ -124,10 +141,20 @@ impl Period {
         self.last.0 - self.first.0 + 1
     }
 
-    /// Returns the first day of the period before, which is as long.
+    /// Returns how many days before a day its day of the period before is: the period before is as
+    /// long, and that of a day is the same weekday.
+    pub(crate) const fn shift(self) -> i64 {
+        if self.is_day() { 7 } else { self.length() }
+    }
+
+    pub(crate) const fn is_day(self) -> bool {
+        self.length() == 1
+    }
+
+    /// Returns the first day of the period before.
     #[must_use]
     pub const fn first_before(self) -> Day {
-        Day(self.first.0 - self.length())
+        Day(self.first.0 - self.shift())
     }
 
     /// Returns the last day that has ended; `None` if no day of the period has. Days that have
@@ -138,12 +165,21 @@ impl Period {
         (last >= self.first).then_some(last)
     }
 
-    /// Returns the query that chooses it. A period that ends today stays one when days pass.
+    /// Returns the query that chooses it. A period that ends today stays one when days pass, and
+    /// yesterday does.
     pub(crate) fn query(self) -> String {
-        match self.last == self.today {
-            true => format!("days={}", self.length()),
-            false => format!("from={}&to={}", self.first, self.last),
+        match self.days() {
+            Some(days) => parameter("days", &days),
+            None => format!("from={}&to={}", self.first, self.last),
         }
+    }
+
+    /// Returns the value of `days` that chooses it.
+    fn days(self) -> Option<String> {
+        if self.last == self.today {
+            return Some(self.length().to_string());
+        }
+        (self.is_day() && self.last.next() == self.today).then(|| LAST_DAY.to_owned())
     }
 
     pub(crate) const fn span_length(self) -> SpanLength {
@@ -178,6 +214,16 @@ impl Period {
     /// Returns a text for the note next to a heading.
     pub(crate) fn text(self, frame: &Frame<'_>) -> String {
         let (language, zone) = (frame.language, frame.zone.name());
+        if self.is_day() {
+            let days = self.days();
+            let choice = CHOICES.iter().find(|(choice, _)| days.as_deref() == Some(*choice));
+            return match choice {
+                Some((_, name)) => {
+                    ONE_DAY.fill(language, &[frame.say(*name), &self.last.to_string(), zone])
+                }
+                None => format!("{}, {zone}", self.last),
+            };
+        }
         if self.last == self.today {
             return LAST_DAYS.fill(language, &[&self.length().to_string(), zone]);
         }
@@ -208,12 +254,12 @@ pub(crate) fn picker(
     hidden: &[(&str, &str)],
 ) -> Markup {
     let path = frame.path();
-    let chosen = (period.last == period.today).then_some(period.length());
+    let chosen = period.days();
     html! {
         nav.segments aria-label=(frame.say(RANGE)) {
             @for (days, name) in CHOICES {
-                @let current = (chosen == Some(days)).then_some("true");
-                a href=(address(path, &parameter("days", &days.to_string()), query))
+                @let current = (chosen.as_deref() == Some(days)).then_some("true");
+                a href=(address(path, &parameter("days", days), query))
                     aria-current=[current] { (frame.say(name)) }
             }
         }
@@ -253,6 +299,7 @@ mod tests {
             ("0", "", "", "days"),
             ("3661", "", "", "days"),
             ("x", "", "", "days"),
+            ("yesterday", "2024-01-01", "", "days"),
             ("7", "2024-01-01", "", "days"),
             ("", "2024-02-30", "", "from"),
             ("", "2024-1-1", "", "from"),
@@ -265,8 +312,17 @@ mod tests {
         }
     }
 
+    /// A day is compared with the same weekday before; today, with nothing.
     #[test]
-    fn today_is_compared_with_nothing() {
+    fn days_are_compared_with_those_that_have_ended() {
+        let yesterday = of("yesterday", "", "").expect("a period");
+        assert_eq!((yesterday.first(), yesterday.last()), (Day(TODAY.0 - 1), Day(TODAY.0 - 1)));
+        assert_eq!(
+            (yesterday.first_before(), yesterday.query()),
+            (Day(TODAY.0 - 8), "days=yesterday".to_owned())
+        );
+        assert_eq!(yesterday.last_ended(), Some(yesterday.last()));
+        assert_eq!(of("1", "", "").map(Period::first_before), Ok(Day(TODAY.0 - 7)));
         assert_eq!(of("1", "", "").map(Period::last_ended), Ok(None));
         assert_eq!(of("7", "", "").map(Period::last_ended), Ok(Some(Day(TODAY.0 - 1))));
         let past = of("", "2024-01-01", "2024-01-02").expect("a period");
