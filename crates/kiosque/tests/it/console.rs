@@ -3,6 +3,7 @@
 mod keyboard;
 mod live;
 mod page;
+mod phone;
 mod pictures;
 mod preferences;
 mod walk;

@@ -12,7 +12,7 @@ const FIGURES: &str = "return Object.fromEntries([...document.querySelectorAll('
 
 impl Console {
     /// Sends a paid order of now.
-    fn sell(&mut self, id: &str, cents: i64) {
+    pub(super) fn sell(&mut self, id: &str, cents: i64) {
         let now = self.browser.run("return new Date().toISOString().slice(0, 19) + 'Z'");
         let now = now.as_str().unwrap();
         let order = OrderLine::new(id, "D1", now).amount("USD", cents).paid(now).to_string();
