@@ -28,7 +28,7 @@ pub struct Mapping {
     pub(super) product: Option<NewProduct>,
 }
 
-/// How rows become an order.
+/// How rows are converted to an order.
 #[derive(Clone, Debug)]
 pub(super) struct OrderMapping {
     /// The columns whose cells combine rows to an order; without any, each row is one.
@@ -39,7 +39,7 @@ pub(super) struct OrderMapping {
     pub(super) sums: Vec<&'static Spec<OrderLine>>,
 }
 
-/// How a row becomes a line of an order.
+/// How a row is converted to a line of an order.
 #[derive(Clone, Debug)]
 pub(super) struct LineMapping {
     /// The fields that sources fill.

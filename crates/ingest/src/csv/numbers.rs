@@ -48,7 +48,7 @@ fn point() -> char {
     '.'
 }
 
-/// Reads a format whose separators can be told from each other and from digits.
+/// Reads a format whose separators differ from each other, from digits and from a minus.
 pub(super) fn number_format<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<NumberFormat>, D::Error> {

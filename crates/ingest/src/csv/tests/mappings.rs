@@ -37,12 +37,14 @@ fn each_required_key_is_asked_for() {
     for (key, want) in [
         (
             "unit",
-            "amount: needed: unit = \"major\" when 3.50 is three dollars fifty, \"minor\" when 350 is",
+            "amount: needed: unit = \"major\" when 3.50 is three dollars fifty, \"minor\" \
+             when 350 is",
         ),
         ("currency", "order.currency: needed, such as currency = \"USD\", or \"{Column}\""),
         (
             "orderId",
-            "order.orderId: needed, such as orderId = \"{Column}\": a text that identifies the order",
+            "order.orderId: needed, such as orderId = \"{Column}\": a text that identifies the \
+             order",
         ),
         (
             "deviceCode",
