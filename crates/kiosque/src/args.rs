@@ -208,8 +208,8 @@ pub(crate) enum Command {
     /// Move the data of a directory to a PostgreSQL database, sessions included.
     #[command(after_help = "Examples:\n  \
         kiosque move --data /srv/kiosque --store postgres://kiosque@db1,db2/kiosque\n\n\
-        Stop the server first; the database must be empty. An interrupted move resumes when the \
-        command is repeated. At the end, row counts and digests of every table are compared, \
+        Stop the server first; the database must be empty. An interrupted move begins again when \
+        the command is repeated. At the end, row counts and digests of every table are compared, \
         group by group; from then on no command opens the directory. \
         With --dry-run, the target is checked and the rows of each table are counted.")]
     Move {

@@ -2,7 +2,7 @@
 
 use kiosque_ingest::import::{Preview, Total};
 use kiosque_model::{Currency, Zone, counted};
-use kiosque_store::{Applied, EntryDifference, MovePreview, OwnerDifference, Unnamed};
+use kiosque_store::{Applied, EntryDifference, Moved, OwnerDifference, Unnamed};
 
 use crate::open;
 use crate::output::{self, print_line};
@@ -113,20 +113,18 @@ fn major(amount: i128, currency: Currency) -> String {
 }
 
 /// Prints the rows that a move would copy.
-pub(crate) fn print_move(preview: &MovePreview) -> anyhow::Result<()> {
+pub(crate) fn print_move(moved: &Moved) -> anyhow::Result<()> {
     let mut table = Table::new(["TABLE", "ROWS"]);
-    for (name, rows) in &preview.tables {
+    for (name, rows) in &moved.tables {
         table.add([(*name).to_owned(), rows.to_string()]);
     }
     output::print(&table)?;
     print_line!(
-        "{} rows would be moved, of which an earlier run has copied {}: {} orders and {} sessions \
-         of {} groups",
-        preview.rows(),
-        preview.already,
-        preview.rows_of("orders"),
-        preview.rows_of("sessions"),
-        preview.rows_of("groups"),
+        "{} rows would be moved: {} orders and {} sessions of {} groups",
+        moved.rows(),
+        moved.rows_of("orders"),
+        moved.rows_of("sessions"),
+        moved.rows_of("groups"),
     )?;
     eprintln!("dry run: nothing was moved");
     Ok(())

@@ -22,18 +22,13 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let zone = Some(from.zone().clone());
     let to = open::end_of_move(address.location(), settings, zone, WhenAbsent::Create, changes);
     let to = to.await.context("--store")?;
-    if changes == Changes::RolledBack {
-        let preview = from.upkeep().preview_move(to.upkeep(), Clock::System.now()).await?;
-        dry_run::print_move(&preview)?;
-        return Ok(CommandOutcome::Complete);
-    }
     let bar = Bar::new("moving");
     let (interrupted, place) = (bar.clone(), directory.clone());
     let _interrupt = Interrupt::receive(Duration::ZERO, move || {
         interrupted.clear();
         eprintln!(
-            "interrupted: the rows copied so far are kept, and {} is the data in use until the \
-             move is complete; repeat the command to continue",
+            "interrupted: {} is the data in use until the move is complete; repeat the command to \
+             begin it again",
             place.display()
         );
     })?;
@@ -42,13 +37,15 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let moved = from.upkeep().move_to(to.upkeep(), Clock::System.now(), on_progress).await;
     bar.clear();
     let moved = moved?;
+    if changes == Changes::RolledBack {
+        dry_run::print_move(&moved)?;
+        return Ok(CommandOutcome::Complete);
+    }
     print_line!(
-        "moved {} rows, of which an earlier run had copied {}: {} orders and {} sessions, \
-         the same on both sides in each of {} groups",
-        moved.rows,
-        moved.already,
-        moved.orders,
-        moved.sessions,
+        "moved {} rows: {} orders and {} sessions, the same on both sides in each of {} groups",
+        moved.rows(),
+        moved.rows_of("orders"),
+        moved.rows_of("sessions"),
         moved.groups
     )?;
     eprintln!(

@@ -4,6 +4,7 @@
 
 use crate::db::{Deadline, PLANNER, Read};
 use crate::error::Error;
+use crate::metadata;
 use crate::sql::{Columns, FromRow, Sql};
 use crate::views::Upkeep;
 
@@ -51,7 +52,7 @@ const AT_THE_COORDINATOR: [&str; 10] = [
     "console_sessions",
     "counters",
     "dictionaries",
-    "house",
+    metadata::TABLE,
     "imports",
     "migrations",
     "nodes",

@@ -123,7 +123,7 @@ pub use restore::{RestoreError, Staged, ensure_backup, stage_backup};
 #[doc(hidden)]
 pub use scoped::Unproven;
 pub use sessions::{EndedSession, OpenedSession};
-pub use transfer::{MoveError, MovePreview, MoveProgress, MoveStep, Moved};
+pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
 pub use usage::{CodeCount, FunctionUsage, Guesses};
 pub use verify::Verified;
 pub use views::{

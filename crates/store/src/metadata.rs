@@ -12,8 +12,7 @@ statements! {
     ENTRY(name) -> String = "select value from house where name = $name";
     SET_ENTRY(name, value) = "insert into house (name, value) values ($name, $value)
         on conflict (name) do update set value = excluded.value";
-    DELETE_ENTRIES(name, prefix, prefix_end) = "delete from house
-        where name = $name or (name >= $prefix and name < $prefix_end)";
+    DELETE_ENTRY(name) = "delete from house where name = $name";
     COUNTER(name) -> i64 = "select last from counters where name = $name";
     LOCK_COUNTER(name) = "update counters set last = last where name = $name";
     SET_COUNTER(name, last) = "insert into counters (name, last) values ($name, $last)
@@ -29,6 +28,9 @@ statements! {
     INCREMENT(name) -> i64 = "update counters set last = last + 1 where name = $name
         returning last";
 }
+
+/// The table of entries and markers.
+pub(crate) const TABLE: &str = "house";
 
 const TIME_ZONE: &str = "time_zone";
 const FLEET: &str = "fleet";
@@ -179,11 +181,9 @@ pub(crate) async fn set_entry(write: &Write<'_>, name: &str, value: &str) -> Res
     write.execute(&SET_ENTRY, &[name.into(), value.into()]).await.map(|_| ())
 }
 
-/// Deletes the entry `name` and all entries with the prefix `name:`.
-pub(crate) async fn delete_entries(write: &Write<'_>, name: &str) -> Result<(), Error> {
-    let (from, to) = (format!("{name}:"), format!("{name};"));
-    let params = [name.into(), from.as_str().into(), to.as_str().into()];
-    write.execute(&DELETE_ENTRIES, &params).await.map(|_| ())
+/// Deletes an entry.
+pub(crate) async fn delete_entry(write: &Write<'_>, name: &str) -> Result<(), Error> {
+    write.execute(&DELETE_ENTRY, &[name.into()]).await.map(|_| ())
 }
 
 /// Returns an entry, outside a transaction.

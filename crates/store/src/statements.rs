@@ -8,7 +8,7 @@ use crate::{
     account_use, accounts, aisle_texts, archive, arrivals, audit, console, dashboard, devices,
     dictionaries, fleet, heartbeats, histories, imports, inventory, keys, known_sources, metadata,
     migrate, orders, owners, rates, receive, refused_requests, session_clock, sessions, sums,
-    transfer, verify, versions,
+    verify, versions,
 };
 
 impl Upkeep<'_> {
@@ -18,12 +18,10 @@ impl Upkeep<'_> {
     /// # Errors
     /// The name of the first statement that is refused, and why.
     pub async fn prepare_all(self) -> Result<usize, Error> {
-        let statements = || all().chain(transfer::statements());
-        let prepare = async move |read: &Read<'_>| {
-            read.prepare_all(statements(), sessions::check_statement()).await
-        };
+        let prepare =
+            async move |read: &Read<'_>| read.prepare_all(all(), sessions::check_statement()).await;
         self.0.db.read(Deadline::None, prepare).await?;
-        Ok(statements().count())
+        Ok(all().count())
     }
 
     /// Makes one statement of this store fail, for tests: `statements` succeed before it. The end
@@ -41,7 +39,8 @@ impl Upkeep<'_> {
     }
 }
 
-/// Returns every statement but those that move data to another store.
+/// Returns every statement but those that move data to another store, which are built from its
+/// catalog.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let groups = [
         accounts::ALL,

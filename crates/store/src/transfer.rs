@@ -1,25 +1,22 @@
-//! Moving the data of a directory to a database, sessions included. A move can be interrupted at
-//! any time and continues where it was. At the end, the row count and digest of every table and
-//! group are compared between both sides.
+//! Moving the data of a directory to a database, sessions included. A move that is interrupted
+//! leaves a database that is not opened; the next run empties it and begins again. At the end, the
+//! row count and digest of every table and group are compared between both sides.
 
-mod digest;
-mod preview;
+mod digests;
 mod tables;
-pub use preview::MovePreview;
-pub(crate) use tables::statements;
+
+use std::collections::BTreeSet;
 
 use kiosque_model::{UnixMs, Zone};
 
 use crate::db::{ClosedData, Db, Deadline, Read, Write};
 use crate::error::Error;
 use crate::metadata;
-use crate::sql::Value;
+use crate::sql::values;
 use crate::views::Upkeep;
-use digest::Digests;
-use tables::{Cell, Table};
+use digests::{Digests, difference};
+use tables::Table;
 
-/// Rows that are read, and written, in one step. A row of sums can have some ten kilobytes.
-const PAGE_ROWS: i64 = 1_000;
 /// Metadata of the directory: the id of its move, and the time at which the move was complete.
 const MOVE_ID: &str = "move_id";
 const MOVED_AT: &str = "moved_at";
@@ -49,18 +46,26 @@ pub enum MoveStep {
 }
 
 /// The result of a move.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Rows of all tables.
-    pub rows: u64,
-    /// Rows that earlier runs had copied.
-    pub already: u64,
-    /// Orders.
-    pub orders: u64,
-    /// Sessions, which stay valid.
-    pub sessions: u64,
-    /// Groups whose counts and digests are equal on both sides.
+    /// The rows of each table.
+    pub tables: Vec<(&'static str, u64)>,
+    /// Groups whose counts and digests are equal on both sides; none in a dry run.
     pub groups: usize,
+}
+
+impl Moved {
+    /// Returns the number of rows of all tables.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.tables.iter().map(|(_, rows)| rows).sum()
+    }
+
+    /// Returns the number of rows of a table.
+    #[must_use]
+    pub fn rows_of(&self, table: &str) -> u64 {
+        self.tables.iter().filter(|(name, _)| *name == table).map(|(_, rows)| rows).sum()
+    }
 }
 
 /// The reason why a move is not complete.
@@ -72,7 +77,7 @@ pub enum MoveError {
     /// A move from another directory has begun there.
     #[error("another directory's move into this database is not finished; give this one its own")]
     Another,
-    /// The directory changed while the move was interrupted, or a copy failed.
+    /// The copy is not equal to the directory.
     #[error(
         "the directory and the database differ; move again, into an empty database:\n{}",
         .0.join("\n")
@@ -81,7 +86,7 @@ pub enum MoveError {
     /// The move is complete.
     #[error("this data has been moved already; the directory stays as it was then")]
     HasMoved,
-    /// A store failed; copied rows stay, and the next run continues after them.
+    /// A store failed; the next run begins again.
     #[error(transparent)]
     Store(#[from] Error),
 }
@@ -104,7 +109,8 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
 impl Upkeep<'_> {
     /// Moves all data to `to`, which must be empty or the target of an interrupted run of this
     /// move. This store is locked for writes meanwhile. Afterwards it cannot be opened, and
-    /// programs that have it open can neither write nor prove sessions.
+    /// programs that have it open can neither write nor prove sessions. If both stores are dry
+    /// runs, the target is checked and the rows are counted.
     ///
     /// # Errors
     /// See [`MoveError`]. This store stays the valid one until the move is complete.
@@ -124,36 +130,39 @@ impl Upkeep<'_> {
         let target = to.0.db.clone();
         // One transaction for the whole move: other writers of the directory time out.
         let moving = async move |from: &Write<'_>| {
-            let id = id.clone();
-            let moved_at = metadata::entry(from, MOVED_AT).await?;
-            let directory = moved_at.map_or(DirectoryState::Open, |_| DirectoryState::Closed);
-            let begin = async move |write: &Write<'_>| begin(write, &id, directory).await;
-            target.write(Deadline::OfRequest, begin).await?;
-            let already = match directory {
-                DirectoryState::Open => Some(copy(from, &target, &progress).await?),
-                DirectoryState::Closed => None,
+            let is_closed = metadata::entry(from, MOVED_AT).await?.is_some();
+            let tables = tables::all(from).await?;
+            let (id, is_dry_run) = (id.clone(), target.is_dry_run());
+            let begin = async move |write: &Write<'_>| {
+                check_target(write, &id, is_closed, tables).await?;
+                match is_dry_run {
+                    true => Ok(()),
+                    false => Ok(begin(write, &id, tables).await?),
+                }
             };
-            let moved = compare(from, &target, &progress, already).await?;
-            if directory == DirectoryState::Open {
-                metadata::set_entry(from, MOVED_AT, &now.0.to_string()).await?;
-                from.close_data()?;
+            target.write::<_, MoveError>(Deadline::None, begin).await?;
+            let mut moved = Moved::default();
+            for table in tables {
+                moved.tables.push((table.name, table.count(from).await?));
             }
+            if is_dry_run {
+                return Ok(moved);
+            }
+            let copied = copy(from, &target, tables, (moved.rows(), &progress)).await?;
+            compare(&copied, &target, &moved, &progress).await?;
+            let groups: BTreeSet<i64> =
+                copied.iter().flat_map(|(_, digests)| digests.groups()).collect();
+            moved.groups = groups.len();
+            metadata::set_entry(from, MOVED_AT, &now.0.to_string()).await?;
+            from.close_data()?;
             Ok::<_, MoveError>(moved)
         };
         let moved = self.0.db.write_to(ClosedData::Accepted, Deadline::OfRequest, moving).await?;
         // Last, when the directory is closed, so that never both can be opened.
-        let end = async |write: &Write<'_>| metadata::delete_entries(write, MOVE_INTO).await;
+        let end = async |write: &Write<'_>| metadata::delete_entry(write, MOVE_INTO).await;
         to.0.db.write::<_, Error>(Deadline::OfRequest, end).await?;
         Ok(moved)
     }
-}
-
-/// Whether the directory can still be opened.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum DirectoryState {
-    Open,
-    /// An earlier run completed the move, but did not open the database.
-    Closed,
 }
 
 /// Returns the id of the directory's move, which the first run sets.
@@ -167,131 +176,84 @@ async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
 }
 
 /// Checks that the database is empty, or the unfinished target of this move.
-async fn begin(write: &Write<'_>, id: &str, directory: DirectoryState) -> Result<(), MoveError> {
-    match metadata::entry(write, MOVE_INTO).await? {
-        Some(unfinished) if unfinished == id => Ok(()),
-        Some(_) => Err(MoveError::Another),
-        None if directory == DirectoryState::Closed => Err(MoveError::HasMoved),
-        None => {
-            for table in tables::all() {
-                if !table.has_initial_rows
-                    && write.one(&table.any, &[], |_| Ok(())).await?.is_some()
-                {
-                    return Err(MoveError::NotEmpty);
-                }
-            }
-            Ok(metadata::set_entry(write, MOVE_INTO, id).await?)
-        }
+async fn check_target(
+    read: &Read<'_>,
+    id: &str,
+    is_closed: bool,
+    tables: &'static [Table],
+) -> Result<(), MoveError> {
+    match metadata::entry(read, MOVE_INTO).await? {
+        Some(unfinished) if unfinished == id => return Ok(()),
+        Some(_) => return Err(MoveError::Another),
+        None if is_closed => return Err(MoveError::HasMoved),
+        None => {}
     }
-}
-
-/// Copies table by table, in the order of their keys. The progress of large tables is stored in the
-/// transaction that copies the rows. Returns how many rows earlier runs had copied.
-async fn copy(
-    from: &Write<'_>,
-    to: &Db,
-    progress: &(impl Fn(MoveProgress) + Send + Sync),
-) -> Result<u64, MoveError> {
-    let of = rows_in_all(from).await?;
-    let (mut rows_so_far, mut already) = (0, 0);
-    for table in tables::all() {
-        let mut last = stored_position(to, table).await?;
-        if let Some(position) = &last {
-            let copied = from
-                .one(&table.count_to, &tables::values(position), |row| row.read::<i64>())
-                .await?;
-            already += u64::try_from(copied.unwrap_or(0)).unwrap_or(0);
+    // A new database has counters.
+    for table in tables.iter().filter(|table| table.name != "counters") {
+        if table.count(read).await? > 0 {
+            return Err(MoveError::NotEmpty);
         }
-        loop {
-            let step = MoveStep::Copying;
-            let rows = rows_so_far + already;
-            progress(MoveProgress { step, table: table.name, rows, of });
-            let rows = table.page(from, last.as_deref(), PAGE_ROWS).await?;
-            let Some(end) = rows.last() else { break };
-            let position = table.key_of(end);
-            rows_so_far += u64::try_from(rows.len()).unwrap_or(0);
-            let page = (rows, position.clone());
-            let insert =
-                async move |write: &Write<'_>| insert_page(write, table, &page.0, &page.1).await;
-            to.write::<_, Error>(Deadline::None, insert).await?;
-            last = Some(position);
-        }
-    }
-    Ok(already)
-}
-
-async fn insert_page(
-    write: &Write<'_>,
-    table: &'static Table,
-    rows: &[Vec<Cell>],
-    position: &[Cell],
-) -> Result<(), Error> {
-    let values = rows.iter().map(|row| tables::values(row));
-    write.execute_each(&table.insert, values, &[]).await?;
-    if table.is_large {
-        metadata::set_entry(write, &position_name(table), &tables::text(position)).await?;
     }
     Ok(())
 }
 
-fn position_name(table: &Table) -> String {
-    format!("{MOVE_INTO}:{}", table.name)
+/// Marks the database as unfinished, and removes what it has: the counters of new data, and the rows
+/// of an interrupted run.
+async fn begin(write: &Write<'_>, id: &str, tables: &[Table]) -> Result<(), Error> {
+    let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
+    write.script(&format!("truncate {}", names.join(", "))).await?;
+    metadata::set_entry(write, MOVE_INTO, id).await
 }
 
-/// Returns the key of the last row of a large table that an earlier run copied.
-async fn stored_position(to: &Db, table: &'static Table) -> Result<Option<Vec<Cell>>, Error> {
-    if !table.is_large {
-        return Ok(None);
-    }
-    let key = metadata::entry_now(to, &position_name(table)).await?;
-    Ok(key.and_then(|text| table.read_key(&text)))
-}
-
-/// Compares the counts and digests of every table and group between both sides.
-async fn compare(
+/// Copies table by table, and returns the digests of the rows that were read.
+async fn copy(
     from: &Write<'_>,
     to: &Db,
+    tables: &'static [Table],
+    (of, progress): (u64, &(impl Fn(MoveProgress) + Send + Sync)),
+) -> Result<Vec<(&'static Table, Digests)>, Error> {
+    let (mut copied, mut before) = (Vec::new(), 0);
+    for table in tables {
+        let (mut digests, mut last) = (Digests::default(), None);
+        loop {
+            let (step, rows) = (MoveStep::Copying, before + digests.rows());
+            progress(MoveProgress { step, table: table.name, rows, of });
+            let rows = table.page(from, last.as_deref()).await?;
+            let Some(end) = rows.last() else { break };
+            last = Some(end.clone());
+            digests.add(table, &rows);
+            let insert = async move |write: &Write<'_>| {
+                write.execute_each(&table.insert, rows.iter().map(|row| values(row)), &[]).await
+            };
+            to.write::<_, Error>(Deadline::None, insert).await?;
+        }
+        before += digests.rows();
+        copied.push((table, digests));
+    }
+    Ok(copied)
+}
+
+/// Compares the counts and digests of every table and group with those of the database.
+async fn compare(
+    copied: &[(&'static Table, Digests)],
+    to: &Db,
+    moved: &Moved,
     progress: &(impl Fn(MoveProgress) + Send + Sync),
-    already: Option<u64>,
-) -> Result<Moved, MoveError> {
+) -> Result<(), MoveError> {
     // Plans made for empty tables would scan the full ones.
     let analyze = async |write: &Write<'_>| write.script("analyze").await;
     to.write::<_, Error>(Deadline::None, analyze).await?;
-    let (mut here, mut differences) = (Digests::default(), Vec::new());
-    let of = rows_in_all(from).await?;
-    for table in tables::all() {
-        let step = MoveStep::Comparing;
-        progress(MoveProgress { step, table: table.name, rows: here.rows(), of });
-        here.add(from, table).await?;
-        let there = async move |read: &Read<'_>| {
-            let mut there = Digests::default();
-            there.add(read, table).await?;
-            Ok::<_, Error>(there)
-        };
-        let there = to.read(Deadline::None, there).await?;
-        differences.extend(here.differences(&there, table));
+    let (mut rows, of, mut differences) = (0, moved.rows(), Vec::new());
+    for (table, here) in copied {
+        progress(MoveProgress { step: MoveStep::Comparing, table: table.name, rows, of });
+        let digests = async |read: &Read<'_>| Digests::read(read, table).await;
+        let there = to.read::<_, Error>(Deadline::None, digests).await?;
+        differences.extend(here.differences(&there, table.name));
+        let counted = moved.rows_of(table.name);
+        if differences.is_empty() && counted != there.rows() {
+            differences.push(difference(table.name, counted, there.rows()));
+        }
+        rows += there.rows();
     }
-    if !differences.is_empty() {
-        return Err(MoveError::Differ(differences));
-    }
-    Ok(Moved {
-        rows: here.rows(),
-        already: already.unwrap_or_else(|| here.rows()),
-        orders: here.rows_of("orders"),
-        sessions: here.rows_of("sessions"),
-        groups: here.groups(),
-    })
-}
-
-async fn rows_in_all(read: &Read<'_>) -> Result<u64, Error> {
-    let mut rows = 0;
-    for table in tables::all() {
-        rows += read.one(&table.count, &[], |row| row.read::<i64>()).await?.unwrap_or(0);
-    }
-    Ok(u64::try_from(rows).unwrap_or(0))
-}
-
-/// Returns a value that sorts before all values of a column type.
-fn minimum(kind: &str) -> Value<'static> {
-    if kind == "text" { Value::Text("") } else { Value::Int(i64::MIN) }
+    if differences.is_empty() { Ok(()) } else { Err(MoveError::Differ(differences)) }
 }

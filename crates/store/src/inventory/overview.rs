@@ -84,7 +84,7 @@ impl Upkeep<'_> {
         let text = text.map_err(|error| Error::Data(format!("rendering: {error}")))?;
         let record = async move |write: &Write<'_>| {
             metadata::set_marker(write, LAST_BACKUP, &text).await?;
-            metadata::delete_entries(write, DAMAGE).await
+            metadata::delete_entry(write, DAMAGE).await
         };
         self.0.db.write(Deadline::OfRequest, record).await
     }

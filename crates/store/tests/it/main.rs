@@ -31,6 +31,7 @@ mod keys;
 mod known_sources;
 mod layout;
 mod long_reads;
+mod moves;
 mod order_spans;
 mod owners;
 mod ownership_histories;

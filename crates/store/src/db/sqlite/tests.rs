@@ -293,7 +293,7 @@ async fn a_read_without_an_end_is_ended_at_its_deadline() {
 #[test]
 fn rows_are_inserted_by_their_values() {
     let mut inserts = 0;
-    for sql in crate::statements::all().chain(crate::transfer::statements()) {
+    for sql in crate::statements::all() {
         let text = sql.for_sqlite().expect("a statement");
         inserts += usize::from(text.starts_with("insert "));
         let selects = text.starts_with("insert ") && text.contains(") select ");
