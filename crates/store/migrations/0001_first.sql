@@ -10,8 +10,7 @@ create table house (
 -- The last number that was given of each kind, where several writers count together.
 -- `deleted_devices` is the highest number of a device that was deleted, which is not used again;
 -- `fleet` is another number after each change of the owners of devices or of the names of products,
--- and is locked, like `rates`, by the writers of fleets and of exchange rates. A name with a space
--- is a share of `refused_requests`, and its number that of the rows of the share.
+-- and is locked, like `rates`, by the writers of fleets and of exchange rates.
 create table counters (
     name text primary key,
     last bigint not null
@@ -349,14 +348,17 @@ create table audit (
 create index audit_account on audit (account, entry_no) where account is not null;
 
 -- Requests of integrators that were refused or failed, of the last day: look-ups by their ids. The
--- details are a JSON object. A share is an account, the logins with its name, or a part of all other
--- sources; the rows of the largest shares are deleted first.
+-- account is the one that is proven or claimed; the details are a JSON object. A share is an account,
+-- the logins with its name, or a part of all other sources; the rows of the largest shares are
+-- deleted first.
 create table refused_requests (
     number bigint primary key,
     share text not null,
     request_id text not null,
     at_ms bigint not null,
+    account_no bigint,
+    source text not null,
     details text not null
 );
-create index refused_requests_id on refused_requests (request_id);
+create unique index refused_requests_id on refused_requests (request_id);
 create index refused_requests_share on refused_requests (share, number);

@@ -117,7 +117,7 @@ pub use receive::{
     BatchPart, EntryIndexes, LockedGroups, NeededEntries, OrderOutcome, Owners, ReceiveOptions,
 };
 pub use record::{Incoming, ProductNames, Record, derived_trade_no_in};
-pub use refused_queue::{Exchange, RefusedRequest, Sender};
+pub use refused_queue::{Exchange, Sender};
 pub use refused_requests::{FoundRequest, REFUSED_AGE_MS};
 pub use restore::{RestoreError, Staged, ensure_backup, stage_backup};
 #[doc(hidden)]

@@ -1,21 +1,17 @@
 //! The refused requests of a node that are not stored yet.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{AccountNo, LoginName, Source, SourcePrefix, UnixMs};
 use serde::{Deserialize, Serialize};
 
-/// Requests that wait at most.
-const WAITING_MAX: usize = 1_000;
+/// Requests that wait at most, except that those that could not be written wait as well.
+pub(crate) const WAITING_MAX: usize = 1_000;
 /// Requests without a proven account that wait at most, so that guesses leave room for accounts.
 const UNPROVEN_MAX: usize = WAITING_MAX / 2;
 /// Requests of one account, or of one source, that wait at most.
 const SENDER_MAX: usize = 100;
-/// How often old requests are deleted without new ones.
-const DELETE_INTERVAL_MS: i64 = 60_000;
-
 /// The sender of a request, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sender {
@@ -31,17 +27,12 @@ pub enum Sender {
 
 /// A request that was refused or that failed. It has no password, token or key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedRequest {
-    /// The id in the header of the answer.
-    pub request_id: String,
-    /// When it arrived.
-    pub at: UnixMs,
-    /// Its sender.
-    pub sender: Sender,
-    /// Its address.
-    pub source: Source,
-    /// The request, and the answer to it.
-    pub exchange: Exchange,
+pub(crate) struct RefusedRequest {
+    pub(crate) request_id: String,
+    pub(crate) at: UnixMs,
+    pub(crate) sender: Sender,
+    pub(crate) source: Source,
+    pub(crate) exchange: Exchange,
 }
 
 /// A request and the answer to it, as texts.
@@ -73,17 +64,11 @@ pub(crate) struct RefusedQueue(Mutex<Waiting>);
 #[derive(Debug, Default)]
 struct Waiting {
     requests: Vec<RefusedRequest>,
-    /// Requests of a batch that could not be written; they are written before the others.
-    unwritten: Vec<RefusedRequest>,
-    reserved: usize,
-    unproven: usize,
-    of_sender: HashMap<Part, usize>,
     dropped: u64,
-    taken_at: Option<UnixMs>,
 }
 
 /// A sender with a limit of its own in the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq)]
 enum Part {
     Account(AccountNo),
     Source(SourcePrefix),
@@ -94,17 +79,21 @@ impl RefusedQueue {
         lock_ignoring_poison(&self.0)
     }
 
-    /// Reserves room for a request; without room, the request is counted as lost.
-    pub(crate) fn reserve(&self, sender: &Sender, source: Source) -> bool {
+    /// Adds a request if there is room for it, and counts it as lost otherwise. `exchange` is called
+    /// if there is room.
+    pub(crate) fn add(
+        &self,
+        (request_id, at): (&str, UnixMs),
+        (sender, source): (Sender, Source),
+        exchange: impl FnOnce() -> Exchange,
+    ) {
         let mut waiting = self.lock();
-        let has_room = waiting.reserve(sender, source);
-        waiting.dropped += u64::from(!has_room);
-        has_room
-    }
-
-    /// Adds a request for which room is reserved.
-    pub(crate) fn add(&self, request: RefusedRequest) {
-        self.lock().requests.push(request);
+        if !waiting.has_room(&Part::of(&sender, source)) {
+            waiting.dropped += 1;
+            return;
+        }
+        let (request_id, exchange) = (request_id.to_owned(), exchange());
+        waiting.requests.push(RefusedRequest { request_id, at, sender, source, exchange });
     }
 
     /// Returns how many requests had no room.
@@ -112,48 +101,43 @@ impl RefusedQueue {
         self.lock().dropped
     }
 
-    /// Removes and returns the requests to write next; `None` if there is nothing to do.
-    pub(crate) fn take(&self, now: UnixMs) -> Option<Vec<RefusedRequest>> {
-        let mut waiting = self.lock();
-        if !waiting.unwritten.is_empty() {
-            return Some(std::mem::take(&mut waiting.unwritten));
-        }
-        let since = waiting.taken_at.map(|at| now.0.saturating_sub(at.0));
-        let is_due = since.is_none_or(|since| !(0..DELETE_INTERVAL_MS).contains(&since));
-        if waiting.requests.is_empty() && !is_due {
-            return None;
-        }
-        waiting.taken_at = Some(now);
-        waiting.reserved = 0;
-        waiting.unproven = 0;
-        waiting.of_sender.clear();
-        Some(std::mem::take(&mut waiting.requests))
+    /// Removes and returns all requests.
+    pub(crate) fn take(&self) -> Vec<RefusedRequest> {
+        std::mem::take(&mut self.lock().requests)
     }
 
-    /// Puts back requests that could not be written.
-    pub(crate) fn put_back(&self, requests: Vec<RefusedRequest>) {
-        self.lock().unwritten = requests;
+    /// Puts back requests that could not be written, before the others.
+    pub(crate) fn put_back(&self, mut requests: Vec<RefusedRequest>) {
+        let mut waiting = self.lock();
+        requests.append(&mut waiting.requests);
+        waiting.requests = requests;
     }
 }
 
 impl Waiting {
-    fn reserve(&mut self, sender: &Sender, source: Source) -> bool {
-        let part = match sender {
+    fn has_room(&self, part: &Part) -> bool {
+        if self.requests.len() >= WAITING_MAX {
+            return false;
+        }
+        let (mut of_sender, mut unproven) = (0, 0);
+        for request in &self.requests {
+            let other = Part::of(&request.sender, request.source);
+            of_sender += usize::from(other == *part);
+            unproven += usize::from(matches!(other, Part::Source(_)));
+        }
+        let most_unproven = if matches!(part, Part::Source(_)) { UNPROVEN_MAX } else { usize::MAX };
+        of_sender < SENDER_MAX && unproven < most_unproven
+    }
+}
+
+impl Part {
+    fn of(sender: &Sender, source: Source) -> Part {
+        match sender {
             Sender::Account(account) => Part::Account(*account),
-            _ => Part::Source(source.prefix()),
-        };
-        let is_unproven = matches!(part, Part::Source(_));
-        if self.reserved >= WAITING_MAX || (is_unproven && self.unproven >= UNPROVEN_MAX) {
-            return false;
+            Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => {
+                Part::Source(source.prefix())
+            }
         }
-        let of_sender = self.of_sender.entry(part).or_default();
-        if *of_sender >= SENDER_MAX {
-            return false;
-        }
-        *of_sender += 1;
-        self.reserved += 1;
-        self.unproven += usize::from(is_unproven);
-        true
     }
 }
 
@@ -169,37 +153,36 @@ mod tests {
     fn a_sender_has_its_part_of_the_queue_and_guesses_have_half() {
         let queue = RefusedQueue::default();
         let account = |number: usize| Sender::Account(AccountNo(i64::try_from(number).unwrap()));
-        let admitted = |sender: &dyn Fn(usize) -> Sender, from: usize, requests: usize| {
-            let all = from..from + requests;
-            all.filter(|number| queue.reserve(&sender(*number), source(*number))).count()
+        let mut before = 0;
+        let mut admitted = |sender: &dyn Fn(usize) -> Sender, from: usize| {
+            for at in from..from + 2_000 {
+                let id = (at.to_string(), UnixMs(0));
+                queue.add((&id.0, id.1), (sender(at), source(at)), Exchange::default);
+            }
+            let waiting = queue.lock().requests.len();
+            waiting - std::mem::replace(&mut before, waiting)
         };
-        assert_eq!(admitted(&|_| Sender::Unknown, 0, 2_000), UNPROVEN_MAX);
-        assert_eq!(admitted(&|_| account(1), 0, 2_000), SENDER_MAX);
-        assert_eq!(admitted(&account, 2, 2_000), WAITING_MAX - UNPROVEN_MAX - SENDER_MAX);
+        assert_eq!(admitted(&|_| Sender::Unknown, 0), UNPROVEN_MAX);
+        assert_eq!(admitted(&|_| account(1), 0), SENDER_MAX);
+        assert_eq!(admitted(&account, 2), WAITING_MAX - UNPROVEN_MAX - SENDER_MAX);
         assert_eq!(queue.dropped(), 6_000 - u64::try_from(WAITING_MAX).unwrap());
-        assert!(queue.take(UnixMs(0)).is_some());
-        let one = source(1);
-        let of_one = (0..200).filter(|_| queue.reserve(&Sender::Unknown, one)).count();
-        assert_eq!(of_one, SENDER_MAX);
+        assert_eq!(queue.take().len(), WAITING_MAX);
+        for _ in 0..200 {
+            queue.add(("id", UnixMs(0)), (Sender::Unknown, source(1)), Exchange::default);
+        }
+        assert_eq!(queue.take().len(), SENDER_MAX);
     }
 
     #[test]
-    fn unwritten_requests_are_taken_first_and_nothing_without_need() {
+    fn requests_that_could_not_be_written_are_taken_first() {
         let queue = RefusedQueue::default();
-        let request = |id: &str| RefusedRequest {
-            request_id: id.to_owned(),
-            at: UnixMs(0),
-            sender: Sender::Unknown,
-            source: source(1),
-            exchange: Exchange::default(),
-        };
-        assert_eq!(queue.take(UnixMs(0)), Some(Vec::new()), "old ones are deleted after a start");
-        assert_eq!(queue.take(UnixMs(59_999)), None);
-        queue.add(request("b"));
-        queue.put_back(vec![request("a")]);
-        assert_eq!(queue.take(UnixMs(1)), Some(vec![request("a")]));
-        assert_eq!(queue.take(UnixMs(1)), Some(vec![request("b")]));
-        assert_eq!(queue.take(UnixMs(2)), None);
-        assert_eq!(queue.take(UnixMs(60_001)), Some(Vec::new()));
+        let add = |id| queue.add((id, UnixMs(0)), (Sender::Unknown, source(1)), Exchange::default);
+        add("a");
+        let taken = queue.take();
+        add("b");
+        queue.put_back(taken);
+        let ids: Vec<String> = queue.take().into_iter().map(|one| one.request_id).collect();
+        assert_eq!(ids, ["a", "b"]);
+        assert_eq!(queue.take(), []);
     }
 }

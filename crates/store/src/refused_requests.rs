@@ -1,29 +1,26 @@
 //! Requests of integrators that were refused or failed, found by their ids for a day, on any node.
 //!
 //! A request that is refused adds an entry to a bounded queue in memory and waits for nothing. A
-//! node writes its queue about once a second, in one transaction, which also deletes old rows and
-//! those beyond [`REQUESTS_MAX`]: the oldest ones of the largest shares, so that no account loses
-//! its entries to the failures of others. Requests without a proven account have a limit of their
-//! own, [`UNPROVEN_MAX`], and short details.
-
-mod shares;
-
-use std::collections::{BTreeMap, HashMap};
+//! node writes its queue about once a second, in one transaction, which also deletes the rows that
+//! are too many: the oldest ones of the largest shares, so that no account loses its rows to the
+//! failures of others. Requests without a proven account have a limit of their own and short
+//! details.
 
 use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
-use serde::{Deserialize, Serialize};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
-use crate::inventory::{Listed, Listing};
 use crate::metadata;
-use crate::refused_queue::{Exchange, RefusedRequest, Sender};
-use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
+use crate::refused_queue::{Exchange, RefusedRequest, Sender, WAITING_MAX};
+use crate::sql::{Row, Value, has_no_nul, row, statements};
 use crate::views::{Sessions, Trail};
-use shares::{Share, Stored};
 
 /// The most requests that are stored.
 const REQUESTS_MAX: i64 = 100_000;
+/// Those that are left after some were deleted, which happens once in so many requests.
+const REQUESTS_KEPT: i64 = 93_000;
+const TRIM_INTERVAL: i64 = 5_000;
+const _: () = assert!(REQUESTS_KEPT + TRIM_INTERVAL + 2 * WAITING_MAX as i64 <= REQUESTS_MAX);
 /// The most of them that are stored without a proven account, which anyone can send.
 const UNPROVEN_MAX: i64 = 3_500;
 /// The most bytes of the details of such a request.
@@ -35,45 +32,67 @@ const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
 /// entries in the indexes.
 const ROW_BYTES_MAX: i64 = 8_192 + 512;
 const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
+/// The shares of all sources without an account together. More sources than this share them, so
+/// that a network of addresses has no more rows than so many accounts.
+const SOURCE_SHARES: u32 = 64;
+/// Old rows that one transaction deletes.
+const PURGED_PER_TRANSACTION: i64 = 2_000;
 
 /// The age at which they are deleted, and no longer found.
 pub const REFUSED_AGE_MS: i64 = 86_400_000;
 
+/// The shares of accounts, and of the logins with the name of an account, which cost it none of its
+/// own requests. Shares without a proven account come from `LOGINS` on in the order of the names.
+const ACCOUNT: &str = "account";
+const LOGINS: &str = "logins";
+
 row! {
     struct RequestRow<'r> {
         number: i64,
+        share: &'r str,
         request_id: String,
         at_ms: UnixMs,
+        source: String,
         details: &'r str,
+        login_name: Option<String>,
     }
-    struct NameRow { account_no: AccountNo, login_name: String }
 }
 
 statements! {
-    BY_ID(request_id, after_ms) -> RequestRow<'_> = "select number, request_id, at_ms, details
-        from refused_requests where request_id = $request_id and at_ms > $after_ms
-        order by number desc limit 1";
-    OF_SHARE(share, before_no, after_ms, count) -> RequestRow<'_> = "select number, request_id,
-            at_ms, details
-        from refused_requests
-        where share = $share and number < $before_no and at_ms > $after_ms
-        order by number desc limit $count";
-    RECORDED(request_id) -> i64 = "select number from refused_requests
-        where request_id = $request_id limit 1";
-    INSERT() = "insert into refused_requests (number, share, request_id, at_ms, details)
-        select r.number, r.share, r.request_id, r.at_ms, r.details
-        from {rows r: number bigint, share text, request_id text, at_ms bigint, details text}
-        where true";
-    ACCOUNTS_NAMED() -> NameRow = "select a.account_no, a.login_name
-        from {rows r: login_name text} cross join accounts a where a.login_name = r.login_name";
-    NAMES() -> NameRow = "select a.account_no, a.login_name
-        from {rows r: account_no bigint} cross join accounts a
-        where a.account_no = r.account_no";
-}
-
-/// Every statement of this module and of that below it.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, shares::ALL].into_iter().flatten().copied()
+    BY_ID(request_id, after_ms) -> RequestRow<'_> = "select r.number, r.share, r.request_id,
+            r.at_ms, r.source, r.details, a.login_name
+        from refused_requests r left join accounts a on a.account_no = r.account_no
+        where r.request_id = $request_id and r.at_ms > $after_ms";
+    OF_SHARE(share, after_ms, count) -> RequestRow<'_> = "select r.number, r.share, r.request_id,
+            r.at_ms, r.source, r.details, a.login_name
+        from refused_requests r left join accounts a on a.account_no = r.account_no
+        where r.share = $share and r.at_ms > $after_ms
+        order by r.number desc limit $count";
+    /// A login name that does not exist is not stored: people type passwords there. A request that
+    /// an attempt with an unknown outcome has stored stays as it is.
+    INSERT(logins) = "insert into refused_requests
+            (number, share, request_id, at_ms, account_no, source, details)
+        select r.number, coalesce($logins || ' ' || (select a.account_no from accounts a
+                where a.login_name = r.login_name), r.share), r.request_id, r.at_ms,
+            coalesce(r.account_no, (select a.account_no from accounts a
+                where a.login_name = r.login_name)), r.source, r.details
+        from {rows r: number bigint, share text, request_id text, at_ms bigint,
+            account_no bigint, login_name text, source text, details text} where true
+        on conflict do nothing";
+    /// Deletes all but a number of the requests from a share on, the oldest ones of the largest
+    /// shares: a request goes before those of which less newer ones are in their shares.
+    TRIM(from_share, kept) = "delete from refused_requests where number in (
+        select ranked.number from (
+            select number, row_number() over (partition by share order by number desc) as place
+            from refused_requests where share >= $from_share) ranked
+        order by ranked.place, ranked.number desc limit 9223372036854775807 offset $kept)";
+    /// Deletes old requests, up to the first one that is not old: the numbers are in the order of
+    /// storage.
+    PURGE(until_ms, count) = "delete from refused_requests where number in (
+        select number from refused_requests
+        where number < coalesce((select number from refused_requests where at_ms > $until_ms
+            order by number limit 1), 9223372036854775807)
+        order by number limit $count)";
 }
 
 /// A stored request.
@@ -95,32 +114,16 @@ pub struct FoundRequest {
     pub exchange: Exchange,
 }
 
-/// The stored details.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Details {
-    account: Option<String>,
-    is_proven: bool,
-    source: String,
-    #[serde(flatten)]
-    exchange: Exchange,
-}
-
 impl Trail<'_> {
     /// Adds a request to those that the next [`Trail::write_refused`] stores. `exchange` is called
     /// if there is room for it. This never waits, and writes nothing.
     pub fn add_refused(
         self,
-        (request_id, at): (&str, UnixMs),
-        (sender, source): (Sender, Source),
+        id_and_time: (&str, UnixMs),
+        sender_and_source: (Sender, Source),
         exchange: impl FnOnce() -> Exchange,
     ) {
-        if !self.0.refused.reserve(&sender, source) {
-            return;
-        }
-        let request_id = request_id.to_owned();
-        let exchange = exchange();
-        self.0.refused.add(RefusedRequest { request_id, at, sender, source, exchange });
+        self.0.refused.add(id_and_time, sender_and_source, exchange);
     }
 
     /// Returns the sender of a request with a token, which its refusal did not prove: the account
@@ -139,21 +142,36 @@ impl Trail<'_> {
         self.0.refused.dropped()
     }
 
-    /// Stores the requests of the queue, in one transaction, and deletes some of the old ones. Does
-    /// nothing if there are none, but for the deletion, about once a minute.
+    /// Stores the requests of the queue, in one transaction, and deletes those that are too many
+    /// now.
     ///
     /// # Errors
     /// The store failed. The requests stay in the queue.
-    pub async fn write_refused(self, now: UnixMs) -> Result<(), Error> {
-        let Some(batch) = self.0.refused.take(now) else { return Ok(()) };
+    pub async fn write_refused(self) -> Result<(), Error> {
+        let batch = self.0.refused.take();
+        if batch.is_empty() {
+            return Ok(());
+        }
         let requests = batch.clone();
-        let write = async move |write: &Write<'_>| store(write, &requests, now).await;
+        let write = async move |write: &Write<'_>| store(write, &requests).await;
         let written = self.0.db.write(Deadline::OfRequest, write).await;
         if written.is_err() {
-            // They may be stored all the same; the next attempt finds out.
             self.0.refused.put_back(batch);
         }
         written
+    }
+
+    /// Deletes the requests that are no longer found.
+    ///
+    /// # Errors
+    /// The store failed; those deleted until then stay deleted.
+    pub async fn purge_refused(self, now: UnixMs) -> Result<(), Error> {
+        let until = now.plus_ms(-REFUSED_AGE_MS);
+        let purge = async move |write: &Write<'_>| {
+            write.execute(&PURGE, &[until.into(), PURGED_PER_TRANSACTION.into()]).await
+        };
+        while self.0.db.write::<_, Error>(Deadline::OfRequest, purge).await? > 0 {}
+        Ok(())
     }
 
     /// Returns the request with an id, if it was refused or failed in the last day.
@@ -172,152 +190,131 @@ impl Trail<'_> {
         self.0.db.one(&BY_ID, &params, found).await
     }
 
-    /// Returns a part of the requests of an account in the last day, the last one first: those with
-    /// smaller numbers than `after`.
+    /// Returns the latest requests of an account in the last day, `count` at most, the last one
+    /// first.
     ///
     /// # Errors
     /// The store failed.
     pub async fn refused_of(
         self,
         account: &LoginName,
-        listing: Listing<i64>,
+        count: usize,
         now: UnixMs,
-    ) -> Result<Listed<FoundRequest, i64>, Error> {
+    ) -> Result<Vec<FoundRequest>, Error> {
         let Some(credentials) = Sessions(self.0).credentials(account).await? else {
-            return Ok(listing.cut(Vec::new(), |request: &FoundRequest| request.number));
+            return Ok(Vec::new());
         };
-        let account = credentials.account;
+        let rows = i64::try_from(count).unwrap_or(i64::MAX);
         let list = async move |read: &Read<'_>| {
             let mut requests: Vec<FoundRequest> = Vec::new();
-            for share in [Share::Account(account), Share::Logins(account)] {
-                let share = share.text();
-                let params = [
-                    share.as_str().into(),
-                    listing.after.unwrap_or(i64::MAX).into(),
-                    now.plus_ms(-REFUSED_AGE_MS).into(),
-                    listing.count().into(),
-                ];
+            for kind in [ACCOUNT, LOGINS] {
+                let share = share_of(kind, credentials.account);
+                let after = now.plus_ms(-REFUSED_AGE_MS);
+                let params = [share.as_str().into(), after.into(), rows.into()];
                 requests.extend(read.all(&OF_SHARE, &params, found).await?);
             }
             requests.sort_by_key(|request| std::cmp::Reverse(request.number));
-            requests.truncate(usize::try_from(listing.count()).unwrap_or(usize::MAX));
-            Ok(listing.cut(requests, |request| request.number))
+            requests.truncate(count);
+            Ok(requests)
         };
         self.0.db.read(Deadline::OfRequest, list).await
     }
 }
 
 fn found(row: &Row<'_>) -> Result<FoundRequest, Error> {
-    let RequestRow { number, request_id, at_ms, details } = row.read()?;
-    // A text that a later version wrote in another form is left out.
-    let Details { account, is_proven, source, exchange } =
-        serde_json::from_str(details).unwrap_or_default();
-    Ok(FoundRequest { number, request_id, at: at_ms, account, is_proven, source, exchange })
+    let RequestRow { number, share, request_id, at_ms, source, details, login_name } =
+        row.read()?;
+    Ok(FoundRequest {
+        number,
+        request_id,
+        at: at_ms,
+        account: login_name,
+        is_proven: share.starts_with(ACCOUNT),
+        source,
+        // A text that a later version wrote in another form is left out.
+        exchange: serde_json::from_str(details).unwrap_or_default(),
+    })
 }
 
-/// Stores a batch, and deletes rows that are old or too many.
-async fn store(write: &Write<'_>, batch: &[RefusedRequest], now: UnixMs) -> Result<(), Error> {
+/// Stores a batch, and deletes rows that are too many.
+async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error> {
     let count = i64::try_from(batch.len()).unwrap_or(i64::MAX);
-    // This locks the counter: one node writes at a time, and an attempt of this batch with an
-    // unknown outcome has ended now.
+    // This locks the counter: one node writes at a time.
     let last = metadata::take_refused_numbers(write, count).await?;
-    let mut stored = Stored::read(write).await?;
-    if !is_recorded(write, batch).await? {
-        let accounts = Accounts::read(write, batch).await?;
-        let rows = batch.iter().zip(last - count + 1..).map(|(request, number)| {
-            let (share, details) = accounts.row(request)?;
-            stored.add(&share);
-            Ok((number, share.text(), request, details))
-        });
-        let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-        let rows: Vec<[Value<'_>; 5]> = rows.iter().map(values).collect();
-        write.execute_each(&INSERT, rows.iter(), &[]).await?;
-    }
-    stored.delete_old(write, now.plus_ms(-REFUSED_AGE_MS)).await?;
-    stored.delete_beyond(write, UNPROVEN_MAX, |share| !shares::is_proven(share)).await?;
-    stored.delete_beyond(write, REQUESTS_MAX, |_| true).await?;
-    stored.write(write).await
-}
-
-fn values<'r>(row: &'r (i64, String, &'r RefusedRequest, String)) -> [Value<'r>; 5] {
-    let (number, share, request, details) = row;
-    [
-        (*number).into(),
-        share.as_str().into(),
-        request.request_id.as_str().into(),
-        request.at.into(),
-        details.as_str().into(),
-    ]
-}
-
-fn json(details: &Details) -> Result<String, Error> {
-    serde_json::to_string(details).map_err(|error| Error::Data(format!("rendering: {error}")))
-}
-
-/// Returns whether an earlier attempt has stored a batch.
-async fn is_recorded(read: &Read<'_>, batch: &[RefusedRequest]) -> Result<bool, Error> {
-    let Some(first) = batch.first() else { return Ok(true) };
-    let id = [first.request_id.as_str().into()];
-    Ok(read.one(&RECORDED, &id, |row| row.read::<i64>()).await?.is_some())
-}
-
-/// The accounts that the requests of a batch name.
-struct Accounts {
-    by_name: HashMap<String, AccountNo>,
-    names: BTreeMap<AccountNo, String>,
-}
-
-impl Accounts {
-    async fn read(read: &Read<'_>, batch: &[RefusedRequest]) -> Result<Accounts, Error> {
-        let (mut by_name, mut names) = (HashMap::new(), BTreeMap::new());
-        let (mut logins, mut numbers): (Vec<[Value<'_>; 1]>, Vec<[Value<'_>; 1]>) =
-            (Vec::new(), Vec::new());
-        for request in batch {
-            match &request.sender {
-                Sender::Login(name) => logins.push([name.as_str().into()]),
-                Sender::Account(number) | Sender::Claimed(number) => {
-                    numbers.push([(*number).into()]);
-                }
-                Sender::Unknown => {}
-            }
-        }
-        for (sql, keys) in [(&ACCOUNTS_NAMED, logins), (&NAMES, numbers)] {
-            read.each_of(sql, &keys, &[], |row| {
-                let NameRow { account_no, login_name } = row.read()?;
-                by_name.insert(login_name.clone(), account_no);
-                names.insert(account_no, login_name);
-                Ok(())
-            })
-            .await?;
-        }
-        Ok(Accounts { by_name, names })
-    }
-
-    /// Returns the share of a request, and its details as JSON. A login name that does not exist is
-    /// not stored: people type passwords there.
-    fn row(&self, request: &RefusedRequest) -> Result<(Share, String), Error> {
-        let source = Share::Source(request.source.prefix());
-        let (share, account) = match &request.sender {
-            Sender::Account(number) => (Share::Account(*number), Some(number)),
-            Sender::Login(name) => {
-                let account = self.by_name.get(name.as_str());
-                (account.map_or(source, |number| Share::Logins(*number)), account)
-            }
-            Sender::Claimed(number) => (source, Some(number)),
-            Sender::Unknown => (source, None),
+    let before = last - count;
+    let texts: Vec<[String; 3]> = batch
+        .iter()
+        .map(|request| Ok([share(request), request.source.to_string(), details(request)?]))
+        .collect::<Result<_, Error>>()?;
+    let rows = batch.iter().zip(&texts).zip(before + 1..).map(|((request, texts), number)| {
+        let [share, source, details] = texts;
+        let (account, login) = match &request.sender {
+            Sender::Account(number) | Sender::Claimed(number) => ((*number).into(), Value::Null),
+            Sender::Login(name) => (Value::Null, name.as_str().into()),
+            Sender::Unknown => (Value::Null, Value::Null),
         };
-        let mut details = Details {
-            account: account.and_then(|number| self.names.get(number).cloned()),
-            is_proven: matches!(request.sender, Sender::Account(_)),
-            source: request.source.to_string(),
-            exchange: request.exchange.clone(),
-        };
-        let mut text = json(&details)?;
-        if !details.is_proven && text.len() > UNPROVEN_DETAILS_MAX {
-            let Exchange { method, path, status, refusal, .. } = details.exchange;
-            details.exchange = Exchange { method, path, status, refusal, ..Exchange::default() };
-            text = json(&details)?;
+        [
+            number.into(),
+            share.as_str().into(),
+            request.request_id.as_str().into(),
+            request.at.into(),
+            account,
+            login,
+            source.as_str().into(),
+            details.as_str().into(),
+        ]
+    });
+    write.execute_each(&INSERT, rows, &[LOGINS.into()]).await?;
+    write.execute(&TRIM, &[LOGINS.into(), UNPROVEN_MAX.into()]).await?;
+    if last / TRIM_INTERVAL > before / TRIM_INTERVAL {
+        write.execute(&TRIM, &["".into(), REQUESTS_KEPT.into()]).await?;
+    }
+    Ok(())
+}
+
+/// Returns the share of a request, if it is no login with the name of an account.
+fn share(request: &RefusedRequest) -> String {
+    match &request.sender {
+        Sender::Account(number) => share_of(ACCOUNT, *number),
+        Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => {
+            let source = request.source.prefix().to_string();
+            format!("source {}", crc32fast::hash(source.as_bytes()) % SOURCE_SHARES)
         }
-        Ok((share, text))
+    }
+}
+
+fn share_of(kind: &str, account: AccountNo) -> String {
+    format!("{kind} {}", account.0)
+}
+
+/// Returns the exchange as JSON, without its body and answer if they are too long.
+fn details(request: &RefusedRequest) -> Result<String, Error> {
+    let json = |exchange: &Exchange| {
+        serde_json::to_string(exchange).map_err(|error| Error::Data(format!("rendering: {error}")))
+    };
+    let text = json(&request.exchange)?;
+    if text.len() <= UNPROVEN_DETAILS_MAX || matches!(request.sender, Sender::Account(_)) {
+        return Ok(text);
+    }
+    let Exchange { method, path, status, refusal, .. } = request.exchange.clone();
+    json(&Exchange { method, path, status, refusal, ..Exchange::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_have_a_bounded_number_of_shares() {
+        let request = |at: usize| RefusedRequest {
+            request_id: String::new(),
+            at: UnixMs(0),
+            sender: Sender::Unknown,
+            source: format!("192.0.{}.{}", at / 250, at % 250).parse().expect("an address"),
+            exchange: Exchange::default(),
+        };
+        let shares: std::collections::BTreeSet<String> =
+            (0..4_000).map(|at| share(&request(at))).collect();
+        assert_eq!(u32::try_from(shares.len()).ok(), Some(SOURCE_SHARES));
     }
 }

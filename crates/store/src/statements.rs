@@ -58,6 +58,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
         migrate::ALL,
         owners::ALL,
         rates::ALL,
+        refused_requests::ALL,
         session_clock::ALL,
         sums::ALL,
         account_use::ALL,
@@ -66,7 +67,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let parts = fleet::all()
         .chain(audit::all())
         .chain(receive::all())
-        .chain(refused_requests::all())
         .chain(dashboard::all())
         .chain(verify::all())
         .chain(devices::all())

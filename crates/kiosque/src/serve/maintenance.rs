@@ -25,7 +25,7 @@ pub(super) async fn write_activity(store: &Store) {
 
 /// Writes refused requests, so that they can be looked up, and the last uses of sessions.
 pub(super) async fn write_refused(store: &Store, now: UnixMs) {
-    if let Err(error) = store.trail().write_refused(now).await {
+    if let Err(error) = store.trail().write_refused().await {
         tracing::warn!(cause = %error, "refused requests could not be written; trying again");
     }
     if let Err(error) = store.trail().write_uses(now).await {
@@ -67,6 +67,9 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Cl
             Ok(0) => {}
             Ok(sources) => tracing::info!(sources, "purged old sources of orders"),
             Err(error) => tracing::error!(cause = %error, "purging sources of orders failed"),
+        }
+        if let Err(error) = store.trail().purge_refused(clock.now()).await {
+            tracing::error!(cause = %error, "deleting old refused requests failed");
         }
         match store.intake().end_lost_imports(ActedBy::server(clock.now())).await {
             Ok(0) => {}

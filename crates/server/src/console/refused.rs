@@ -2,7 +2,7 @@
 
 use kiosque_console::refused::{LookUp, PARAMETER, Refused as View};
 use kiosque_model::{LoginName, RefusalKind};
-use kiosque_store::{FoundRequest, Listing};
+use kiosque_store::FoundRequest;
 use serde_json::Value;
 
 use super::reply::Refused;
@@ -23,10 +23,9 @@ pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Ref
 pub(super) async fn of_account(caller: &SignedIn<'_>, account: &str) -> Result<Vec<View>, Refused> {
     // A text that cannot be a login name is that of no account.
     let Ok(account) = LoginName::parse(account) else { return Ok(Vec::new()) };
-    let listing = Listing { after: None, limit: LISTED };
     let (store, now) = (&caller.request.app.store, caller.request.now);
-    let found = store.trail().refused_of(&account, listing, now).await?;
-    Ok(found.entries.into_iter().map(view).collect())
+    let found = store.trail().refused_of(&account, LISTED, now).await?;
+    Ok(found.into_iter().map(view).collect())
 }
 
 fn view(found: FoundRequest) -> View {

@@ -40,7 +40,7 @@ async fn what_pages_name_is_in_chinese() {
     server.call_operator("/operator/v1/orders", Some(&key), order + "x\n").await;
     let token = server.log_in("ops").await.token;
     server.call(ORDERS_PATH, Some(&token), "{}").await;
-    server.store.trail().write_refused(server.now()).await.unwrap();
+    server.store.trail().write_refused().await.unwrap();
     let mut faults = String::new();
     let mut english = Browser::signed_in(&server, &key).await;
     let mut chinese = Browser::signed_in(&server, &key).await;

@@ -15,7 +15,7 @@ fn id(reply: &Reply) -> &str {
 }
 
 async fn write_refused(server: &TestServer) {
-    server.store.trail().write_refused(server.now()).await.unwrap();
+    server.store.trail().write_refused().await.unwrap();
 }
 
 /// Returns the result of a look-up, as text.
@@ -166,8 +166,7 @@ async fn a_busy_store_delays_no_refused_request() {
     let lock = server.block_writes().await;
     let first = server.call(ORDERS_PATH, Some(&token), "{}").await;
     let store = server.store.clone();
-    let now = server.now();
-    let writing = tokio::spawn(async move { store.trail().write_refused(now).await });
+    let writing = tokio::spawn(async move { store.trail().write_refused().await });
     let mut last = first.clone();
     for _ in 0..150 {
         last = server.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":5}"#).await;

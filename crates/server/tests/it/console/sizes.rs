@@ -134,7 +134,7 @@ async fn refuse(server: &TestServer, key: &str) -> String {
         let reply = server.call(ORDERS_PATH, Some(&token), &body.to_string()).await;
         id = reply.headers["x-request-id"].clone();
     }
-    server.store.trail().write_refused(server.now()).await.unwrap();
+    server.store.trail().write_refused().await.unwrap();
     id
 }
 
