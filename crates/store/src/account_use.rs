@@ -2,17 +2,15 @@
 //! stored as well.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use kiosque_contract::ENDPOINTS;
-use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison};
+use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Value, row, statements};
-use crate::usage::{CodeCount, FunctionUsage, Guesses, SOURCES_MAX, by_code};
+use crate::usage::{FunctionUsage, Guesses, SOURCES_MAX};
 use crate::views::Trail;
 
 row! {
@@ -42,16 +40,11 @@ impl Trail<'_> {
     pub fn count_request(
         self,
         account: Option<AccountNo>,
-        (path, code): (&str, i64),
+        path_and_code: (&str, i64),
         took: Duration,
         now: UnixMs,
     ) {
-        let function = ENDPOINTS.iter().position(|endpoint| endpoint.route == path);
-        let counters = account.and_then(|account| self.0.usage.of(account));
-        match &counters {
-            Some(counters) => counters.count(function, code, took, now),
-            None => self.0.usage.others.count(function, code, took, now),
-        }
+        self.0.usage.count(account, path_and_code, took, now);
     }
 
     /// Counts a failed login.
@@ -80,10 +73,8 @@ impl Trail<'_> {
 
     /// Returns how many requests since the start of this process were answered with each code.
     #[must_use]
-    pub fn answers_by_code(self) -> Vec<CodeCount> {
-        let accounts = read_ignoring_poison(&self.0.usage.accounts);
-        let all = accounts.values().map(AsRef::as_ref).chain([&self.0.usage.others]);
-        by_code(all)
+    pub fn answers_by_code(self) -> Vec<(i64, u64)> {
+        self.0.usage.answers_by_code()
     }
 
     /// Stores the last use of the sessions that were used since it was stored, at most once a
@@ -104,9 +95,7 @@ impl Trail<'_> {
         };
         self.0.db.write::<_, Error>(Deadline::OfRequest, write).await?;
         for (account, used) in due {
-            if let Some(counters) = self.0.usage.known(account) {
-                counters.stored_ms.store(used.0, Ordering::Relaxed);
-            }
+            self.0.usage.stored(account, used);
         }
         Ok(())
     }
@@ -129,9 +118,7 @@ impl Trail<'_> {
         };
         let accounts = self.0.db.read(Deadline::OfRequest, find).await?;
         let uses = accounts.into_iter().map(|UseRow { account_no, login_name, used_at_ms }| {
-            let counters = self.0.usage.known(account_no);
-            let used = counters.as_ref().and_then(|counters| counters.last_use());
-            let functions = counters.map(|counters| counters.functions()).unwrap_or_default();
+            let (used, functions) = self.0.usage.of_account(account_no);
             (login_name, AccountUse { last: used.max(used_at_ms), functions })
         });
         Ok(uses.collect())

@@ -124,7 +124,7 @@ pub use restore::{RestoreError, Staged, ensure_backup, stage_backup};
 pub use scoped::Unproven;
 pub use sessions::{EndedSession, OpenedSession};
 pub use transfer::{MoveError, MoveProgress, MoveStep, Moved};
-pub use usage::{CodeCount, FunctionUsage, Guesses};
+pub use usage::{FunctionUsage, Guesses};
 pub use verify::Verified;
 pub use views::{
     FleetView, Intake, Inventory, Operators, Orders, Reports, Sessions, Trail, Upkeep,

@@ -35,7 +35,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let guesses = app.store.trail().guesses().into_iter().take(GUESSES);
     let view = Integrators {
         last_uses: uses.into_iter().filter_map(last).collect(),
-        codes: codes.into_iter().map(|of| (of.code, count(of.answers))).collect(),
+        codes: codes.into_iter().map(|(code, answers)| (code, count(answers))).collect(),
         guesses: guesses
             .map(|(source, of)| (source.to_string(), count(of.logins), of.last))
             .collect(),
