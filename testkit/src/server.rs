@@ -16,7 +16,7 @@ use kiosque_ingest::rejected::Rejected;
 use kiosque_listener::tls::Certificate;
 use kiosque_listener::{Listener, Stop};
 use kiosque_model::sales::Rate;
-use kiosque_model::{ActedBy, Currency, Day, KeyName, OperatorKey, UnixMs, Zone};
+use kiosque_model::{ActedBy, Currency, Day, KeyName, Limits, OperatorKey, UnixMs, Zone, setting};
 use kiosque_server::{App, Audience, Settings, self_signed};
 use kiosque_store::{
     Applied, ApplyError, CreatedKey, DatedRate, KeyHolder, OpenOptions, SessionLease, Store,
@@ -47,8 +47,9 @@ pub struct ServerOptions {
 
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
-        let (data, mut settings) = (TestData::new(), Settings::for_cores(2));
-        settings.limits.store_wait = WAIT_MAX;
+        let (data, mut settings) = (TestData::new(), setting::defaults::<Settings>());
+        settings.limits =
+            Limits { store_wait: WAIT_MAX, hash_slots: 1, ingest_threads: 1, ..settings.limits };
         ServerOptions { data, zone: Zone::utc(), settings }
     }
 }

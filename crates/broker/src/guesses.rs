@@ -114,7 +114,7 @@ mod tests {
 
     fn guesses() -> Guesses {
         let logins = ["good", "bad"].map(|name| WorkerLogin::new(name, "right")).into();
-        Guesses::new(logins, &Limits::for_cores(1), [7; KEY_BYTES])
+        Guesses::new(logins, &Limits::default(), [7; KEY_BYTES])
     }
 
     fn wait_s(result: &Result<Arc<str>, Refusal>) -> Option<u32> {
@@ -186,7 +186,7 @@ mod tests {
     /// LIM-9: what is counted is bounded, and no count is lost for that while it matters.
     #[test]
     fn the_counts_are_bounded() {
-        let limits = Limits { login_failures_kept: 50, ..Limits::for_cores(1) };
+        let limits = Limits { login_failures_kept: 50, ..Limits::default() };
         let logins = vec![WorkerLogin::new("good", "right")];
         let guesses = Guesses::new(logins, &limits, [7; KEY_BYTES]);
         let log_in = |source: &str, name: &str, password: &str| {

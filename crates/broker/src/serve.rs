@@ -42,7 +42,7 @@ pub fn broker_limits() -> Limits {
         connections_max: 4_096,
         connections_per_source_max: 2_048,
         shutdown_deadline,
-        ..Limits::for_cores(1)
+        ..Limits::default()
     }
 }
 

@@ -12,7 +12,7 @@ use kiosque_model::order::{
     COUNT_MAX, Line, Order, PayStatus, ShipmentStatus, line_pay_amount_following,
     pay_amount_following,
 };
-use kiosque_model::setting::SettingValue;
+use kiosque_model::setting;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
 
 use crate::json_line::{describe_error, object_text};
@@ -63,7 +63,7 @@ impl DateRules<'_> {
             return Ok(at);
         }
         let (at, now) = (self.zone.text(at), self.zone.text(self.now));
-        let lead_max = self.lead_max.show().unwrap_or_default();
+        let lead_max = setting::written(self.lead_max);
         Err(format!("{at} is more than {lead_max} (order_lead_max) ahead of now, {now}"))
     }
 }

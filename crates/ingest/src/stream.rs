@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn chunks_are_smaller_with_more_streams() {
-        let queue_bytes_max = Limits::for_cores(2).ingest_queue_max_bytes;
+        let queue_bytes_max = Limits::default().ingest_queue_max_bytes;
         for (streams, kib) in [(0, 1_024), (1, 1_024), (8, 1_024), (16, 512), (32, 256), (64, 256)]
         {
             assert_eq!(chunk_bytes(queue_bytes_max, streams), kib << 10, "{streams} streams");

@@ -22,7 +22,7 @@ use crate::demo::DemoFlags;
 use crate::fault_proxy::FaultProxyArgs;
 use crate::output::Output;
 use crate::schema::Schema;
-use crate::settings::{CONFIG_VARIABLE, CommonFlags, ConsoleFlags, Given, ImportFlags, ServeFlags};
+use crate::settings::{self, CONFIG_VARIABLE, Given};
 
 pub(crate) use broker::{
     BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
@@ -45,8 +45,6 @@ pub(crate) struct Cli {
     /// Read settings from this TOML file; unknown keys are errors.
     #[arg(long, global = true, value_name = "FILE", env = CONFIG_VARIABLE)]
     config: Option<PathBuf>,
-    #[command(flatten)]
-    common: CommonFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -62,8 +60,6 @@ pub(crate) enum Command {
     Demo {
         #[command(flatten)]
         demo: Box<DemoFlags>,
-        #[command(flatten)]
-        serve: ServeFlags,
     },
     /// Serve the interface over HTTPS.
     #[command(after_help = "Examples:\n  kiosque serve --data /srv/kiosque\n  \
@@ -72,10 +68,7 @@ pub(crate) enum Command {
         Without a certificate, a self-signed one is created in DIR/tls. A renewed certificate is \
         loaded within seconds, or at once on SIGHUP. \
         On SIGTERM and SIGINT the server finishes open requests and exits.")]
-    Serve {
-        #[command(flatten)]
-        serve: ServeFlags,
-    },
+    Serve,
     /// Pass the calls of integrators on to a server, and answer some of them with a fault.
     #[command(after_help = format!("{FAULT_PROXY_HELP}\n\n{}", kiosque_faults::reference()))]
     FaultProxy(FaultProxyArgs),
@@ -315,8 +308,6 @@ pub(crate) enum ImportWhat {
         strict: bool,
         #[command(flatten)]
         dry_run: DryRun,
-        #[command(flatten)]
-        import: ImportFlags,
     },
     /// Import exchange rates from CSV with the columns date, currency, usd_per_unit.
     #[command(after_help = "Examples:\n  kiosque import rates rates.csv --data /srv/kiosque\n\n\
@@ -358,16 +349,17 @@ impl Command {
 
 impl Cli {
     /// Parses the arguments of the process. If they are wrong, or ask for help, the process exits.
-    pub(crate) fn parse_arguments() -> Cli {
+    pub(crate) fn parse_arguments() -> (Cli, Given) {
         let matches = Cli::described().try_get_matches();
         let matches = matches.unwrap_or_else(|error| suggesting(error).exit());
-        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        (cli, Given::by_command(&matches))
     }
 
     /// Returns the description of the command line: the help of a command shows the flags that it
     /// uses.
     pub(crate) fn described() -> clap::Command {
-        own_flags::show_used(Cli::command())
+        own_flags::show_used(Cli::command().next_display_order(1).args(settings::common_flags()))
     }
 
     /// Returns the settings file. Commands that use no setting have none, and work where the file
@@ -381,22 +373,6 @@ impl Cli {
             | Command::Schema(_)
             | Command::Openapi { .. } => None,
             _ => self.config.as_deref(),
-        }
-    }
-
-    /// Returns the settings that flags and variables give.
-    pub(crate) fn given(&self) -> Given {
-        let CommonFlags(common) = &self.common;
-        match &self.command {
-            Command::Demo { serve: ServeFlags(serve), .. }
-            | Command::Serve { serve: ServeFlags(serve) } => common.clone().and(serve),
-            Command::Import { what: ImportWhat::Orders { import: ImportFlags(import), .. } } => {
-                common.clone().and(import)
-            }
-            Command::ConsoleLink(ConsoleLinkArgs { console: ConsoleFlags(console), .. }) => {
-                common.clone().and(console)
-            }
-            _ => common.clone(),
         }
     }
 }

@@ -10,7 +10,7 @@ use kiosque_server::console_link;
 use kiosque_store::{Store, WhenAbsent};
 
 use crate::output::print_line;
-use crate::settings::{ConsoleFlags, Settings};
+use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
 
 /// The arguments of `kiosque console-link`.
@@ -23,8 +23,6 @@ pub(crate) struct ConsoleLinkArgs {
     /// --operator-listen].
     #[arg(long, value_name = "URL")]
     pub(crate) server: Option<String>,
-    #[command(flatten)]
-    pub(crate) console: ConsoleFlags,
 }
 
 /// Prints a link alone on a line. It cannot be printed again: only its digest is stored.

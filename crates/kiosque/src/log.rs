@@ -1,24 +1,15 @@
 //! The log: its settings, and its start.
 
 use std::io::{self, IsTerminal};
+use std::str::FromStr;
 
-use kiosque_model::setting::SettingValue;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// The filter of the log: levels, also by module.
 #[derive(Clone, Debug)]
-pub(crate) struct LogFilter {
-    text: String,
-    levels: Targets,
-}
-
-impl Default for LogFilter {
-    fn default() -> LogFilter {
-        LogFilter { text: "info".to_owned(), levels: usual(LevelFilter::INFO) }
-    }
-}
+pub(crate) struct LogFilter(Targets);
 
 /// Returns the levels of modules that a filter does not name. Clients can make `h2` warn as often
 /// as they like, so it logs only if the filter names it.
@@ -30,12 +21,12 @@ fn usual(level: LevelFilter) -> Targets {
 const EXPECTED: &str = "expected error, warn, info, debug, trace or off, or MODULE=LEVEL such as \
     kiosque_server=debug, separated by commas";
 
-impl SettingValue for LogFilter {
-    const PLACEHOLDER: &'static str = "FILTER";
+impl FromStr for LogFilter {
+    type Err = String;
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<LogFilter, String> {
         if text.is_empty() {
-            return Ok(LogFilter { text: String::new(), levels: usual(LevelFilter::ERROR) });
+            return Ok(LogFilter(usual(LevelFilter::ERROR)));
         }
         let mut levels = usual(LevelFilter::INFO);
         for part in text.split(',') {
@@ -44,11 +35,7 @@ impl SettingValue for LogFilter {
                 (None, level) => levels.with_default(level),
             };
         }
-        Ok(LogFilter { text: text.to_owned(), levels })
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.text.clone())
+        Ok(LogFilter(levels))
     }
 }
 
@@ -86,26 +73,22 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-impl SettingValue for LogFormat {
-    const PLACEHOLDER: &'static str = "FORMAT";
+impl FromStr for LogFormat {
+    type Err = String;
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<LogFormat, String> {
         match text {
             "text" => Ok(LogFormat::Text),
             "json" => Ok(LogFormat::Json),
             _ => Err(format!("{text:?} is not a format of the log; expected text or json")),
         }
     }
-
-    fn show(&self) -> Option<String> {
-        Some(if *self == LogFormat::Json { "json" } else { "text" }.to_owned())
-    }
 }
 
 /// Starts the log, on stderr.
 pub(crate) fn start(filter: &LogFilter, format: LogFormat) {
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_target(false);
-    let filtered = tracing_subscriber::registry().with(filter.levels.clone());
+    let filtered = tracing_subscriber::registry().with(filter.0.clone());
     match format {
         LogFormat::Text => filtered.with(lines.with_ansi(io::stderr().is_terminal())).init(),
         LogFormat::Json => filtered.with(lines.with_ansi(false).json().flatten_event(true)).init(),
@@ -134,11 +117,11 @@ mod tests {
 
     /// Returns the lines that pass a filter.
     fn logged(filter: &str) -> String {
-        let filter = LogFilter::parse(filter).expect("a filter");
+        let filter = LogFilter::from_str(filter).expect("a filter");
         let lines = Lines::default();
         let sink = lines.clone();
         let log = tracing_subscriber::fmt::layer().with_writer(move || sink.clone());
-        let log = tracing_subscriber::registry().with(filter.levels).with(log);
+        let log = tracing_subscriber::registry().with(filter.0).with(log);
         tracing::subscriber::with_default(log, || {
             tracing::warn!(target: "h2::proto::streams", "noise");
             tracing::debug!(target: "kiosque_server::call", "request");
@@ -172,7 +155,7 @@ mod tests {
     #[test]
     fn a_filter_by_span_is_refused() {
         for filter in ["[request]=debug", "info,kiosque[{code}]=trace", "=debug", "a b=info"] {
-            let refused = LogFilter::parse(filter).expect_err(filter);
+            let refused = LogFilter::from_str(filter).expect_err(filter);
             assert!(refused.contains("does not begin with a module; expected"), "{refused}");
         }
     }
@@ -180,14 +163,14 @@ mod tests {
     #[test]
     fn a_misspelt_level_is_refused() {
         for filter in ["verbose", "inof", "info,", "info,kiosque_server=debgu", "a=b=c", "6"] {
-            let refused = LogFilter::parse(filter).expect_err(filter);
+            let refused = LogFilter::from_str(filter).expect_err(filter);
             assert!(
                 refused.contains("is not a level; expected error, warn"),
                 "{filter}: {refused}"
             );
         }
         for filter in ["", "WARN", "off", "0", "warn, kiosque=5", "info,kiosque_store::db=trace"] {
-            LogFilter::parse(filter).expect(filter);
+            LogFilter::from_str(filter).expect(filter);
         }
     }
 }

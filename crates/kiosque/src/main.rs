@@ -64,7 +64,7 @@ use kiosque_server::Audience;
 use args::{Cli, Command, ImportWhat};
 use interrupt::EndingSignal;
 use log::LogFormat;
-use settings::Settings;
+use settings::{Given, Settings};
 
 /// The outcome of a command that did not fail.
 enum CommandOutcome {
@@ -81,8 +81,8 @@ enum CommandOutcome {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_arguments();
-    match run(cli) {
+    let (cli, given) = Cli::parse_arguments();
+    match run(cli, given) {
         Ok(CommandOutcome::Complete) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Partial) => ExitCode::FAILURE,
         Ok(CommandOutcome::CannotRun) => ExitCode::from(2),
@@ -118,8 +118,8 @@ fn describe(error: &anyhow::Error) -> String {
 /// takes about 0.1 ms, and the requests of other callers wait as long as all of these.
 const POLLS_BETWEEN_EVENTS: u32 = 13;
 
-fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
-    let settings = Settings::new(cli.given(), cli.config_file())?;
+fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
+    let settings = Settings::new(given, cli.config_file())?;
     let format = settings.common.log_format;
     log::start(&settings.common.log, format);
     let mut threads = tokio::runtime::Builder::new_multi_thread();
@@ -141,15 +141,13 @@ fn run(cli: Cli) -> anyhow::Result<CommandOutcome> {
 
 async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<CommandOutcome> {
     match command {
-        Command::Demo { demo, .. } => demo::run(settings, *demo).await,
-        Command::Serve { .. } => serve::run(settings).await,
+        Command::Demo { demo } => demo::run(settings, *demo).await,
+        Command::Serve => serve::run(settings).await,
         Command::Check(args) => check::run(args).await,
         Command::FaultProxy(args) => fault_proxy::run(&settings, args).await,
         Command::Init => init::run(&settings).await,
         Command::Apply { fleet, dry_run } => apply::run(&settings, &fleet, dry_run.changes()).await,
-        Command::Import {
-            what: ImportWhat::Orders { file, map, rejected, strict, dry_run, .. },
-        } => {
+        Command::Import { what: ImportWhat::Orders { file, map, rejected, strict, dry_run } } => {
             let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };
             let files = import::Files { input: file, map, rejected };
             import::run(&settings, &files, strictness, dry_run.changes()).await

@@ -1,99 +1,167 @@
 //! Settings. Each is declared once, here, in [`kiosque_server::Settings`] or in [`Limits`]; its
-//! flag, its environment variable and its key of the configuration file derive from its name. A
-//! flag takes precedence over a variable, and a variable over the file.
+//! flag, its environment variable and its key of the settings file derive from its name. A flag
+//! takes precedence over a variable, and a variable over the file.
 
 mod flags;
 mod given;
 mod template;
 
+use std::any::TypeId;
 use std::fmt;
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
-use kiosque_model::setting::{Configurable, Setting, SettingValue, positive};
-use kiosque_model::{Limits, settings};
+use clap::{Arg, Args, Command};
+use kiosque_model::Limits;
+use kiosque_model::setting::{duration, positive_duration, written};
 use kiosque_server::Settings as ServerSettings;
 use kiosque_store::{SessionLease, StoreLocation};
 
 use crate::log::{LogFilter, LogFormat};
 
-pub(crate) use flags::{CommonFlags, ConsoleFlags, ImportFlags, ServeFlags};
+pub(crate) use flags::{common_flags, flags_of};
 pub(crate) use given::Given;
 pub(crate) use template::template;
 
 /// The variable that names the configuration file.
 pub(crate) const CONFIG_VARIABLE: &str = "KIOSQUE_CONFIG";
 
-settings! {
-    /// Settings of every command that opens the data.
-    #[derive(Clone, Debug)]
-    pub(crate) struct CommonSettings(_cores) {
-        /// Directory that holds the data.
-        data: Option<PathBuf> = None, topic General, help Short, placeholder "DIR";
-        /// Keep the data in this PostgreSQL database instead,
-        /// postgres://user:password@host:5432/database; of several hosts, the one that accepts
-        /// writes is used.
-        store: Option<StoreAddress> = None, topic General, help Short;
-        /// Time zone of the platform, such as Europe/Paris; recorded when the data is created.
-        timezone: Option<String> = None, topic General, help Short, placeholder "ZONE", shown "UTC";
-        /// Log filter: error, warn, info or debug, also by module, as in warn,kiosque_server=debug.
-        log: LogFilter = LogFilter::default(), topic General, help Short;
-        /// Format of the log: text, or json for one object a line.
-        log_format: LogFormat = LogFormat::Text, topic General, help Short;
-    }
+/// Settings of every command that opens the data.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CommonSettings {
+    /// Directory that holds the data.
+    #[arg(long, value_name = "DIR", value_parser = path)]
+    pub(crate) data: Option<PathBuf>,
+    /// Keep the data in this PostgreSQL database instead,
+    /// postgres://user:password@host:5432/database; of several hosts, the one that accepts
+    /// writes is used.
+    #[arg(long, value_name = "URL", hide_env_values = true)]
+    pub(crate) store: Option<StoreAddress>,
+    /// Time zone of the platform, such as Europe/Paris; recorded when the data is created
+    /// [default: UTC].
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) timezone: Option<String>,
+    /// Log filter: error, warn, info or debug, also by module, as in warn,kiosque_server=debug.
+    #[arg(long, value_name = "FILTER", default_value = "info")]
+    pub(crate) log: LogFilter,
+    /// Format of the log: text, or json for one object a line.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
 }
 
-settings! {
-    /// Settings of `serve` and `demo` that the program itself uses.
-    #[derive(Clone, Debug)]
-    pub(crate) struct ServeSettings(_cores) {
-        /// Address to serve on.
-        listen: SocketAddr = loopback(8443), topic Network, help Short;
-        /// Address of the operator's calls, /livez, /readyz and /metrics.
-        operator_listen: SocketAddr = loopback(8444), topic Network, help Short;
-        /// Certificate and its chain, PEM.
-        tls_cert: Option<PathBuf> = None,
-            topic Tls, help Short, shown "a self-signed one in DIR/tls";
-        /// Private key of the certificate, PEM.
-        tls_key: Option<PathBuf> = None, topic Tls, help Short;
-        /// With --store: how long a node trusts the session data it has read after its last write
-        /// that reached the standby; the same on all nodes.
-        session_lease: Duration = SessionLease::default().length, topic Cluster, check positive;
-        /// With --store: largest difference between a node's clock and the database's.
-        clock_skew: Duration = SessionLease::default().clock_skew, topic Cluster;
-    }
+/// Settings of `serve` and `demo` that the program itself uses.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ServeSettings {
+    /// Address to serve on.
+    #[arg(long, default_value = "127.0.0.1:8443", value_parser = address, help_heading = "Network")]
+    pub(crate) listen: SocketAddr,
+    /// Address of the operator's calls, /livez, /readyz and /metrics.
+    #[arg(long, default_value = "127.0.0.1:8444", value_parser = address, help_heading = "Network")]
+    pub(crate) operator_listen: SocketAddr,
+    /// Certificate and its chain, PEM [default: a self-signed one in DIR/tls].
+    #[arg(long, value_name = "FILE", value_parser = path, help_heading = "TLS")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, PEM.
+    #[arg(long, value_name = "FILE", value_parser = path, help_heading = "TLS")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// With --store: how long a node trusts the session data it has read after its last write
+    /// that reached the standby; the same on all nodes.
+    #[arg(long, default_value = written(SessionLease::default().length))]
+    #[arg(value_parser = positive_duration, help_heading = "Cluster", hide_short_help = true)]
+    pub(crate) session_lease: Duration,
+    /// With --store: largest difference between a node's clock and the database's.
+    #[arg(long, default_value = written(SessionLease::default().clock_skew))]
+    #[arg(value_parser = duration, help_heading = "Cluster", hide_short_help = true)]
+    pub(crate) clock_skew: Duration,
 }
 
-fn loopback(port: u16) -> SocketAddr {
-    SocketAddrV4::new(Ipv4Addr::LOCALHOST, port).into()
+fn path(text: &str) -> Result<PathBuf, &'static str> {
+    if text.is_empty() { Err("a path must not be empty") } else { Ok(text.into()) }
 }
 
-/// Returns the settings of servers, in the order of help texts.
-fn serve_settings() -> impl Iterator<Item = &'static Setting> {
-    let program = ServeSettings::SETTINGS.iter();
-    program.chain(ServerSettings::SETTINGS).chain(Limits::SETTINGS)
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "{text:?} is not an address; write it like 0.0.0.0:8443 or [::1]:8443, with an IP \
+             address, not a host name"
+        )
+    })
 }
 
-/// The setting of servers that imports of orders have as well.
-const IMPORT_SETTING: &str = "order_lead_max";
+/// What precedes a default in the documentation of its setting, if no value expresses it.
+const DEFAULT: &str = " [default: ";
 
-/// Returns the settings of imports of orders.
-fn import_settings() -> impl Iterator<Item = &'static Setting> {
-    Limits::SETTINGS.iter().filter(|setting| setting.name == IMPORT_SETTING)
+/// The topics of settings, in the order of help texts and of the printed file. A setting without
+/// a heading belongs to the first.
+const TOPICS: [&str; 6] = ["General", "Network", "TLS", "Logins", "Limits", "Cluster"];
+
+fn topic(setting: &Arg) -> &str {
+    setting.get_help_heading().unwrap_or(TOPICS[0])
 }
 
-/// The setting of servers that links to the console have as well.
-const CONSOLE_SETTING: &str = "operator_listen";
-
-/// Returns the settings of links to the console.
-fn console_settings() -> impl Iterator<Item = &'static Setting> {
-    ServeSettings::SETTINGS.iter().filter(|setting| setting.name == CONSOLE_SETTING)
+/// Returns the settings of every command that opens the data.
+fn common_settings() -> Vec<Arg> {
+    declared(CommonSettings::augment_args(Command::new("")))
 }
 
-/// Returns every setting.
-fn all_settings() -> impl Iterator<Item = &'static Setting> {
-    CommonSettings::SETTINGS.iter().chain(serve_settings())
+/// Returns the settings of servers, by topic.
+fn server_settings() -> Vec<Arg> {
+    let command = ServeSettings::augment_args(Command::new(""));
+    let mut settings = declared(ServerSettings::augment_args(command));
+    settings.sort_by_key(|setting| TOPICS.iter().position(|it| *it == topic(setting)));
+    settings
+}
+
+fn all_settings() -> impl Iterator<Item = Arg> {
+    common_settings().into_iter().chain(server_settings())
+}
+
+/// The placeholder of settings that a settings file writes as an integer.
+const INTEGER: &str = "N";
+
+/// The placeholder of settings that a settings file may write as a list of strings.
+const LIST: &str = "A,B";
+
+/// Returns the settings of a command, with the placeholders of common types.
+fn declared(command: Command) -> Vec<Arg> {
+    let integers = [TypeId::of::<usize>(), TypeId::of::<u32>(), TypeId::of::<i64>()];
+    let settings = command.get_arguments().cloned().map(|setting| {
+        let kind = setting.get_value_parser().type_id();
+        if integers.iter().any(|it| kind == *it) {
+            setting.value_name(INTEGER)
+        } else if kind == TypeId::of::<Duration>() {
+            setting.value_name("DURATION")
+        } else if kind == TypeId::of::<SocketAddr>() {
+            setting.value_name("ADDR")
+        } else {
+            setting
+        }
+    });
+    settings.collect()
+}
+
+/// Returns the placeholder of a setting's value in help texts, such as `DIR`.
+fn placeholder(setting: &Arg) -> &str {
+    setting.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str())
+}
+
+/// Returns the first paragraph of a setting's documentation, without its full stop.
+fn documentation(setting: &Arg) -> String {
+    setting.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Returns the other paragraphs of a setting's documentation.
+fn details(setting: &Arg) -> Vec<String> {
+    let text = setting.get_long_help().map(ToString::to_string).unwrap_or_default();
+    text.split("\n\n").skip(1).map(str::to_owned).collect()
+}
+
+/// Returns the default of a setting; `None` if the documentation describes it, or if there is none.
+fn default_value(setting: &Arg) -> Option<&str> {
+    let is_described = documentation(setting).contains(DEFAULT);
+    setting.get_default_values().first().filter(|_| !is_described)?.to_str()
 }
 
 /// The settings of a run.
@@ -105,19 +173,14 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Combines the values of flags and variables with those of the configuration file.
+    /// Combines the values of flags and variables with those of the settings file.
     pub(crate) fn new(flags: Given, config: Option<&Path>) -> anyhow::Result<Settings> {
         given::warn_of_unknown_variables();
         let given = match config {
             Some(path) => flags.or_file(path)?,
             None => flags,
         };
-        let cores = cores();
-        let (mut common, mut serve) =
-            (CommonSettings::for_cores(cores), ServeSettings::for_cores(cores));
-        given.assign_to(&mut common)?;
-        given.assign_to(&mut serve)?;
-        Ok(Settings { common, serve, given })
+        Ok(Settings { common: given.parse()?, serve: given.parse()?, given })
     }
 
     /// Whether a flag, a variable or the file gives this setting.
@@ -131,24 +194,15 @@ impl Settings {
         SessionLease { length: session_lease, clock_skew }
     }
 
-    /// Returns the limits, of which an import of orders uses [`IMPORT_SETTING`].
+    /// Returns the limits, of which an import of orders uses one.
     pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
-        let mut limits = Limits::for_cores(cores());
-        self.given.assign_to(&mut limits)?;
-        Ok(limits)
+        self.given.parse()
     }
 
     /// Returns the server's settings; only commands that serve check them.
     pub(crate) fn server(&self) -> anyhow::Result<ServerSettings> {
-        let mut settings = ServerSettings::for_cores(cores());
-        self.given.assign_to(&mut settings)?;
-        self.given.assign_to(&mut settings.limits)?;
-        Ok(settings)
+        self.given.parse()
     }
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The address of a database. It may contain a password and is never printed.
@@ -172,21 +226,15 @@ impl fmt::Debug for StoreAddress {
     }
 }
 
-impl SettingValue for StoreAddress {
-    const PLACEHOLDER: &'static str = "URL";
-    const IS_SECRET: bool = true;
+impl FromStr for StoreAddress {
+    type Err = &'static str;
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let is_postgres = ["postgres://", "postgresql://"].iter().any(|it| text.starts_with(it));
-        if is_postgres {
+    fn from_str(text: &str) -> Result<StoreAddress, &'static str> {
+        if ["postgres://", "postgresql://"].iter().any(|it| text.starts_with(it)) {
             Ok(StoreAddress(text.to_owned()))
         } else {
-            Err("expected a postgres:// URL".to_owned())
+            Err("expected a postgres:// URL")
         }
-    }
-
-    fn show(&self) -> Option<String> {
-        None
     }
 }
 
@@ -194,22 +242,11 @@ impl SettingValue for StoreAddress {
 mod tests {
     use std::collections::BTreeSet;
 
-    use kiosque_model::setting::SettingDefault;
-
     use super::*;
 
     #[test]
     fn names_are_unique() {
-        let names: BTreeSet<&str> = all_settings().map(|setting| setting.name).collect();
+        let names: BTreeSet<String> = all_settings().map(|it| it.get_id().to_string()).collect();
         assert_eq!(names.len(), all_settings().count());
-    }
-
-    #[test]
-    fn every_default_that_is_a_value_may_be_given() {
-        for setting in all_settings() {
-            if let SettingDefault::Value(default) = (setting.default)() {
-                assert_eq!((setting.check_syntax)(&default), Ok(()), "{}", setting.name);
-            }
-        }
     }
 }

@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_long_answer_yields_after_every_piece() {
         let durations = AnswerDurations::new(std::iter::empty());
-        let activity = ConnectionActivity::new(Protocol::Http1, &Limits::for_cores(2), durations);
+        let activity = ConnectionActivity::new(Protocol::Http1, &Limits::default(), durations);
         let part = || Ok(Bytes::from(vec![b'x'; PIECE_MAX_BYTES]));
         let later = Box::pin(stream::iter([part(), part()]));
         let first = Bytes::from(vec![b'x'; 2 * PIECE_MAX_BYTES]);

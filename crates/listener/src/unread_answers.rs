@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn one_account_leaves_most_of_the_memory_to_others() {
-        let mut limits = Limits::for_cores(2);
+        let mut limits = Limits::default();
         limits.unread_answers_max_bytes = 400;
         let answers = UnreadAnswers::new(&limits);
         let [one, two] = [AccountNo(1), AccountNo(2)];
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_compressed_answer_leaves_memory_to_others() {
-        let mut limits = Limits::for_cores(2);
+        let mut limits = Limits::default();
         limits.unread_answers_max_bytes = 400;
         let answers = UnreadAnswers::new(&limits);
         let one = AccountNo(1);

@@ -1,10 +1,12 @@
 //! The texts for integrators in each language. The `match` has no catch-all: a message that lacks a
 //! language does not compile.
 
+use std::str::FromStr;
+
 use kiosque_contract::Code;
 use kiosque_model::Refusal;
 use kiosque_model::refusal::{Fault, Violation};
-use kiosque_model::setting::SettingValue;
+use kiosque_model::setting::OutOfRange;
 
 /// A language of `msg`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,20 +59,12 @@ impl Locale {
     }
 }
 
-impl SettingValue for Locale {
-    const PLACEHOLDER: &'static str = "LOCALE";
+impl FromStr for Locale {
+    type Err = OutOfRange;
 
-    fn parse(text: &str) -> Result<Self, String> {
-        Locale::tagged(text).ok_or_else(|| format!("{text:?} is not supported; en and zh-CN are"))
-    }
-
-    fn show(&self) -> Option<String> {
-        Some(self.tag().to_owned())
-    }
-
-    /// Accepts every text: a server refuses an unsupported language when it starts.
-    fn check_syntax(_: &str) -> Result<(), String> {
-        Ok(())
+    fn from_str(text: &str) -> Result<Locale, OutOfRange> {
+        Locale::tagged(text)
+            .ok_or_else(|| OutOfRange(format!("{text:?} is not supported; en and zh-CN are")))
     }
 }
 

@@ -7,8 +7,6 @@ use std::str::FromStr;
 
 use ipnet::{IpNet, Ipv4Net};
 
-use crate::setting::{Notation, SettingValue};
-
 /// Number of known sources per account; the newest are kept.
 pub const KNOWN_SOURCES_MAX: i64 = 32;
 /// Time for which a source stays known after its last login: 90 days.
@@ -125,18 +123,12 @@ impl TrustedProxies {
     }
 }
 
-/// Addresses and CIDR ranges, separated by commas.
-impl SettingValue for TrustedProxies {
-    const PLACEHOLDER: &'static str = "A,B";
-    const NOTATION: Notation = Notation::List;
+/// Parses addresses and CIDR ranges, separated by commas.
+impl FromStr for TrustedProxies {
+    type Err = String;
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<TrustedProxies, String> {
         TrustedProxies::parse(text.split(',').filter(|_| !text.trim().is_empty()))
-    }
-
-    fn show(&self) -> Option<String> {
-        let ranges: Vec<String> = self.0.iter().map(IpNet::to_string).collect();
-        (!ranges.is_empty()).then(|| ranges.join(","))
     }
 }
 

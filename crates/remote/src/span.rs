@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiosque_client::{UnixMs, Zone};
 use kiosque_clock::millis;
-use kiosque_model::setting::SettingValue;
+use kiosque_model::setting::duration;
 
 use crate::fault::Fault;
 
@@ -31,7 +31,7 @@ impl FromStr for TimeText {
         if text.starts_with(|c: char| c.is_ascii_digit()) && text.get(4..5) == Some("-") {
             return Ok(TimeText::At(text.to_owned()));
         }
-        Duration::parse(text).map(TimeText::Ago).map_err(|_| {
+        duration(text).map(TimeText::Ago).map_err(|_| {
             format!(
                 "{text:?} is no time; write now, a duration such as 24h or 7d, yyyy-MM-dd, \
                  \"yyyy-MM-dd HH:mm:ss\", or RFC 3339 with an offset"

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use clap::Args;
 use kiosque_ingest::stream::{OrderCounts, StreamIntake};
 use kiosque_listener::UnreadAnswers;
 use kiosque_listener::tls::Certificate;
 use kiosque_model::order::Order;
-use kiosque_model::setting::positive;
+use kiosque_model::setting::{duration, positive_duration};
 use kiosque_model::shares::Shares;
-use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs, settings};
+use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
 use crate::answer::FaultKind;
@@ -32,28 +33,33 @@ const OPERATOR_READS_MAX: usize = 2;
 /// The least time between two writes of the uses of keys.
 const KEY_USE_INTERVAL_MS: i64 = 1_000;
 
-settings! {
-    /// The settings of a server.
-    #[derive(Clone, Debug)]
-    pub struct Settings(cores), limits: Limits {
-        /// Language of messages when X-Locale names none: en or zh-CN.
-        default_locale: Locale = Locale::En, topic General, help Short;
-        /// Lifetime of a session.
-        token_validity: Duration = Duration::from_secs(7_200),
-            topic Logins, help Short, check positive;
-        /// Largest age of a device's last activity at which it counts as online.
-        online_window: Duration = Duration::from_secs(600), topic General, help Short;
-        /// Interval at which heartbeats are written to the store; a crash loses the later ones.
-        activity_flush: Duration = Duration::from_secs(10), topic General, check positive;
-        /// Archive orders older than this, once an hour.
-        archive_after: Option<Duration> = None, topic General, help Short, shown "never";
-        /// Proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges.
-        trusted_proxies: TrustedProxies = TrustedProxies::default(),
-            topic Network, help Short, shown "none";
-        /// Time after which entries of the audit trail are purged.
-        audit_retention: Duration = Duration::from_secs(365 * 86_400),
-            topic General, check positive;
-    }
+/// The settings of a server.
+#[derive(Args, Clone, Debug)]
+pub struct Settings {
+    /// Language of messages when X-Locale names none: en or zh-CN.
+    #[arg(long, value_name = "LOCALE", default_value = "en")]
+    pub default_locale: Locale,
+    /// Lifetime of a session.
+    #[arg(long, default_value = "2h", value_parser = positive_duration, help_heading = "Logins")]
+    pub token_validity: Duration,
+    /// Largest age of a device's last activity at which it counts as online.
+    #[arg(long, default_value = "10m", value_parser = duration)]
+    pub online_window: Duration,
+    /// Interval at which heartbeats are written to the store; a crash loses the later ones.
+    #[arg(long, default_value = "10s", value_parser = positive_duration, hide_short_help = true)]
+    pub activity_flush: Duration,
+    /// Archive orders older than this, once an hour [default: never].
+    #[arg(long, value_parser = duration)]
+    pub archive_after: Option<Duration>,
+    /// Proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges [default: none].
+    #[arg(long, value_name = "A,B", default_value = "", help_heading = "Network")]
+    pub trusted_proxies: TrustedProxies,
+    /// Time after which entries of the audit trail are purged.
+    #[arg(long, default_value = "365d", value_parser = positive_duration, hide_short_help = true)]
+    pub audit_retention: Duration,
+    /// See [`Limits`].
+    #[command(flatten)]
+    pub limits: Limits,
 }
 
 /// The service: its store, settings, clock and random source.

@@ -127,7 +127,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_account_leaves_most_of_the_memory_to_others() {
-        let mut limits = Limits::for_cores(2);
+        let mut limits = Limits::default();
         limits.large_answers_max_bytes = 8 * PARTS_BYTES;
         limits.store_wait = Duration::ZERO;
         let answers = LargeAnswers::new(&limits);

@@ -1,10 +1,9 @@
 //! Parses a text of `--fault` from left to right.
 
 use std::num::NonZeroU64;
-use std::time::Duration;
 
 use kiosque_clock::millis;
-use kiosque_model::setting::SettingValue;
+use kiosque_model::setting;
 
 use super::FaultError;
 use super::forms::{FORMS, Form, Value};
@@ -218,7 +217,7 @@ fn default(form: &Form) -> Option<Kind> {
 }
 
 fn parse(value: Value, text: &str) -> Option<Kind> {
-    let duration = || <Duration as SettingValue>::parse(text).ok();
+    let duration = || setting::duration(text).ok();
     match value {
         Value::None(_) => None,
         Value::Duration(_, _, make) => duration().map(make),
@@ -234,7 +233,7 @@ fn offset_ms(text: &str) -> Option<i64> {
         Some(length) => (-1, length),
         None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
-    <Duration as SettingValue>::parse(length).ok().map(|length| sign * millis(length))
+    setting::duration(length).ok().map(|length| sign * millis(length))
 }
 
 /// Parses a percentage with at most two decimals, above 0 and up to 100; returns it of 10,000.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use kiosque_client::session::Pace;
-use kiosque_model::setting::SettingValue;
+use kiosque_model::setting::duration;
 
 const STATUS_LISTEN: &str = "127.0.0.1:8452";
 
@@ -135,10 +135,6 @@ pub(crate) enum OnEviction {
     Yield,
     /// Answer the call with -4; the next one logs in again.
     Fail,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    Duration::parse(text)
 }
 
 fn linger(text: &str) -> Result<Duration, String> {

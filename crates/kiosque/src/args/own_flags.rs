@@ -3,6 +3,8 @@
 
 use clap::{Arg, Command};
 
+use crate::settings;
+
 /// Gives each command below `root` copies of the root's global flags, of which its help shows those
 /// that it uses.
 pub(super) fn show_used(root: Command) -> Command {
@@ -21,7 +23,8 @@ fn with_copies(command: Command, path: &str, global: &[Arg]) -> Command {
         let is_shown = shown.contains(&flag.get_id().as_str());
         flag.clone().hide(!is_shown)
     });
-    command.args(copies).mut_subcommands(|below| {
+    let command = command.next_display_order(10).args(settings::flags_of(path)).args(copies);
+    command.mut_subcommands(|below| {
         let path = format!("{path} {}", below.get_name());
         with_copies(below, &path, global)
     })

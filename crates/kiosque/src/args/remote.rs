@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use kiosque_model::Zone;
-use kiosque_model::setting::SettingValue;
+use kiosque_model::setting::duration;
 use kiosque_remote::TimeText;
 
 use super::examples::remote as help;
@@ -280,7 +280,7 @@ pub(crate) struct CallArgs {
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
 fn interval(text: &str) -> Result<Duration, String> {
-    let interval = Duration::parse(text)?;
+    let interval = duration(text)?;
     if interval < INTERVAL_MIN {
         return Err(format!("{text} is too short; the shortest interval is {INTERVAL_MIN:?}"));
     }

@@ -1,127 +1,81 @@
-//! Command-line arguments, made of the descriptions of the settings.
+//! The flags of settings, and their help texts.
 
 use std::iter;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use kiosque_model::setting::{Configurable, HelpLevel, Setting, Topic};
+use clap::{Arg, Args, Command, ValueHint};
+use kiosque_model::Limits;
 
-use super::{CommonSettings, Given, console_settings, import_settings, serve_settings};
+use super::given::{Text, check_syntax, variable};
+use super::{common_settings, default_value, details, documentation, placeholder, server_settings};
 
-/// The settings of every command, as flags and variables give them.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CommonFlags(pub(crate) Given);
+/// The limit that imports of orders have as well.
+const IMPORT_SETTING: &str = "order_lead_max";
 
-impl Args for CommonFlags {
-    fn augment_args(command: Command) -> Command {
-        command.args(CommonSettings::SETTINGS.iter().map(|setting| argument(setting).global(true)))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
+/// Returns the flags of every command.
+pub(crate) fn common_flags() -> impl Iterator<Item = Arg> {
+    common_settings().into_iter().map(|setting| flag(&setting).global(true))
 }
 
-impl FromArgMatches for CommonFlags {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(CommonFlags(given(CommonSettings::SETTINGS.iter(), matches)))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Self::from_arg_matches(matches)?;
-        Ok(())
-    }
+/// Returns the flags of the other settings that a command has, by its path below `kiosque`.
+pub(crate) fn flags_of(path: &str) -> Vec<Arg> {
+    let settings = server_settings();
+    let name = match path {
+        "serve" | "demo" => return settings.iter().map(server_flag).collect(),
+        "import orders" => IMPORT_SETTING,
+        "console-link" => "operator_listen",
+        _ => return Vec::new(),
+    };
+    let only = settings.iter().filter(|setting| setting.get_id() == name);
+    only.map(|setting| flag(setting).help_heading(None::<&str>)).collect()
 }
 
-/// Declares the flags of commands with settings of their own.
-macro_rules! command_flags {
-    ($($(#[doc = $doc:literal])+ $Flags:ident: $settings:expr, $argument:path;)*) => {$(
-        $(#[doc = $doc])+
-        #[derive(Clone, Debug, Default)]
-        pub(crate) struct $Flags(pub(crate) Given);
-
-        impl Args for $Flags {
-            fn augment_args(command: Command) -> Command {
-                // Help texts list them after the settings of every command, by topic.
-                let by_topic = Topic::ALL.into_iter().flat_map(|topic| {
-                    $settings.filter(move |setting| setting.topic == topic)
-                });
-                command.next_display_order(10).args(by_topic.map($argument))
-            }
-
-            fn augment_args_for_update(command: Command) -> Command {
-                Self::augment_args(command)
-            }
-        }
-
-        impl FromArgMatches for $Flags {
-            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-                Ok($Flags(given($settings, matches)))
-            }
-
-            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-                *self = Self::from_arg_matches(matches)?;
-                Ok(())
-            }
-        }
-    )*};
-}
-
-command_flags! {
-    /// The settings of servers, as flags and variables give them.
-    ServeFlags: serve_settings(), server_argument;
-    /// The settings of imports of orders, as flags and variables give them.
-    ImportFlags: import_settings(), argument;
-    /// The settings of links to the console, as flags and variables give them.
-    ConsoleFlags: console_settings(), argument;
-}
-
-fn argument(setting: &'static Setting) -> Arg {
-    let check = |text: &str| (setting.check_syntax)(text).map(|()| text.to_owned());
-    Arg::new(setting.name)
-        .long(setting.name.replace('_', "-"))
-        .value_name(setting.placeholder)
-        .env(super::given::variable(setting))
-        .hide_env_values(setting.is_secret)
+/// Returns the flag of a setting, which has a text as its value.
+fn flag(setting: &Arg) -> Arg {
+    let checked = setting.clone();
+    let check = move |text: &str| check_syntax(&checked, text).map(|()| Text(text.to_owned()));
+    setting
+        .clone()
+        .default_value(None::<&str>)
+        .display_order(None)
+        .env(variable(setting))
         .help(help(setting))
+        .long_help(None::<&str>)
         .value_hint(hint(setting))
         .value_parser(check)
 }
 
-/// Returns the argument of a setting of servers: `--help` explains it in full, under the heading of
-/// its topic, and `-h` lists the usual ones alone, without their variables.
-fn server_argument(setting: &'static Setting) -> Arg {
-    let first = format!("{} [env: {}]", help(setting), super::given::variable(setting));
-    let paragraphs: Vec<String> = iter::once(first).chain(setting.details()).collect();
-    let argument = argument(setting)
+/// Returns the flag of a setting of servers: `--help` explains it in full, and `-h` lists the usual
+/// ones alone, without their variables.
+fn server_flag(setting: &Arg) -> Arg {
+    let first = format!("{} [env: {}]", help(setting), variable(setting));
+    let paragraphs: Vec<String> = iter::once(first).chain(details(setting)).collect();
+    flag(setting)
         .hide_env(true)
         .long_help(paragraphs.join("\n\n"))
-        .hide_short_help(setting.help_level == HelpLevel::Long);
-    match setting.topic {
-        Topic::General => argument,
-        topic => argument.help_heading(topic.heading()),
-    }
+        .hide_short_help(is_for_experts(setting))
+}
+
+/// Whether `--help` alone lists a setting: it is marked so, or it is a limit of servers alone.
+fn is_for_experts(setting: &Arg) -> bool {
+    let limits = Limits::augment_args(Command::new(""));
+    let is_limit = limits.get_arguments().any(|limit| limit.get_id() == setting.get_id());
+    setting.is_hide_short_help_set() || (is_limit && setting.get_id() != IMPORT_SETTING)
 }
 
 /// Returns the first paragraph of a help text, with the default.
-fn help(setting: &Setting) -> String {
-    let default = (setting.default)();
-    let default = default.shown().map(|default| format!(" [default: {default}]"));
-    setting.help() + &default.unwrap_or_default()
+fn help(setting: &Arg) -> String {
+    let help = documentation(setting);
+    match default_value(setting) {
+        Some(default) => format!("{help} [default: {default}]"),
+        None => help,
+    }
 }
 
 /// Returns the kind of values that shells propose.
-fn hint(setting: &Setting) -> ValueHint {
-    match setting.placeholder {
+fn hint(setting: &Arg) -> ValueHint {
+    match placeholder(setting) {
         "FILE" => ValueHint::FilePath,
         "DIR" => ValueHint::DirPath,
         _ => ValueHint::Other,
     }
-}
-
-fn given(settings: impl Iterator<Item = &'static Setting>, matches: &ArgMatches) -> Given {
-    let given = settings.filter_map(|setting| {
-        let value = matches.try_get_one::<String>(setting.name).ok().flatten()?;
-        Some((setting.name, value.clone()))
-    });
-    given.collect()
 }

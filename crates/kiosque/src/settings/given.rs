@@ -1,24 +1,24 @@
-//! The values that flags, variables and the configuration file give.
+//! The values that flags, variables and the settings file give.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use kiosque_model::setting::{Configurable, Notation, Setting, SettingDefault};
+use clap::{Arg, ArgMatches, Args, Command};
+use kiosque_model::setting::{self, OutOfRange};
 use toml::Value;
 
-use super::{CONFIG_VARIABLE, all_settings};
+use super::{CONFIG_VARIABLE, INTEGER, LIST, all_settings, default_value, placeholder};
+
+/// The value of a flag or variable, whose syntax is checked.
+#[derive(Clone)]
+pub(super) struct Text(pub(super) String);
 
 /// Values as text, by the name of the setting. Their syntax is checked; `Debug` leaves them out.
 #[derive(Clone, Default)]
-pub(crate) struct Given(BTreeMap<&'static str, String>);
-
-impl FromIterator<(&'static str, String)> for Given {
-    fn from_iter<I: IntoIterator<Item = (&'static str, String)>>(values: I) -> Self {
-        Given(values.into_iter().collect())
-    }
-}
+pub(crate) struct Given(BTreeMap<String, String>);
 
 impl fmt::Debug for Given {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,34 +27,42 @@ impl fmt::Debug for Given {
 }
 
 impl Given {
-    /// Adds the values of `other` to these.
-    pub(crate) fn and(mut self, other: &Given) -> Given {
-        self.0.extend(other.0.clone());
-        self
+    /// Returns the values of the flags and variables of a command.
+    pub(crate) fn by_command(mut matches: &ArgMatches) -> Given {
+        while let Some((_, below)) = matches.subcommand() {
+            matches = below;
+        }
+        let given = all_settings().filter_map(|setting| {
+            let name = setting.get_id().to_string();
+            let Text(text) = matches.try_get_one(&name).ok().flatten()?;
+            Some((name, text.clone()))
+        });
+        Given(given.collect())
     }
 
-    /// Adds the values of a configuration file for settings that have none yet.
+    /// Adds the values of a settings file for settings that have none yet.
     pub(super) fn or_file(self, path: &Path) -> anyhow::Result<Given> {
         let file = path.display();
         let text = std::fs::read_to_string(path).with_context(|| file.to_string())?;
         self.or_text(&text, file)
     }
 
-    /// Adds the values of the text of a configuration file, whose name errors begin with.
+    /// Adds the values of the text of a settings file, whose name errors begin with.
     pub(super) fn or_text(mut self, text: &str, file: impl fmt::Display) -> anyhow::Result<Given> {
         let mut table: toml::Table = text.parse().with_context(|| file.to_string())?;
-        let known: BTreeSet<&str> = all_settings().map(|setting| setting.name).collect();
-        let unknown = table.keys().filter(|key| !known.contains(key.as_str()));
+        let known: BTreeSet<String> = all_settings().map(|it| it.get_id().to_string()).collect();
+        let unknown = table.keys().filter(|key| !known.contains(*key));
         let unknown: Vec<String> = unknown.map(|key| with_hint(key, &known)).collect();
         if !unknown.is_empty() {
             bail!("{file}: unknown keys: {}", unknown.join(", "));
         }
         for setting in all_settings() {
-            let Some(value) = table.remove(setting.name) else { continue };
-            if !self.contains(setting.name) {
-                let text = text_of(setting, value)
-                    .map_err(|reason| anyhow!("{file}: {}: {reason}", setting.name))?;
-                self.0.insert(setting.name, text);
+            let name = setting.get_id().as_str();
+            let Some(value) = table.remove(name) else { continue };
+            if !self.contains(name) {
+                let text = text_of(&setting, value)
+                    .map_err(|reason| anyhow!("{file}: {name}: {reason}"))?;
+                self.0.insert(name.to_owned(), text);
             }
         }
         Ok(self)
@@ -64,19 +72,22 @@ impl Given {
         self.0.contains_key(name)
     }
 
-    /// Assigns the values to the fields of `target`.
-    pub(super) fn assign_to<T: Configurable>(&self, target: &mut T) -> anyhow::Result<()> {
-        for Setting { name, .. } in T::SETTINGS {
-            if let Some(text) = self.0.get(name) {
-                target.assign(name, text).map_err(|reason| anyhow!("{name}: {reason}"))?;
+    /// Parses the values of the settings of `T`; the others have their defaults.
+    pub(super) fn parse<T: Args>(&self) -> anyhow::Result<T> {
+        let mut flags = Vec::new();
+        for setting in T::augment_args(Command::new("")).get_arguments() {
+            let name = setting.get_id();
+            if let Some(text) = self.0.get(name.as_str()) {
+                check(setting, text).map_err(|refused| anyhow!("{name}: {}", reason(&refused)))?;
+                flags.push(flag(setting, text));
             }
         }
-        Ok(())
+        Ok(setting::parse(flags)?)
     }
 }
 
 /// Returns an unknown key with the key that it resembles, if it is written as a flag or variable.
-fn with_hint(key: &str, known: &BTreeSet<&str>) -> String {
+fn with_hint(key: &str, known: &BTreeSet<String>) -> String {
     let written = key.trim_start_matches("--").replace('-', "_").to_lowercase();
     let name = written.strip_prefix("kiosque_").unwrap_or(&written);
     match known.contains(name) {
@@ -86,34 +97,36 @@ fn with_hint(key: &str, known: &BTreeSet<&str>) -> String {
 }
 
 /// Returns the value of a key as a flag would give it.
-fn text_of(setting: &Setting, value: Value) -> Result<String, String> {
-    let text = match (setting.notation, &value) {
-        (Notation::Integer, Value::Integer(number)) => number.to_string(),
-        (Notation::Text | Notation::List, Value::String(text)) => text.clone(),
-        (Notation::List, Value::Array(items)) => {
-            let items: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
-            items.ok_or_else(|| mismatch(setting, &value))?.join(",")
+fn text_of(setting: &Arg, value: Value) -> Result<String, String> {
+    let mismatch = || mismatch(setting, &value);
+    let text = match (placeholder(setting), &value) {
+        (INTEGER, Value::Integer(number)) => {
+            let text = number.to_string();
+            return check_syntax(setting, &text)
+                .map(|()| text)
+                .map_err(|reason| format!("invalid value: integer `{number}`: {reason}"));
         }
-        _ => return Err(mismatch(setting, &value)),
+        (LIST, Value::Array(items)) => {
+            let items: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            items.ok_or_else(mismatch)?.join(",")
+        }
+        (placeholder, Value::String(text)) if placeholder != INTEGER => text.clone(),
+        _ => return Err(mismatch()),
     };
-    (setting.check_syntax)(&text).map_err(|reason| match setting.notation {
-        Notation::Integer => format!("invalid value: integer `{text}`: {reason}"),
-        Notation::Text | Notation::List => reason,
-    })?;
-    Ok(text)
+    check_syntax(setting, &text).map(|()| text)
 }
 
 /// Returns the message for a value of the wrong type, with the default as an example.
-fn mismatch(setting: &Setting, value: &Value) -> String {
-    let expected = match setting.notation {
-        Notation::Integer => "an integer",
-        Notation::Text => "a string",
-        Notation::List => "a string or a list of strings",
+fn mismatch(setting: &Arg, value: &Value) -> String {
+    let expected = match placeholder(setting) {
+        INTEGER => "an integer",
+        LIST => "a string or a list of strings",
+        _ => "a string",
     };
-    let example = match ((setting.default)(), setting.notation) {
-        (SettingDefault::Value(default), Notation::Integer) => format!(", such as {default}"),
-        (SettingDefault::Value(default), _) => format!(", such as {default:?}"),
-        _ => String::new(),
+    let example = match default_value(setting) {
+        Some(default) if placeholder(setting) == INTEGER => format!(", such as {default}"),
+        Some(default) => format!(", such as {default:?}"),
+        None => String::new(),
     };
     // A text may be long, or secret.
     let given = match value {
@@ -123,14 +136,38 @@ fn mismatch(setting: &Setting, value: &Value) -> String {
     format!("expected {expected}{example}, not the {} value{given}", value.type_str())
 }
 
+/// Checks a value for every command; a value that is out of range is refused where it is used.
+pub(super) fn check_syntax(setting: &Arg, text: &str) -> Result<(), String> {
+    match check(setting, text) {
+        Err(refused) if !refused.source().is_some_and(|it| it.is::<OutOfRange>()) => {
+            Err(reason(&refused))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Parses a value of a setting.
+fn check(setting: &Arg, text: &str) -> Result<(), clap::Error> {
+    let command = Command::new("").no_binary_name(true).arg(setting);
+    command.try_get_matches_from([flag(setting, text)]).map(drop)
+}
+
+fn reason(refused: &clap::Error) -> String {
+    refused.source().map_or_else(|| refused.to_string(), ToString::to_string)
+}
+
+fn flag(setting: &Arg, text: &str) -> String {
+    format!("--{}={text}", setting.get_long().unwrap_or_default())
+}
+
 /// Returns the environment variable of a setting.
-pub(super) fn variable(setting: &Setting) -> String {
-    format!("KIOSQUE_{}", setting.name.to_uppercase())
+pub(super) fn variable(setting: &Arg) -> String {
+    format!("KIOSQUE_{}", setting.get_id().as_str().to_uppercase())
 }
 
 /// Prints a warning for each variable that starts like a setting's and is none.
 pub(super) fn warn_of_unknown_variables() {
-    let mut known: BTreeSet<String> = all_settings().map(variable).collect();
+    let mut known: BTreeSet<String> = all_settings().map(|it| variable(&it)).collect();
     known.insert(CONFIG_VARIABLE.to_owned());
     known.extend(kiosque_remote::VARIABLES.map(str::to_owned));
     for (name, _) in std::env::vars_os() {

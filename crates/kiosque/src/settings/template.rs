@@ -1,9 +1,12 @@
-//! A configuration file with every key, its meaning and its default.
+//! A settings file with every key, its meaning and its default.
 
-use kiosque_model::setting::{Configurable, Notation, Setting, SettingDefault, Topic};
+use clap::Arg;
 use toml::Value;
 
-use super::{CommonSettings, serve_settings};
+use super::{
+    DEFAULT, INTEGER, LIST, TOPICS, common_settings, default_value, details, documentation,
+    placeholder, server_settings, topic,
+};
 
 /// Longest line of a comment, in columns.
 const WIDTH: usize = 96;
@@ -19,39 +22,38 @@ const HEAD: &str = "\
 # Durations are written like 250ms, 2s, 2h or 90d. Sizes are in bytes.
 ";
 
-/// Returns a configuration file in which every key is commented out.
+/// Returns a settings file in which every key is commented out.
 pub(crate) fn template() -> String {
     let mut text = HEAD.to_owned();
     text.push_str("\n# ===== Every command that opens the data\n");
-    text.extend(CommonSettings::SETTINGS.iter().map(entry));
-    for topic in Topic::ALL {
-        text.push_str(&format!("\n# ===== Servers: {}\n", topic.heading()));
-        text.extend(serve_settings().filter(|setting| setting.topic == topic).map(entry));
+    text.extend(common_settings().iter().map(entry));
+    for name in TOPICS {
+        text.push_str(&format!("\n# ===== Servers: {name}\n"));
+        text.extend(server_settings().iter().filter(|it| topic(it) == name).map(entry));
     }
     text
 }
 
-fn entry(setting: &Setting) -> String {
-    let default = (setting.default)();
+fn entry(setting: &Arg) -> String {
     let mut text = "\n".to_owned();
-    for (number, paragraph) in setting.doc.split("\n\n").enumerate() {
-        if number > 0 {
-            text.push_str("#\n");
+    let documentation = documentation(setting);
+    let (summary, described) = match documentation.split_once(DEFAULT) {
+        Some((summary, default)) => {
+            (summary, format!("Default: {}.", default.trim_end_matches(']')))
         }
-        comment(&mut text, paragraph);
-    }
-    let value = match default {
-        SettingDefault::Value(value) => literal(setting.notation, value),
-        SettingDefault::Described(description) => {
-            comment(&mut text, &format!("Default: {description}."));
-            literal(setting.notation, setting.placeholder.to_owned())
-        }
-        SettingDefault::Absent => {
-            comment(&mut text, "No default.");
-            literal(setting.notation, setting.placeholder.to_owned())
-        }
+        None => (documentation.as_str(), "No default.".to_owned()),
     };
-    text + &format!("#{} = {value}\n", setting.name)
+    comment(&mut text, &format!("{summary}."));
+    for paragraph in details(setting) {
+        text.push_str("#\n");
+        comment(&mut text, &paragraph);
+    }
+    let default = default_value(setting);
+    if default.is_none() {
+        comment(&mut text, &described);
+    }
+    let value = literal(setting, default.unwrap_or(placeholder(setting)));
+    text + &format!("#{} = {value}\n", setting.get_id())
 }
 
 /// Appends a paragraph as comments, wrapped at [`WIDTH`] columns.
@@ -70,35 +72,27 @@ fn comment(text: &mut String, paragraph: &str) {
     text.push('\n');
 }
 
-/// Returns a value as a configuration file writes it.
-fn literal(notation: Notation, value: String) -> String {
-    match notation {
-        Notation::Integer => value,
-        Notation::Text => Value::String(value).to_string(),
-        Notation::List => {
-            let values = value.split(',').map(|one| Value::String(one.to_owned()));
-            Value::Array(values.collect()).to_string()
-        }
+/// Returns a value as a settings file writes it.
+fn literal(setting: &Arg, value: &str) -> String {
+    match placeholder(setting) {
+        INTEGER => value.to_owned(),
+        LIST => Value::from(value.split(',').collect::<Vec<_>>()).to_string(),
+        _ => Value::from(value).to_string(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use kiosque_model::Limits;
     use kiosque_server::Settings as ServerSettings;
 
-    use super::super::{Given, ServeSettings, all_settings};
+    use super::super::{CommonSettings, Given, ServeSettings, all_settings};
     use super::*;
 
-    /// Returns the settings of a machine with three cores, as far as `given` does not change them.
     fn settings(given: &Given) -> String {
-        let (mut common, mut serve) = (CommonSettings::for_cores(3), ServeSettings::for_cores(3));
-        let (mut server, mut limits) = (ServerSettings::for_cores(3), Limits::for_cores(3));
-        given.assign_to(&mut common).unwrap();
-        given.assign_to(&mut serve).unwrap();
-        given.assign_to(&mut server).unwrap();
-        given.assign_to(&mut limits).unwrap();
-        format!("{common:?} {serve:?} {server:?} {limits:?}")
+        let common: CommonSettings = given.parse().unwrap();
+        let (serve, server): (ServeSettings, ServerSettings) =
+            (given.parse().unwrap(), given.parse().unwrap());
+        format!("{common:?} {serve:?} {server:?}")
     }
 
     #[test]
@@ -106,8 +100,8 @@ mod tests {
         let given = Given::default().or_text(&template(), "it").unwrap();
         assert_eq!(settings(&given), settings(&Given::default()));
         for setting in all_settings() {
-            let key = format!("\n#{} = ", setting.name);
-            assert_eq!(template().matches(&key).count(), 1, "{}", setting.name);
+            let key = format!("\n#{} = ", setting.get_id());
+            assert_eq!(template().matches(&key).count(), 1, "{key}");
         }
         assert!(template().lines().all(|line| line.len() <= WIDTH));
     }
@@ -117,16 +111,15 @@ mod tests {
         let mut text = template();
         let mut values = 0;
         for setting in all_settings() {
-            if matches!((setting.default)(), SettingDefault::Value(_)) {
-                let key = format!("\n#{} = ", setting.name);
+            if default_value(&setting).is_some() {
+                let key = format!("\n#{} = ", setting.get_id());
                 text = text.replace(&key, &key.replace('#', ""));
                 values += 1;
             }
         }
         let given = Given::default().or_text(&text, "it").unwrap();
-        assert!(
-            values > 30 && all_settings().filter(|it| given.contains(it.name)).count() == values
-        );
+        let is_given = |setting: &Arg| given.contains(setting.get_id().as_str());
+        assert!(values > 30 && all_settings().filter(is_given).count() == values);
         assert_eq!(settings(&given), settings(&Given::default()));
     }
 

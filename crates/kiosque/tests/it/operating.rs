@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use clap::{Args, FromArgMatches};
 use kiosque_model::Limits;
-use kiosque_model::setting::Configurable;
 use kiosque_testkit::{Ran, Sandbox, Served};
 
 use crate::KIOSQUE;
@@ -146,17 +146,22 @@ fn the_page_lists_the_settings_that_there_are() {
 #[test]
 fn the_defaults_shown_are_those_of_the_code() {
     let options = options();
-    let mut limits = Limits::for_cores(1);
-    for setting in Limits::SETTINGS {
-        let flag = format!("{} <{}> ", setting.name.replace('_', "-"), setting.placeholder);
-        let option = options.iter().find(|option| option.starts_with(&flag)).unwrap();
+    let limits = Limits::augment_args(clap::Command::new("limits").no_binary_name(true));
+    let mut given = Vec::new();
+    for limit in limits.get_arguments() {
+        let flag = limit.get_long().unwrap();
+        let option = options.iter().find(|it| it.starts_with(&format!("{flag} <"))).unwrap();
         let (_, shown) = option.split_once(" [default: ").unwrap();
         let (shown, _) = shown.split_once(']').unwrap();
         assert!(PAGE.contains(&row(option)), "{option}");
-        let default = if shown.starts_with("cores") { "1" } else { shown };
-        limits.assign(setting.name, default).unwrap();
+        if shown == "cores - 1, at least 1" {
+            assert!(["hash-slots", "ingest-threads"].contains(&flag), "{flag}");
+        } else {
+            given.push(format!("--{flag}={shown}"));
+        }
     }
-    assert_eq!(limits, Limits::for_cores(1));
+    let given = Limits::from_arg_matches(&limits.get_matches_from(given)).unwrap();
+    assert_eq!(given, Limits::default());
 }
 
 /// Returns the metrics of a server.

@@ -8,7 +8,7 @@ use crate::Source;
 const START: i64 = 1_772_445_600_000;
 
 fn limits() -> Limits {
-    Limits::for_cores(2)
+    Limits::default()
 }
 
 fn attempts(limits: &Limits) -> FailureBuckets {

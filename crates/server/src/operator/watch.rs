@@ -61,10 +61,11 @@ mod tests {
     use kiosque_store::{Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 
     use super::*;
-    use crate::{Audience, Settings, self_signed};
+    use crate::{Audience, self_signed};
     use kiosque_clock::{Clock, Entropy};
     use kiosque_listener::tls::Certificate;
     use kiosque_listener::{Listener, Stop};
+    use kiosque_model::setting;
 
     /// A server that is stopping answers 503.
     #[tokio::test]
@@ -82,8 +83,8 @@ mod tests {
             random: Entropy::system().bytes().expect("random bytes"),
         };
         let store = Store::open(&opening).await.expect("a store");
-        let settings = Settings::for_cores(1);
-        let app = App::new(store, settings, Clock::System, Entropy::system()).expect("an app");
+        let app =
+            App::new(store, setting::defaults(), Clock::System, Entropy::system()).expect("an app");
         let app = Arc::new(app);
         assert!(readyz(&app).await.is_ok());
         let identity = self_signed(directory.path(), now).expect("a certificate");
