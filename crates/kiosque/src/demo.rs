@@ -1,17 +1,15 @@
 //! `kiosque demo`: creates a fleet with sixty days of orders, prints example calls, and serves it
 //! while its kiosks send heartbeats and orders.
 
+mod data;
 mod flags;
-pub(crate) mod fleet;
+mod fleet;
 mod introduction;
 mod kiosks;
 mod live;
-pub(crate) mod orders;
-mod products;
+mod orders;
 mod random;
 mod rates;
-mod rhythm;
-mod sites;
 mod trade;
 
 use std::ops::ControlFlow;

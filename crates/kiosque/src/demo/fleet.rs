@@ -1,144 +1,70 @@
 //! The demonstration fleet: fixed groups, accounts, products and stocked devices.
 
 use kiosque_model::fleet::{AccountEntry, DeviceEntry, Fleet, GroupEntry, Password, ProductEntry};
-use kiosque_model::money::{Currency, Minor};
+use kiosque_model::money::Minor;
 use kiosque_model::{GroupId, LoginName};
 
-use super::kiosks::{Kiosk, OUT_OF_SERVICE, kiosks};
-use super::products::RANGES;
-use super::sites::{
-    AIRPORT_GROUP, HARBOR_GROUP, LAKESIDE_GROUP, METROPOLE_GROUP, SITES, TOKYO_GROUP,
-};
-
-/// An account of the demonstration.
-#[derive(Debug)]
-pub(crate) struct DemoAccount {
-    /// Login name.
-    pub(crate) login_name: &'static str,
-    /// Password.
-    pub(crate) password: &'static str,
-    /// A sentence on the behaviour that it demonstrates.
-    pub(crate) shows: &'static str,
-    display_name: &'static str,
-    groups: &'static [&'static str],
-    access: Access,
-}
-
-/// The access of an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Access {
-    Api,
-    NoApi,
-    Disabled,
-}
+use super::data::{Account, DATA};
+use super::kiosks::{Kiosk, kiosks};
 
 /// A device of the first account's default group, for the example calls.
-pub(crate) const FIRST_DEVICE: &str = "HBR-001";
-
-/// All accounts; the example calls use the first.
-pub(crate) const ACCOUNTS: [DemoAccount; 5] = [
-    DemoAccount {
-        login_name: "demo",
-        password: "kiosque-demo",
-        shows: "switches between three groups (USD, EUR, JPY); a fourth is deactivated and refused",
-        display_name: "Demonstration",
-        groups: &[HARBOR_GROUP, METROPOLE_GROUP, TOKYO_GROUP, AIRPORT_GROUP],
-        access: Access::Api,
-    },
-    DemoAccount {
-        login_name: "campus",
-        password: "kiosque-demo",
-        shows: "has a single group; every other one is out of its scope",
-        display_name: "Lakeside bookkeeping",
-        groups: &[LAKESIDE_GROUP],
-        access: Access::Api,
-    },
-    DemoAccount {
-        login_name: "office",
-        password: "kiosque-demo",
-        shows: "is refused, because third-party API access is off",
-        display_name: "Harbor front desk",
-        groups: &[HARBOR_GROUP],
-        access: Access::NoApi,
-    },
-    DemoAccount {
-        login_name: "former",
-        password: "kiosque-demo",
-        shows: "is refused like an unknown name, because it is disabled",
-        display_name: "Former partner",
-        groups: &[METROPOLE_GROUP, TOKYO_GROUP],
-        access: Access::Disabled,
-    },
-    DemoAccount {
-        login_name: "newcomer",
-        password: "kiosque-demo",
-        shows: "is refused, because no group is assigned to it yet",
-        display_name: "Newcomer",
-        groups: &[],
-        access: Access::Api,
-    },
-];
+pub(super) const FIRST_DEVICE: &str = "HBR-001";
 
 /// Returns the fleet.
-pub(crate) fn fleet() -> Fleet {
+pub(super) fn fleet() -> Fleet {
     Fleet {
         groups: groups(),
-        accounts: ACCOUNTS.iter().map(account).collect(),
+        accounts: DATA.accounts.iter().map(account).collect(),
         products: products(),
         devices: kiosks().into_iter().map(device).collect(),
     }
 }
 
 fn group_id(text: &str) -> GroupId {
-    GroupId::parse(text).expect("the tables hold ids")
+    GroupId::parse(text).expect("the data has ids")
 }
 
 fn groups() -> Vec<GroupEntry> {
-    SITES
-        .into_iter()
-        .map(|site| GroupEntry {
-            id: group_id(site.group),
-            name: Some(site.name.to_owned()),
-            active: Some(site.closed_weeks_ago.is_none()),
-        })
-        .collect()
+    let groups = DATA.sites.iter().map(|site| GroupEntry {
+        id: group_id(&site.group),
+        name: Some(site.name.clone()),
+        active: Some(site.closed_weeks_ago.is_none()),
+    });
+    groups.collect()
 }
 
-fn account(account: &DemoAccount) -> AccountEntry {
+fn account(account: &Account) -> AccountEntry {
     AccountEntry {
-        login_name: LoginName::parse(account.login_name).expect("the tables hold ids"),
-        display_name: Some(account.display_name.to_owned()),
-        password: Some(Password::Clear(account.password.to_owned())),
-        third_party_api: Some(account.access != Access::NoApi),
-        enabled: Some(account.access != Access::Disabled),
-        groups: Some(account.groups.iter().copied().map(group_id).collect()),
+        login_name: LoginName::parse(&account.login_name).expect("the data has login names"),
+        display_name: Some(account.display_name.clone()),
+        password: Some(Password::Clear(account.password.clone())),
+        third_party_api: Some(account.third_party_api.unwrap_or(true)),
+        enabled: Some(account.enabled.unwrap_or(true)),
+        groups: Some(account.groups.iter().map(|group| group_id(group)).collect()),
     }
 }
 
 fn products() -> Vec<ProductEntry> {
-    let priced = RANGES.into_iter().flat_map(|range| {
-        let currency = Currency::parse(range.currency).expect("the tables hold ISO 4217 codes");
-        range.products.iter().map(move |product| (currency, product))
-    });
-    priced
-        .map(|(currency, product)| ProductEntry {
-            id: product.id.to_owned(),
-            name: Some(product.name.to_owned()),
-            category: Some(product.category.name().to_owned()),
-            currency: Some(currency),
+    let of_ranges = DATA.ranges.iter().flat_map(|range| {
+        range.products.iter().map(|product| ProductEntry {
+            id: product.id.clone(),
+            name: Some(product.name.clone()),
+            category: Some(product.category.clone()),
+            currency: Some(range.currency()),
             default_price: Some(Minor(product.price)),
         })
-        .collect()
+    });
+    of_ranges.collect()
 }
 
 fn device(kiosk: Kiosk) -> DeviceEntry {
     DeviceEntry {
-        name: Some(kiosk.location.name.to_owned()),
-        group: Some(group_id(kiosk.site.group)),
+        name: Some(kiosk.location.name.clone()),
+        group: Some(group_id(&kiosk.site.group)),
         since: None,
-        model: Some(kiosk.location.build.model().to_owned()),
-        address: Some(kiosk.location.address.to_owned()),
-        enabled: Some(kiosk.code.as_str() != OUT_OF_SERVICE),
+        model: Some(kiosk.location.model.clone()),
+        address: Some(kiosk.location.address.clone()),
+        enabled: Some(kiosk.location.enabled.unwrap_or(true)),
         aisles: Some(kiosk.aisles.into_iter().map(|(aisle, _)| aisle).collect()),
         code: kiosk.code,
     }
@@ -230,8 +156,8 @@ mod tests {
             rights,
             [(true, true, 4), (true, true, 1), (false, true, 1), (true, false, 2), (true, true, 0)]
         );
-        assert_eq!(ACCOUNTS[0].login_name, "demo");
-        assert_eq!(ACCOUNTS[0].password, "kiosque-demo");
+        assert_eq!(DATA.accounts[0].login_name, "demo");
+        assert_eq!(DATA.accounts[0].password, "kiosque-demo");
     }
 
     #[test]

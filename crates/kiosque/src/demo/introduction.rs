@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use kiosque_model::OperatorKey;
 
+use super::data::{Account, DATA};
 use super::flags::{Activity, Time};
-use super::fleet::{ACCOUNTS, FIRST_DEVICE};
+use super::fleet::FIRST_DEVICE;
 use super::kiosks::kiosks;
-use super::sites::SITES;
 
 /// The places and the key of a demo that serves.
 pub(super) struct Introduction {
@@ -41,7 +41,6 @@ impl Display for Introduction {
 
 impl Introduction {
     fn places(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let [first, others @ ..] = &ACCOUNTS;
         if let Some(link) = &self.console_link {
             writeln!(f, "console    {link}")?;
             writeln!(
@@ -50,15 +49,15 @@ impl Introduction {
             )?;
         }
         writeln!(f, "base URL   https://{}/v8", self.gateway)?;
+        let first = &DATA.accounts[0];
         writeln!(f, "account    {}  password {}", first.login_name, first.password)?;
         writeln!(f, "           ({})", first.shows)?;
-        for other in others {
-            let (login_name, password, shows) = (other.login_name, other.password, other.shows);
+        for Account { login_name, password, shows, .. } in &DATA.accounts[1..] {
             writeln!(f, "also       {login_name}  password {password}  ({shows})")?;
         }
-        for site in SITES {
-            let (group, name, prefix) = (site.group, site.name, site.prefix);
-            let (kiosks, currency) = (site.locations.len(), site.range.currency);
+        for site in &DATA.sites {
+            let (group, name, prefix) = (&site.group, &site.name, &site.prefix);
+            let (kiosks, currency) = (site.kiosks.len(), site.range().currency());
             let state = site.closed_weeks_ago.map_or("", |_| ", deactivated");
             writeln!(
                 f,
@@ -92,7 +91,7 @@ impl Introduction {
     }
 
     fn calls(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let [first, ..] = &ACCOUNTS;
+        let first = &DATA.accounts[0];
         write!(
             f,
             r#"

@@ -5,14 +5,9 @@ use kiosque_model::DeviceCode;
 use kiosque_model::fleet::Aisle;
 use kiosque_model::money::Minor;
 
-use super::products::Product;
+use super::data::{DATA, Location, Product, Site};
 use super::random::Random;
-use super::sites::{Location, SITES, Site};
 
-/// The disabled device: device pages leave it out, and its orders remain.
-pub(super) const OUT_OF_SERVICE: &str = "LKS-009";
-/// A device whose connection is lost.
-pub(super) const UNREACHABLE: &str = "HBR-011";
 /// Aisles of a layer.
 const AISLES_PER_LAYER: u32 = 6;
 
@@ -35,15 +30,15 @@ impl Kiosk {
     /// Whether it sends heartbeats while a demo serves: it is in service, and its group is active.
     /// One of the default group does not, so that dashboards show a kiosk that is offline.
     pub(super) fn is_online(&self) -> bool {
-        let is_offline = [OUT_OF_SERVICE, UNREACHABLE].contains(&self.code.as_str());
-        self.site.closed_weeks_ago.is_none() && !is_offline
+        let Location { enabled, online, .. } = self.location;
+        self.site.closed_weeks_ago.is_none() && enabled.unwrap_or(true) && online.unwrap_or(true)
     }
 }
 
-/// Returns all kiosks, in the order of [`SITES`].
+/// Returns all kiosks, in the order of the data.
 pub(super) fn kiosks() -> Vec<Kiosk> {
-    let locations = SITES.into_iter().flat_map(|site| {
-        site.locations.iter().enumerate().map(move |(place, location)| (site, place + 1, location))
+    let locations = DATA.sites.iter().flat_map(|site| {
+        (1..).zip(&site.kiosks).map(move |(place, location)| (site, place, location))
     });
     (0..)
         .zip(locations)
@@ -51,14 +46,15 @@ pub(super) fn kiosks() -> Vec<Kiosk> {
         .collect()
 }
 
-fn filled(number: u32, site: &'static Site, place: usize, location: &'static Location) -> Kiosk {
+fn filled(number: u32, site: &'static Site, place: u32, location: &'static Location) -> Kiosk {
     let code = DeviceCode::parse(format!("{}-{place:03}", site.prefix))
         .expect("a prefix and a number are a code");
+    let range = site.range();
     let mut random = Random::keyed(0xA15_1E00 + u64::from(number));
-    let mut products = site.range.products.iter().cycle().skip(random.below(20) as usize);
+    let mut products = range.products.iter().cycle().skip(random.below(20) as usize);
     let mut aisles = Vec::new();
     let mut shelf = 0;
-    for (cabinet, layers) in (1..).zip(location.build.cabinets()) {
+    for (cabinet, layers) in (1..).zip(location.cabinets()) {
         for layer in 1..=*layers {
             // Shelves are numbered across cabinets, so that aisle codes are unique in a device.
             shelf += 1;
@@ -66,7 +62,7 @@ fn filled(number: u32, site: &'static Site, place: usize, location: &'static Loc
                 let Some(product) = products.next() else { break };
                 let code = format!("{shelf}{across:02}");
                 let slot = Slot { code, cabinet, layer };
-                aisles.push((slot.stocked_with(product, site.range.step, &mut random), product));
+                aisles.push((slot.stocked_with(product, range.step, &mut random), product));
             }
         }
     }
@@ -82,12 +78,12 @@ struct Slot {
 
 impl Slot {
     fn stocked_with(self, product: &Product, step: i64, random: &mut Random) -> Aisle {
-        let capacity = product.category.capacity();
+        let capacity = product.category().capacity;
         let offer = random.happens(80);
         let price = if offer { product.price * 9 / 10 / step * step } else { product.price };
         Aisle {
             code: self.code,
-            goods_id: product.id.to_owned(),
+            goods_id: product.id.clone(),
             price: Minor(price),
             show_price: Minor(product.price),
             stock: random.between(0, capacity),

@@ -12,7 +12,6 @@ use kiosque_model::time::{TimeFault, UnixMs, Zone};
 
 use super::kiosks::{Kiosk, kiosks};
 use super::random::Random;
-use super::rhythm::DayKind;
 use super::trade::{Sale, order};
 
 /// Number of days with orders, today included.
@@ -71,7 +70,7 @@ impl Day {
     /// Returns the number of orders of a kiosk on the day.
     fn demand(self, kiosk: &Kiosk) -> u16 {
         let mut random = Random::keyed(self.key(kiosk, u16::MAX));
-        let volume = self.weekday.map_or(60, |weekday| kiosk.site.kind.volume(weekday));
+        let volume = self.weekday.map_or(60, |weekday| kiosk.site.rhythm().volume(weekday));
         // Sales grow by 2 % a week.
         let growth = 100 - 2 * (self.slot / 7).min(8);
         let mean = USUAL_DAY * kiosk.location.busy / 100 * volume / 100 * growth / 100;
@@ -80,8 +79,7 @@ impl Day {
     }
 
     fn sales(self, kiosk: &Kiosk, zone: &Zone, until: UnixMs) -> impl Iterator<Item = Order> {
-        let kind = self.weekday.map_or(DayKind::Working, DayKind::of);
-        let hours = kiosk.site.kind.hours(kind);
+        let hours = kiosk.site.rhythm().hours(self.weekday);
         (0..self.demand(kiosk)).filter_map(move |nth| {
             let key = self.key(kiosk, nth);
             let mut random = Random::keyed(key);
@@ -365,7 +363,7 @@ mod tests {
                 .collect();
             share(&here, |order| {
                 let weekday = Zone::utc().civil(order.trade_start).weekday();
-                DayKind::of(weekday) == DayKind::Weekend
+                matches!(weekday, Weekday::Saturday | Weekday::Sunday)
             })
         };
         let (office, campus, station) = (weekend("HBR"), weekend("LKS"), weekend("MTP"));

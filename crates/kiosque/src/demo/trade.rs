@@ -2,15 +2,14 @@
 
 use kiosque_clock::mixed;
 use kiosque_model::mask::masked;
-use kiosque_model::money::{Currency, Minor};
+use kiosque_model::money::Minor;
 use kiosque_model::order::{Line, Order, PayStatus, ShipmentStatus};
 use kiosque_model::time::{UnixMs, Zone};
 use kiosque_model::{OrderId, TradeNo};
 
+use super::data::Recorded;
 use super::kiosks::Kiosk;
-use super::products::Category;
 use super::random::Random;
-use super::sites::Channel;
 
 /// A sale at a kiosk.
 pub(super) struct Sale<'a> {
@@ -114,8 +113,7 @@ fn chosen(sale: &Sale<'_>, random: &mut Random) -> Order {
     let total = lines.iter().map(|line| line.sale_price.0 * line.count).sum();
     let order_id = OrderId::parse(format!("{:016x}", mixed(sale.key)));
     let order_id = order_id.expect("16 digits are an id");
-    let currency = Currency::parse(sale.kiosk.site.range.currency);
-    let currency = currency.expect("the tables hold ISO 4217 codes");
+    let currency = sale.kiosk.site.range().currency();
     let device_code = sale.kiosk.code.clone();
     let order = Order::unpaid(order_id, device_code, currency, Minor(total), sale.start);
     Order { lines, ..order }
@@ -128,7 +126,8 @@ fn basket(sale: &Sale<'_>, random: &mut Random) -> Vec<Line> {
         .iter()
         .map(|(aisle, product)| {
             let sells = aisle.enabled && !aisle.broken;
-            if sells { product.category.demand(sale.hour) * product.popularity() } else { 0 }
+            let demand = product.category().demand[sale.hour as usize];
+            if sells { demand * product.popularity } else { 0 }
         })
         .collect();
     let lines = 1 + random.weighted([72, 21, 7].into_iter());
@@ -138,7 +137,7 @@ fn basket(sale: &Sale<'_>, random: &mut Random) -> Vec<Line> {
         let Some((aisle, product)) = sale.kiosk.aisles.get(place) else { break };
         // An aisle is chosen once; more of its product is a larger count.
         wanted[place] = 0;
-        let most = if product.category == Category::Meal { 0 } else { 1 };
+        let most = if product.category().single { 0 } else { 1 };
         let more = random.weighted([87, 11 * most, 2 * most].into_iter());
         basket.push(Line {
             goods_id: aisle.goods_id.clone(),
@@ -164,28 +163,27 @@ fn basket(sale: &Sale<'_>, random: &mut Random) -> Vec<Line> {
 
 fn paid(order: &mut Order, at: UnixMs, sale: &Sale<'_>, zone: &Zone, random: &mut Random) {
     let site = sale.kiosk.site;
-    let place = random.weighted(site.channels.iter().map(|(_, _, often)| *often));
-    let (channel, name, _) = site.channels[place];
+    let channel = &site.channels[random.weighted(site.channels.iter().map(|one| one.share))];
     for line in &mut order.lines {
         line.pay_amount = Minor(line.sale_price.0 * line.count);
     }
     let total = order.total_amount.0;
-    let step = site.range.step;
+    let step = site.range().step;
     // A coupon applies to the order, so the lines add up to more than the payment.
     let coupon = if random.happens(90) { (total / 10 / step * step).max(step) } else { 0 };
     order.pay_amount = Minor(total - coupon);
     order.pay_status = PayStatus::Paid;
     order.pay_end = Some(at);
-    order.pay_channel_name = Some(name.to_owned());
+    order.pay_channel_name = Some(channel.name.clone());
     let [first, second, third] = [(); 3].map(|()| random.below(10_000));
-    match channel {
-        Channel::Card => {
+    match channel.records {
+        Recorded::Card => {
             order.card_number = Some(masked(&format!("4000 {first:04} {second:04} {third:04}")));
         }
-        Channel::Wallet => order.phone = Some(masked(&format!("{}{third:04}", site.dial))),
-        Channel::Pass | Channel::Cash => {}
+        Recorded::Phone => order.phone = Some(masked(&format!("{}{third:04}", site.dial))),
+        Recorded::Trade | Recorded::Nothing => {}
     }
-    if channel != Channel::Cash {
+    if channel.records != Recorded::Nothing {
         order.trade_no = Some(sale.trade_no(zone, random));
     }
 }
