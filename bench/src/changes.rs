@@ -79,6 +79,7 @@ impl Follower {
             after: self.after.clone(),
             size: Some(RECORDS),
             wait_seconds: Some(wait_s),
+            include_totals: None,
         };
         let body = serde_json::to_string(&request)?;
         let call = Call::new(OrderChanges::PATH, Some(&self.token), body)?;

@@ -1,4 +1,4 @@
-//! Order changes (ORD-23 to ORD-29 in `docs/interface.md`), and the same for the operator.
+//! Order changes (ORD-23 to ORD-30 in `docs/interface.md`), and the same for the operator.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,9 @@ pub struct OrderChangesRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 60))]
     pub wait_seconds: Option<i64>,
+    /// True: the totals of the group, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_totals: Option<bool>,
 }
 
 impl Request for OrderChangesRequest {}
@@ -35,6 +38,36 @@ pub struct OrderChanges {
     pub next: String,
     /// Whether there are further changes already.
     pub more: bool,
+    /// The totals of the group, if the request asks for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<OrderTotals>,
+}
+
+/// The totals of all orders of a group, archived ones included, in the state of the answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrderTotals {
+    /// The number of the last change of the group; 0 before the first.
+    pub change_no: i64,
+    /// The number of orders.
+    pub orders: i64,
+    /// The totals of the sales in each currency that has any, sorted by currency.
+    pub sales: Vec<SalesTotals>,
+}
+
+/// The totals of the orders of a currency that are paid, refunding or refunded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SalesTotals {
+    /// ISO 4217 code of the amounts.
+    #[schemars(schema_with = "crate::schema::currency")]
+    pub currency: String,
+    /// The number of these orders.
+    pub orders: i64,
+    /// The sum of their `payAmount`, in minor units.
+    pub pay_amount: i64,
+    /// The sum of their `refundAmount`, in minor units.
+    pub refund_amount: i64,
 }
 
 /// An order at its latest change.

@@ -188,7 +188,7 @@ endpoints! {
     OrderChanges {
         path: "third-center-web/openapi/v1/kioskOrder/changes",
         tag: "Business",
-        rules: "ORD-23 to ORD-29, LIM-20",
+        rules: "ORD-23 to ORD-30, LIM-20",
         token: OrInvalid,
         request: OrderChangesRequest,
         response: crate::OrderChanges,

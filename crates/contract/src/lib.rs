@@ -34,7 +34,10 @@ pub use audit::{
     AuditDetails, AuditEntry, AuditFilter, AuditPage, ChangedEntry, FleetCounts, ImportedGroup,
     ReplacedSession,
 };
-pub use change::{ChangesFilter, OrderChange, OrderChangeLine, OrderChanges, OrderChangesRequest};
+pub use change::{
+    ChangesFilter, OrderChange, OrderChangeLine, OrderChanges, OrderChangesRequest, OrderTotals,
+    SalesTotals,
+};
 pub use dashboard::*;
 pub use device::{DeviceFilter, DeviceRecord};
 pub use endpoint::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};

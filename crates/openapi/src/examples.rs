@@ -4,8 +4,8 @@ use kiosque_contract::{
     Aisle, BestSellingProduct, Cabinet, DashboardFilter, DeviceAisles, DeviceFilter, DeviceProfile,
     DeviceRecord, DeviceSales, Kpi, Layer, LineItem, LoginRequest, OnlineDevice, OnlineDevices,
     OrderChange, OrderChanges, OrderChangesRequest, OrderDetail, OrderDetailRequest, OrderFilter,
-    OrderHead, OrderRecord, Page, ProductSales, SessionData, Summary, SwitchGroupRequest,
-    SwitchableGroup, TrendDay,
+    OrderHead, OrderRecord, OrderTotals, Page, ProductSales, SalesTotals, SessionData, Summary,
+    SwitchGroupRequest, SwitchableGroup, TrendDay,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -32,6 +32,7 @@ pub(super) fn request(call: &str) -> Value {
         "OrderChanges" => json(OrderChangesRequest {
             after: Some(change_cursor()),
             size: Some(100),
+            include_totals: Some(true),
             wait_seconds: None,
         }),
         "OrderDetail" => json(OrderDetailRequest {
@@ -59,6 +60,16 @@ pub(super) fn data(call: &str) -> Value {
             }],
             next: change_cursor(),
             more: false,
+            totals: Some(OrderTotals {
+                change_no: 764,
+                orders: 764,
+                sales: vec![SalesTotals {
+                    currency: order().currency,
+                    orders: 741,
+                    pay_amount: 178_300,
+                    refund_amount: 250,
+                }],
+            }),
         }),
         "OrderDetail" => json(OrderDetail {
             trade_no_out: order().trade_no,

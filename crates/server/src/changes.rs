@@ -8,7 +8,7 @@ use std::time::Duration;
 use kiosque_contract::{OrderChanges, OrderChangesRequest};
 use kiosque_model::refusal::Fault;
 use kiosque_model::{ChangeCursor, PageRequest};
-use kiosque_store::ChangeQuery;
+use kiosque_store::{ChangeQuery, GroupTotals};
 use tokio::time::sleep;
 
 use crate::answer::{Data, Failure};
@@ -52,9 +52,13 @@ pub(crate) async fn order_changes(
         after: request.after.as_deref().and_then(ChangeCursor::read),
         size: request.size.unwrap_or(PageRequest::SIZE_DEFAULT),
     };
+    let totals = match request.include_totals {
+        Some(true) => GroupTotals::Included,
+        _ => GroupTotals::Left,
+    };
     let seconds = request.wait_seconds.and_then(|seconds| u64::try_from(seconds).ok());
     let Some(seconds) = seconds.filter(|seconds| *seconds > 0) else {
-        return Ok(data(&app.store.orders().changes(claim, query).await?));
+        return Ok(data(&app.store.orders().changes(claim, query, totals).await?));
     };
     let mut ended = pin!(async {
         tokio::select! {
@@ -65,7 +69,7 @@ pub(crate) async fn order_changes(
     let mut follower = app.store.orders().follow(claim.token.group_hint(), Some(&claim.token));
     let (mut waiting, mut has_ended) = (None, false);
     loop {
-        let read = app.store.orders().changes(claim.clone(), query);
+        let read = app.store.orders().changes(claim.clone(), query, totals);
         let changes = follower.read(read).await?;
         let next = changes.next();
         if !changes.is_empty() || has_ended {
@@ -101,6 +105,11 @@ fn data(changes: &kiosque_store::OrderChanges) -> Data<OrderChanges> {
         json.push(b'}');
     }
     let (next, more) = (changes.next().write(), changes.more);
-    let _ = write!(json, r#"],"next":"{next}","more":{more}}}"#);
+    let _ = write!(json, r#"],"next":"{next}","more":{more}"#);
+    if let Some(totals) = &changes.totals {
+        let _ = write!(json, r#","totals":"#);
+        let _ = serde_json::to_writer(&mut json, totals);
+    }
+    json.push(b'}');
     Data::of_json(json)
 }

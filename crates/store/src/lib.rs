@@ -109,7 +109,7 @@ pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};
 pub use known_sources::SourceStatus;
 pub use metadata::marker_of_unopened;
-pub use orders::changes::{ChangeQuery, OrderChanges};
+pub use orders::changes::{ChangeQuery, GroupTotals, OrderChanges};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};
 pub use owners::DeviceGroups;
 pub use rates::{DatedRate, RateJump, RatesSet, ReplacedRate};

@@ -129,11 +129,29 @@ ShipmentError = TypedDict("ShipmentError", {
 # Body of Order changes.
 OrderChangesRequest = TypedDict("OrderChangesRequest", {
     "after": str | None, "size": int | None, "waitSeconds": int | None,
+    "includeTotals": bool | None,
 }, total=False)
 
-# `data` of Order changes.
-OrderChanges = TypedDict("OrderChanges", {
+# The fields that every answer of Order changes has.
+ChangesFields = TypedDict("ChangesFields", {
     "records": "list[OrderChange]", "next": str, "more": bool,
+})
+
+
+class OrderChanges(ChangesFields, total=False):
+    """`data` of Order changes."""
+
+    totals: OrderTotals | None
+
+
+# The totals of all orders of a group, archived ones included, in the state of the answer.
+OrderTotals = TypedDict("OrderTotals", {
+    "changeNo": int, "orders": int, "sales": "list[SalesTotals]",
+})
+
+# The totals of the orders of a currency that are paid, refunding or refunded.
+SalesTotals = TypedDict("SalesTotals", {
+    "currency": str, "orders": int, "payAmount": int, "refundAmount": int,
 })
 
 # An order at its latest change.

@@ -1,4 +1,4 @@
-//! Order changes: the orders of a group by their latest change (ORD-23 to ORD-29).
+//! Order changes: the orders of a group by their latest change (ORD-23 to ORD-30).
 
 mod following;
 mod operator;
@@ -121,6 +121,44 @@ async fn an_order_is_at_the_place_of_its_latest_change() {
     }
     let later = ask(&server, &token, &json!({"after": before})).await;
     assert_eq!(changes(later.success()).0, of([(5, "a", 3)]));
+}
+
+/// ORD-30: the totals are those of all orders of the group, in the state of the records.
+#[tokio::test]
+async fn totals_are_those_of_all_orders_of_the_group() {
+    let server = TestServer::start(fleet()).await;
+    let token = server.log_in("ops").await.token;
+    let totals = async |body: Value| {
+        let data = ask(&server, &token, &body).await.success().clone();
+        (data["records"].as_array().unwrap().len(), data["more"].clone(), data["totals"].clone())
+    };
+    let none = json!({"changeNo": 0, "orders": 0, "sales": []});
+    assert_eq!(totals(json!({"includeTotals": true})).await, (0, json!(false), none));
+    let sale = |id: &str, currency: &str, amount: i64| {
+        let order = OrderLine::new(id, "D1", "2026-03-01 09:00:00").amount(currency, amount);
+        let order = order.with("payAmount", amount).with("payStatus", 1);
+        order.paid("2026-03-01 09:00:05")
+    };
+    let orders = [sale("a", "EUR", 5), sale("b", "EUR", 7), sale("c", "JPY", 9)];
+    let unpaid = [line("d", 1), sale("s", "USD", 3).to_string().replace("D1", "D2")].concat();
+    server.import_valid(orders.map(|it| it.to_string()).concat() + &unpaid).await;
+    // One of another day, one refunded in part, and one that is no sale any more.
+    let another_day = sale("e", "EUR", 11).paid("2026-03-02 00:00:00").to_string();
+    let refunded = sale("a", "EUR", 5).with("payStatus", 4).with("refundAmount", 2).to_string();
+    let unsold = OrderLine::new("c", "D1", "2026-03-01 09:00:00").amount("JPY", 9);
+    let unsold = unsold.with("payStatus", 2).to_string();
+    server.import_valid([another_day, refunded, unsold].concat()).await;
+    let now = server.now();
+    assert!(server.store.upkeep().archive(now, now).await.unwrap().orders > 0);
+    let eur = json!({"currency": "EUR", "orders": 3, "payAmount": 23, "refundAmount": 2});
+    let all = json!({"changeNo": 7, "orders": 5, "sales": [eur]});
+    for size in [2, 10] {
+        let (records, more, found) = totals(json!({"size": size, "includeTotals": true})).await;
+        assert_eq!((records, more, found), (5.min(size), json!(size == 2), all.clone()));
+    }
+    for without in [json!({}), json!({"includeTotals": false}), json!({"includeTotals": null})] {
+        assert_eq!(totals(without).await, (5, json!(false), Value::Null));
+    }
 }
 
 /// ORD-29: archived orders have their places, and archiving changes none.

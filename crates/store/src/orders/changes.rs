@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use kiosque_contract::{OrderTotals, SalesTotals};
 use kiosque_model::refusal::Fault;
 use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Violation};
 
@@ -29,6 +30,7 @@ row! {
         history_of_cursor: HistoryId,
         order: Option<StoredOrder<'r>>,
     }
+    struct SalesRow<'r> { currency: &'r str, orders: i64, amount: i64, refund: i64 }
 }
 
 statements! {
@@ -53,6 +55,23 @@ statements! {
             order by change_no limit $count
         ) o on o.group_no = c.group_no
         where c.group_no = $group_no order by o.change_no");
+    ORDERS_OF_GROUP(group_no) -> i64 =
+        "select cast(coalesce(sum(last_seq - first_seq + 1), 0) as bigint) as orders
+        from ledger where group_no = $group_no";
+    SALES_OF_GROUP(group_no) -> SalesRow<'_> = "select currency,
+            cast(sum(orders) as bigint) as orders, cast(sum(amount) as bigint) as amount,
+            cast(sum(refund) as bigint) as refund
+        from sales_by_day where group_no = $group_no
+        group by currency having sum(orders) > 0 order by currency";
+}
+
+/// Whether the totals of the group are read, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupTotals {
+    /// They are not.
+    Left,
+    /// They are, in the snapshot of the changes.
+    Included,
 }
 
 /// The parameters of a read of changes.
@@ -75,6 +94,8 @@ pub struct OrderChanges {
     history: HistoryId,
     /// Whether there are further changes.
     pub more: bool,
+    /// The totals of the group, if they were asked for.
+    pub totals: Option<OrderTotals>,
 }
 
 impl OrderChanges {
@@ -110,10 +131,25 @@ impl Orders<'_> {
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `Invalid` for a position in another group or in changes that
     /// were lost, or the store failed.
-    pub async fn changes(self, claim: Claim, query: ChangeQuery) -> Result<OrderChanges, Refused> {
-        let about = |group| changes(query, group, &self.0.dictionaries);
-        let (scope, rows) = scoped(self.0, &claim, None, about).await?;
-        rows.after(query, scope.group())
+    pub async fn changes(
+        self,
+        claim: Claim,
+        query: ChangeQuery,
+        totals: GroupTotals,
+    ) -> Result<OrderChanges, Refused> {
+        let about = |group| {
+            let totals = (totals == GroupTotals::Included).then(|| group_totals(group));
+            (changes(query, group, &self.0.dictionaries), totals)
+        };
+        let (scope, (rows, totals)) = scoped(self.0, &claim, None, about).await?;
+        let changes = rows.after(query, scope.group())?;
+        let change_no = changes.last_change_no;
+        let totals = totals.map(|(orders, sales)| OrderTotals {
+            change_no,
+            orders: orders.unwrap_or_default(),
+            sales,
+        });
+        Ok(OrderChanges { totals, ..changes })
     }
 
     /// Returns orders of any group that changed after a position, for the operator; `None` if there
@@ -172,6 +208,20 @@ fn changes(
     })
 }
 
+/// Reads the number of orders of a group, a row for each device, and the sums of its sales, a row
+/// for each day and currency.
+fn group_totals(group: HintedGroup) -> (Reading<Option<i64>>, Reading<Vec<SalesTotals>>) {
+    let add = |sales: &mut Vec<SalesTotals>, row: &Row<'_>| {
+        let SalesRow { currency, orders, amount: pay_amount, refund: refund_amount } =
+            row.read()?;
+        let currency = currency.to_owned();
+        sales.push(SalesTotals { currency, orders, pay_amount, refund_amount });
+        Ok(())
+    };
+    let sales = Bound::new(&SALES_OF_GROUP, [group.into()]).fold(Vec::new(), add);
+    (Bound::new(&ORDERS_OF_GROUP, [group.into()]).one(), sales)
+}
+
 impl ChangeRows {
     /// Returns the changes of a group after the position of a query.
     fn after(self, query: ChangeQuery, group: GroupNo) -> Result<OrderChanges, Refused> {
@@ -188,6 +238,6 @@ impl ChangeRows {
             let violation = Violation { field: "after", fault: Fault::ForeignCursor };
             return Err(Refusal::Invalid(vec![violation]).into());
         }
-        Ok(OrderChanges { change_nos, orders, group, last_change_no, history, more })
+        Ok(OrderChanges { change_nos, orders, group, last_change_no, history, more, totals: None })
     }
 }

@@ -8,8 +8,8 @@ use kiosque_contract::OrderRecord;
 use kiosque_model::order::{Order, PayStatus};
 use kiosque_model::{Claim, DeviceCode, GroupNo, Minor, OrderId, PageRequest, UnixMs};
 use kiosque_store::{
-    ChangeQuery, Changes, DashboardQuery, DeviceOrders, Error, History, Incoming, Listing,
-    OnlineSince, OpenOptions, OrderFilter, OrderOutcome, OrderQuery, OrdersOf, Refused, Store,
+    ChangeQuery, Changes, DashboardQuery, DeviceOrders, Error, GroupTotals, History, Incoming,
+    Listing, OnlineSince, OpenOptions, OrderFilter, OrderOutcome, OrderQuery, OrdersOf, Refused, Store,
     TradeNumbers,
 };
 use kiosque_testkit::entries::{bare_order, group_id, line, rendered};
@@ -149,7 +149,7 @@ async fn a_process_that_was_open_before_reads_the_new_records() {
     let detail = other().orders().detail(claim(), numbers).await.unwrap();
     assert!(has(&detail, &format!(r#""orderId":"o{last}""#)) && has(&detail, "Sparkling water"));
     let query = ChangeQuery { after: None, size: 100_000 };
-    let changes = other().orders().changes(claim(), query).await.unwrap();
+    let changes = other().orders().changes(claim(), query, GroupTotals::Left).await.unwrap();
     let changes: Vec<OrderRecord> = changes.iter().map(|(_, json)| parsed(json)).collect();
     let all: Vec<OrderRecord> = orders(0..LATER.end).iter().map(list_record).collect();
     assert!(changes == all);

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use kiosque_model::{GroupNo, LoginName, PresentedToken};
-use kiosque_store::{ChangeQuery, Error, Follower, Store};
+use kiosque_store::{ChangeQuery, Error, Follower, GroupTotals, Store};
 use kiosque_testkit::entries::order;
 use kiosque_testkit::{NOW, TestStore, WAIT_MAX, open, origin, sql};
 use tokio::time::timeout;
@@ -37,7 +37,8 @@ async fn another(fixture: &TestStore) -> TestStore {
 async fn follower(store: &Store, token: &PresentedToken) -> (Follower, i64) {
     let mut follower = store.orders().follow(token.group_hint(), Some(token));
     let claim = kiosque_model::Claim { token: token.clone(), now: NOW };
-    let read = store.orders().changes(claim, ChangeQuery { after: None, size: 1_000 });
+    let read =
+        store.orders().changes(claim, ChangeQuery { after: None, size: 1_000 }, GroupTotals::Left);
     let read = follower.read(read).await.unwrap();
     (follower, read.next().change_no)
 }
@@ -82,7 +83,11 @@ async fn events_during_a_read_wake_it() {
     mine.read(fixture.receive_new(vec![order("a", "d1", 1)])).await;
     woken(&mut mine, last, "a commit during the read").await;
     let claim = kiosque_model::Claim { token: token.clone(), now: NOW };
-    let changes = fixture.store.orders().changes(claim, ChangeQuery { after: None, size: 1 });
+    let changes = fixture.store.orders().changes(
+        claim,
+        ChangeQuery { after: None, size: 1 },
+        GroupTotals::Left,
+    );
     assert_eq!(mine.read(changes).await.unwrap().next().change_no, last + 1);
     assert!(is_left_alone(&mut mine, last + 1).await, "woken by what it has read");
     mine.read(log_in(&fixture.store, 1)).await;

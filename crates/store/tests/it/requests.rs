@@ -9,9 +9,9 @@ use kiosque_model::{
     PresentedToken, UnixMs,
 };
 use kiosque_store::{
-    ChangeQuery, DashboardQuery, Device, DeviceElement, DevicePart, DeviceQuery, Error, History,
-    OnlineSince, OpenOptions, OrderQuery, ProfileElement, SessionLease, Span, Store, StoreLocation,
-    TradeNumbers,
+    ChangeQuery, DashboardQuery, Device, DeviceElement, DevicePart, DeviceQuery, Error,
+    GroupTotals, History, OnlineSince, OpenOptions, OrderQuery, ProfileElement, SessionLease, Span,
+    Store, StoreLocation, TradeNumbers,
 };
 use kiosque_testkit::entries::{bare_order, first_devices, order, rendered, sold, trade_no};
 use kiosque_testkit::{NOW, TestData, TestStore, open_options};
@@ -19,7 +19,7 @@ use kiosque_testkit::{NOW, TestData, TestStore, open_options};
 use super::relay::Relay;
 
 /// The names of the requests that are no reports. A request and its query are apart by a comma.
-const LISTS: [&str; 16] = [
+const LISTS: [&str; 17] = [
     "session",
     "order page",
     "order page, with history",
@@ -30,6 +30,7 @@ const LISTS: [&str; 16] = [
     "order detail, by both numbers",
     "order changes",
     "order changes, after a cursor",
+    "order changes, with totals",
     "device page",
     "device page, of another group",
     "device page, of a code",
@@ -113,7 +114,10 @@ impl Requests {
             "session" => store.sessions().prove(claim).await,
             "order page" => store.orders().page(claim, orders(query)).await.map(drop),
             "order detail" => store.orders().detail(claim, numbers(query)).await.map(drop),
-            "order changes" => store.orders().changes(claim, changes(query)).await.map(drop),
+            "order changes" => {
+                let (query, totals) = changes(query);
+                store.orders().changes(claim, query, totals).await.map(drop)
+            }
             "device page" => store
                 .reports()
                 .device_page(claim, online, devices(query), no_device)
@@ -184,15 +188,16 @@ fn orders(query: &str) -> OrderQuery {
     }
 }
 
-fn changes(query: &str) -> ChangeQuery {
+fn changes(query: &str) -> (ChangeQuery, GroupTotals) {
     let first = ChangeQuery { after: None, size: 10 };
     match query {
-        "" => first,
+        "" => (first, GroupTotals::Left),
+        "with totals" => (first, GroupTotals::Included),
         "after a cursor" => {
             // As if it came from before the first change.
             let (group, history) = (GroupNo(1), HistoryId(0));
             let after = ChangeCursor { group, change_no: 20, last_change_no: 0, history };
-            ChangeQuery { after: Some(after), ..first }
+            (ChangeQuery { after: Some(after), ..first }, GroupTotals::Left)
         }
         _ => panic!("no query of changes: {query}"),
     }

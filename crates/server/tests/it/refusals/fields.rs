@@ -78,6 +78,7 @@ const FIELDS: &[(&str, &str, &str, &[&str], Fault)] = &[
     (CHANGES_PATH, "waitSeconds", r#""size":1"#, NO_INTEGER, NOT_INTEGER),
     (CHANGES_PATH, "waitSeconds", r#""size":1"#, &["-1"], NEGATIVE),
     (CHANGES_PATH, "waitSeconds", r#""size":1"#, &["61", "9223372036854775807"], OVER_MINUTE),
+    (CHANGES_PATH, "includeTotals", r#""size":1"#, NO_FLAG, NOT_FLAG),
     (DETAIL_PATH, "tradeNoOut", r#""tradeNoIn":"I-N-1""#, NO_TEXT, NOT_TEXT),
     (DETAIL_PATH, "tradeNoOut", r#""x":1"#, NO_TEXT, NOT_TEXT),
     (DETAIL_PATH, "tradeNoIn", r#""tradeNoOut":"T-N-1""#, NO_TEXT, NOT_TEXT),
