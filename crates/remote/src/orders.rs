@@ -1,15 +1,21 @@
 //! Walks over the orders of devices, a page for each turn, so that other processes of the profile
 //! get the session in between.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use kiosque_client::{Certificate, History, OrderWalk, UnixMs};
-use serde_json::Value;
+use kiosque_contract::endpoint::QueryOrderList;
+use kiosque_contract::{Endpoint, OrderFilter};
+use serde_json::{Value, json};
 
 use crate::fault::Fault;
 use crate::listing::Listing;
 use crate::lists::ORDERS;
 use crate::remote::Remote;
+
+/// Orders of a page of a walk.
+const PAGE: u64 = 500;
 
 /// The devices whose orders are read.
 #[derive(Clone, Debug)]
@@ -35,9 +41,11 @@ pub struct OrderQuery {
     pub history: History,
     /// The largest number of orders.
     pub limit: Option<u64>,
+    /// The number of newest orders, in place of a walk.
+    pub latest: Option<u64>,
 }
 
-/// Orders of one device.
+/// Orders of one device, or the newest ones of several.
 #[derive(Clone, Debug)]
 pub struct OrderPage {
     /// The group.
@@ -55,7 +63,8 @@ pub enum DeviceEnd {
     Cut,
 }
 
-/// A reader of the orders of several devices, the oldest first for each device.
+/// A reader of the orders of several devices: the oldest first for each device, or the newest ones
+/// of all.
 #[derive(Debug)]
 pub struct OrderReader {
     query: OrderQuery,
@@ -96,6 +105,9 @@ impl OrderReader {
     /// # Errors
     /// A walk cannot be complete, a call was refused, or there is no session.
     pub async fn next_page(&mut self, remote: &Remote) -> Result<Option<OrderPage>, Fault> {
+        if let Some(count) = self.query.latest {
+            return self.newest(remote, count).await;
+        }
         loop {
             let Some((device, mut walk)) = self.next_walk(remote).await? else { return Ok(None) };
             let orders = remote.turn(async |_| Ok(walk.next_page().await?)).await?;
@@ -127,12 +139,64 @@ impl OrderReader {
         }
     }
 
+    /// Returns the newest orders, the latest start of a trade first: of those of each device that
+    /// arrived last, as many as there may be of all. `None` once they were returned.
+    async fn newest(&mut self, remote: &Remote, count: u64) -> Result<Option<OrderPage>, Fault> {
+        if self.waiting.is_some() {
+            return Ok(None);
+        }
+        let mut records: Vec<Value> = Vec::new();
+        while let Some(device_code) = self.next_device(remote).await? {
+            let OrderQuery { group, since, until, history, .. } = &self.query;
+            let filter = json!(OrderFilter {
+                device_code,
+                include_history: Some(*history == History::Included),
+                start_timestamp: since.map(|since| since.0),
+                end_timestamp: until.map(|until| until.0),
+            });
+            let path = format!("{}?current=1&size={count}", QueryOrderList::PATH);
+            let mut page = remote
+                .turn(async |turn| {
+                    Ok(turn.group(group.as_deref())?.call_path(&path, &filter).await?)
+                })
+                .await?;
+            let of_device = page.get_mut("records").and_then(Value::as_array_mut);
+            records.append(of_device.unwrap_or(&mut Vec::new()));
+        }
+        let start = |order: &Value| order.get("tradeStartTime")?.as_str().map(str::to_owned);
+        records.sort_by_cached_key(|order| Reverse(start(order)));
+        records.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+        Ok(Some(OrderPage { group: self.group.clone().unwrap_or_default(), records }))
+    }
+
     /// Returns the walk under way, or that of the next device.
     async fn next_walk(&mut self, remote: &Remote) -> Result<Option<(String, OrderWalk)>, Fault> {
         if let Some(walk) = self.walk.take() {
             return Ok(Some(walk));
         }
-        let OrderQuery { group, devices, since, until, history, .. } = &self.query;
+        let Some(device) = self.next_device(remote).await? else { return Ok(None) };
+        let OrderQuery { group, since, until, history, .. } = &self.query;
+        let after = self.read_to.get(&device).copied().unwrap_or_default();
+        // One more, to see whether there are further ones.
+        let size = self.left.map_or(PAGE, |left| left.saturating_add(1).min(PAGE));
+        let walk = remote
+            .turn(async |turn| {
+                let mut walk = turn.group(group.as_deref())?.orders(&device).history(*history);
+                if let Some(since) = since {
+                    walk = walk.since(*since);
+                }
+                if let Some(until) = until {
+                    walk = walk.until(*until);
+                }
+                Ok(walk.after(after).page_size(size))
+            })
+            .await?;
+        Ok(Some((device, walk)))
+    }
+
+    /// Returns the next device of the query; `None` after the last one.
+    async fn next_device(&mut self, remote: &Remote) -> Result<Option<String>, Fault> {
+        let OrderQuery { group, devices, .. } = &self.query;
         if self.waiting.is_none() {
             let (named, codes) = remote
                 .turn(async |turn| {
@@ -151,23 +215,7 @@ impl OrderReader {
             self.group = named;
             self.waiting = Some(codes.into());
         }
-        let Some(device) = self.waiting.as_mut().and_then(VecDeque::pop_front) else {
-            return Ok(None);
-        };
-        let after = self.read_to.get(&device).copied().unwrap_or_default();
-        let walk = remote
-            .turn(async |turn| {
-                let mut walk = turn.group(group.as_deref())?.orders(&device).history(*history);
-                if let Some(since) = since {
-                    walk = walk.since(*since);
-                }
-                if let Some(until) = until {
-                    walk = walk.until(*until);
-                }
-                Ok(walk.after(after))
-            })
-            .await?;
-        Ok(Some((device, walk)))
+        Ok(self.waiting.as_mut().and_then(VecDeque::pop_front))
     }
 }
 

@@ -190,23 +190,32 @@ pub(crate) struct Span {
 
 /// The arguments of `kiosque remote orders`.
 #[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("devices").required(true))]
 pub(crate) struct OrdersArgs {
     #[command(flatten)]
     pub(crate) group: InGroup,
     /// Orders of this device; may be repeated.
-    #[arg(long, value_name = "CODE", num_args = 1.., required_unless_present = "all_devices")]
+    #[arg(long, value_name = "CODE", num_args = 1.., group = "devices")]
     pub(crate) device: Vec<String>,
     /// Orders of all devices of the group.
-    #[arg(long, conflicts_with = "device")]
+    #[arg(long, group = "devices")]
     pub(crate) all_devices: bool,
     #[command(flatten)]
     pub(crate) span: Span,
     /// Archived orders, too.
     #[arg(long)]
     pub(crate) history: bool,
-    /// Stop after this number of orders.
+    /// Stop after this number of orders, the oldest.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+    /// Only the N newest orders of these devices, the latest start of a trade first.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..=1000),
+        conflicts_with = "limit"
+    )]
+    pub(crate) latest: Option<u64>,
     #[command(flatten)]
     pub(crate) shown: Shown,
 }

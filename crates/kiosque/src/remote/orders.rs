@@ -26,7 +26,8 @@ pub(super) async fn run(args: OrdersArgs) -> Result<(), Fault> {
             _ => OrderReader::new(query(&remote, &args).await?),
         };
         let printed = print_all(&remote, &printer, &mut round, &args).await;
-        if !matches!(&printed, Err(fault) if fault.is_closed_output()) {
+        let is_walk = args.latest.is_none();
+        if is_walk && !matches!(&printed, Err(fault) if fault.is_closed_output()) {
             print_ends(&round, printed.is_ok());
         }
         round.again();
@@ -49,6 +50,7 @@ async fn query(remote: &Remote, args: &OrdersArgs) -> Result<OrderQuery, Fault> 
         until: until.map(UnixMs),
         history: if args.history { History::Included } else { History::Excluded },
         limit: args.limit,
+        latest: args.latest,
     })
 }
 

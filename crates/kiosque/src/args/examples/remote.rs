@@ -30,13 +30,16 @@ is not sent again until the profile or the file changes, or this command is run.
 pub(crate) const ORDERS: &str = "\
 Examples:
   kiosque remote orders --device K-001 --since 7d
+  kiosque remote orders --all-devices --latest 20
   kiosque remote orders --all-devices --history --output ndjson > orders.ndjson
   kiosque remote orders --all-devices --output csv > orders.csv
 
-A walk loses and repeats no order while orders arrive. Its certificate is printed on standard \
-error: the number of orders and a digest. The CSV is that of `kiosque orders export`, and \
-`kiosque orders export --print-mapping` prints its mapping. With --watch and ndjson, later rounds \
-print the orders that have arrived since.";
+With --latest, of each device the N orders that arrived last are read, and the N with the latest \
+start of all are printed. A walk loses and repeats no order while orders arrive. Its certificate \
+is printed on standard error: the number of orders and a digest. The CSV is that of \
+`kiosque orders export`, and `kiosque orders export --print-mapping` prints its mapping. With \
+--watch and ndjson, later rounds print the orders that have arrived since; with --latest, all of \
+them again.";
 
 /// Of `kiosque remote changes`.
 pub(crate) const CHANGES: &str = "\

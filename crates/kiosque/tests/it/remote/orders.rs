@@ -69,6 +69,60 @@ fn all_orders_of_a_group_are_printed() {
     }
 }
 
+/// ORD-3: the newest of one device and of all, by the start of the trade; a late one is among them.
+#[test]
+fn the_newest_orders_are_printed() {
+    let place = Place::new();
+    place.import("N-1", 9);
+    let line = |id: &str, day: u32| {
+        OrderLine::new(id, "N-2", format!("2026-03-{day:02} 12:00:00")).to_string()
+    };
+    let import = |lines: String| {
+        let orders = place.sandbox.file("newest.ndjson", lines);
+        place.sandbox.run(&["import", "orders", &orders]).success();
+    };
+    import(line("b", 5) + &line("c", 8));
+    import(line("late", 1));
+    place.log_in();
+    let print = |more: &[&str]| {
+        let args = ["orders", "--output", "ndjson"];
+        let ran = place.run(&[&args[..], more].concat()).success();
+        assert!(!ran.stderr.contains("complete"), "{ran:?}");
+        ids(&ran.stdout).join(" ")
+    };
+    assert_eq!(print(&["--device", "N-1", "--latest", "2"]), "N-1-8 N-1-7");
+    assert_eq!(print(&["--device", "N-2", "--latest", "2"]), "c late");
+    assert_eq!(print(&["--all-devices", "--latest", "3"]), "N-1-8 c N-1-7");
+    let until = ["--all-devices", "--latest", "2", "--until", "2026-03-06"];
+    assert_eq!(print(&until), "b N-1-4");
+    assert_eq!(print(&["--all-devices", "--latest", "1000"]).split(' ').count(), 12);
+    place.sandbox.run(&["archive", "--before", "2026-04-01"]).success();
+    assert_eq!(print(&["--device", "N-1", "--latest", "1"]), "");
+    assert_eq!(print(&["--device", "N-1", "--latest", "1", "--history"]), "N-1-8");
+}
+
+/// No more is asked for than is printed, and one more.
+#[test]
+fn a_limit_asks_for_no_large_page() {
+    let place = Place::new();
+    place.import("N-1", 9);
+    place.log_in();
+    let args = ["orders", "--device", "N-1", "--limit", "1", "--output", "ndjson", "--explain"];
+    let ran = place.run(&args).success();
+    assert_eq!(ids(&ran.stdout), ["N-1-0"]);
+    assert!(ran.stderr.contains("&size=2 ") && !ran.stderr.contains("size=500"), "{ran:?}");
+    assert!(ran.stderr.ends_with(CUT), "{ran:?}");
+}
+
+/// A command without devices names both ways to give them.
+#[test]
+fn orders_are_those_of_named_devices_or_of_all() {
+    let place = Place::new();
+    let ran = place.run(&["orders"]);
+    assert_eq!(ran.status, 2);
+    assert!(ran.stderr.contains("<--device <CODE>...|--all-devices>"), "{ran:?}");
+}
+
 /// ORD-6: a date is one of the platform's zone, unless a zone is given.
 #[test]
 fn a_span_is_one_of_the_platforms_zone() {
