@@ -3,6 +3,7 @@
 mod account;
 mod changes;
 mod chart;
+mod mirror;
 mod orders;
 mod print;
 mod queries;
@@ -33,6 +34,7 @@ async fn done(what: RemoteWhat) -> Result<(), Fault> {
         RemoteWhat::Logout(access) => account::log_out(&access).await,
         RemoteWhat::Orders(args) => orders::run(args).await,
         RemoteWhat::Changes(args) => changes::run(args).await,
+        RemoteWhat::Mirror(args) => mirror::run(args).await,
         other => queries::run(other).await,
     }
 }

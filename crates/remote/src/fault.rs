@@ -1,6 +1,7 @@
 //! Why a command has no result, and the exit status that says so.
 
 use std::io;
+use std::path::PathBuf;
 
 use kiosque_client::Error;
 
@@ -25,6 +26,12 @@ pub enum Fault {
     /// No answer of this interface arrived.
     #[error("{0}")]
     Transport(Error),
+    /// The copy in the file cannot be read or written.
+    #[error("the file of the copy: {0}")]
+    Copy(#[from] rusqlite::Error),
+    /// The copy in this file has other orders than the server.
+    #[error("{} differs from the server; delete it, and run the command again", .0.display())]
+    Differs(PathBuf),
     /// The output cannot be written.
     #[error("cannot write the output: {0}")]
     Output(#[from] io::Error),
@@ -54,12 +61,12 @@ impl From<Error> for Fault {
 }
 
 impl Fault {
-    /// Returns the exit status: 1 refused, 2 usage, 3 not authenticated, 4 transport.
+    /// Returns the exit status: 1 refused or different, 2 usage, 3 not authenticated, 4 transport.
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         match self {
-            Fault::Refused(_) => 1,
-            Fault::Usage(_) | Fault::Output(_) => 2,
+            Fault::Refused(_) | Fault::Differs(_) => 1,
+            Fault::Usage(_) | Fault::Copy(_) | Fault::Output(_) => 2,
             Fault::NotAuthenticated { .. } => 3,
             Fault::Transport(_) => 4,
         }

@@ -1,5 +1,6 @@
 //! The calls of integrators for people at a terminal, over `kiosque-client`: profiles of accounts,
-//! one session that all commands of a profile share, and the answers as rows of lists.
+//! one session that all commands of a profile share, the answers as rows of lists, and a copy of
+//! the orders in a file.
 
 mod calls;
 mod cells;
@@ -8,6 +9,7 @@ mod fault;
 mod files;
 mod listing;
 pub mod lists;
+mod mirror;
 mod orders;
 mod password;
 mod places;
@@ -26,6 +28,7 @@ pub use changes::ChangeReader;
 pub use fault::Fault;
 pub use listing::{Layout, Listing, Part};
 pub use lists::{Column, Kind, List};
+pub use mirror::{Mirror, MirroredGroup};
 pub use orders::{DeviceChoice, DeviceEnd, OrderPage, OrderQuery, OrderReader};
 pub use password::PasswordSource;
 pub use places::Places;

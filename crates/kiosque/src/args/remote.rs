@@ -46,6 +46,9 @@ pub(crate) enum RemoteWhat {
     /// List the orders of a group by their latest change.
     #[command(after_help = help::CHANGES)]
     Changes(ChangesArgs),
+    /// Copy all orders and devices of the account into an SQLite file, and what changed since.
+    #[command(after_help = help::MIRROR)]
+    Mirror(MirrorArgs),
     /// Show the figures of a range.
     #[command(after_help = "Examples:\n  kiosque remote summary --since 7d\n  \
         kiosque remote summary --since 2026-03-01 --until 2026-04-01 --group north")]
@@ -247,6 +250,25 @@ pub(crate) struct ChangesArgs {
     pub(crate) size: Option<u64>,
     #[command(flatten)]
     pub(crate) shown: Shown,
+}
+
+/// The arguments of `kiosque remote mirror`.
+#[derive(Args, Debug)]
+pub(crate) struct MirrorArgs {
+    /// File with the copy; it is created if it is absent.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) into: PathBuf,
+    /// Copy what changes until Ctrl-C, after this time [default without a value: 1s].
+    #[arg(
+        long,
+        value_name = "INTERVAL",
+        num_args = 0..=1,
+        default_missing_value = "1s",
+        value_parser = interval
+    )]
+    pub(crate) watch: Option<Duration>,
+    #[command(flatten)]
+    pub(crate) access: Access,
 }
 
 /// The arguments of the reports of a range.

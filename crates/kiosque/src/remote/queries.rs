@@ -45,7 +45,8 @@ pub(super) async fn run(what: RemoteWhat) -> Result<(), Fault> {
         RemoteWhat::Login(_)
         | RemoteWhat::Logout(_)
         | RemoteWhat::Orders(_)
-        | RemoteWhat::Changes(_) => Ok(()),
+        | RemoteWhat::Changes(_)
+        | RemoteWhat::Mirror(_) => Ok(()),
     }
 }
 

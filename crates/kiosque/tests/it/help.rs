@@ -4,7 +4,7 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 67] = [
+const COMMANDS: [&[&str]; 68] = [
     &[],
     &["demo"],
     &["serve"],
@@ -58,6 +58,7 @@ const COMMANDS: [&[&str]; 67] = [
     &["remote", "orders"],
     &["remote", "order"],
     &["remote", "changes"],
+    &["remote", "mirror"],
     &["remote", "summary"],
     &["remote", "trend"],
     &["remote", "best-sellers"],

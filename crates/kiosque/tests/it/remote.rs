@@ -2,6 +2,7 @@
 
 mod answers;
 mod exits;
+mod mirror;
 mod orders;
 mod secrets;
 mod sharing;

@@ -51,6 +51,20 @@ It ends at the last change, and prints the cursor behind it on standard error; w
 goes on. Each round asks once, without a wait at the server: a wait would keep other commands from \
 the session. A program that needs changes at once uses the crate kiosque-client, or a broker.";
 
+/// Of `kiosque remote mirror`.
+pub(crate) const MIRROR: &str = "\
+Examples:
+  kiosque remote mirror --into orders.db
+  kiosque remote mirror --into orders.db --watch 5s
+  sqlite3 orders.db 'select * from orders order by trade_start_ms desc limit 5'
+
+Archived orders are copied, too. Run again, it copies what has changed, also if it was killed; \
+docs/integrating.md describes the tables. A run logs in, and ends with a line for each group: the \
+orders, sales and amounts in the file, compared with those of the server. With --watch they are \
+compared every 10 minutes. The exit status is 1 if they differ. A group that the account has no \
+more is kept. After the data of the server was restored to an earlier state its orders are read \
+again, and those that are gone are deleted.";
+
 /// Of `kiosque remote call`.
 pub(crate) const CALL: &str = "\
 Examples:

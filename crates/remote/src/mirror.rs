@@ -1,0 +1,200 @@
+//! A copy of the orders and devices of all groups of an account in an SQLite file, which the feed
+//! of changes completes.
+
+mod file;
+
+use std::fmt::{self, Display, Formatter};
+use std::path::Path;
+
+use kiosque_client::{Currency, Error, Money};
+use kiosque_contract::endpoint::OrderChanges;
+use kiosque_contract::{OrderChangesRequest, OrderTotals, SalesTotals};
+
+use crate::fault::Fault;
+use crate::password::PasswordSource;
+use crate::remote::Remote;
+use file::MirrorFile;
+
+/// Changes of an answer, and of a transaction.
+const CHANGES: i64 = 500;
+
+/// A copy in a file, which no other process writes meanwhile.
+#[derive(Debug)]
+pub struct Mirror(MirrorFile);
+
+/// A group at the end of a complete round: its figures in the file and at the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MirroredGroup {
+    id: String,
+    is_of_account: bool,
+    was_read_again: bool,
+    copied: OrderTotals,
+    /// `None` for a group that the account has no more, and of a server that sends none.
+    served: Option<OrderTotals>,
+}
+
+/// Whether the figures of the server are asked for behind the last change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Wanted,
+    Omitted,
+}
+
+/// What reading the changes of a group has found.
+#[derive(Default)]
+struct Reading {
+    was_read_again: bool,
+    served: Option<OrderTotals>,
+}
+
+impl Mirror {
+    /// Opens the copy of an account, or creates it.
+    ///
+    /// # Errors
+    /// The file is no copy of this account, or another process writes it.
+    pub fn open(remote: &Remote, file: &Path) -> Result<Mirror, Fault> {
+        let profile = remote.profile();
+        Ok(Mirror(MirrorFile::open(file, &profile.url, &profile.username)?))
+    }
+
+    /// Copies the groups of the account as a login names them, their devices, and their changes up
+    /// to the last one. Returns the figures of each group, those that the account has no more
+    /// included.
+    ///
+    /// # Errors
+    /// A call was refused, there is no session, or the file cannot be written. What was copied
+    /// before remains.
+    pub async fn complete(&mut self, remote: &Remote) -> Result<Vec<MirroredGroup>, Fault> {
+        let (groups, zone) = remote
+            .turn(async |turn| {
+                // A session that was stored has the groups of its login.
+                if !matches!(remote.profile().password, PasswordSource::None) {
+                    turn.account.session().resume(None).await?;
+                }
+                Ok((turn.account.groups().await?, turn.platform_zone().await?))
+            })
+            .await?;
+        self.0.set_groups(&groups, zone)?;
+        let mut read = Vec::new();
+        for group in groups {
+            let devices =
+                remote.turn(async |turn| Ok(turn.group(Some(&group.id))?.devices().await?)).await?;
+            self.0.store_devices(&group.id, &devices)?;
+            let reading = self.read(remote, &group.id, Comparison::Wanted).await?;
+            read.push((group.id, reading));
+        }
+        let mut copied = self.0.totals()?;
+        let mut ends = Vec::new();
+        for (id, Reading { was_read_again, served }) in read {
+            let copied = copied.remove(&id).unwrap_or_default();
+            ends.push(MirroredGroup { id, is_of_account: true, was_read_again, copied, served });
+        }
+        ends.extend(copied.into_iter().map(|(id, copied)| MirroredGroup {
+            id,
+            is_of_account: false,
+            was_read_again: false,
+            copied,
+            served: None,
+        }));
+        Ok(ends)
+    }
+
+    /// Copies the changes since, of the groups of the last complete round.
+    ///
+    /// # Errors
+    /// As [`Mirror::complete`].
+    pub async fn follow(&mut self, remote: &Remote) -> Result<(), Fault> {
+        for group in self.0.groups()? {
+            self.read(remote, &group, Comparison::Omitted).await?;
+        }
+        Ok(())
+    }
+
+    /// Copies the changes of a group up to the last one.
+    async fn read(
+        &mut self,
+        remote: &Remote,
+        group: &str,
+        comparison: Comparison,
+    ) -> Result<Reading, Fault> {
+        let (mut reading, mut is_at_end) = (Reading::default(), false);
+        loop {
+            let after = self.0.cursor(group)?;
+            let request = OrderChangesRequest {
+                after: after.clone(),
+                size: Some(CHANGES),
+                wait_seconds: None,
+                include_totals: is_at_end.then_some(true),
+            };
+            let page = remote
+                .turn(async |turn| {
+                    Ok(turn.group(Some(group))?.call::<OrderChanges>(&request).await?)
+                })
+                .await;
+            let page = match page {
+                // The data went back to an earlier state (ORD-28).
+                Err(Fault::Refused(Error::Invalid(violations)))
+                    if after.is_some() && violations.iter().any(|it| it.starts_with("after ")) =>
+                {
+                    self.0.begin_again(group)?;
+                    (reading.was_read_again, is_at_end) = (true, false);
+                    continue;
+                }
+                page => page?,
+            };
+            self.0.store(group, &page)?;
+            if page.more {
+                continue;
+            }
+            if is_at_end || comparison == Comparison::Omitted {
+                return Ok(Reading { served: page.totals, ..reading });
+            }
+            is_at_end = true;
+        }
+    }
+}
+
+impl MirroredGroup {
+    /// Returns whether the file has other orders of the group than the server.
+    #[must_use]
+    pub fn differs(&self) -> bool {
+        self.served.as_ref().is_some_and(|served| *served != self.copied)
+    }
+}
+
+/// Formats the certificate of a group, in one line.
+impl Display for MirroredGroup {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let MirroredGroup { id, is_of_account, was_read_again, copied, served } = self;
+        write!(f, "{id}: {}; ", Figures(copied))?;
+        match served {
+            Some(served) if served != copied => write!(f, "the server has {}", Figures(served))?,
+            Some(_) => f.write_str("as on the server")?,
+            None if *is_of_account => f.write_str("not compared: the server sends no totals")?,
+            None => f.write_str("kept: the account has the group no more")?,
+        }
+        if *was_read_again {
+            f.write_str("; read again, because the data of the server went back")?;
+        }
+        Ok(())
+    }
+}
+
+/// Formats figures of a group.
+struct Figures<'t>(&'t OrderTotals);
+
+impl Display for Figures<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let OrderTotals { change_no, orders, sales } = self.0;
+        write!(f, "{orders} orders up to change {change_no}")?;
+        for SalesTotals { currency, orders, pay_amount, refund_amount } in sales {
+            let amount = |minor: i64| match Currency::parse(currency) {
+                Ok(currency) => Money::new(minor, currency).to_string(),
+                Err(_) => format!("{minor} minor units of {currency}"),
+            };
+            let (paid, refunded) = (amount(*pay_amount), amount(*refund_amount));
+            write!(f, ", {orders} sales of {paid} with refunds of {refunded}")?;
+        }
+        Ok(())
+    }
+}
