@@ -1,4 +1,4 @@
-//! Renders the outcome of a request, and nothing else does.
+//! Renders the outcome of a request of any audience, and nothing else does.
 
 use std::io::Write;
 use std::marker::PhantomData;
@@ -6,15 +6,29 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, future, stream};
-use http::{HeaderValue, Response, StatusCode, header};
-use kiosque_contract::{Code, Envelope, Page};
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use kiosque_console::assets::POLICY;
+use kiosque_console::{Frame, message};
+use kiosque_contract::{Code, Envelope, PROBLEM_CONTENT_TYPE, Page, Problem};
 use kiosque_listener::{AnswerMemory, Content, LaterParts, UnreadAnswers};
+use kiosque_locale::{Locale, Message};
 use kiosque_model::{AccountNo, PageRequest, Refusal};
-use kiosque_store::{Error, Refused};
 use serde::Serialize;
 
-use kiosque_clock::NoEntropy;
-use kiosque_locale::{Locale, Message};
+use crate::failure::{Failure, Faults, SystemFault};
+
+/// The content types of a page, and of a plain text.
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
+pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
+
+/// The headers of every answer of the console. A page loads nothing from elsewhere.
+const PAGE_HEADERS: [(HeaderName, &str); 5] = [
+    (header::CONTENT_SECURITY_POLICY, POLICY),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
 
 /// The approximate size of a page of ten orders.
 const USUAL_PAGE_BYTES: usize = 12 << 10;
@@ -93,195 +107,14 @@ impl<T> Data<Page<T>> {
         let mut data = Vec::with_capacity(USUAL_PAGE_BYTES);
         // Writing to a vector does not fail.
         let _ = write!(data, r#"{{"total":{total},"current":{current},"size":{size},"records":["#);
-        append_list(&mut data, records);
+        for (at, record) in records.enumerate() {
+            if at > 0 {
+                data.push(b',');
+            }
+            data.extend_from_slice(record);
+        }
+        data.extend_from_slice(b"]}");
         Data::of_json(data)
-    }
-}
-
-/// Appends the rest of an object whose last field is a list that was just opened.
-fn append_list<'r>(data: &mut Vec<u8>, records: impl Iterator<Item = &'r [u8]>) {
-    for (at, record) in records.enumerate() {
-        if at > 0 {
-            data.push(b',');
-        }
-        data.extend_from_slice(record);
-    }
-    data.extend_from_slice(b"]}");
-}
-
-/// Why a request did not succeed.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// It was refused.
-    Refusal(Refusal),
-    /// The server failed: HTTP 500. The cause is only logged.
-    System(SystemFault),
-}
-
-/// A failure of the server: the diagnostic for the caller, and the cause for the log.
-#[derive(Debug)]
-pub(crate) struct SystemFault {
-    pub(crate) kind: FaultKind,
-    pub(crate) message: &'static str,
-    pub(crate) cause: String,
-    pub(crate) disclosure: Disclosure,
-    pub(crate) retry_after_s: Option<u32>,
-}
-
-/// The readers of the cause of a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Disclosure {
-    /// It is in the log alone.
-    Log,
-    /// It is in the answer to an operator's call as well: a fault of files, which the operator can
-    /// mend.
-    Operator,
-}
-
-/// The cause of a failure, as a label of metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FaultKind {
-    /// The store was busy for too long.
-    StoreBusy,
-    /// The store failed.
-    StoreFailed,
-    /// A stored order that the answer needs is damaged; requests without it are answered.
-    DamagedOrder,
-    /// A read took too long, or its account had too many at a time.
-    TooMuchWork,
-    /// A limit on concurrent work is reached.
-    Overloaded,
-    /// A defect.
-    Internal,
-}
-
-impl FaultKind {
-    /// The kinds that callers cause by load. They are logged once a second, with their number, so
-    /// that callers cannot fill the log; see [`crate::App::log_failures`].
-    pub(crate) const OVERLOAD: [FaultKind; 3] =
-        [FaultKind::StoreBusy, FaultKind::TooMuchWork, FaultKind::Overloaded];
-}
-
-impl Failure {
-    /// Returns a failure that a retry will not mend.
-    pub(crate) fn internal(cause: &dyn std::fmt::Display) -> Failure {
-        let message = "the request could not be answered";
-        let (kind, cause) = (FaultKind::Internal, cause.to_string());
-        let (disclosure, retry_after_s) = (Disclosure::Log, None);
-        Failure::System(SystemFault { kind, message, cause, disclosure, retry_after_s })
-    }
-
-    /// Returns the seconds after which the caller may try again, if the answer names them.
-    const fn retry_after_s(&self) -> Option<u32> {
-        match self {
-            Failure::Refusal(Refusal::TooManyFailures { retry_after_s }) => Some(*retry_after_s),
-            Failure::Refusal(_) => None,
-            Failure::System(fault) => fault.retry_after_s,
-        }
-    }
-
-    /// Returns the failure of a stream of orders or heartbeats. A till is given the reason that
-    /// `/readyz/orders` gives: reads may go on. It cannot ask for less.
-    fn of_stream(self) -> Failure {
-        match self {
-            Failure::System(fault) if fault.kind == FaultKind::TooMuchWork => {
-                let message = "the store is busy; send the lines again";
-                Failure::System(SystemFault { kind: FaultKind::StoreBusy, message, ..fault })
-            }
-            Failure::System(fault) if fault.disclosure == Disclosure::Operator => {
-                Failure::System(SystemFault { message: "orders cannot be stored", ..fault })
-            }
-            other => other,
-        }
-    }
-
-    /// Returns a failure because of a limit on concurrent work.
-    pub(crate) fn busy(message: &'static str) -> Failure {
-        let (kind, cause) = (FaultKind::Overloaded, message.to_owned());
-        let (disclosure, retry_after_s) = (Disclosure::Log, Some(1));
-        Failure::System(SystemFault { kind, message, cause, disclosure, retry_after_s })
-    }
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
-        Failure::Refusal(refusal)
-    }
-}
-
-impl From<Refused> for Failure {
-    fn from(refused: Refused) -> Self {
-        match refused {
-            Refused::Refusal(refusal) => Failure::Refusal(refusal),
-            Refused::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Failure::from(&error)
-    }
-}
-
-impl From<&Error> for Failure {
-    fn from(error: &Error) -> Self {
-        let (kind, message) = match error {
-            Error::Busy(_) => (FaultKind::StoreBusy, "the store is busy; try again"),
-            // ENV-13.
-            Error::TooMuchWork(_) => (
-                FaultKind::TooMuchWork,
-                "too much work: ask for a shorter range, for fewer devices, or for less at a time",
-            ),
-            Error::UnreadableOrder(_) => {
-                (FaultKind::DamagedOrder, "a stored order of this answer is damaged")
-            }
-            Error::Unknown(_) => (
-                FaultKind::StoreFailed,
-                "it is not known whether this was done; look before you try again",
-            ),
-            Error::Sqlite(_)
-            | Error::File(_)
-            | Error::FileChanged(_)
-            | Error::Damaged(_)
-            | Error::InUse(_)
-            | Error::NoData
-            | Error::Postgres(_)
-            | Error::Unreachable(_)
-            | Error::Data(_)
-            | Error::Closed
-            | Error::Gone => (FaultKind::StoreFailed, "the store is not available"),
-        };
-        Failure::System(SystemFault {
-            kind,
-            message,
-            cause: error.to_string(),
-            disclosure: match error {
-                Error::File(_)
-                | Error::FileChanged(_)
-                | Error::Damaged(_)
-                | Error::UnreadableOrder(_) => Disclosure::Operator,
-                _ => Disclosure::Log,
-            },
-            // A damaged order stays damaged.
-            retry_after_s: Some(1).filter(|_| !matches!(error, Error::UnreadableOrder(_))),
-        })
-    }
-}
-
-impl From<kiosque_ingest::Error> for Failure {
-    fn from(error: kiosque_ingest::Error) -> Self {
-        match error {
-            kiosque_ingest::Error::Busy(detail) => Failure::busy(detail),
-            kiosque_ingest::Error::Store(error) => Failure::from(&*error).of_stream(),
-            kiosque_ingest::Error::Internal(cause) => Failure::internal(&cause),
-        }
-    }
-}
-
-impl From<NoEntropy> for Failure {
-    fn from(error: NoEntropy) -> Self {
-        Failure::internal(&error)
     }
 }
 
@@ -290,28 +123,47 @@ pub(crate) fn code(outcome: &Result<DataJson, Failure>) -> Code {
     match outcome {
         Ok(_) => Code::Success,
         Err(Failure::Refusal(refusal)) => Message::of(refusal).code(),
-        Err(Failure::System(_)) => Message::System.code(),
+        Err(_) => Message::System.code(),
     }
+}
+
+/// The form of an answer. It differs by audience; what is refused, and why, does not.
+pub(crate) enum Form<'a> {
+    /// The envelope of the contract, in a language.
+    Envelope(Locale),
+    /// The answer to a call of the operator: a refusal is a problem document.
+    Call,
+    /// A page of the console: a refusal is a page in the frame of a signed-in person, or else plain
+    /// text.
+    Page(Option<Frame<'a>>),
+}
+
+/// Returns a response with a content.
+pub(crate) fn with_content(
+    content_type: &'static str,
+    content: impl Into<Content>,
+) -> Response<Content> {
+    let mut response = Response::new(content.into());
+    let content_type = HeaderValue::from_static(content_type);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
 }
 
 /// Renders the outcome of a request.
 pub(crate) fn render(
-    outcome: Result<DataJson, Failure>,
-    locale: Locale,
+    outcome: Result<Response<Content>, Failure>,
+    form: &Form<'_>,
     request_id: &str,
 ) -> Response<Content> {
-    let (status, content, retry_after_s) = match outcome {
-        Ok(data) => (StatusCode::OK, success(data, locale), None),
-        Err(failure) => {
-            let (status, body) = failed(&failure, locale, request_id);
-            (status, body.into(), failure.retry_after_s())
-        }
-    };
-    let mut response = Response::new(content);
-    *response.status_mut() = status;
+    let retry_after_s = outcome.as_ref().err().and_then(Failure::retry_after_s);
+    let mut response = outcome.unwrap_or_else(|failure| failed(failure, form, request_id));
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kiosque_contract::CONTENT_TYPE));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if matches!(form, Form::Page(_)) {
+        for (name, value) in PAGE_HEADERS {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     if let Ok(id) = HeaderValue::from_str(request_id) {
         headers.insert(kiosque_contract::REQUEST_ID_HEADER, id);
     }
@@ -321,7 +173,82 @@ pub(crate) fn render(
     response
 }
 
-fn success(data: DataJson, locale: Locale) -> Content {
+fn failed(failure: Failure, form: &Form<'_>, request_id: &str) -> Response<Content> {
+    let demanded = match &failure {
+        Failure::Method(allowed) => Some((header::ALLOW, *allowed)),
+        Failure::Denied(StatusCode::UNAUTHORIZED, ..) => Some((header::WWW_AUTHENTICATE, "Bearer")),
+        _ => None,
+    };
+    let status = failure.status();
+    let (status, content_type, body) = match form {
+        Form::Envelope(locale) => {
+            let (status, body) = envelope(&failure, *locale, request_id);
+            (status, kiosque_contract::CONTENT_TYPE, body)
+        }
+        Form::Call => (status, PROBLEM_CONTENT_TYPE, problem(failure, request_id)),
+        Form::Page(frame) => {
+            let (content_type, text) = refused_page(&failure, frame.as_ref(), request_id);
+            (status, content_type, text.into_bytes())
+        }
+    };
+    let mut response = with_content(content_type, body);
+    *response.status_mut() = status;
+    if let Some((name, value)) = demanded {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Renders a refused call of the operator (RFC 9457).
+fn problem(failure: Failure, request_id: &str) -> Vec<u8> {
+    let (status, reason) = (failure.status(), failure.reason().into_owned());
+    let (detail, faults, orders) = match failure {
+        Failure::System(SystemFault { is_disclosed, cause, orders, .. }) => {
+            (if is_disclosed { format!("{reason} ({cause})") } else { reason }, Vec::new(), orders)
+        }
+        Failure::Denied(_, _, Faults(faults)) => (reason, faults, None),
+        _ => (reason, Vec::new(), None),
+    };
+    let problem = Problem {
+        kind: "about:blank".into(),
+        title: status.canonical_reason().map(Into::into),
+        status: status.as_u16(),
+        detail: detail.into(),
+        request_id: request_id.to_owned(),
+        faults,
+        orders,
+    };
+    // Texts and numbers can always be written.
+    serde_json::to_vec(&problem).unwrap_or_default()
+}
+
+/// Renders a refused request for a page. Refusals of forms are plain text.
+fn refused_page(
+    failure: &Failure,
+    frame: Option<&Frame<'_>>,
+    request_id: &str,
+) -> (&'static str, String) {
+    let (notice, text) = match failure {
+        Failure::Method(allowed) => return (TEXT, format!("This address takes {allowed}.\n")),
+        Failure::Denied(_, reason, _) => return (TEXT, format!("{reason}\n")),
+        Failure::Right(right) => (message::Message::Forbidden(right.name()), ""),
+        Failure::Parameter(name) => (message::Message::BadParameter(name), ""),
+        Failure::UnknownParameter(name) => (message::Message::UnknownParameter(name), ""),
+        Failure::System(fault) => (message::Message::Failed(request_id), &*fault.message),
+        Failure::Refusal(_) => (message::Message::NotFound, "There is no such page."),
+    };
+    match frame {
+        Some(frame) => (HTML, message::page(frame, &notice)),
+        None => (TEXT, format!("{text}\n")),
+    }
+}
+
+/// Returns the response of a success.
+pub(crate) fn success(data: DataJson, locale: Locale) -> Response<Content> {
+    with_content(kiosque_contract::CONTENT_TYPE, success_envelope(data, locale))
+}
+
+fn success_envelope(data: DataJson, locale: Locale) -> Content {
     static HEADS: LazyLock<[String; 2]> =
         LazyLock::new(|| [Locale::En, Locale::ZhCn].map(success_head));
     /// The end of the envelope.
@@ -355,15 +282,19 @@ fn success_head(locale: Locale) -> String {
 }
 
 /// Renders the status and the envelope of a request that did not succeed.
-pub(crate) fn failed(failure: &Failure, locale: Locale, request_id: &str) -> (StatusCode, Vec<u8>) {
+pub(crate) fn envelope(
+    failure: &Failure,
+    locale: Locale,
+    request_id: &str,
+) -> (StatusCode, Vec<u8>) {
     match failure {
         Failure::Refusal(refusal @ Refusal::NotFound) => {
             (StatusCode::NOT_FOUND, refused(refusal, locale))
         }
         Failure::Refusal(refusal) => (StatusCode::OK, refused(refusal, locale)),
-        Failure::System(fault) => {
-            let data = format!("{} (request {request_id})", fault.message);
-            let body = self::failure(Message::System, locale, &data);
+        other => {
+            let data = format!("{} (request {request_id})", other.reason());
+            let body = enveloped(Message::System, locale, &data);
             (StatusCode::INTERNAL_SERVER_ERROR, body)
         }
     }
@@ -376,15 +307,15 @@ fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
         Refusal::Invalid(violations) => {
             let texts: Vec<String> =
                 violations.iter().map(|one| kiosque_locale::violation(one, locale)).collect();
-            failure(message, locale, &texts)
+            enveloped(message, locale, &texts)
         }
-        Refusal::Unreadable(diagnostic) => failure(message, locale, diagnostic),
-        Refusal::NotFound => failure(message, locale, &None::<&str>),
-        _ => failure(message, locale, &message.text(locale)),
+        Refusal::Unreadable(diagnostic) => enveloped(message, locale, diagnostic),
+        Refusal::NotFound => enveloped(message, locale, &None::<&str>),
+        _ => enveloped(message, locale, &message.text(locale)),
     }
 }
 
-fn failure(message: Message, locale: Locale, data: &impl Serialize) -> Vec<u8> {
+fn enveloped(message: Message, locale: Locale, data: &impl Serialize) -> Vec<u8> {
     let envelope = Envelope {
         code: message.code().number(),
         msg: message.text(locale).into(),
@@ -400,16 +331,6 @@ const EMERGENCY: &str = r#"{"code":500,"msg":"system error","enMsg":"system erro
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A read of the fleet that ends at its limit is no fault of the lines: a till can only send
-    /// them again.
-    #[test]
-    fn a_stream_is_not_asked_for_a_shorter_range() {
-        let error = kiosque_ingest::Error::from(Error::TooMuchWork("at its limit"));
-        let Failure::System(fault) = Failure::from(error) else { panic!("no failure") };
-        assert_eq!((fault.kind, fault.retry_after_s), (FaultKind::StoreBusy, Some(1)));
-        assert_eq!(fault.message, "the store is busy; send the lines again");
-    }
 
     #[test]
     fn the_emergency_answer_is_an_envelope() {

@@ -15,7 +15,7 @@ use kiosque_model::shares::Shares;
 use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
-use crate::answer::FaultKind;
+use crate::failure::FaultKind;
 use crate::failure_log::FailureLog;
 use crate::large_answers::LargeAnswers;
 use crate::login_limiter::LoginLimiter;

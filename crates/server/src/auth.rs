@@ -5,9 +5,10 @@ use kiosque_model::audit::LoginFault;
 use kiosque_model::{GroupId, LoginName, Origin, Refusal};
 use kiosque_store::{Credentials, OpenedSession, SourceStatus};
 
-use crate::answer::{Data, Failure};
+use crate::answer::Data;
 use crate::app::App;
 use crate::call::{Call, Caller, Validate};
+use crate::failure::Failure;
 use crate::password::{HashSlots, QueueShare};
 
 impl Validate for LoginRequest {}

@@ -1,12 +1,13 @@
-//! One request of an integrator: read whole, checked in the order of REQ-1, and given to its
-//! handler with the types that its endpoint declares.
+//! One request of any audience; and one of an integrator: read whole, checked in the order of
+//! REQ-1, and given to its handler with the types that its endpoint declares.
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderValue, Method, Response};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use kiosque_contract::{
@@ -14,26 +15,29 @@ use kiosque_contract::{
 };
 use kiosque_model::{Claim, Origin, PageRequest, PresentedToken, Refusal, Source, UnixMs};
 
-use crate::answer::{Data, DataJson, Failure};
+use crate::answer::{self, Data, DataJson, Form};
 use crate::app::App;
+use crate::failure::{Failure, SystemFault};
 use crate::remarks::{IgnoredKeys, Remarks, TokenHint};
 use crate::request::{self, Violations};
 use kiosque_listener::json::{self, Fields};
-use kiosque_listener::{BodyFault, read_body};
+use kiosque_listener::{BodyFault, Content, read_body};
 use kiosque_locale::Locale;
+use tokio::sync::SemaphorePermit;
 
 /// The header to which each proxy appends the address of its peer.
 pub(crate) const FORWARDED_HEADER: &str = "x-forwarded-for";
 
-/// A request without its body.
+/// A request without its body, of an integrator, of the operator or for a page.
+#[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a Arc<App>,
     pub(crate) now: UnixMs,
     /// The other end of the connection: the caller, or a proxy before it.
-    peer: IpAddr,
+    pub(crate) peer: IpAddr,
     /// Names the request in its answer, the log and the audit trail.
     pub(crate) request_id: &'a str,
-    head: &'a Parts,
+    pub(crate) head: &'a Parts,
 }
 
 /// A request with a token. Every function of the store that takes its claim proves it first.
@@ -67,46 +71,43 @@ impl<'a> Received<'a> {
     /// Reads the whole body, even of a request that will be refused: a connection that is closed
     /// while its caller is still sending loses the answer (REQ-13).
     pub(crate) async fn read(
-        app: &'a Arc<App>,
-        (head, mut body): (&'a Parts, SentBody),
-        peer: IpAddr,
-        request_id: &'a str,
+        call: Call<'a>,
+        mut body: SentBody,
         remarks: &'a mut Remarks,
     ) -> Received<'a> {
-        let limits = &app.settings.limits;
+        let limits = &call.app.settings.limits;
         let body = read_body(&mut body, limits.body_max_bytes, limits).await;
         if let Ok(body) = &body {
             remarks.remember_body(body);
         }
-        let call = Call { app, now: app.clock.now(), peer, request_id, head };
-        Received { call, body, remarks }
-    }
-
-    pub(crate) fn method(&self) -> &Method {
-        &self.call.head.method
+        Received { call: Call { now: call.app.clock.now(), ..call }, body, remarks }
     }
 
     /// Answers with the handler of an endpoint.
-    pub(crate) async fn answer<E, H>(self, _: E, handler: H) -> Result<DataJson, Failure>
+    pub(crate) async fn answer<E, H>(self, endpoint: E, handler: H) -> Result<DataJson, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Caller<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
     {
         const { assert!(!E::PAGED, "a paged endpoint: use answer_page") };
-        let (caller, request) = self.authenticate(E::TOKEN, whole_request).await?;
+        let (caller, request, _) = self.authenticate(endpoint).await?;
         let (app, account) = (caller.call.app, caller.claim.token.account_hint());
         let data = handler(caller, request).await?.into_json();
         data.admitted(&app.unread_answers, account)
     }
 
     /// Answers with the handler of a paged endpoint.
-    pub(crate) async fn answer_page<E, H>(self, _: E, handler: H) -> Result<DataJson, Failure>
+    pub(crate) async fn answer_page<E, H>(
+        self,
+        endpoint: E,
+        handler: H,
+    ) -> Result<DataJson, Failure>
     where
         E: Endpoint<Request: Validate>,
         H: AsyncFnOnce(Caller<'a>, E::Request, PageRequest) -> Result<Data<E::Response>, Failure>,
     {
         const { assert!(E::PAGED, "an endpoint without pages: use answer") };
-        let (caller, (request, page)) = self.authenticate(E::TOKEN, paged_request).await?;
+        let (caller, request, page) = self.authenticate(endpoint).await?;
         let (app, account) = (caller.call.app, caller.claim.token.account_hint());
         let data = handler(caller, request, page).await?.into_json();
         data.admitted(&app.unread_answers, account)
@@ -119,24 +120,23 @@ impl<'a> Received<'a> {
         H: AsyncFnOnce(Call<'a>, E::Request) -> Result<Data<E::Response>, Failure>,
     {
         const { assert!(matches!(E::TOKEN, TokenRule::Ignored), "it takes a token: use answer") };
-        let request = whole_request(&self.call, self.body, &mut self.remarks.ignored)?;
+        let (request, _) = self.call.read::<E>(self.body, &mut self.remarks.ignored)?;
         Ok(handler(self.call, request).await?.into_json())
     }
 
     /// Reads the token, then the rest. A fault of the body or of a field is reported only to a
     /// caller with a live session; with no such fault, the store proves the session together with
     /// the handler's query.
-    async fn authenticate<T>(
+    async fn authenticate<E: Endpoint<Request: Validate>>(
         self,
-        rule: TokenRule,
-        read: impl FnOnce(&Call<'a>, ReceivedBody, &mut IgnoredKeys) -> Result<T, Failure>,
-    ) -> Result<(Caller<'a>, T), Failure> {
+        _: E,
+    ) -> Result<(Caller<'a>, E::Request, PageRequest), Failure> {
         let Received { call, body, remarks } = self;
-        let token = call.token(rule).inspect_err(|_| remarks.hint = call.hint())?;
+        let token = call.token(E::TOKEN).inspect_err(|_| remarks.hint = call.hint())?;
         remarks.account = Some(token.account_hint());
         let claim = Claim { token, now: call.now };
-        match read(&call, body, &mut remarks.ignored) {
-            Ok(request) => Ok((Caller { call, claim }, request)),
+        match call.read::<E>(body, &mut remarks.ignored) {
+            Ok((request, page)) => Ok((Caller { call, claim }, request, page)),
             Err(failure) => {
                 call.app.store.sessions().prove(claim).await?;
                 Err(failure)
@@ -145,45 +145,58 @@ impl<'a> Received<'a> {
     }
 }
 
-/// Reads and checks a request.
-fn whole_request<T: RequestType + Validate>(
-    call: &Call<'_>,
-    body: ReceivedBody,
-    ignored: &mut IgnoredKeys,
-) -> Result<T, Failure> {
-    let mut violations = Violations::default();
-    if let Some(query) = call.head.uri.query() {
-        request::ignore_others(query, &[], ignored);
+impl<'a> Call<'a> {
+    pub(crate) fn path(&self) -> &'a str {
+        self.head.uri.path()
     }
-    let request = call.fields(body, &mut violations, ignored)?;
-    Ok(violations.finish(Some(request))?)
-}
 
-/// Reads and checks a request and the page of its query.
-fn paged_request<T: RequestType + Validate>(
-    call: &Call<'_>,
-    body: ReceivedBody,
-    ignored: &mut IgnoredKeys,
-) -> Result<(T, PageRequest), Failure> {
-    let mut violations = Violations::default();
-    let query = call.head.uri.query().unwrap_or_default();
-    request::ignore_others(query, request::PAGE_KEYS, ignored);
-    let page = request::page_of(query, call.app.settings.limits.page_size_max);
-    let page = page.map_err(|found| violations.extend(found)).ok();
-    let request = call.fields(body, &mut violations, ignored)?;
-    Ok(violations.finish(page.map(|page| (request, page)))?)
-}
+    /// Returns the query string, which is empty if there is none.
+    pub(crate) fn query(&self) -> &'a str {
+        self.head.uri.query().unwrap_or_default()
+    }
 
-impl Call<'_> {
-    /// Returns the language of the answer.
+    /// Returns whether the method is one of requests that read.
+    pub(crate) fn reads(&self) -> bool {
+        self.head.method == Method::GET || self.head.method == Method::HEAD
+    }
+
+    /// Returns the language that an integrator asks for.
     pub(crate) fn locale(&self) -> Locale {
-        locale_of(&self.head.headers, self.app.settings.default_locale)
+        let asked = self.head.headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
+        asked.and_then(Locale::best_match).unwrap_or(self.app.settings.default_locale)
+    }
+
+    /// Returns the sender, as far as the proxies before the server can be trusted.
+    pub(crate) fn source(&self) -> Source {
+        let forwarded = self.head.headers.get_all(FORWARDED_HEADER).iter();
+        let forwarded = forwarded.map(HeaderValue::as_bytes);
+        self.app.settings.trusted_proxies.source(self.peer, forwarded)
     }
 
     /// Returns where the request comes from, for limits and the audit trail.
     pub(crate) fn origin(&self) -> Origin {
-        let source = source_of(self.app, &self.head.headers, self.peer);
-        Origin { source, request_id: self.request_id.to_owned(), at: self.now }
+        Origin { source: self.source(), request_id: self.request_id.to_owned(), at: self.now }
+    }
+
+    /// Logs and counts the outcome of a request to the operator's listener, and renders it.
+    pub(crate) fn finish(
+        &self,
+        outcome: Result<Response<Content>, Failure>,
+        form: &Form<'_>,
+        begun: Instant,
+    ) -> Response<Content> {
+        let (path, peer, refused) = (self.path(), self.peer, outcome.as_ref().err());
+        // The query is not logged: it may have the token of a link.
+        tracing::debug!(request.id = self.request_id, path, %peer, ?refused, "answered");
+        let fault = refused.and_then(Failure::system_fault);
+        if let Some(fault) = fault {
+            let (log, SystemFault { kind, message, cause, .. }) = (&self.app.failure_log, fault);
+            log.log(*kind, message, cause, self.request_id);
+        }
+        let kind = fault.map(|fault| fault.kind);
+        let response = answer::render(outcome, form, self.request_id);
+        self.app.metrics.called(path, response.status().as_u16(), kind, begun.elapsed());
+        response
     }
 
     /// Reads the token of the request.
@@ -210,15 +223,24 @@ impl Call<'_> {
         Some(hint)
     }
 
-    /// Reads the fields of the body, and checks them.
-    fn fields<T: RequestType + Validate>(
+    /// Reads and checks a request and its page, which is the first one if the endpoint has none.
+    fn read<E: Endpoint<Request: Validate>>(
         &self,
         body: ReceivedBody,
-        violations: &mut Violations,
         ignored: &mut IgnoredKeys,
-    ) -> Result<T, Failure> {
+    ) -> Result<(E::Request, PageRequest), Failure> {
+        let mut violations = Violations::default();
+        let (keys, page) = match E::PAGED {
+            true => {
+                let size_max = self.app.settings.limits.page_size_max;
+                let page = request::page_of(self.query(), size_max);
+                (request::PAGE_KEYS, page.map_err(|found| violations.extend(found)).ok())
+            }
+            false => (&[][..], PageRequest::new(1, PageRequest::SIZE_DEFAULT)),
+        };
+        request::ignore_others(self.query(), keys, ignored);
         let max_depth = self.app.settings.limits.json_max_depth;
-        let fields = match (T::BODY, body) {
+        let fields = match (<E::Request as RequestType>::BODY, body) {
             // Its fields are named as ignored, if it can be read.
             (RequestBody::None, Ok(body)) if !body.is_empty() => {
                 json::parse_object(&body, max_depth).unwrap_or_default()
@@ -229,21 +251,19 @@ impl Call<'_> {
                 json::parse_object(&body, max_depth).map_err(Refusal::Unreadable)?
             }
         };
-        let request: T = request::read(fields, violations, ignored)
+        let request: E::Request = request::read(fields, &mut violations, ignored)
             .map_err(|error| Failure::internal(&error))?;
-        request.validate(self, violations);
-        Ok(request)
+        request.validate(self, &mut violations);
+        Ok(violations.finish(page.map(|page| (request, page)))?)
     }
 }
 
-/// Returns the sender of a request, as far as the proxies before the server can be trusted.
-pub(crate) fn source_of(app: &App, headers: &HeaderMap, peer: IpAddr) -> Source {
-    let forwarded = headers.get_all(FORWARDED_HEADER).iter().map(HeaderValue::as_bytes);
-    app.settings.trusted_proxies.source(peer, forwarded)
-}
-
-/// Returns the language that a request asks for.
-pub(crate) fn locale_of(headers: &HeaderMap, default: Locale) -> Locale {
-    let asked = headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
-    asked.and_then(Locale::best_match).unwrap_or(default)
+/// Returns a permit for a read of the stored data by the operator. Only a few run at a time, so
+/// that they do not delay the streams of the listener.
+pub(crate) async fn read_permit(app: &App) -> Result<SemaphorePermit<'_>, Failure> {
+    let permit = app.operator_reads.acquire();
+    match tokio::time::timeout(app.settings.limits.store_wait, permit).await {
+        Ok(permit) => permit.map_err(|closed| Failure::internal(&closed)),
+        Err(_) => Err(Failure::busy("too many reads at a time; try again")),
+    }
 }

@@ -11,8 +11,9 @@ use kiosque_model::{ChangeCursor, PageRequest};
 use kiosque_store::{ChangeQuery, GroupTotals};
 use tokio::time::sleep;
 
-use crate::answer::{Data, Failure};
+use crate::answer::Data;
 use crate::call::{Call, Caller, Validate};
+use crate::failure::Failure;
 use crate::request::Violations;
 
 /// The longest time that an answer may wait, in seconds (ORD-25).

@@ -34,24 +34,29 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use kiosque_console::{ACCOUNT_PATH, SEARCH_PATH, Section};
-use kiosque_listener::Content;
+use kiosque_listener::{BodyFault, Content, read_body};
 use kiosque_model::{ConsoleSecret, Right};
+use kiosque_store::ConsoleSession;
+use percent_encoding::percent_decode_str;
 
+use crate::answer::Form;
 use crate::app::App;
-use crate::call::source_of;
+use crate::call::{Call, read_permit};
+use crate::failure::Failure;
 use crate::panics::catch_panic;
-use crate::request::decoded;
 use fields::Fields;
-use kiosque_listener::read_body;
-use reply::{Refused, Reply};
-use request::{ConsoleRequest, SignedIn};
+use reply::Reply;
+use request::SignedIn;
 use return_path::ReturnPath;
 
 /// The most bytes of a posted form.
 const FORM_MAX_BYTES: usize = 16 << 10;
+/// The refusal of a post that no page of this console sent.
+const OTHER_SITE: &str = "This form was sent by another site, or by a browser that does not say \
+                          which site sent it. Open the page again and repeat it.";
 const ROOT: &str = "/console";
 const API_PATH: &str = Section::Api.path();
 
@@ -80,64 +85,58 @@ pub(crate) async fn answer(
         true => read_body(&mut body, FORM_MAX_BYTES, &app.settings.limits).await,
         false => Ok(Bytes::new()),
     };
-    let source = source_of(&app, &head.headers, peer);
-    let (app, request_id) = (&app, request_id.as_str());
-    let request =
-        ConsoleRequest { app, now: app.clock.now(), peer, source, request_id, head: &head };
-    // The query is not logged: it may have the token of a link.
-    let path = head.uri.path();
-    let outcome = catch_panic(async { Ok(route(&request, form).await) }).await;
-    let reply = outcome.unwrap_or_else(|failure| Err(failure.into()));
-    let reply = reply.unwrap_or_else(|refused| Reply::bare(&refused, app, request_id));
-    tracing::debug!(request.id = request_id, path, %peer, status = %reply.status(), "answered");
-    app.metrics.called(path, reply.status().as_u16(), reply.fault(), begun.elapsed());
-    reply.finish(request_id)
+    let (now, request_id) = (app.clock.now(), request_id.as_str());
+    let call = Call { app: &app, now, peer, request_id, head: &head };
+    let mut session = None;
+    let outcome = catch_panic(route(&call, form, &mut session)).await;
+    let frame = session.as_ref().map(|session| SignedIn { call: &call, session }.frame());
+    call.finish(outcome.map(|Reply(response)| response), &Form::Page(frame), begun)
 }
 
 /// Answers requests that need no session, and finds the session of all others.
 async fn route(
-    request: &ConsoleRequest<'_>,
-    form: Result<Bytes, kiosque_listener::BodyFault>,
-) -> Result<Reply, Refused> {
-    let path = request.path();
-    let is_post = match request.head.method {
-        Method::GET | Method::HEAD => false,
-        Method::POST => true,
-        _ => return Err(Refused::Method("GET, HEAD, POST")),
-    };
-    if is_post && !origin::is_own_post(request.head) {
-        return Err(Refused::OtherSite);
+    call: &Call<'_>,
+    form: Result<Bytes, BodyFault>,
+    session: &mut Option<ConsoleSession>,
+) -> Result<Reply, Failure> {
+    let path = call.path();
+    let is_post = call.head.method == Method::POST;
+    if !is_post && !call.reads() {
+        return Err(Failure::Method("GET, HEAD, POST"));
     }
-    let form = form.map_err(|fault| Refused::BadForm(fault.to_string()))?;
+    if is_post && !origin::is_own_post(call.head) {
+        return Err(Failure::denied(StatusCode::FORBIDDEN, OTHER_SITE));
+    }
+    let form = form.map_err(|fault| Failure::bad_form(&fault))?;
     let form = Fields::of(&String::from_utf8_lossy(&form));
     match path {
-        return_path::SIGN_IN if is_post => return sign_in::sign_in(request, &form).await,
-        return_path::SIGN_IN => return sign_in::show(request).await,
+        return_path::SIGN_IN if is_post => return sign_in::sign_in(call, &form).await,
+        return_path::SIGN_IN => return sign_in::show(call).await,
         "/console/preferences" if is_post => return Ok(preferences::set(&form)),
         _ => {}
     }
     if let Some(name) = path.strip_prefix(kiosque_console::assets::DIRECTORY) {
         return assets::file(name);
     }
-    let Some(session) = request.session().await? else {
+    *session = call.session().await?;
+    let Some(session) = session else {
         // A form that was sent after the end of the session is not repeated.
-        let page = ReturnPath::of(&request.head.uri).filter(|_| !is_post);
+        let page = ReturnPath::of(&call.head.uri).filter(|_| !is_post);
         return Ok(sign_in::redirect(page.as_ref()));
     };
-    let caller = SignedIn::new(request, &session);
-    let shown = match is_post {
+    let caller = SignedIn { call, session };
+    match is_post {
         true => change(&caller, &form).await,
         false => page(&caller).await,
-    };
-    Ok(shown.unwrap_or_else(|refused| caller.refused(&refused)))
+    }
 }
 
 /// Shows a page. Every page has a line here, with its right.
-async fn page(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
+async fn page(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
     // Only a few reads run at a time, so that they do not delay the streams of the listener.
-    let _permit = caller.request.read_permit().await?;
+    let _permit = read_permit(caller.call.app).await?;
     let holder = |right| caller.oversight(right);
-    match caller.path() {
+    match caller.call.path() {
         ROOT => Ok(Reply::see_other("/console/")),
         API_PATH => api::list(caller, holder(Right::Read)?),
         "/console/" => overview::show(caller, holder(Right::Read)?).await,
@@ -150,15 +149,16 @@ async fn page(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
         "/console/orders" => orders::list(caller, holder(Right::Read)?).await,
         SEARCH_PATH => search::show(caller, holder(Right::Read)?).await,
         "/console/service" => service::page(caller, holder(Right::Read)?).await,
-        "/console/logout" | "/console/preferences" => Err(Refused::Method("POST")),
+        "/console/logout" | "/console/preferences" => Err(Failure::Method("POST")),
         path => entry(caller, path).await,
     }
 }
 
 /// Shows a page whose path names an entry: a device, or an order of a group.
-async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Refused> {
-    let name = |segment| String::from_utf8(decoded(segment)).map_err(|_| Refused::NotFound);
-    let rest = path.strip_prefix("/console/").ok_or(Refused::NotFound)?;
+async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Failure> {
+    let name =
+        |segment| percent_decode_str(segment).decode_utf8().map_err(|_| Failure::not_found());
+    let rest = path.strip_prefix("/console/").ok_or_else(Failure::not_found)?;
     match rest.split('/').collect::<Vec<_>>().as_slice() {
         ["devices", code] => {
             devices::one(caller, caller.oversight(Right::Read)?, &name(code)?).await
@@ -171,13 +171,13 @@ async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Refused> {
         ["api", document, call] => {
             api::one(caller, caller.oversight(Right::Read)?, (document, call))
         }
-        _ => Err(Refused::NotFound),
+        _ => Err(Failure::not_found()),
     }
 }
 
 /// Does what a form asks for. Every form of a signed-in person has a line here.
-async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Refused> {
-    match caller.path() {
+async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Failure> {
+    match caller.call.path() {
         "/console/keys" => keys::change(caller, caller.oversight(Right::Keys)?, form).await,
         "/console/logout" => sign_in::sign_out(caller).await,
         path => match path.strip_prefix(API_PATH).map(|rest| rest.split('/').collect::<Vec<_>>()) {
@@ -185,7 +185,7 @@ async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Refused> 
                 let oversight = caller.oversight(Right::Read)?;
                 api::try_call(caller, oversight, (rest[1], rest[2]), form).await
             }
-            _ => Err(Refused::Method("GET, HEAD")),
+            _ => Err(Failure::Method("GET, HEAD")),
         },
     }
 }

@@ -17,8 +17,9 @@ use kiosque_store::{
     AislesJson, DashboardQuery, Device, DeviceElement, OnlineSince, ProfileElement,
 };
 
-use crate::answer::{Data, Failure};
+use crate::answer::Data;
 use crate::call::{Call, Caller, Validate};
+use crate::failure::Failure;
 use crate::large_answers::PARTS_BYTES;
 use crate::request::Violations;
 use device_list::{Elements, ListFormat, ListPart, ReadPart, ReadingPart, Totals};

@@ -4,8 +4,9 @@ use kiosque_contract::{DeviceFilter, DeviceRecord, Page, ZeroOrOne};
 use kiosque_model::{DeviceCode, GroupId, PageRequest};
 use kiosque_store::DeviceQuery;
 
-use crate::answer::{Data, Failure};
+use crate::answer::Data;
 use crate::call::{Caller, Validate};
+use crate::failure::Failure;
 
 impl Validate for DeviceFilter {}
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use kiosque_locks::lock_ignoring_poison;
 
-use crate::answer::FaultKind;
+use crate::failure::FaultKind;
 
 /// Causes that are counted apart in a second. Any further one takes the place of the last.
 const CAUSES_MAX: usize = 16;

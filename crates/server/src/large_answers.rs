@@ -10,7 +10,8 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{AccountNo, Limits};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::answer::{Data, Failure};
+use crate::answer::Data;
+use crate::failure::Failure;
 
 /// The usual length of a part. Answers up to this length are not large.
 pub(crate) const PART_BYTES: usize = 256 << 10;

@@ -14,6 +14,7 @@ mod changes;
 mod console;
 mod dashboard;
 mod devices;
+mod failure;
 mod failure_log;
 mod large_answers;
 mod load;

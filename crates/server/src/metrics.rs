@@ -15,8 +15,9 @@ use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 
-use crate::answer::{DataJson, Failure, FaultKind};
+use crate::answer::DataJson;
 use crate::audience::Audience;
+use crate::failure::{Failure, FaultKind};
 use listeners::{ListenerCounters, ListenerMetrics};
 use registry::{Each, MetricRegistry};
 
@@ -102,8 +103,8 @@ impl LoginOutcome {
     fn of<T>(outcome: &Result<T, Failure>) -> LoginOutcome {
         let refusal = match outcome {
             Ok(_) => return LoginOutcome::Accepted,
-            Err(Failure::System(_)) => return LoginOutcome::Failed,
             Err(Failure::Refusal(refusal)) => refusal,
+            Err(_) => return LoginOutcome::Failed,
         };
         match refusal {
             Refusal::Credentials => LoginOutcome::Refused,

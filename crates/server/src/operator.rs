@@ -11,7 +11,6 @@ mod inventory;
 mod key;
 mod lines;
 mod orders;
-mod problem;
 mod query;
 mod watch;
 
@@ -19,7 +18,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::{HeaderValue, Request, Response, header};
+use http::{Request, Response};
 use kiosque_contract::operator_call::{
     ApplyFleet, ListAccounts, ListAudit, ListChanges, ListDevices, ListGroups, ListImports,
     ListOrders, ListProducts, ListRates, ListSessions, Livez, Metrics, OperatorCall, ReadFleet,
@@ -27,17 +26,17 @@ use kiosque_contract::operator_call::{
 };
 use kiosque_listener::Content;
 
-use crate::answer::Failure;
+use crate::answer::{Form, render};
 use crate::app::App;
-use crate::call::SentBody;
+use crate::call::{Call, SentBody};
+use crate::failure::Failure;
 use crate::panics::catch_panic;
 pub use audit::wire_entry as audit_entry;
-use call::Call;
+use call::Received;
 pub(crate) use key::Proof;
-use problem::Problem;
 
 /// The outcome of a call.
-type Answer = Result<Response<Content>, Problem>;
+type Answer = Result<Response<Content>, Failure>;
 
 /// Answers one request.
 pub(crate) async fn answer(
@@ -54,7 +53,7 @@ pub(crate) async fn answer(
     // The connection drops the future of a request that breaks off. The task goes on, and stores
     // the lines that arrived before.
     let answered = tokio::spawn(answering).await;
-    answered.unwrap_or_else(|ended| problem::render(Err(Failure::internal(&ended).into()), ""))
+    answered.unwrap_or_else(|ended| render(Err(Failure::internal(&ended)), &Form::Call, ""))
 }
 
 async fn answer_here(
@@ -66,37 +65,31 @@ async fn answer_here(
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
-    let path = head.uri.path().to_owned();
-    let mut call =
-        Call { app: &app, now: app.clock.now(), peer, request_id: &request_id, head, body, proof };
-    let outcome = catch_panic(async { Ok(route(&mut call, &path).await) }).await;
-    let outcome = outcome.unwrap_or_else(|failure: Failure| Err(failure.into()));
-    let refused = outcome.as_ref().err();
-    if refused.is_some_and(|problem| !problem.is_timeout()) {
-        call.drain().await;
+    let (now, request_id) = (app.clock.now(), request_id.as_str());
+    let call = Call { app: &app, now, peer, request_id, head: &head };
+    let mut received = Received { call, body, proof };
+    let outcome = catch_panic(route(&mut received)).await;
+    if outcome.as_ref().is_err_and(|failure| !failure.is_timeout()) {
+        received.drain().await;
     }
-    let peer = call.peer;
-    tracing::debug!(request.id = call.request_id, path, %peer, ?refused, "answered");
-    let fault = refused.and_then(Problem::fault);
-    if let Some(problem) = refused {
-        problem.log(&app.failure_log, call.request_id);
-    }
-    let response = problem::render(outcome, call.request_id);
-    app.metrics.called(&path, response.status().as_u16(), fault, begun.elapsed());
-    response
+    received.call.finish(outcome, &Form::Call, begun)
 }
 
 /// Runs the handler of a path. Every call of [`kiosque_contract::OPERATOR_CALLS`] has a line here.
-async fn route(call: &mut Call<'_>, path: &str) -> Answer {
-    match path {
+async fn route(call: &mut Received<'_>) -> Answer {
+    match call.call.path() {
         Livez::PATH => call.answer(Livez, watch::livez).await,
         Metrics::PATH => call.answer(Metrics, watch::metrics).await,
         ReceiveActivity::PATH => call.answer_holder(ReceiveActivity, activity::receive).await,
         ListAudit::PATH => call.answer_holder(ListAudit, audit::list).await,
         ListChanges::PATH => call.answer_lines(ListChanges, changes::list).await,
-        ReadFleet::PATH if call.reads() => call.answer_reader(ReadFleet, inventory::fleet).await,
+        ReadFleet::PATH if call.call.reads() => {
+            call.answer_reader(ReadFleet, inventory::fleet).await
+        }
         ApplyFleet::PATH => call.answer_holder(ApplyFleet, fleet::apply).await,
-        ListOrders::PATH if call.reads() => call.answer_reader(ListOrders, inventory::orders).await,
+        ListOrders::PATH if call.call.reads() => {
+            call.answer_reader(ListOrders, inventory::orders).await
+        }
         ReceiveOrders::PATH => call.answer_holder(ReceiveOrders, orders::receive).await,
         ListAccounts::PATH => call.answer_reader(ListAccounts, inventory::accounts).await,
         ListDevices::PATH => call.answer_reader(ListDevices, inventory::devices).await,
@@ -109,13 +102,6 @@ async fn route(call: &mut Call<'_>, path: &str) -> Answer {
         ShowDevice::PATH => call.answer_reader(ShowDevice, inventory::device).await,
         Readyz::PATH => call.answer(Readyz, watch::readyz).await,
         ReadyzOrders::PATH => call.answer(ReadyzOrders, watch::readyz_orders).await,
-        _ => Err(Problem::not_found()),
+        _ => Err(Failure::not_found()),
     }
-}
-
-fn success(content_type: &'static str, body: impl Into<Content>) -> Response<Content> {
-    let mut response = Response::new(body.into());
-    let content_type = HeaderValue::from_static(content_type);
-    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
-    response
 }

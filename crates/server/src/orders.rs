@@ -5,8 +5,9 @@ use kiosque_model::refusal::Fault;
 use kiosque_model::{DeviceCode, PageRequest, UnixMs};
 use kiosque_store::{History, OrderQuery, Span, TradeNumbers};
 
-use crate::answer::{Data, Failure};
+use crate::answer::Data;
 use crate::call::{Call, Caller, Validate};
+use crate::failure::Failure;
 use crate::request::Violations;
 
 impl Validate for OrderFilter {

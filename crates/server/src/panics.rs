@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 
-use crate::answer::Failure;
+use crate::failure::Failure;
 
 /// Returns the outcome of `work`; a panic in it is a failure of this request alone.
 ///
@@ -27,14 +27,14 @@ pub(crate) fn catch_panic<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{self, DataJson};
+    use crate::answer::{Form, render};
     use kiosque_locale::Locale;
 
     /// ENV-11.
     #[tokio::test]
     async fn a_panic_is_a_system_error_without_its_details() {
-        let outcome = catch_panic::<DataJson>(async { panic!("secret detail") }).await;
-        let response = answer::render(outcome, Locale::En, "abc-1");
+        let outcome = catch_panic(async { panic!("secret detail") }).await;
+        let response = render(outcome, &Form::Envelope(Locale::En), "abc-1");
         assert_eq!(response.status(), 500);
         let body = response.into_body().whole().expect("a whole body");
         assert_eq!(

@@ -9,7 +9,7 @@ use kiosque_model::Limits;
 use kiosque_password::{UNMATCHABLE, WorkingMemory, verify_in};
 use tokio::sync::Semaphore;
 
-use crate::answer::Failure;
+use crate::failure::Failure;
 
 /// Permits for concurrent password hashes, with a bounded queue.
 #[derive(Debug)]

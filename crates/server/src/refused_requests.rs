@@ -1,20 +1,18 @@
 //! The record of a request of an integrator that was refused or failed: what was asked, by which
 //! account and from where, and what was answered. It is looked up by the id of the request.
 
-use std::net::IpAddr;
+use std::borrow::Cow;
 
 use http::HeaderValue;
-use http::request::Parts;
 use kiosque_contract::endpoint::LogIn;
 use kiosque_contract::{ENDPOINTS, Endpoint, LoginRequest, TOKEN_HEADER};
-use kiosque_locale::Locale;
 use kiosque_model::{AccountNo, LoginName, PresentedToken, Refusal, RefusalKind};
 use kiosque_store::{Exchange, Sender};
 use serde_json::{Map, Value};
 
-use crate::answer::{self, Failure};
-use crate::app::App;
-use crate::call::source_of;
+use crate::answer;
+use crate::call::Call;
+use crate::failure::Failure;
 use crate::remarks::Remarks;
 use crate::request::{PAGE_KEYS, values};
 use kiosque_listener::json::{self, Json};
@@ -28,21 +26,16 @@ const SECRET: &str = "…";
 
 /// A request, as it is known when it is answered.
 pub(crate) struct Asked<'a> {
-    pub(crate) head: &'a Parts,
-    /// The other end of the connection.
-    pub(crate) peer: IpAddr,
-    pub(crate) request_id: &'a str,
+    pub(crate) call: Call<'a>,
     pub(crate) remarks: &'a Remarks,
-    /// The language of its answer.
-    pub(crate) locale: Locale,
 }
 
 impl Asked<'_> {
     /// Adds the request to those that are stored next, if there is room. Returns the account if the
     /// request proves it by a token, and not by a name or a hint alone.
-    pub(crate) fn record(&self, app: &App, failure: &Failure) -> Option<AccountNo> {
-        let source = source_of(app, &self.head.headers, self.peer);
-        let (sender, at) = (self.sender(app, failure), app.clock.now());
+    pub(crate) fn record(&self, failure: &Failure) -> Option<AccountNo> {
+        let app = self.call.app;
+        let (sender, source, at) = (self.sender(failure), self.call.source(), app.clock.now());
         let account = match &sender {
             Sender::Account(account) => Some(*account),
             Sender::Login(_) | Sender::Claimed(_) | Sender::Unknown => None,
@@ -50,7 +43,7 @@ impl Asked<'_> {
         if self.is_guess(failure) {
             app.store.trail().count_guess(source.prefix(), at);
         }
-        app.store.trail().add_refused((self.request_id, at), (sender, source), || {
+        app.store.trail().add_refused((self.call.request_id, at), (sender, source), || {
             self.exchange(failure, app.settings.limits.json_max_depth)
         });
         account
@@ -60,11 +53,11 @@ impl Asked<'_> {
     fn is_guess(&self, failure: &Failure) -> bool {
         let Failure::Refusal(refusal) = failure else { return false };
         let is_guess = matches!(refusal, Refusal::Credentials | Refusal::TooManyFailures { .. });
-        is_guess && self.head.uri.path() == LogIn::ROUTE
+        is_guess && self.call.path() == LogIn::ROUTE
     }
 
-    fn sender(&self, app: &App, failure: &Failure) -> Sender {
-        if self.head.uri.path() == LogIn::ROUTE {
+    fn sender(&self, failure: &Failure) -> Sender {
+        if self.call.path() == LogIn::ROUTE {
             let login = serde_json::from_slice::<LoginRequest>(&self.remarks.body).ok();
             let name = login.and_then(|login| LoginName::parse(login.username).ok());
             return name.map_or(Sender::Unknown, Sender::Login);
@@ -72,20 +65,20 @@ impl Asked<'_> {
         if let Some(account) = self.remarks.account.filter(|_| proves_token(failure)) {
             return Sender::Account(account);
         }
-        let token = self.head.headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes);
+        let token = self.call.head.headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes);
         let token = token.and_then(PresentedToken::read);
-        token.map_or(Sender::Unknown, |token| app.store.trail().sender_of(&token))
+        token.map_or(Sender::Unknown, |token| self.call.app.store.trail().sender_of(&token))
     }
 
     fn exchange(&self, failure: &Failure, max_depth: usize) -> Exchange {
-        let (status, answer) = answer::failed(failure, self.locale, self.request_id);
+        let (status, answer) = answer::envelope(failure, self.call.locale(), self.call.request_id);
         let hint = self.remarks.hint.map(|hint| hint.text().to_owned());
         let (refusal, cause) = match failure {
             Failure::Refusal(refusal) => (Some(RefusalKind::of(refusal)), hint),
-            Failure::System(fault) => (None, Some(without_secrets(&fault.cause))),
+            other => (None, other.system_fault().map(|fault| without_secrets(&fault.cause))),
         };
         Exchange {
-            method: self.head.method.as_str().chars().take(TEXT_MAX).collect(),
+            method: self.call.head.method.as_str().chars().take(TEXT_MAX).collect(),
             path: self.path(),
             page: self.page(),
             body: self.body(max_depth),
@@ -97,7 +90,7 @@ impl Asked<'_> {
     }
 
     fn path(&self) -> String {
-        let path = self.head.uri.path();
+        let path = self.call.path();
         match ENDPOINTS.iter().any(|endpoint| endpoint.route == path) {
             true => path.to_owned(),
             false => shortened(path),
@@ -106,10 +99,9 @@ impl Asked<'_> {
 
     /// Returns the parameters of the page that was asked for.
     fn page(&self) -> Option<String> {
-        let query = self.head.uri.query()?;
         let of = |key: &&str| {
-            let values = values(query, key);
-            let text = |value: Vec<u8>| shortened(&String::from_utf8_lossy(&value));
+            let values = values(self.call.query(), key);
+            let text = |value: Cow<'_, [u8]>| shortened(&String::from_utf8_lossy(&value));
             values.map(|value| format!("{key}={}", text(value))).collect::<Vec<_>>()
         };
         let parts: Vec<String> = PAGE_KEYS.iter().flat_map(of).collect();
@@ -119,7 +111,7 @@ impl Asked<'_> {
     /// Returns the fields that the call knows, as JSON. A login has none: its fields are secret.
     fn body(&self, max_depth: usize) -> Option<String> {
         let declared = self.remarks.ignored.declared;
-        if self.head.uri.path() == LogIn::ROUTE || declared.is_empty() {
+        if self.call.path() == LogIn::ROUTE || declared.is_empty() {
             return None;
         }
         let fields = json::parse_object(&self.remarks.body, max_depth).ok()?;
@@ -147,7 +139,7 @@ fn proves_token(failure: &Failure) -> bool {
             | Refusal::TokenInvalid
             | Refusal::NotFound => false,
         },
-        Failure::System(_) => false,
+        _ => false,
     }
 }
 

@@ -1,10 +1,13 @@
-//! Reads a body's fields into the request type of an endpoint, and the page of its query string. A
-//! wrong field does not end the reading: it is recorded and replaced by a placeholder, so that one
-//! answer lists every violation (REQ-7).
+//! Reads query strings, and a body's fields into the request type of an endpoint. A wrong field
+//! does not end the reading: it is recorded and replaced by a placeholder, so that one answer lists
+//! every violation (REQ-7).
+
+use std::borrow::Cow;
 
 use kiosque_contract::ZeroOrOne;
 use kiosque_model::refusal::Fault;
 use kiosque_model::{PageRequest, Refusal, Violation};
+use percent_encoding::percent_decode_str;
 use serde::de::value::{BorrowedStrDeserializer, Error, SeqDeserializer};
 use serde::de::{
     DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
@@ -284,46 +287,32 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
         .ok_or(violation(key, Fault::NotPositive))
 }
 
-/// Returns every value of a key, percent-decoded.
-pub(crate) fn values(query: &str, key: &str) -> impl Iterator<Item = Vec<u8>> {
-    pairs(query)
-        .filter(move |(name, _)| decoded(name) == key.as_bytes())
-        .map(|(_, value)| decoded(value))
+/// Returns the names and the values of a query string. A `%` without two digits stays as it is.
+pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, [u8]>)> {
+    let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    pairs.map(|(name, value)| (percent_decode_str(name).into(), percent_decode_str(value).into()))
+}
+
+/// Returns every value of a key.
+pub(crate) fn values<'q>(query: &'q str, key: &str) -> impl Iterator<Item = Cow<'q, [u8]>> {
+    pairs(query).filter(move |(name, _)| **name == *key.as_bytes()).map(|(_, value)| value)
 }
 
 /// Adds the keys of a query string that are not among `known` to `ignored`.
 pub(crate) fn ignore_others(query: &str, known: &[&str], ignored: &mut IgnoredKeys) {
     for (name, _) in pairs(query) {
-        if !known.contains(&name) && !known.iter().any(|key| decoded(name) == key.as_bytes()) {
-            ignored.add(&decoded(name));
+        if !known.iter().any(|key| *name == *key.as_bytes()) {
+            ignored.add(&name);
         }
     }
 }
 
-/// Returns the keys of a query string with their values, as they are written.
-fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
-    query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-}
-
-/// Decodes percent-encoding; a `%` without two digits stays as it is.
-pub(crate) fn decoded(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                decoded.push(byte);
-                at += 3;
-            }
-            None => {
-                decoded.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    decoded
+/// Returns the fields that the type of a request declares, in their order. A type that is no struct
+/// declares none.
+pub(crate) fn declared<T: DeserializeOwned>() -> &'static [&'static str] {
+    let (mut violations, mut ignored) = (Violations::default(), IgnoredKeys::default());
+    let _ = read::<T>(Fields::default(), &mut violations, &mut ignored);
+    violations.declared
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use http::request::Parts;
 use http::{Method, Request, Response};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
@@ -15,9 +14,10 @@ use kiosque_contract::endpoint::{
 use kiosque_listener::Content;
 use kiosque_model::Refusal;
 
-use crate::answer::{self, DataJson, Failure};
+use crate::answer::{self, DataJson, Form};
 use crate::app::App;
-use crate::call::{self, Received, SentBody};
+use crate::call::{Call, Received, SentBody};
+use crate::failure::Failure;
 use crate::panics::catch_panic;
 use crate::refused_requests::Asked;
 use crate::remarks::Remarks;
@@ -32,24 +32,25 @@ pub(crate) async fn answer(
     let begun = Instant::now();
     let request_id = app.next_request_id();
     let (head, body) = request.into_parts();
-    let locale = call::locale_of(&head.headers, app.settings.default_locale);
-    let path = head.uri.path();
-    let mut remarks = Remarks::default();
-    let outcome = catch_panic(route(&app, (&head, body), peer, &request_id, &mut remarks)).await;
+    let (now, request_id) = (app.clock.now(), request_id.as_str());
+    let call = Call { app: &app, now, peer, request_id, head: &head };
+    let (path, locale, mut remarks) = (call.path(), call.locale(), Remarks::default());
+    let outcome = catch_panic(route(call, body, &mut remarks)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
     app.metrics.answered(path, &outcome, begun.elapsed());
     let code = answer::code(&outcome);
-    let asked = Asked { head: &head, peer, request_id: &request_id, remarks: &remarks, locale };
+    let asked = Asked { call, remarks: &remarks };
     let account = match &outcome {
         Ok(_) => remarks.account,
-        Err(failure) => asked.record(&app, failure),
+        Err(failure) => asked.record(failure),
     };
     let answered = (path, i64::from(code.number()));
     app.store.trail().count_request(account, answered, begun.elapsed(), app.clock.now());
     if let Err(Failure::System(fault)) = &outcome {
-        app.failure_log.log(fault.kind, fault.message, &fault.cause, &request_id);
+        app.failure_log.log(fault.kind, &fault.message, &fault.cause, request_id);
     }
-    let mut response = answer::render(outcome, locale, &request_id);
+    let outcome = outcome.map(|data| answer::success(data, locale));
+    let mut response = answer::render(outcome, &Form::Envelope(locale), request_id);
     remarks.add_to(response.headers_mut(), code);
     match path {
         LogIn::ROUTE | SwitchGroup::ROUTE => response.map(Content::secret),
@@ -68,16 +69,10 @@ pub(crate) fn answer_boxed(
 }
 
 /// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.
-async fn route(
-    app: &Arc<App>,
-    request: (&Parts, SentBody),
-    peer: IpAddr,
-    request_id: &str,
-    remarks: &mut Remarks,
-) -> Result<DataJson, Failure> {
-    let path = request.0.uri.path();
-    let call = Received::read(app, request, peer, request_id, remarks).await;
-    if call.method() != Method::POST {
+async fn route(call: Call<'_>, body: SentBody, remarks: &mut Remarks) -> Result<DataJson, Failure> {
+    let (app, path, is_post) = (call.app, call.path(), call.head.method == Method::POST);
+    let call = Received::read(call, body, remarks).await;
+    if !is_post {
         return Err(Refusal::NotFound.into());
     }
     match path {

@@ -22,11 +22,11 @@ use kiosque_store::Oversight;
 
 use super::fields::Fields;
 use super::origin;
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
 use super::return_path::encoded;
-use crate::answer::Failure;
 use crate::call::FORWARDED_HEADER;
+use crate::failure::Failure;
 use crate::operator::Proof;
 use crate::{operator, router};
 
@@ -35,14 +35,14 @@ const SHOWN_MAX_BYTES: usize = 16 << 10;
 const HTTPS_PORT: u16 = 443;
 
 /// Lists the calls of both documents.
-pub(super) fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+pub(super) fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     Ok(Reply::page(view::page(&caller.frame())))
 }
 
 /// Returns the document of a file name.
-pub(super) fn file(caller: &SignedIn<'_>, _: Oversight<'_>, name: &str) -> Result<Reply, Refused> {
+pub(super) fn file(caller: &SignedIn<'_>, _: Oversight<'_>, name: &str) -> Result<Reply, Failure> {
     let named = Document::ALL.into_iter().find(|document| document.file() == name);
-    let document = named.ok_or(Refused::NotFound)?;
+    let document = named.ok_or_else(Failure::not_found)?;
     let server = server(caller, document);
     let text = serde_json::to_string_pretty(&match document {
         Document::Integrators => integrator::document(&server),
@@ -57,7 +57,7 @@ pub(super) fn one(
     caller: &SignedIn<'_>,
     _: Oversight<'_>,
     path: (&str, &str),
-) -> Result<Reply, Refused> {
+) -> Result<Reply, Failure> {
     let (document, call) = named(path)?;
     Ok(shown(caller, document, call, Trial::default()))
 }
@@ -68,9 +68,9 @@ pub(super) async fn try_call(
     _: Oversight<'_>,
     path: (&str, &str),
     fields: &Fields,
-) -> Result<Reply, Refused> {
+) -> Result<Reply, Failure> {
     let (document, call) = named(path)?;
-    let form = Form::of(document, call).ok_or(Refused::Method("GET, HEAD"))?;
+    let form = Form::of(document, call).ok_or(Failure::Method("GET, HEAD"))?;
     let outcome = if form.needs_confirmation() && fields.text(control::CONFIRM).is_none() {
         Outcome::NotConfirmed
     } else {
@@ -84,9 +84,9 @@ pub(super) async fn try_call(
     Ok(shown(caller, document, call, trial).secret())
 }
 
-fn named((document, call): (&str, &str)) -> Result<(Document, &'static CallReference), Refused> {
-    let document = Document::of_code(document).ok_or(Refused::NotFound)?;
-    Ok((document, document.reference().call(call).ok_or(Refused::NotFound)?))
+fn named((document, call): (&str, &str)) -> Result<(Document, &'static CallReference), Failure> {
+    let document = Document::of_code(document).ok_or_else(Failure::not_found)?;
+    Ok((document, document.reference().call(call).ok_or_else(Failure::not_found)?))
 }
 
 fn shown(caller: &SignedIn<'_>, document: Document, call: &CallReference, trial: Trial) -> Reply {
@@ -105,7 +105,7 @@ async fn sent(
     call: &CallReference,
     form: Form,
     fields: &Fields,
-) -> Result<Response<Content>, Refused> {
+) -> Result<Response<Content>, Failure> {
     let query = query_names(call)
         .filter_map(|name| Some(format!("{name}={}", encoded(&fields.text(name)?))));
     let query = query.collect::<Vec<_>>().join("&");
@@ -125,18 +125,17 @@ async fn sent(
     let uri = format!("{prefix}{}?{query}", call.path).parse();
     *request.uri_mut() = uri.map_err(|error: http::uri::InvalidUri| Failure::internal(&error))?;
     let headers = request.headers_mut();
-    for proxies in caller.request.head.headers.get_all(FORWARDED_HEADER) {
+    for proxies in caller.call.head.headers.get_all(FORWARDED_HEADER) {
         headers.append(FORWARDED_HEADER, proxies.clone());
     }
     if let Some(token) = fields.text(control::TOKEN) {
         let token = HeaderValue::from_str(&token);
-        let mut token = token.map_err(|_| {
-            Refused::BadForm("the token has characters that no header can have".to_owned())
-        })?;
+        let mut token = token
+            .map_err(|_| Failure::bad_form(&"the token has characters that no header can have"))?;
         token.set_sensitive(true);
         headers.insert(TOKEN_HEADER, token);
     }
-    let (app, peer) = (Arc::clone(caller.request.app), caller.request.peer);
+    let (app, peer) = (Arc::clone(caller.call.app), caller.call.peer);
     Ok(match form {
         Form::Read => {
             let proof = Proof::Session(caller.session.holder().clone());
@@ -168,11 +167,11 @@ async fn read(response: Response<Content>) -> Answered {
 
 /// Returns the base URL of a document's calls, by the host that the person uses.
 fn server(caller: &SignedIn<'_>, document: Document) -> String {
-    let host = origin::host(caller.request.head).and_then(|host| host.parse().ok());
+    let host = origin::host(caller.call.head).and_then(|host| host.parse().ok());
     match document {
         Document::Operator => operator_server(host.as_ref()),
         Document::Integrators => {
-            integrator_server(caller.request.app.gateway_address.get(), host.as_ref())
+            integrator_server(caller.call.app.gateway_address.get(), host.as_ref())
         }
     }
 }

@@ -1,16 +1,17 @@
 //! The style sheet, the script and the icon.
 
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, header};
 use kiosque_console::assets::Asset;
 
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
+use crate::failure::Failure;
 
 /// A name changes with its content, so that browsers never ask again.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
 /// Returns the file of a name.
-pub(super) fn file(name: &str) -> Result<Reply, Refused> {
-    let asset = Asset::named(name).ok_or(Refused::NotFound)?;
-    let reply = Reply::new(StatusCode::OK, asset.content_type, asset.text.as_bytes());
+pub(super) fn file(name: &str) -> Result<Reply, Failure> {
+    let asset = Asset::named(name).ok_or_else(Failure::not_found)?;
+    let reply = Reply::new(asset.content_type, asset.text.as_bytes());
     Ok(reply.with(header::CACHE_CONTROL, HeaderValue::from_static(FOREVER)))
 }

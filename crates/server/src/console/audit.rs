@@ -6,17 +6,18 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_store::{AuditQuery, Oversight};
 
 use super::groups::wants_csv;
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
+use crate::failure::Failure;
 use crate::operator::audit_entry;
 
 /// Entries of a page.
 const ENTRIES: usize = 50;
 
 /// Shows a part of the audit trail.
-pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
+pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let known = ["account", "event", "source", "since", "after", "format"];
-    let fields = caller.request.known_query(&known)?;
+    let fields = caller.call.known_fields(&known)?;
     let text = |name| fields.text(name).unwrap_or_default();
     let filters = Filters {
         account: text("account"),
@@ -25,7 +26,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         since: text("since"),
         after: text("after"),
     };
-    let app = caller.request.app;
+    let app = caller.call.app;
     let query = query(&filters, app.store.zone())?;
     let found = app.store.trail().entries(query).await?;
     let view = Audit {
@@ -41,9 +42,9 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 }
 
 /// Reads the filters.
-fn query(filters: &Filters, zone: &Zone) -> Result<AuditQuery, Refused> {
+fn query(filters: &Filters, zone: &Zone) -> Result<AuditQuery, Failure> {
     let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let parameter = Refused::Parameter;
+    let parameter = Failure::Parameter;
     let event =
         given(&filters.event).map(|name| AuditEvent::named(&name).ok_or(parameter("event")));
     let source = given(&filters.source).map(|text| text.parse().map_err(|_| parameter("source")));

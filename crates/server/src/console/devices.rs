@@ -10,8 +10,9 @@ use kiosque_store::{
 };
 
 use super::groups::{choice, chosen, wants_csv};
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
+use crate::failure::Failure;
 
 /// The devices of a page.
 const PAGE: usize = 50;
@@ -21,15 +22,15 @@ const DEVICES_READ_MAX: usize = 10_000;
 const ORDERS: usize = 10;
 
 /// Shows the list of devices that the query selects.
-pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let (app, now) = (caller.request.app, caller.request.now);
-    let query = caller.request.known_query(&["q", "state", "group", "after", "format"])?;
+pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let (app, now) = (caller.call.app, caller.call.now);
+    let query = caller.call.known_fields(&["q", "state", "group", "after", "format"])?;
     let state = query.text("state");
-    let state = state.map(|code| State::of_code(&code).ok_or(Refused::Parameter("state")));
+    let state = state.map(|code| State::of_code(&code).ok_or(Failure::Parameter("state")));
     let (state, groups) = (state.transpose()?, choice(&app.store, &query).await?);
     let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
     if after.as_deref().is_some_and(|after| DeviceCode::parse(after).is_err()) {
-        return Err(Refused::Parameter("after"));
+        return Err(Failure::Parameter("after"));
     }
     let today = app.store.zone().day_of(now);
     let wanted = DeviceSearch {
@@ -57,12 +58,16 @@ pub(super) async fn one(
     caller: &SignedIn<'_>,
     _: Oversight<'_>,
     code: &str,
-) -> Result<Reply, Refused> {
-    let (app, now) = (caller.request.app, caller.request.now);
-    caller.request.known_query(&[])?;
-    let code = DeviceCode::parse(code).map_err(|_| Refused::NotFound)?;
-    let found =
-        app.store.inventory().device_detail(code.clone(), now).await?.ok_or(Refused::NotFound)?;
+) -> Result<Reply, Failure> {
+    let (app, now) = (caller.call.app, caller.call.now);
+    caller.call.known_fields(&[])?;
+    let code = DeviceCode::parse(code).map_err(|_| Failure::not_found())?;
+    let found = app
+        .store
+        .inventory()
+        .device_detail(code.clone(), now)
+        .await?
+        .ok_or_else(Failure::not_found)?;
     let zone = app.store.zone();
     let today = zone.day_of(now);
     let from = zone.start_of(first_of_week(today));
@@ -92,9 +97,9 @@ pub(super) async fn one(
     Ok(Reply::page(device::page(&caller.frame(), &view)))
 }
 
-async fn aisles(caller: &SignedIn<'_>, aisles: Vec<AisleItem>) -> Result<Vec<Aisle>, Refused> {
+async fn aisles(caller: &SignedIn<'_>, aisles: Vec<AisleItem>) -> Result<Vec<Aisle>, Failure> {
     let ids = aisles.iter().map(|aisle| aisle.goods_id.clone()).collect();
-    let products = caller.request.app.store.inventory().products_by_id(ids).await?;
+    let products = caller.call.app.store.inventory().products_by_id(ids).await?;
     let aisles = aisles.into_iter().map(|aisle| {
         let product = products.get(&aisle.goods_id);
         let currency = product.map(|product| product.currency.clone()).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The fields of a query string or of a posted form.
 
-use crate::request::{decoded, values};
+use crate::request::{pairs, values};
 
 /// Fields in `application/x-www-form-urlencoded`, with spaces already decoded.
 #[derive(Clone, Debug, Default)]
@@ -16,22 +16,23 @@ impl Fields {
     /// UTF-8 and one that is given twice count as absent.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         let mut values = values(&self.0, key);
-        let value = String::from_utf8(values.next()?).ok()?;
-        let value = value.trim();
+        let value = values.next()?;
+        let value = str::from_utf8(&value).ok()?.trim();
         (values.next().is_none() && !value.is_empty()).then(|| value.to_owned())
     }
 
     /// Returns the name of the first field that is not among `names`.
     pub(super) fn unknown(&self, names: &[&str]) -> Option<String> {
-        let fields = self.0.split('&').filter(|field| !field.is_empty());
-        let given = fields.map(|field| decoded(field.split('=').next().unwrap_or_default()));
-        let mut given = given.map(|name| String::from_utf8_lossy(&name).into_owned());
+        let given = self.0.split('&').filter(|field| !field.is_empty()).flat_map(pairs);
+        let mut given = given.map(|(name, _)| String::from_utf8_lossy(&name).into_owned());
         given.find(|name| !names.contains(&name.as_str()))
     }
 
     /// Returns every value of a field that may be given several times.
     pub(super) fn all(&self, key: &str) -> Vec<String> {
-        values(&self.0, key).filter_map(|value| String::from_utf8(value).ok()).collect()
+        values(&self.0, key)
+            .filter_map(|value| String::from_utf8(value.into_owned()).ok())
+            .collect()
     }
 }
 

@@ -5,10 +5,10 @@ use kiosque_model::GroupId;
 use kiosque_store::Store;
 
 use super::fields::Fields;
-use super::reply::Refused;
+use crate::failure::Failure;
 
 /// Returns the group that a query chooses, and the groups to choose from.
-pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Refused> {
+pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Failure> {
     let names = store.inventory().group_names(LISTED_MAX + 1).await?;
     let names = match names.len() {
         ..=LISTED_MAX => names.into_iter().map(|(id, name)| GroupName { id, name }).collect(),
@@ -18,17 +18,17 @@ pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Refu
 }
 
 /// Returns the id of the chosen group.
-pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Refused> {
+pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Failure> {
     let id = groups.chosen.as_deref().map(GroupId::parse);
     // No group has a text as its id that is none.
-    id.transpose().map_err(|_| Refused::NotFound)
+    id.transpose().map_err(|_| Failure::not_found())
 }
 
 /// Returns whether a query asks for a file of CSV instead of a page.
-pub(super) fn wants_csv(query: &Fields) -> Result<bool, Refused> {
+pub(super) fn wants_csv(query: &Fields) -> Result<bool, Failure> {
     match query.text("format").as_deref() {
         None => Ok(false),
         Some("csv") => Ok(true),
-        Some(_) => Err(Refused::Parameter("format")),
+        Some(_) => Err(Failure::Parameter("format")),
     }
 }

@@ -9,18 +9,19 @@ use kiosque_model::UnixMs;
 use kiosque_store::{ImportRejections, Listing, Oversight};
 
 use super::groups::wants_csv;
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
 use crate::app::App;
+use crate::failure::Failure;
 
 /// The imports that the page lists.
 const IMPORTS: usize = 20;
 
 /// Shows the streams and the queue of this node, the imports, and the latest rejected lines of
 /// both.
-pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let wants_csv = wants_csv(&caller.request.known_query(&["format"])?)?;
-    let (app, now) = (caller.request.app, caller.request.now);
+pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let wants_csv = wants_csv(&caller.call.known_fields(&["format"])?)?;
+    let (app, now) = (caller.call.app, caller.call.now);
     let imports = app.store.intake().imports(Listing { after: None, limit: IMPORTS }, now).await?;
     let (is_storing, waiting) = app.intake.waiting_to_be_stored();
     let view = Intake {
@@ -40,7 +41,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 }
 
 /// Returns the latest rejected lines of the streams of this node, and of the imports on the page.
-async fn rejected(app: &App) -> Result<Vec<RejectedLine>, Refused> {
+async fn rejected(app: &App) -> Result<Vec<RejectedLine>, Failure> {
     let view = |at, from, line: RejectedOrder| {
         let RejectedOrder { line, order_id, reason } = line;
         RejectedLine { at, from, line, order_id, reason }

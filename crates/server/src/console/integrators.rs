@@ -10,8 +10,9 @@ use kiosque_store::{AccountUse, AuditPage, AuditQuery, FunctionUsage, Listing, O
 
 use super::groups::wants_csv;
 use super::refused;
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
+use crate::failure::Failure;
 use crate::operator::audit_entry;
 
 /// Accounts, or entries of an account, of a page.
@@ -20,9 +21,9 @@ const ROWS: usize = 50;
 const GUESSES: usize = 20;
 
 /// Lists the accounts, with their live sessions.
-pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let (app, now) = (caller.request.app, caller.request.now);
-    let query = caller.request.known_query(&["after", "format", PARAMETER])?;
+pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let (app, now) = (caller.call.app, caller.call.now);
+    let query = caller.call.known_fields(&["after", "format", PARAMETER])?;
     let (after, wants_csv) = (query.text("after"), wants_csv(&query)?);
     let listing = || Listing { after: after.clone(), limit: ROWS };
     let accounts = app.store.inventory().accounts(listing(), now).await?;
@@ -53,22 +54,22 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 }
 
 /// Shows the history of an account. It is a part of the audit trail, which has a right of its own.
-pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let fields = caller.request.known_query(&["name", "after", "format"])?;
+pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let fields = caller.call.known_fields(&["name", "after", "format"])?;
     let wants_csv = wants_csv(&fields)?;
-    let account = fields.text("name").ok_or(Refused::NotFound)?;
+    let account = fields.text("name").ok_or_else(Failure::not_found)?;
     let after = fields.text("after");
-    let before = after.as_deref().map(|text| text.parse().map_err(|_| Refused::Parameter("after")));
-    let mut uses = caller.request.app.store.trail().uses_of(vec![account.clone()]).await?;
+    let before = after.as_deref().map(|text| text.parse().map_err(|_| Failure::Parameter("after")));
+    let mut uses = caller.call.app.store.trail().uses_of(vec![account.clone()]).await?;
     // Accounts are never deleted.
-    let AccountUse { functions, .. } = uses.remove(&account).ok_or(Refused::NotFound)?;
+    let AccountUse { functions, .. } = uses.remove(&account).ok_or_else(Failure::not_found)?;
     let query = AuditQuery {
         account: Some(account.clone()),
         before: before.transpose()?,
         ..AuditQuery::latest(ROWS)
     };
     let found = match caller.oversight(Right::Audit) {
-        Ok(_) => Some(caller.request.app.store.trail().entries(query).await?),
+        Ok(_) => Some(caller.call.app.store.trail().entries(query).await?),
         Err(refused) if wants_csv => return Err(refused),
         Err(_) => None,
     };

@@ -6,15 +6,16 @@ use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
 
 use super::fields::Fields;
 use super::groups::wants_csv;
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
+use crate::failure::Failure;
 
 /// Revoked keys that are listed, the newest ones.
 const REVOKED_MAX: usize = 50;
 
 /// Lists the keys.
-pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    match wants_csv(&caller.request.known_query(&["format"])?)? {
+pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    match wants_csv(&caller.call.known_fields(&["format"])?)? {
         true => Ok(Reply::csv("keys.csv", view::csv(&listed(caller).await?))),
         false => shown(caller, None).await,
     }
@@ -26,11 +27,11 @@ pub(super) async fn change(
     caller: &SignedIn<'_>,
     granter: Oversight<'_>,
     form: &Fields,
-) -> Result<Reply, Refused> {
+) -> Result<Reply, Failure> {
     let outcome = match form.text("action").as_deref() {
         Some("create") => create(caller, granter, form).await?,
         Some("revoke") => revoke(caller, form).await?,
-        _ => return Err(Refused::BadForm("it has no action".to_owned())),
+        _ => return Err(Failure::bad_form(&"it has no action")),
     };
     Ok(shown(caller, Some(outcome)).await?.secret())
 }
@@ -39,7 +40,7 @@ async fn create(
     caller: &SignedIn<'_>,
     granter: Oversight<'_>,
     form: &Fields,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, Failure> {
     let given = form.text("name").unwrap_or_default();
     let name = match KeyName::parse(given.clone()) {
         Ok(name) => name,
@@ -51,8 +52,8 @@ async fn create(
     }
     let rights: Rights = rights
         .parse()
-        .map_err(|fault: kiosque_model::operator::NoRight| Refused::BadForm(fault.to_string()))?;
-    let app = caller.request.app;
+        .map_err(|fault: kiosque_model::operator::NoRight| Failure::bad_form(&fault))?;
+    let app = caller.call.app;
     let key = OperatorKey::mint(app.entropy.bytes()?);
     let holder = KeyHolder { name, rights };
     let by = caller.acted_by();
@@ -63,24 +64,24 @@ async fn create(
     })
 }
 
-async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Refused> {
+async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Failure> {
     let given = form.text("name").unwrap_or_default();
     let Ok(name) = KeyName::parse(given.clone()) else { return Ok(Outcome::Unknown(given)) };
-    let app = caller.request.app;
+    let app = caller.call.app;
     Ok(match app.store.operators().revoke_key(name, caller.acted_by()).await? {
         RevokedKey::Revoked => Outcome::Revoked(given),
         RevokedKey::Unknown => Outcome::Unknown(given),
     })
 }
 
-async fn shown(caller: &SignedIn<'_>, outcome: Option<Outcome>) -> Result<Reply, Refused> {
+async fn shown(caller: &SignedIn<'_>, outcome: Option<Outcome>) -> Result<Reply, Failure> {
     let keys = listed(caller).await?;
     Ok(Reply::page(view::page(&caller.frame(), &Keys { keys, outcome })))
 }
 
 /// Returns the live keys and the latest revoked ones, each the newest first.
-async fn listed(caller: &SignedIn<'_>) -> Result<Vec<Key>, Refused> {
-    let stored = caller.request.app.store.operators().keys().await?;
+async fn listed(caller: &SignedIn<'_>) -> Result<Vec<Key>, Failure> {
+    let stored = caller.call.app.store.operators().keys().await?;
     let key = |entry: kiosque_store::KeyEntry| Key {
         name: entry.holder.name.to_string(),
         rights: entry.holder.rights,

@@ -11,8 +11,9 @@ use kiosque_store::{
 };
 
 use super::groups::{choice, chosen, wants_csv};
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
+use crate::failure::Failure;
 
 /// The orders of a page.
 const PAGE: usize = 50;
@@ -20,11 +21,11 @@ const PAGE: usize = 50;
 const RECORDS_READ_MAX: usize = 5_000;
 
 /// Shows the list of orders that the query selects.
-pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let store = &caller.request.app.store;
+pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let store = &caller.call.app.store;
     let known =
         ["q", "device", "card", "shipment", "payment", "from", "to", "group", "after", "format"];
-    let query = caller.request.known_query(&known)?;
+    let query = caller.call.known_fields(&known)?;
     let text = |name: &str| query.text(name).unwrap_or_default();
     let fields = Fields {
         number: text("q"),
@@ -62,9 +63,9 @@ async fn newest_first(
     group: Option<GroupId>,
     filter: OrderFilter,
     after: Option<&str>,
-) -> Result<(Found, Option<String>), Refused> {
-    let store = &caller.request.app.store;
-    let after = after.map(|key| place(key).ok_or(Refused::Parameter("after"))).transpose()?;
+) -> Result<(Found, Option<String>), Failure> {
+    let store = &caller.call.app.store;
+    let after = after.map(|key| place(key).ok_or(Failure::Parameter("after"))).transpose()?;
     let listing = Listing { after, limit: PAGE };
     let listed = store.inventory().orders_newest_first(group, filter, listing).await?;
     let is_cut = listed.next.is_some() && listed.entries.len() < PAGE;
@@ -81,12 +82,12 @@ async fn of_device(
     fields: &Fields,
     (group, filter): (Option<GroupId>, OrderFilter),
     after: Option<&str>,
-) -> Result<(Found, Option<String>), Refused> {
-    let store = &caller.request.app.store;
+) -> Result<(Found, Option<String>), Failure> {
+    let store = &caller.call.app.store;
     let Ok(device) = DeviceCode::parse(fields.device.as_str()) else {
         return Ok((Found::NoDevice, None));
     };
-    let after = after.map(|key| position(key).ok_or(Refused::Parameter("after"))).transpose()?;
+    let after = after.map(|key| position(key).ok_or(Failure::Parameter("after"))).transpose()?;
     let card_end = Some(fields.card.clone()).filter(|card| !card.is_empty());
     let of = DeviceOrders {
         device,
@@ -107,29 +108,29 @@ async fn of_device(
 }
 
 /// Returns the states and the days of a form.
-fn filter(caller: &SignedIn<'_>, fields: &Fields) -> Result<OrderFilter, Refused> {
+fn filter(caller: &SignedIn<'_>, fields: &Fields) -> Result<OrderFilter, Failure> {
     let given = |text: &str| !text.is_empty();
     let payment = Some(fields.payment.as_str()).filter(|text| given(text));
     let shipment = Some(fields.shipment.as_str()).filter(|text| given(text));
     let payment = payment.map(|text| PayStatus::of_words(text).ok_or("payment"));
     let shipment = shipment.map(|text| ShipmentStatus::of_words(text).ok_or("shipment"));
     Ok(OrderFilter {
-        payment: payment.transpose().map_err(Refused::Parameter)?.unwrap_or_default(),
-        shipment: shipment.transpose().map_err(Refused::Parameter)?.unwrap_or_default(),
+        payment: payment.transpose().map_err(Failure::Parameter)?.unwrap_or_default(),
+        shipment: shipment.transpose().map_err(Failure::Parameter)?.unwrap_or_default(),
         counted: span(caller, fields)?,
     })
 }
 
 /// Returns the span of the days of a form; `None` if it names none.
-fn span(caller: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Refused> {
+fn span(caller: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Failure> {
     let (from, to) = (fields.from.as_str(), fields.to.as_str());
     if from.is_empty() && to.is_empty() {
         return Ok(None);
     }
-    let zone = caller.request.app.store.zone();
+    let zone = caller.call.app.store.zone();
     let query = PeriodQuery { days: None, from: Some(from), to: Some(to) };
-    let period = Period::of(query, zone.day_of(caller.request.now));
-    let period = period.map_err(|BadParameter(name)| Refused::Parameter(name))?;
+    let period = Period::of(query, zone.day_of(caller.call.now));
+    let period = period.map_err(|BadParameter(name)| Failure::Parameter(name))?;
     let (start, end) = (zone.start_of(period.first()), zone.start_of(period.last().next()));
     Ok(Some(Span { start, end }))
 }
@@ -154,20 +155,20 @@ pub(super) async fn one(
     _: Oversight<'_>,
     group: &str,
     id: &str,
-) -> Result<Reply, Refused> {
-    let store = &caller.request.app.store;
-    caller.request.known_query(&[])?;
-    let group = GroupId::parse(group).map_err(|_| Refused::NotFound)?;
-    let order_id = OrderId::parse(id).map_err(|_| Refused::NotFound)?;
+) -> Result<Reply, Failure> {
+    let store = &caller.call.app.store;
+    caller.call.known_fields(&[])?;
+    let group = GroupId::parse(group).map_err(|_| Failure::not_found())?;
+    let order_id = OrderId::parse(id).map_err(|_| Failure::not_found())?;
     let found =
         store.inventory().orders_by_number(id.to_owned(), Some(group.clone()), PAGE).await?;
     let found = found.into_iter().find(|order| order.record.head.order_id == id);
-    let order = found.ok_or(Refused::NotFound)?;
+    let order = found.ok_or_else(Failure::not_found)?;
     let groups = choice(store, &super::fields::Fields::default()).await?;
     let named = groups.names.into_iter().find(|group| group.id == order.group_id);
     let group_name = named.map_or_else(|| order.group_id.clone(), |group| group.name);
     let record = serde_json::to_string_pretty(&order.record);
-    let record = record.map_err(|error| crate::answer::Failure::internal(&error))?;
+    let record = record.map_err(|error| Failure::internal(&error))?;
     let arrived = match store.intake().arrival_of(group, order_id).await? {
         Some(arrival) => arrived(caller, arrival).await?,
         None => None,
@@ -177,7 +178,7 @@ pub(super) async fn one(
 }
 
 /// Returns the source of an order, with the details of an import.
-async fn arrived(caller: &SignedIn<'_>, arrival: Arrival) -> Result<Option<Arrived>, Refused> {
+async fn arrived(caller: &SignedIn<'_>, arrival: Arrival) -> Result<Option<Arrived>, Failure> {
     let Arrival { since, source } = arrival;
     let number = match source {
         OrderSource::Import(number) => number,
@@ -185,9 +186,9 @@ async fn arrived(caller: &SignedIn<'_>, arrival: Arrival) -> Result<Option<Arriv
             return Ok(Some(Arrived::Stream { key_name, node, since }));
         }
     };
-    let request = caller.request;
+    let call = caller.call;
     let listing = Listing { after: Some(number.saturating_add(1)), limit: 1 };
-    let imports = request.app.store.intake().imports(listing, request.now).await?.entries;
+    let imports = call.app.store.intake().imports(listing, call.now).await?.entries;
     let import = imports.into_iter().find(|import| import.import_id == number.to_string());
     Ok(import.map(|import| Arrived::Import(Box::new(import))))
 }

@@ -7,17 +7,18 @@ use kiosque_store::{FleetSalesQuery, Oversight};
 
 use super::fields::Fields;
 use super::groups::{choice, chosen, wants_csv};
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
+use crate::failure::Failure;
 
 /// The products that the page lists, and a few more.
 const PRODUCTS_MAX: usize = 20;
 
 /// Shows the overview of the period and the group that the query chooses.
-pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let (app, now) = (caller.request.app, caller.request.now);
+pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let (app, now) = (caller.call.app, caller.call.now);
     let known = [&PeriodQuery::PARAMETERS[..], &["group", "format"]].concat();
-    let query = caller.request.known_query(&known)?;
+    let query = caller.call.known_fields(&known)?;
     let period = period(&query, app.store.zone().day_of(now))?;
     let groups = choice(&app.store, &query).await?;
     let sales = app.store.reports().fleet_sales(FleetSalesQuery {
@@ -29,7 +30,8 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         online: app.online_since(now),
         now,
     });
-    let view = Overview { period, groups, sales: sales.await?.ok_or(Refused::NotFound)? };
+    let sales = sales.await?.ok_or_else(Failure::not_found)?;
+    let view = Overview { period, groups, sales };
     match wants_csv(&query)? {
         true => Ok(Reply::csv("sales.csv", overview::csv(&view))),
         false => Ok(Reply::page(overview::page(&caller.frame(), &view))),
@@ -37,8 +39,8 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 }
 
 /// Returns the period that a query chooses.
-pub(super) fn period(query: &Fields, today: Day) -> Result<Period, Refused> {
+pub(super) fn period(query: &Fields, today: Day) -> Result<Period, Failure> {
     let [days, from, to] = PeriodQuery::PARAMETERS.map(|name| query.text(name));
     let query = PeriodQuery { days: days.as_deref(), from: from.as_deref(), to: to.as_deref() };
-    Period::of(query, today).map_err(|BadParameter(name)| Refused::Parameter(name))
+    Period::of(query, today).map_err(|BadParameter(name)| Failure::Parameter(name))
 }

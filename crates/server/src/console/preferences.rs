@@ -1,12 +1,13 @@
 //! The language and the colours of the pages, which a browser stores in cookies.
 
-use http::{HeaderMap, header};
+use http::header;
 use kiosque_console::{Language, Theme};
 
 use super::cookies::{self, Lifetime};
 use super::fields::Fields;
 use super::reply::Reply;
 use super::return_path::{ReturnPath, SIGN_IN};
+use crate::call::Call;
 use kiosque_locale::Locale;
 
 /// Stores the preference of a form, and returns to the page of the form.
@@ -25,19 +26,24 @@ pub(super) fn set(form: &Fields) -> Reply {
     reply
 }
 
-/// Returns the language that a person chose, or else the browser's.
-pub(super) fn language(headers: &HeaderMap, default: Locale) -> Language {
-    let chosen = cookies::value(headers, cookies::LANGUAGE).and_then(Language::of_code);
-    chosen.unwrap_or_else(|| {
-        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-        match accepted.and_then(Locale::best_match).unwrap_or(default) {
-            Locale::En => Language::English,
-            Locale::ZhCn => Language::Chinese,
-        }
-    })
-}
+impl Call<'_> {
+    /// Returns the language that a person chose, or else the browser's.
+    pub(super) fn language(&self) -> Language {
+        let headers = &self.head.headers;
+        let chosen = cookies::value(headers, cookies::LANGUAGE).and_then(Language::of_code);
+        chosen.unwrap_or_else(|| {
+            let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|it| it.to_str().ok());
+            let default = self.app.settings.default_locale;
+            match accepted.and_then(Locale::best_match).unwrap_or(default) {
+                Locale::En => Language::English,
+                Locale::ZhCn => Language::Chinese,
+            }
+        })
+    }
 
-/// Returns the colours that a person chose, or else the browser's.
-pub(super) fn theme(headers: &HeaderMap) -> Theme {
-    cookies::value(headers, cookies::THEME).and_then(Theme::of_code).unwrap_or_default()
+    /// Returns the colours that a person chose, or else the browser's.
+    pub(super) fn theme(&self) -> Theme {
+        let chosen = cookies::value(&self.head.headers, cookies::THEME);
+        chosen.and_then(Theme::of_code).unwrap_or_default()
+    }
 }

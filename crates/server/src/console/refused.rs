@@ -5,25 +5,25 @@ use kiosque_model::{LoginName, RefusalKind};
 use kiosque_store::FoundRequest;
 use serde_json::Value;
 
-use super::reply::Refused;
 use super::request::SignedIn;
+use crate::failure::Failure;
 
 /// The requests of an account that its page lists.
 const LISTED: usize = 50;
 
 /// Looks up the request that the query names; `None` if it names none.
-pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Refused> {
-    let Some(request_id) = caller.request.query().text(PARAMETER) else { return Ok(None) };
-    let (store, now) = (&caller.request.app.store, caller.request.now);
+pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Failure> {
+    let Some(request_id) = caller.call.fields().text(PARAMETER) else { return Ok(None) };
+    let (store, now) = (&caller.call.app.store, caller.call.now);
     let found = store.trail().refused_request(request_id.clone(), now).await?;
     Ok(Some(LookUp { request_id, found: found.map(view) }))
 }
 
 /// Returns the latest refused requests of an account.
-pub(super) async fn of_account(caller: &SignedIn<'_>, account: &str) -> Result<Vec<View>, Refused> {
+pub(super) async fn of_account(caller: &SignedIn<'_>, account: &str) -> Result<Vec<View>, Failure> {
     // A text that cannot be a login name is that of no account.
     let Ok(account) = LoginName::parse(account) else { return Ok(Vec::new()) };
-    let (store, now) = (&caller.request.app.store, caller.request.now);
+    let (store, now) = (&caller.call.app.store, caller.call.now);
     let found = store.trail().refused_of(&account, LISTED, now).await?;
     Ok(found.into_iter().map(view).collect())
 }

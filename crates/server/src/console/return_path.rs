@@ -1,6 +1,7 @@
 //! The page to show after a sign-in.
 
 use http::Uri;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
 /// The page that signs in.
 pub(super) const SIGN_IN: &str = "/console/login";
@@ -51,13 +52,10 @@ pub(super) fn sign_in_address(page: Option<&ReturnPath>) -> String {
 }
 
 /// Encodes a text for a query string.
-pub(super) fn encoded(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let encode = |byte: u8| match is_plain(byte) {
-        true => char::from(byte).to_string(),
-        false => format!("%{byte:02X}"),
-    };
-    text.bytes().map(encode).collect()
+pub(super) fn encoded(text: &str) -> PercentEncode<'_> {
+    const ENCODED: &AsciiSet =
+        &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+    utf8_percent_encode(text, ENCODED)
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use kiosque_store::{DeviceSearch, FoundDevices, Listing, Oversight};
 
 use super::fields::Fields;
 use super::groups::choice;
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
+use crate::failure::Failure;
 
 /// The hits of each kind.
 const HITS: usize = 20;
@@ -15,9 +16,9 @@ const HITS: usize = 20;
 const DEVICES_READ_MAX: usize = 10_000;
 
 /// Leads to what the text of the query names, or shows what it may name.
-pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let store = &caller.request.app.store;
-    let text = caller.request.known_query(&["q"])?.text("q").unwrap_or_default();
+pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let store = &caller.call.app.store;
+    let text = caller.call.known_fields(&["q"])?.text("q").unwrap_or_default();
     let mut found = Found::default();
     if !text.is_empty() {
         add_devices(caller, &text, &mut found).await?;
@@ -48,8 +49,8 @@ struct Found {
     has_more: bool,
 }
 
-async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Refused> {
-    let (app, now) = (caller.request.app, caller.request.now);
+async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Failure> {
+    let (app, now) = (caller.call.app, caller.call.now);
     let today = app.store.zone().day_of(now);
     let wanted = DeviceSearch {
         group: None,
@@ -73,8 +74,8 @@ async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Re
     Ok(())
 }
 
-async fn add_others(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Refused> {
-    let (store, now) = (&caller.request.app.store, caller.request.now);
+async fn add_others(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Failure> {
+    let (store, now) = (&caller.call.app.store, caller.call.now);
     let orders = store.inventory().orders_by_number(text.to_owned(), None, HITS).await?;
     found.exact.extend(
         orders

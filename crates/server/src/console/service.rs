@@ -4,15 +4,16 @@ use kiosque_console::service::{self as view, Limit, Service};
 use kiosque_store::{Error, Oversight};
 
 use super::groups::wants_csv;
-use super::reply::{Refused, Reply};
+use super::reply::Reply;
 use super::request::SignedIn;
 use crate::app::App;
 use crate::audience::Audience;
+use crate::failure::Failure;
 
 /// Shows the state of the server and of its data.
-pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Refused> {
-    let wants_csv = wants_csv(&caller.request.known_query(&["format"])?)?;
-    let (app, now) = (caller.request.app, caller.request.now);
+pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
+    let wants_csv = wants_csv(&caller.call.known_fields(&["format"])?)?;
+    let (app, now) = (caller.call.app, caller.call.now);
     let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
     let view = Service {
         status: app.store.inventory().status(now).await?,

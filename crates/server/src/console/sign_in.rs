@@ -10,9 +10,11 @@ use kiosque_store::SignInProof;
 use super::cookies::{self, Lifetime};
 use super::fields::Fields;
 use super::origin;
-use super::reply::{Refused, Reply};
-use super::request::{ConsoleRequest, SignedIn};
+use super::reply::Reply;
+use super::request::SignedIn;
 use super::return_path::{ReturnPath, sign_in_address};
+use crate::call::Call;
+use crate::failure::Failure;
 
 /// A parameter: the browser was asked to send its cookies.
 const AGAIN: &str = "again";
@@ -25,44 +27,41 @@ pub(super) fn redirect(page: Option<&ReturnPath>) -> Reply {
 }
 
 /// Shows the form for a key, or the button of a link. A signed-in person gets the page.
-pub(super) async fn show(request: &ConsoleRequest<'_>) -> Result<Reply, Refused> {
-    let query = request.query();
+pub(super) async fn show(call: &Call<'_>) -> Result<Reply, Failure> {
+    let query = call.fields();
     if let Some(link) = query.text("link") {
         // Showing it spends nothing, so that the previews of messengers do not.
-        return Ok(form(request, &query, Form::Link(&link), None));
+        return Ok(form(call, &query, Form::Link(&link), None));
     }
-    if let Some(session) = request.session().await? {
+    if let Some(session) = call.session().await? {
         return Ok(Reply::see_other(&landing(&query, &session.holder().rights)));
     }
-    if origin::is_from_elsewhere(request.head) && query.text(AGAIN).is_none() {
-        return Ok(ask_for_cookies(request, &query));
+    if origin::is_from_elsewhere(call.head) && query.text(AGAIN).is_none() {
+        return Ok(ask_for_cookies(call, &query));
     }
-    let has_cookie = cookies::value(&request.head.headers, cookies::SESSION).is_some();
+    let has_cookie = cookies::value(&call.head.headers, cookies::SESSION).is_some();
     let notice = match query.text(SIGNED_OUT) {
         Some(_) => Some(Notice::SignedOut),
         None => has_cookie.then_some(Notice::SessionEnded),
     };
-    Ok(form(request, &query, Form::Key, notice))
+    Ok(form(call, &query, Form::Key, notice))
 }
 
 /// Opens a session, in place of the one that the browser has. Attempts are not limited: keys and
 /// links are random, and a limit that others can reach would refuse a right one.
-pub(super) async fn sign_in(
-    request: &ConsoleRequest<'_>,
-    fields: &Fields,
-) -> Result<Reply, Refused> {
-    let (app, origin) = (request.app, request.origin());
+pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, Failure> {
+    let (app, origin) = (call.app, call.origin());
     let (proof, fault) = presented(fields);
     // Always a new secret: a cookie that another person planted is never a session.
     let secret = ConsoleSecret::mint(app.entropy.bytes()?);
     let holder = match proof {
         Some(proof) => {
-            let (new, earlier) = (secret.digest(), request.cookie());
+            let (new, earlier) = (secret.digest(), call.cookie());
             app.store.operators().sign_in(proof, new, earlier, origin).await?
         }
         None => None,
     };
-    let Some(holder) = holder else { return Ok(refuse(request, fields, fault)) };
+    let Some(holder) = holder else { return Ok(refuse(call, fields, fault)) };
     let reply = Reply::see_other(&landing(fields, &holder.rights));
     Ok(reply.cookie(cookies::SESSION, secret.reveal(), Lifetime::Browser))
 }
@@ -82,8 +81,8 @@ fn presented(fields: &Fields) -> (Option<SignInProof>, LoginFault) {
 }
 
 /// Ends the session.
-pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Refused> {
-    caller.request.app.store.operators().sign_out(caller.session, caller.acted_by()).await?;
+pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
+    caller.call.app.store.operators().sign_out(caller.session, caller.acted_by()).await?;
     let reply = Reply::see_other(&format!("{}?{SIGNED_OUT}=1", sign_in_address(None)));
     Ok(reply.cookie(cookies::SESSION, "", Lifetime::Ended))
 }
@@ -104,12 +103,12 @@ fn landing(fields: &Fields, rights: &Rights) -> String {
 
 /// Makes the browser ask again. It does not send its cookies with a request that another site
 /// caused, and it sends them with one that this page causes.
-fn ask_for_cookies(request: &ConsoleRequest<'_>, query: &Fields) -> Reply {
+fn ask_for_cookies(call: &Call<'_>, query: &Fields) -> Reply {
     let page = query.text("return").and_then(|path| ReturnPath::parse(&path));
     let address = sign_in_address(page.as_ref());
     let separator = if page.is_some() { '&' } else { '?' };
     let address = format!("{address}{separator}{AGAIN}=1");
-    let html = forward::page(request.language(), request.theme(), &address);
+    let html = forward::page(call.language(), call.theme(), &address);
     let refresh = HeaderValue::from_str(&format!("0; url={address}"));
     match refresh {
         Ok(refresh) => Reply::page(html).with(header::REFRESH, refresh),
@@ -118,25 +117,20 @@ fn ask_for_cookies(request: &ConsoleRequest<'_>, query: &Fields) -> Reply {
 }
 
 /// Records a refused attempt, and shows the form again.
-fn refuse(request: &ConsoleRequest<'_>, fields: &Fields, fault: LoginFault) -> Reply {
-    request.app.refused_logins.lock().add(None, fault, &request.origin());
+fn refuse(call: &Call<'_>, fields: &Fields, fault: LoginFault) -> Reply {
+    call.app.refused_logins.lock().add(None, fault, &call.origin());
     let notice = match fault {
         LoginFault::ConsoleLink => Notice::LinkSpent,
         _ => Notice::KeyRefused,
     };
-    form(request, fields, Form::Key, Some(notice)).with_status(StatusCode::FORBIDDEN)
+    form(call, fields, Form::Key, Some(notice)).with_status(StatusCode::FORBIDDEN)
 }
 
-fn form(
-    request: &ConsoleRequest<'_>,
-    fields: &Fields,
-    form: Form<'_>,
-    notice: Option<Notice>,
-) -> Reply {
+fn form(call: &Call<'_>, fields: &Fields, form: Form<'_>, notice: Option<Notice>) -> Reply {
     let page = fields.text("return").and_then(|path| ReturnPath::parse(&path));
     let html = view::page(&SignIn {
-        language: request.language(),
-        theme: request.theme(),
+        language: call.language(),
+        theme: call.theme(),
         return_to: page.as_ref().map_or("", ReturnPath::as_str),
         form,
         notice,

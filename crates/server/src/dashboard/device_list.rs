@@ -12,9 +12,10 @@ use kiosque_model::Claim;
 use kiosque_store::{DevicePart, Error};
 use serde::Serialize;
 
-use crate::answer::{Data, Failure};
+use crate::answer::Data;
 use crate::app::App;
 use crate::call::Caller;
+use crate::failure::Failure;
 use crate::large_answers::{LargeAnswerPermit, PART_BYTES, PARTS_BYTES};
 use crate::panics::catch_panic;
 
@@ -246,8 +247,8 @@ impl Rest {
                 let (log, cause) = (&self.app.failure_log, &fault.cause);
                 log.log(fault.kind, "an answer broke off", cause, &self.request_id);
             }
-            Failure::Refusal(refusal) => {
-                tracing::debug!(request.id = self.request_id, ?refusal, "an answer broke off");
+            refused => {
+                tracing::debug!(request.id = self.request_id, ?refused, "an answer broke off");
             }
         }
         BrokenOff

@@ -1,56 +1,40 @@
 //! `GET /operator/v1/audit`: the audit trail, newest first.
 
-use kiosque_contract::ReplacedSession;
-use kiosque_contract::operator_call::ListAudit;
+use kiosque_contract::{AuditPage, ReplacedSession};
 use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEvent;
-use kiosque_store::{AuditEntry, AuditPage, AuditQuery, KeyHolder};
+use kiosque_store::{AuditEntry, AuditQuery};
 
-use super::call::Call;
+use super::call::Caller;
 use super::cursor::Cursor;
-use super::problem::Problem;
-use super::query::{self, QueryFaults, digits};
-use crate::answer::Failure;
+use super::query::{Query, digits};
+use crate::failure::Failure;
 
-pub(super) async fn list(
-    call: &mut Call<'_>,
-    _: KeyHolder,
-) -> Result<kiosque_contract::AuditPage, Problem> {
-    let query = audit_query(call.query())?;
-    let page = call.app.store.trail().entries(query).await.map_err(Failure::from)?;
-    Ok(wire_page(page))
+pub(super) async fn list(caller: Caller<'_>) -> Result<AuditPage, Failure> {
+    let query = audit_query(caller.query)?;
+    let page = caller.call.app.store.trail().entries(query).await?;
+    let entries = page.entries.into_iter().map(wire_entry).collect();
+    Ok(AuditPage { entries, next: page.next.map(|entry_no| entry_no.write()) })
 }
 
 /// Reads a query string.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-fn audit_query(query: &str) -> Result<AuditQuery, Problem> {
-    let mut faults = QueryFaults::default();
-    let filter = query::read::<ListAudit>(query, &mut faults)?;
-    let since = faults.parse(
-        ("sinceTimestamp", filter.since_timestamp.as_deref()),
-        "Unix milliseconds",
-        |text| digits(text).map(UnixMs),
-    );
-    let account = faults.parse(("account", filter.account.as_deref()), "a login name", |text| {
-        Some(text.to_owned()).filter(|name| !name.is_empty())
-    });
+fn audit_query(mut query: Query<'_>) -> Result<AuditQuery, Failure> {
     let events = format!("one of {}", AuditEvent::ALL.map(AuditEvent::name).join(", "));
-    let event = faults.parse(("event", filter.event.as_deref()), &events, AuditEvent::named);
-    let source =
-        faults.parse(("source", filter.source.as_deref()), "an address", |text| text.parse().ok());
-    let limit = faults.limit(filter.limit.as_deref());
-    let before = faults.cursor(filter.cursor.as_deref());
-    if let Some(faults) = faults.finish() {
-        return Err(Problem::bad_query(faults));
-    }
-    Ok(AuditQuery { account, event, source, since, limit, before })
-}
-
-fn wire_page(page: AuditPage) -> kiosque_contract::AuditPage {
-    let entries = page.entries.into_iter().map(wire_entry).collect();
-    kiosque_contract::AuditPage { entries, next: page.next.map(|entry_no| entry_no.write()) }
+    let filter = AuditQuery {
+        since: query.parse("sinceTimestamp", "Unix milliseconds", |text| digits(text).map(UnixMs)),
+        account: query.parse("account", "a login name", |text| {
+            Some(text.to_owned()).filter(|name| !name.is_empty())
+        }),
+        event: query.parse("event", &events, AuditEvent::named),
+        source: query.parse("source", "an address", |text| text.parse().ok()),
+        limit: query.limit(),
+        before: query.cursor(),
+    };
+    query.finish()?;
+    Ok(filter)
 }
 
 /// Returns an entry of the audit trail as the operator's calls send it.
@@ -81,7 +65,13 @@ pub fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Faults;
+    use kiosque_contract::operator_call::ListAudit;
     use proptest::prelude::*;
+
+    fn read(query: &str) -> Result<AuditQuery, Failure> {
+        audit_query(Query::of(ListAudit, query)?)
+    }
 
     #[test]
     fn a_query_says_which_entries() {
@@ -97,7 +87,7 @@ mod tests {
             ("sinceTimestamp=0", AuditQuery { since: Some(UnixMs(0)), ..all.clone() }),
             ("cursor=00000000000000ff", AuditQuery { before: Some(255), ..all.clone() }),
         ] {
-            assert_eq!(audit_query(query).ok(), Some(want), "{query}");
+            assert_eq!(read(query).ok(), Some(want), "{query}");
         }
     }
 
@@ -127,15 +117,16 @@ mod tests {
                 ],
             ),
         ] {
-            let problem = audit_query(query).expect_err(query);
-            assert_eq!(problem.faults(), want, "{query}");
+            let refused = read(query).expect_err(query);
+            let Failure::Denied(_, _, Faults(faults)) = refused else { panic!("{refused:?}") };
+            assert_eq!(faults, want, "{query}");
         }
     }
 
     proptest! {
         #[test]
         fn no_query_panics_and_cursors_are_read_back(query in ".{0,60}", number in 1..i64::MAX) {
-            let _ = audit_query(&query);
+            let _ = read(&query);
             prop_assert_eq!(i64::read(&number.write()), Some(number));
         }
     }

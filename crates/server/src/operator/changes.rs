@@ -6,19 +6,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::request::Parts;
 use kiosque_contract::operator_call::ListChanges;
 use kiosque_listener::{BrokenOff, Content, LaterParts};
 use kiosque_model::shares::{NoShare, Share};
-use kiosque_model::{ChangeCursor, GroupId, KeyName, UnixMs};
-use kiosque_store::{ChangeQuery, ChangeWait, Follower, KeyHolder, OrderChanges, Refused};
+use kiosque_model::{ChangeCursor, GroupId, KeyName};
+use kiosque_store::{ChangeQuery, ChangeWait, Follower, OrderChanges, Refused};
 
-use super::call::{Call, read_permit};
+use super::call::Caller;
 use super::key::{Proof, StreamKey};
-use super::problem::Problem;
-use super::query::{self, QueryFaults};
-use crate::answer::Failure;
 use crate::app::App;
+use crate::call::{Call, read_permit};
+use crate::failure::Failure;
 
 /// Orders that are read at a time.
 const PART_ORDERS: i64 = 500;
@@ -39,29 +37,26 @@ struct Rest {
 
 /// An answer that goes on after the last change.
 struct Following {
-    head: Parts,
-    key_looked_up_at: UnixMs,
+    key: StreamKey,
     /// None before the number of the group is known.
     follower: Option<(Follower, ChangeWait)>,
     _share: Share<KeyName>,
 }
 
-pub(super) async fn list(call: &mut Call<'_>, holder: KeyHolder) -> Result<Content, Problem> {
-    let mut faults = QueryFaults::default();
-    let filter = query::read::<ListChanges>(call.query(), &mut faults)?;
-    let id = filter.group.unwrap_or_default();
-    let group = faults.group(("group", Some(&id)));
-    // An empty position is the beginning.
-    let after = ("after", filter.after.as_deref().filter(|after| !after.is_empty()));
-    let after = faults.parse(after, "the value of next in a line", ChangeCursor::read);
-    let follow = ("follow", filter.follow.as_deref());
-    let follow = faults.parse(follow, "true or false", |text| text.parse::<bool>().ok());
-    if let Some(faults) = faults.finish() {
-        return Err(Problem::bad_query(faults));
-    }
-    let unknown = || Problem::unknown_group(&id);
+pub(super) async fn list(caller: Caller<'_>) -> Result<Content, Failure> {
+    let Caller { call, proof, holder, mut query, .. } = caller;
+    let id = query.text("group").unwrap_or_default();
+    let group = query.group_of("group", id.clone());
+    let after = query.parse("after", "the value of next in a line", |text| match text {
+        // An empty position is the beginning.
+        "" => Some(None),
+        text => ChangeCursor::read(text).map(Some),
+    });
+    let follow = query.parse("follow", "true or false", |text| text.parse::<bool>().ok());
+    query.finish()?;
+    let unknown = || Failure::unknown_group(&id);
     // A form of the console shows an answer that ends.
-    let is_key = matches!(call.proof, Proof::Key);
+    let is_key = matches!(proof, Proof::Key);
     let following = match follow == Some(true) && is_key {
         true => Some(Following::begin(call, holder.name)?),
         false => None,
@@ -70,7 +65,7 @@ pub(super) async fn list(call: &mut Call<'_>, holder: KeyHolder) -> Result<Conte
         app: Arc::clone(call.app),
         request_id: call.request_id.to_owned(),
         group: group.ok_or_else(unknown)?,
-        after,
+        after: after.flatten(),
         following,
         is_complete: false,
     };
@@ -79,8 +74,8 @@ pub(super) async fn list(call: &mut Call<'_>, holder: KeyHolder) -> Result<Conte
 }
 
 impl Following {
-    fn begin(call: &Call<'_>, key: KeyName) -> Result<Following, Failure> {
-        let share = call.app.follows.take(key).map_err(|no_share| {
+    fn begin(call: &Call<'_>, holder: KeyName) -> Result<Following, Failure> {
+        let share = call.app.follows.take(holder).map_err(|no_share| {
             Failure::busy(match no_share {
                 NoShare::OfHolder => {
                     "too many answers follow changes: the key has its share of \
@@ -92,14 +87,14 @@ impl Following {
                 }
             })
         })?;
-        let (head, key_looked_up_at) = (call.head.clone(), call.now);
-        Ok(Following { head, key_looked_up_at, follower: None, _share: share })
+        let key = StreamKey::new(ListChanges, call)?;
+        Ok(Following { key, follower: None, _share: share })
     }
 }
 
 impl Rest {
     /// Reads the next orders; `None` without such a group.
-    async fn read(&mut self) -> Result<Option<OrderChanges>, Problem> {
+    async fn read(&mut self) -> Result<Option<OrderChanges>, Failure> {
         let permit = read_permit(&self.app).await?;
         let query = ChangeQuery { after: self.after, size: PART_ORDERS };
         let read = self.app.store.orders().changes_of_group(self.group.clone(), query);
@@ -112,9 +107,9 @@ impl Rest {
             Refused::Refusal(_) => {
                 let fault = "after must be the value of next in a line of the group; if it is, the \
                              data was restored to an earlier state: begin again without after";
-                Problem::bad_query(vec![fault.to_owned()])
+                Failure::bad_query(vec![fault.to_owned()])
             }
-            Refused::Store(error) => Failure::from(error).into(),
+            Refused::Store(error) => error.into(),
         })?;
         if let Some(changes) = &changes {
             self.after = Some(changes.next());
@@ -127,13 +122,13 @@ impl Rest {
         Box::pin(stream::try_unfold(Box::new(self), |mut rest| async {
             match rest.next().await {
                 Ok(part) => Ok(part.map(|part| (part, rest))),
-                Err(problem) => Err(rest.broken_off(&problem)),
+                Err(failure) => Err(rest.broken_off(&failure)),
             }
         }))
     }
 
     /// Returns the next part; `None` at the end.
-    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+    async fn next(&mut self) -> Result<Option<Bytes>, Failure> {
         loop {
             let waited = if self.is_complete { self.wait().await? } else { Waited::Changed };
             match waited {
@@ -150,46 +145,40 @@ impl Rest {
     }
 
     /// Waits for a change, if the answer goes on after the last one.
-    async fn wait(&mut self) -> Result<Waited, Problem> {
+    async fn wait(&mut self) -> Result<Waited, Failure> {
         let (Some(following), Some(after)) = (&mut self.following, self.after) else {
             return Ok(Waited::Ended);
         };
-        let Following { head, key_looked_up_at, follower, _share: _ } = following;
-        let Some((follower, _)) = follower else {
+        let Some((follower, _)) = &mut following.follower else {
             let new = self.app.store.orders().follow(after.group, None);
             let most = self.app.settings.limits.change_waits_per_account_max;
-            let waits = new.begin_wait(most).map_err(Failure::from)?;
+            let waits = new.begin_wait(most)?;
             following.follower = Some((new, waits));
             // The orders that changed before are read first.
             return Ok(Waited::Changed);
         };
-        let mut key = StreamKey::new(ListChanges, &self.app, head, *key_looked_up_at);
-        let waited = tokio::select! {
-            () = follower.woken(after.change_no) => Waited::Changed,
-            () = tokio::time::sleep(PAUSE_MAX) => Waited::Paused,
-            () = self.app.stopped() => Waited::Ended,
-            revoked = key.revoked() => return Err(revoked),
-        };
-        *key_looked_up_at = key.looked_up_at();
-        Ok(waited)
+        tokio::select! {
+            () = follower.woken(after.change_no) => Ok(Waited::Changed),
+            () = tokio::time::sleep(PAUSE_MAX) => Ok(Waited::Paused),
+            () = self.app.stopped() => Ok(Waited::Ended),
+            revoked = following.key.revoked() => Err(revoked),
+        }
     }
 
     /// Fails if the key of an answer that follows was revoked.
-    async fn check_key(&mut self) -> Result<(), Problem> {
-        let Some(Following { head, key_looked_up_at, .. }) = &mut self.following else {
-            return Ok(());
-        };
-        let mut key = StreamKey::new(ListChanges, &self.app, head, *key_looked_up_at);
-        key.check().await?;
-        *key_looked_up_at = key.looked_up_at();
-        Ok(())
+    async fn check_key(&mut self) -> Result<(), Failure> {
+        match &mut self.following {
+            Some(following) => following.key.check().await,
+            None => Ok(()),
+        }
     }
 
-    fn broken_off(&self, problem: &Problem) -> BrokenOff {
-        if let Some(kind) = problem.fault() {
-            self.app.metrics.broken_off(kind);
+    fn broken_off(&self, failure: &Failure) -> BrokenOff {
+        if let Some(fault) = failure.system_fault() {
+            self.app.metrics.broken_off(fault.kind);
         }
-        tracing::info!(request.id = self.request_id, ?problem, "changes broke off");
+        let problem = format_args!("{} {}", failure.status(), failure.reason());
+        tracing::info!(request.id = self.request_id, %problem, "changes broke off");
         BrokenOff
     }
 }

@@ -5,34 +5,33 @@ use std::sync::Arc;
 use http::StatusCode;
 use kiosque_contract::{DatedMove, FleetApplied};
 use kiosque_model::fleet::Fleet;
-use kiosque_store::{Applied, ApplyError, KeyHolder, NewHashes};
+use kiosque_store::{Applied, ApplyError, NewHashes};
 
-use super::call::Call;
-use super::problem::Problem;
-use crate::answer::Failure;
+use super::call::Caller;
 use crate::app::App;
+use crate::failure::{Failure, Faults};
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_listener::read_body;
 
 /// Applies the whole fleet, or nothing of it and reports every fault.
-pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<FleetApplied, Problem> {
-    let (app, limits) = (call.app, &call.app.settings.limits);
-    let text = read_body(&mut call.body, limits.fleet_body_max_bytes, limits).await?;
+pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
+    let app = caller.call.app;
+    let (by, limits) = (caller.acted_by(), &app.settings.limits);
+    let text = read_body(caller.body, limits.fleet_body_max_bytes, limits).await?;
     let zone = app.store.zone().clone();
     // A large fleet takes long enough to read that it would delay other requests.
     let reading = tokio::task::spawn_blocking(move || match std::str::from_utf8(&text) {
         Ok(text) => Ok(fleet::parse(text, Format::Json, &zone)),
-        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "the body is not valid UTF-8")),
+        Err(_) => Err(Failure::denied(StatusCode::BAD_REQUEST, "the body is not valid UTF-8")),
     });
     let fleet = match reading.await.map_err(|panic| Failure::internal(&panic))?? {
         Ok(fleet) => fleet,
         Err(faults) => {
-            let faults = faults.with_stored(&app.store, call.now).await;
-            return Err(faulty(faults.map_err(Failure::from)?));
+            return Err(faulty(faults.with_stored(&app.store, caller.call.now).await?));
         }
     };
     let warnings = fleet::warnings(&fleet);
-    let (fleet, by) = (Arc::new(fleet), call.acted_by(holder));
+    let fleet = Arc::new(fleet);
     loop {
         let new_hashes = new_hashes(app, &fleet).await?;
         match app.store.fleet().apply(Arc::clone(&fleet), new_hashes, by.clone(), &app.clock).await
@@ -42,13 +41,14 @@ pub(super) async fn apply(call: &mut Call<'_>, holder: KeyHolder) -> Result<Flee
                 return Err(faulty(faults.iter().map(ToString::to_string).collect()));
             }
             Err(ApplyError::PasswordChanged) => {}
-            Err(ApplyError::Store(error)) => return Err(Failure::from(error).into()),
+            Err(ApplyError::Store(error)) => return Err(error.into()),
         }
     }
 }
 
-fn faulty(faults: Vec<String>) -> Problem {
-    Problem::unprocessable("the fleet has faults; nothing was applied", faults)
+fn faulty(faults: Vec<String>) -> Failure {
+    let reason = "the fleet has faults; nothing was applied".to_owned();
+    Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Faults(faults))
 }
 
 /// Returns the hashes of the given passwords. They are computed in the slots of known sources,

@@ -2,9 +2,11 @@
 //! key is refused from the next request on. In a stream, which may last for hours, it is looked up
 //! again once a second, also while nothing is sent.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use hyper::body::Body;
@@ -14,9 +16,9 @@ use kiosque_model::{KeyDigest, Right, UnixMs};
 use kiosque_store::{KeyHolder, KeyUse};
 
 use super::lines::Lines;
-use super::problem::Problem;
-use crate::answer::Failure;
 use crate::app::App;
+use crate::call::Call;
+use crate::failure::Failure;
 
 const SCHEME: &[u8] = b"bearer";
 /// The age in milliseconds at which the look-up of a stream's key is repeated.
@@ -32,68 +34,71 @@ pub(crate) enum Proof {
     Session(KeyHolder),
 }
 
-/// Returns the holder of the request's key if it has the right of this name.
-pub(super) async fn holder(app: &App, head: &Parts, right: &str) -> Result<KeyHolder, Problem> {
-    let (digest, now) = (presented(head)?, app.clock.now());
-    let found = app.store.operators().key_in_use(&digest, now).await.map_err(Failure::from)?;
-    // Unknown and revoked keys are answered alike, and reveal nothing.
-    let (holder, key_use) =
-        found.ok_or_else(|| Problem::unauthorized("the key is unknown or revoked"))?;
+/// Returns the holder of a key if it has the right of this name.
+pub(super) async fn holder(
+    app: &App,
+    digest: &KeyDigest,
+    right: &str,
+) -> Result<KeyHolder, Failure> {
+    let now = app.clock.now();
+    let found = app.store.operators().key_in_use(digest, now).await?;
+    let (holder, key_use) = found.ok_or_else(unknown)?;
     if key_use == KeyUse::Due {
-        app.store_key_use(digest, now);
+        app.store_key_use(digest.clone(), now);
     }
     permitted(holder, right)
 }
 
-/// Returns the holder of a key if it has the right of this name.
-pub(super) fn permitted(holder: KeyHolder, right: &str) -> Result<KeyHolder, Problem> {
+/// Unknown and revoked keys are answered alike, and reveal nothing.
+fn unknown() -> Failure {
+    Failure::unauthorized("the key is unknown or revoked")
+}
+
+/// Returns `holder` if its key has the right of this name.
+pub(super) fn permitted(holder: KeyHolder, right: &str) -> Result<KeyHolder, Failure> {
     let right = named(right).ok_or_else(|| Failure::internal(&"a right that does not exist"))?;
     if !holder.rights.contain(right) {
-        let detail = format!("the key {} does not have the right {right}", holder.name);
-        return Err(Problem::forbidden(detail));
+        let reason = format!("the key {} does not have the right {right}", holder.name);
+        return Err(Failure::denied(StatusCode::FORBIDDEN, reason));
     }
     Ok(holder)
 }
 
 /// The key of a stream whose request was authorized.
-pub(super) struct StreamKey<'a> {
-    app: &'a App,
-    head: &'a Parts,
+pub(super) struct StreamKey {
+    app: Arc<App>,
+    digest: KeyDigest,
     right: &'static str,
     looked_up_at: UnixMs,
 }
 
-impl<'a> StreamKey<'a> {
-    /// Returns the key of a request that was authorized at `now`.
-    pub(super) fn new<C: OperatorCall>(_: C, app: &'a App, head: &'a Parts, now: UnixMs) -> Self {
-        let right = const { C::RIGHT.expect("the call takes a key") };
-        StreamKey { app, head, right, looked_up_at: now }
-    }
-
-    /// Returns the time of the last look-up.
-    pub(super) fn looked_up_at(&self) -> UnixMs {
-        self.looked_up_at
+impl StreamKey {
+    /// Returns the key of a request that was authorized.
+    pub(super) fn new<C: OperatorCall>(_: C, call: &Call<'_>) -> Result<StreamKey, Failure> {
+        let (app, right) =
+            (Arc::clone(call.app), const { C::RIGHT.expect("the call takes a key") });
+        Ok(StreamKey { app, digest: presented(call.head)?, right, looked_up_at: call.now })
     }
 
     /// Looks the key up again if the last look-up is a second old, and fails if it was revoked.
-    pub(super) async fn check(&mut self) -> Result<(), Problem> {
+    pub(super) async fn check(&mut self) -> Result<(), Failure> {
         let now = self.app.clock.now();
         // A clock that was set back does not postpone the look-up.
         if (now.0.saturating_sub(self.looked_up_at.0)).saturating_abs() < LOOKUP_AGE_MAX_MS {
             return Ok(());
         }
-        holder(self.app, self.head, self.right).await?;
+        holder(&self.app, &self.digest, self.right).await?;
         self.looked_up_at = now;
         Ok(())
     }
 
     /// Returns the refusal of the key once it was revoked. A store that fails is no reason to end
     /// a stream of which nothing is to be stored or read.
-    pub(super) async fn revoked(&mut self) -> Problem {
+    pub(super) async fn revoked(&mut self) -> Failure {
         loop {
             tokio::time::sleep(AGE_CHECK_INTERVAL).await;
             match self.check().await {
-                Err(problem) if problem.fault().is_none() => return problem,
+                Err(failure) if failure.system_fault().is_none() => return failure,
                 Ok(()) | Err(_) => {}
             }
         }
@@ -107,13 +112,13 @@ impl<'a> StreamKey<'a> {
         &mut self,
         lines: &mut Lines<'_, B>,
         chunk_bytes: usize,
-    ) -> Result<Option<Vec<RawLine>>, Problem> {
+    ) -> Result<Option<Vec<RawLine>>, Failure> {
         let chunk = tokio::select! {
             chunk = lines.next_chunk(chunk_bytes) => chunk?,
             revoked = self.revoked() => return Err(revoked.after_lines()),
         };
         if chunk.is_some() {
-            self.check().await.map_err(Problem::after_lines)?;
+            self.check().await.map_err(Failure::after_lines)?;
         }
         Ok(chunk)
     }
@@ -124,18 +129,17 @@ fn named(name: &str) -> Option<Right> {
 }
 
 /// Returns the digest of the key of `Authorization: Bearer KEY`.
-fn presented(head: &Parts) -> Result<KeyDigest, Problem> {
+pub(super) fn presented(head: &Parts) -> Result<KeyDigest, Failure> {
     let mut values = head.headers.get_all(AUTHORIZATION).iter();
     let value = match (values.next(), values.next()) {
         (Some(value), None) => value.as_bytes(),
-        (None, _) => return Err(Problem::unauthorized("send Authorization: Bearer KEY")),
-        (Some(_), Some(_)) => return Err(Problem::unauthorized("send Authorization only once")),
+        (None, _) => return Err(Failure::unauthorized("send Authorization: Bearer KEY")),
+        (Some(_), Some(_)) => return Err(Failure::unauthorized("send Authorization only once")),
     };
     let (scheme, rest) = value.split_at(value.len().min(SCHEME.len()));
     let key = rest.strip_prefix(b" ").filter(|_| scheme.eq_ignore_ascii_case(SCHEME));
-    let key = key.ok_or_else(|| Problem::unauthorized("send Authorization: Bearer KEY"))?;
-    KeyDigest::of_presented(key.trim_ascii())
-        .ok_or_else(|| Problem::unauthorized("the key is unknown or revoked"))
+    let key = key.ok_or_else(|| Failure::unauthorized("send Authorization: Bearer KEY"))?;
+    KeyDigest::of_presented(key.trim_ascii()).ok_or_else(unknown)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use hyper::body::Body;
 use kiosque_store::yield_if_due;
 use tokio::time::{Instant, timeout_at};
 
-use super::problem::Problem;
+use crate::failure::Failure;
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 use kiosque_listener::BodyFault;
 
@@ -29,14 +29,6 @@ pub(super) struct Lines<'a, B> {
     is_broken: bool,
 }
 
-/// The result of waiting for a part of a body.
-enum Received {
-    Data(Bytes),
-    End,
-    Broken,
-    TimedOut,
-}
-
 impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
     pub(super) fn of(body: &mut B, idle_deadline: Duration) -> Lines<'_, B> {
         let (splitter, buffer) = (LineSplitter::default(), Bytes::new());
@@ -52,7 +44,7 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
     pub(super) async fn next_chunk(
         &mut self,
         chunk_bytes: usize,
-    ) -> Result<Option<Vec<RawLine>>, Problem> {
+    ) -> Result<Option<Vec<RawLine>>, Failure> {
         let mut lines = Vec::new();
         let mut bytes = 0;
         let mut ends = Instant::now() + self.idle_deadline;
@@ -72,7 +64,7 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
                 }
             }
             match self.receive(ends).await {
-                Received::Data(data) => {
+                Ok(Some(data)) => {
                     self.buffer = data;
                     if lines.is_empty() {
                         ends = Instant::now() + self.idle_deadline;
@@ -80,40 +72,40 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
                     // The buffer may be large: other tasks of this thread run first.
                     tokio::task::yield_now().await;
                 }
-                Received::TimedOut if lines.is_empty() => return Err(self.timed_out()),
-                Received::Broken if lines.is_empty() => return Err(BodyFault::Broken.into()),
-                Received::TimedOut | Received::Broken => return Ok(Some(lines)),
-                Received::End => {
+                Ok(None) => {
                     lines.extend(self.splitter.finish());
                     return Ok((!lines.is_empty()).then_some(lines));
                 }
+                Err(failure) if lines.is_empty() => return Err(failure),
+                Err(_) => return Ok(Some(lines)),
             }
         }
     }
 
-    async fn receive(&mut self, ends: Instant) -> Received {
+    /// Returns the next part of the body; `None` at its end.
+    async fn receive(&mut self, ends: Instant) -> Result<Option<Bytes>, Failure> {
         if self.is_broken {
-            return Received::Broken;
+            return Err(BodyFault::Broken.into());
         }
         match timeout_at(ends, self.body.frame()).await {
-            Err(_) => Received::TimedOut,
-            Ok(None) => Received::End,
+            Err(_) => Err(self.timed_out()),
+            Ok(None) => Ok(None),
             Ok(Some(Err(_))) => {
                 self.is_broken = true;
-                Received::Broken
+                Err(BodyFault::Broken.into())
             }
             // Trailers are ignored.
-            Ok(Some(Ok(frame))) => Received::Data(frame.into_data().unwrap_or_default()),
+            Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),
         }
     }
 
-    fn timed_out(&self) -> Problem {
-        let detail = format!(
+    fn timed_out(&self) -> Failure {
+        let reason = format!(
             "no data arrived within {:?}; the lines stored before stay, and the whole body may be \
              sent again",
             self.idle_deadline
         );
-        Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+        Failure::denied(StatusCode::REQUEST_TIMEOUT, reason)
     }
 }
 
@@ -184,7 +176,10 @@ mod tests {
         assert_eq!(texts(&chunk), [&format!("th{}", "x".repeat(300)), "four"]);
         for _ in 0..2 {
             let broken = lines.next_chunk(CHUNK_BYTES).await.expect_err("the body broke off");
-            assert_eq!(format!("{broken:?}"), "400 Bad Request the body broke off");
+            assert_eq!(
+                (broken.status(), &*broken.reason()),
+                (StatusCode::BAD_REQUEST, "the body broke off")
+            );
         }
     }
 

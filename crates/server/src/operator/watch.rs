@@ -3,44 +3,43 @@
 use http::StatusCode;
 use kiosque_contract::operator_call::Text;
 
-use super::problem::Problem;
-use crate::answer::Failure;
 use crate::app::App;
+use crate::failure::Failure;
 use crate::metrics::Sampled;
 
 /// `GET /livez`
-pub(super) async fn livez(_: &App) -> Result<Text, Problem> {
+pub(super) async fn livez(_: &App) -> Result<Text, Failure> {
     Ok("ok\n".into())
 }
 
 /// `GET /readyz`
-pub(super) async fn readyz(app: &App) -> Result<Text, Problem> {
+pub(super) async fn readyz(app: &App) -> Result<Text, Failure> {
     refuse_if_stopping(app)?;
-    app.store.upkeep().answers(app.clock.now()).await.map_err(Failure::from)?;
+    app.store.upkeep().answers(app.clock.now()).await?;
     Ok("ready\n".into())
 }
 
 /// `GET /readyz/orders`
-pub(super) async fn readyz_orders(app: &App) -> Result<Text, Problem> {
+pub(super) async fn readyz_orders(app: &App) -> Result<Text, Failure> {
     refuse_if_stopping(app)?;
     // The change from one state to the other is logged, not each of these answers.
     let unavailable = |error| {
-        let detail = format!("orders cannot be stored: {error}");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+        let reason = format!("orders cannot be stored: {error}");
+        Failure::denied(StatusCode::SERVICE_UNAVAILABLE, reason)
     };
     app.store.upkeep().takes_orders().await.map_err(unavailable)?;
     Ok("ready\n".into())
 }
 
-fn refuse_if_stopping(app: &App) -> Result<(), Problem> {
+fn refuse_if_stopping(app: &App) -> Result<(), Failure> {
     match app.is_stopping() {
-        true => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")),
+        true => Err(Failure::denied(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")),
         false => Ok(()),
     }
 }
 
 /// `GET /metrics`
-pub(super) async fn metrics(app: &App) -> Result<Text, Problem> {
+pub(super) async fn metrics(app: &App) -> Result<Text, Failure> {
     let sampled = Sampled {
         store: app.store.file_sizes(),
         heartbeats_waiting: app.store.intake().unwritten_activity(),

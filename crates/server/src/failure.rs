@@ -1,0 +1,334 @@
+//! Why a request does not succeed: one type for the calls of integrators, those of the operator and
+//! the pages of the console. [`crate::answer`] decides how each of them is answered.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::StatusCode;
+use kiosque_clock::NoEntropy;
+use kiosque_contract::OrdersFailed;
+use kiosque_ingest::stream::StreamFailure;
+use kiosque_listener::BodyFault;
+use kiosque_locale::{Locale, Message};
+use kiosque_model::{Refusal, Right};
+use kiosque_store::{Error, Refused};
+
+/// Why a request did not succeed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It was refused by a rule of the interface, or its path is unknown.
+    Refusal(Refusal),
+    /// The server failed.
+    System(SystemFault),
+    /// The path takes these methods alone.
+    Method(&'static str),
+    /// The key lacks the right that a page requires.
+    Right(Right),
+    /// The value of this parameter of a page cannot be read.
+    Parameter(&'static str),
+    /// The page has no parameter with this name.
+    UnknownParameter(String),
+    /// It was refused by the operator's listener, with a status, a reason and every fault.
+    Denied(StatusCode, String, Faults),
+}
+
+/// The faults of a request.
+#[derive(Default)]
+pub(crate) struct Faults(pub(crate) Vec<String>);
+
+impl fmt::Debug for Faults {
+    /// Leaves out the faults: they quote the request, which may contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} faults", self.0.len())
+    }
+}
+
+/// A failure of the server: the diagnostic for the caller, and the cause for the log.
+#[derive(Debug)]
+pub(crate) struct SystemFault {
+    pub(crate) kind: FaultKind,
+    pub(crate) message: Cow<'static, str>,
+    pub(crate) cause: String,
+    /// Whether the cause is in the answer to an operator's call as well: the operator can mend it.
+    pub(crate) is_disclosed: bool,
+    pub(crate) retry_after_s: Option<u32>,
+    /// The outcomes of the lines of a stream of orders.
+    pub(crate) orders: Option<Box<OrdersFailed>>,
+}
+
+/// The cause of a failure, as a label of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    /// The store was busy for too long.
+    StoreBusy,
+    /// The store failed.
+    StoreFailed,
+    /// A stored order that the answer needs is damaged; requests without it are answered.
+    DamagedOrder,
+    /// A read took too long, or its account had too many at a time.
+    TooMuchWork,
+    /// A limit on concurrent work is reached.
+    Overloaded,
+    /// A defect.
+    Internal,
+}
+
+impl FaultKind {
+    /// The kinds that callers cause by load. They are logged once a second, with their number, so
+    /// that callers cannot fill the log; see [`crate::App::log_failures`].
+    pub(crate) const OVERLOAD: [FaultKind; 3] =
+        [FaultKind::StoreBusy, FaultKind::TooMuchWork, FaultKind::Overloaded];
+}
+
+impl Failure {
+    /// Returns a failure that a retry will not mend.
+    pub(crate) fn internal(cause: &dyn fmt::Display) -> Failure {
+        let message = "the request could not be answered";
+        Failure::system(FaultKind::Internal, message, cause.to_string(), None)
+    }
+
+    /// Returns a failure because of a limit on concurrent work.
+    pub(crate) fn busy(message: &'static str) -> Failure {
+        Failure::system(FaultKind::Overloaded, message, message.to_owned(), Some(1))
+    }
+
+    fn system(
+        kind: FaultKind,
+        message: &'static str,
+        cause: String,
+        retry_after_s: Option<u32>,
+    ) -> Failure {
+        let (message, is_disclosed, orders) = (Cow::Borrowed(message), false, None);
+        Failure::System(SystemFault { kind, message, cause, is_disclosed, retry_after_s, orders })
+    }
+
+    /// No call, page or entry has the path.
+    pub(crate) fn not_found() -> Failure {
+        Failure::Refusal(Refusal::NotFound)
+    }
+
+    /// Returns the refusal of a request to the operator's listener.
+    pub(crate) fn denied(status: StatusCode, reason: impl Into<String>) -> Failure {
+        Failure::Denied(status, reason.into(), Faults::default())
+    }
+
+    /// The request has no valid key.
+    pub(crate) fn unauthorized(reason: &str) -> Failure {
+        Failure::denied(StatusCode::UNAUTHORIZED, reason)
+    }
+
+    /// No group has the id.
+    pub(crate) fn unknown_group(id: &str) -> Failure {
+        Failure::denied(StatusCode::NOT_FOUND, format!("no group {id} is known"))
+    }
+
+    /// The form of a page could not be read.
+    pub(crate) fn bad_form(fault: &dyn fmt::Display) -> Failure {
+        Failure::denied(StatusCode::BAD_REQUEST, format!("The form could not be read: {fault}"))
+    }
+
+    /// The query string of a call is wrong.
+    pub(crate) fn bad_query(faults: Vec<String>) -> Failure {
+        let reason = "the query string is not valid".to_owned();
+        Failure::Denied(StatusCode::BAD_REQUEST, reason, Faults(faults))
+    }
+
+    /// The same for a stream of which lines were stored before.
+    pub(crate) fn after_lines(mut self) -> Failure {
+        const REMAIN: &str = "; the lines that were stored before remain";
+        match &mut self {
+            Failure::System(fault) => fault.message.to_mut().push_str(REMAIN),
+            Failure::Denied(_, reason, _) => reason.push_str(REMAIN),
+            _ => {}
+        }
+        self
+    }
+
+    /// Returns the failure of the server, if it is one.
+    pub(crate) fn system_fault(&self) -> Option<&SystemFault> {
+        match self {
+            Failure::System(fault) => Some(fault),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the caller stopped sending.
+    pub(crate) fn is_timeout(&self) -> bool {
+        matches!(self, Failure::Denied(StatusCode::REQUEST_TIMEOUT, ..))
+    }
+
+    /// Returns the seconds after which the caller may try again, if the answer names them.
+    pub(crate) fn retry_after_s(&self) -> Option<u32> {
+        match self {
+            Failure::Refusal(Refusal::TooManyFailures { retry_after_s }) => Some(*retry_after_s),
+            other => other.system_fault().and_then(|fault| fault.retry_after_s),
+        }
+    }
+
+    /// Returns the status of an answer by the operator's listener.
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Failure::Refusal(Refusal::NotFound) => StatusCode::NOT_FOUND,
+            Failure::Refusal(_) | Failure::Parameter(_) | Failure::UnknownParameter(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            Failure::System(SystemFault { retry_after_s: Some(_), .. }) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Failure::System(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Failure::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
+            Failure::Right(_) => StatusCode::FORBIDDEN,
+            Failure::Denied(status, ..) => *status,
+        }
+    }
+
+    /// Returns the reason, as the operator's calls give it.
+    pub(crate) fn reason(&self) -> Cow<'_, str> {
+        match self {
+            Failure::Refusal(Refusal::NotFound) => "there is no such call".into(),
+            Failure::Refusal(refusal) => Message::of(refusal).text(Locale::En).into(),
+            Failure::System(fault) => Cow::Borrowed(&fault.message),
+            Failure::Method(allowed) => format!("the call takes {allowed}").into(),
+            Failure::Denied(_, reason, _) => reason.into(),
+            // Pages have texts of their own.
+            Failure::Right(_) | Failure::Parameter(_) | Failure::UnknownParameter(_) => {
+                self.status().canonical_reason().unwrap_or_default().into()
+            }
+        }
+    }
+
+    /// Returns the failure of a stream of orders or heartbeats. A till is given the reason that
+    /// `/readyz/orders` gives: reads may go on. It cannot ask for less.
+    fn of_stream(mut self) -> Failure {
+        match &mut self {
+            Failure::System(fault) if fault.kind == FaultKind::TooMuchWork => {
+                fault.kind = FaultKind::StoreBusy;
+                fault.message = "the store is busy; send the lines again".into();
+            }
+            Failure::System(fault) if fault.is_disclosed => {
+                fault.message = "orders cannot be stored".into();
+            }
+            _ => {}
+        }
+        self
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Failure::Refusal(refusal)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Refusal(refusal) => Failure::Refusal(refusal),
+            Refused::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::from(&error)
+    }
+}
+
+impl From<&Error> for Failure {
+    fn from(error: &Error) -> Self {
+        let (kind, message) = match error {
+            Error::Busy(_) => (FaultKind::StoreBusy, "the store is busy; try again"),
+            // ENV-13.
+            Error::TooMuchWork(_) => (
+                FaultKind::TooMuchWork,
+                "too much work: ask for a shorter range, for fewer devices, or for less at a time",
+            ),
+            Error::UnreadableOrder(_) => {
+                (FaultKind::DamagedOrder, "a stored order of this answer is damaged")
+            }
+            Error::Unknown(_) => (
+                FaultKind::StoreFailed,
+                "it is not known whether this was done; look before you try again",
+            ),
+            Error::Sqlite(_)
+            | Error::File(_)
+            | Error::FileChanged(_)
+            | Error::Damaged(_)
+            | Error::InUse(_)
+            | Error::NoData
+            | Error::Postgres(_)
+            | Error::Unreachable(_)
+            | Error::Data(_)
+            | Error::Closed
+            | Error::Gone => (FaultKind::StoreFailed, "the store is not available"),
+        };
+        Failure::System(SystemFault {
+            kind,
+            message: message.into(),
+            cause: error.to_string(),
+            is_disclosed: matches!(
+                error,
+                Error::File(_)
+                    | Error::FileChanged(_)
+                    | Error::Damaged(_)
+                    | Error::UnreadableOrder(_)
+            ),
+            // A damaged order stays damaged.
+            retry_after_s: Some(1).filter(|_| !matches!(error, Error::UnreadableOrder(_))),
+            orders: None,
+        })
+    }
+}
+
+impl From<kiosque_ingest::Error> for Failure {
+    fn from(error: kiosque_ingest::Error) -> Self {
+        match error {
+            kiosque_ingest::Error::Busy(detail) => Failure::busy(detail),
+            kiosque_ingest::Error::Store(error) => Failure::from(&*error).of_stream(),
+            kiosque_ingest::Error::Internal(cause) => Failure::internal(&cause),
+        }
+    }
+}
+
+impl From<StreamFailure> for Failure {
+    fn from(failure: StreamFailure) -> Self {
+        let mut of_stream = Failure::from(failure.error);
+        if let Failure::System(fault) = &mut of_stream {
+            fault.orders = failure.orders;
+        }
+        of_stream
+    }
+}
+
+impl From<BodyFault> for Failure {
+    fn from(fault: BodyFault) -> Self {
+        let status = match fault {
+            BodyFault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            BodyFault::Late(_) => StatusCode::REQUEST_TIMEOUT,
+            BodyFault::Broken => StatusCode::BAD_REQUEST,
+        };
+        Failure::denied(status, fault.to_string())
+    }
+}
+
+impl From<NoEntropy> for Failure {
+    fn from(error: NoEntropy) -> Self {
+        Failure::internal(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read of the fleet that ends at its limit is no fault of the lines: a till can only send
+    /// them again.
+    #[test]
+    fn a_stream_is_not_asked_for_a_shorter_range() {
+        let error = kiosque_ingest::Error::from(Error::TooMuchWork("at its limit"));
+        let Failure::System(fault) = Failure::from(error) else { panic!("no failure") };
+        assert_eq!((fault.kind, fault.retry_after_s), (FaultKind::StoreBusy, Some(1)));
+        assert_eq!(fault.message, "the store is busy; send the lines again");
+    }
+}
