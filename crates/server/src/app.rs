@@ -1,7 +1,7 @@
 //! The state that all requests share.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -20,18 +20,15 @@ use crate::failure_log::FailureLog;
 use crate::large_answers::LargeAnswers;
 use crate::login_limiter::LoginLimiter;
 use crate::metrics::Metrics;
+use crate::once_per_second::OncePerSecond;
 use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
-use crate::remarks::HintLog;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 use kiosque_locale::Locale;
 use tokio::sync::{Semaphore, watch};
 
 /// Reads by the operator's calls that run at a time.
 const OPERATOR_READS_MAX: usize = 2;
-
-/// The least time between two writes of the uses of keys.
-const KEY_USE_INTERVAL_MS: i64 = 1_000;
 
 /// The settings of a server.
 #[derive(Args, Clone, Debug)]
@@ -87,12 +84,13 @@ pub struct App {
     pub(crate) certificate: OnceLock<Arc<Certificate>>,
     /// The address of the integrators' listener, once it serves.
     pub(crate) gateway_address: OnceLock<SocketAddr>,
-    pub(crate) hint_log: HintLog,
+    /// The log of tokens in the wrong place.
+    pub(crate) hint_log: OncePerSecond,
     pub(crate) failure_log: FailureLog,
     /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
-    /// When the use of a key was last stored.
-    key_use_stored_ms: AtomicI64,
+    /// The writes of the uses of keys.
+    key_uses: OncePerSecond,
     stopping: watch::Sender<bool>,
     request_prefix: String,
     requests: AtomicU64,
@@ -124,10 +122,10 @@ impl App {
             unread_answers: UnreadAnswers::new(&settings.limits),
             certificate: OnceLock::new(),
             gateway_address: OnceLock::new(),
-            hint_log: HintLog::new(),
+            hint_log: OncePerSecond::new(),
             failure_log: FailureLog::default(),
             overload_logged: Default::default(),
-            key_use_stored_ms: AtomicI64::new(0),
+            key_uses: OncePerSecond::new(),
             stopping: watch::Sender::new(false),
             store,
             settings,
@@ -184,13 +182,7 @@ impl App {
     /// Stores the use of a key in the background, at most one each second: a store that fails, or
     /// many keys at once, cause no more writes. The other uses are stored with later requests.
     pub(crate) fn store_key_use(&self, digest: KeyDigest, now: UnixMs) {
-        let last = self.key_use_stored_ms.load(Ordering::Relaxed);
-        let age_ms = now.0.saturating_sub(last).saturating_abs();
-        let swap = |last| {
-            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
-            self.key_use_stored_ms.compare_exchange(last, now.0, success, failure)
-        };
-        if age_ms < KEY_USE_INTERVAL_MS || swap(last).is_err() {
+        if !self.key_uses.permits(now) {
             return;
         }
         let store = self.store.clone();

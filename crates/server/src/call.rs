@@ -219,7 +219,10 @@ impl<'a> Call<'a> {
     /// Returns the place of a token that is not where it belongs, and logs it.
     fn hint(&self) -> Option<TokenHint> {
         let hint = TokenHint::of(&self.head.headers)?;
-        self.app.hint_log.log(hint, self.request_id, self.now);
+        if hint != TokenHint::Missing && self.app.hint_log.permits(self.now) {
+            let hint = hint.text();
+            tracing::warn!(request.id = self.request_id, hint, "a token is not where it belongs");
+        }
         Some(hint)
     }
 

@@ -20,6 +20,7 @@ mod large_answers;
 mod load;
 mod login_limiter;
 mod metrics;
+mod once_per_second;
 mod operator;
 mod orders;
 mod panics;

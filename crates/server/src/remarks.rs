@@ -2,12 +2,11 @@
 //! token in the wrong place (AUTH-27).
 
 use std::fmt::Write;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use kiosque_contract::{Code, HINT_HEADER, IGNORED_HEADER, TOKEN_HEADER};
-use kiosque_model::{AccountNo, UnixMs};
+use kiosque_model::AccountNo;
 
 /// The remarks on a request, and what is remembered of it for the case that it is refused.
 #[derive(Debug, Default)]
@@ -154,40 +153,6 @@ impl TokenHint {
             }
         }
     }
-
-    fn is_misplaced(self) -> bool {
-        self != TokenHint::Missing
-    }
-}
-
-/// The interval of [`HintLog`].
-const LOG_INTERVAL_MS: u64 = 1_000;
-
-/// Logs tokens in the wrong place, at most one line in a second: callers must not fill the log.
-#[derive(Debug)]
-pub(crate) struct HintLog {
-    logged_at_ms: AtomicI64,
-}
-
-impl HintLog {
-    pub(crate) fn new() -> HintLog {
-        HintLog { logged_at_ms: AtomicI64::new(i64::MIN) }
-    }
-
-    pub(crate) fn log(&self, hint: TokenHint, request_id: &str, now: UnixMs) {
-        if hint.is_misplaced() && self.takes_line(now) {
-            let hint = hint.text();
-            tracing::warn!(request.id = request_id, hint, "a token is not where it belongs");
-        }
-    }
-
-    /// Returns whether a line may be logged, and counts it.
-    fn takes_line(&self, now: UnixMs) -> bool {
-        let last = self.logged_at_ms.load(Ordering::Relaxed);
-        let order = Ordering::Relaxed;
-        now.0.abs_diff(last) >= LOG_INTERVAL_MS
-            && self.logged_at_ms.compare_exchange(last, now.0, order, order).is_ok()
-    }
 }
 
 #[cfg(test)]
@@ -228,15 +193,6 @@ mod tests {
         assert_eq!(header(&[&long, "y", "z"]), format!("{long}, {MORE}"));
         let again: Vec<&str> = eleven[..10].iter().chain(&eleven[..1]).copied().collect();
         assert_eq!(header(&again), header(&eleven[..10]));
-    }
-
-    #[test]
-    fn callers_cannot_fill_the_log() {
-        let log = HintLog::new();
-        let lines = (0..10).filter(|number| log.takes_line(UnixMs(5_000 + number * 250)));
-        assert_eq!(lines.count(), 3);
-        assert!(log.takes_line(UnixMs(0)), "a clock that is set back");
-        assert!(!log.takes_line(UnixMs(999)));
     }
 
     /// AUTH-27.
