@@ -48,7 +48,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for MonitoredStream<S> {
             self.activity.received();
             let MonitoredStream { activity, control_frames, .. } = &mut *self;
             if let Some(frames) = control_frames {
-                frames.received(received).map_err(io::Error::other)?;
+                frames.received(received)?;
                 activity.set_stream_window(frames.stream_window());
             }
         }

@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, SystemTime};
 
 use kiosque_clock::Clock;
-use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
+use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::UnixMs;
 use rustls::pki_types::pem::{Error as PemError, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -26,10 +26,10 @@ const WARNING_INTERVAL_MS: i64 = 86_400_000;
 /// callers verify the new one.
 #[derive(Debug)]
 pub struct Certificate {
-    /// `None` of a certificate in memory, which does not change.
-    identity: Option<Identity>,
+    /// The files, with their stamps just before they were first read. `None` of a certificate in
+    /// memory, which does not change.
+    files: Option<(Identity, Stamps)>,
     current: RwLock<Current>,
-    files: Mutex<Files>,
 }
 
 /// The content of the files when they were last read.
@@ -40,8 +40,8 @@ struct Current {
     validity: Option<Validity>,
 }
 
-/// The stamps of both files, taken just before they were last read.
-type Files = [Option<Stamp>; 2];
+/// The stamps of both files.
+type Stamps = [Option<Stamp>; 2];
 
 /// The metadata by which a change of a file is detected, in place or by replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +69,9 @@ impl Certificate {
     /// The files cannot be read, or do not match.
     pub fn open(identity: Identity) -> Result<Arc<Certificate>, TlsError> {
         // The stamps come first: a file that changes while it is read is read again.
-        let files = Mutex::new(stamps(&identity));
+        let stamps = stamps(&identity);
         let current = RwLock::new(read(&identity)?);
-        Ok(Arc::new(Certificate { identity: Some(identity), current, files }))
+        Ok(Arc::new(Certificate { files: Some((identity, stamps)), current }))
     }
 
     /// Returns a certificate of PEM texts, which has no files.
@@ -83,7 +83,7 @@ impl Certificate {
         let chain = CertificateDer::pem_slice_iter(cert_pem.as_bytes()).collect();
         let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes());
         let current = RwLock::new(configured(&place, chain, key)?);
-        Ok(Arc::new(Certificate { identity: None, current, files: Mutex::default() }))
+        Ok(Arc::new(Certificate { files: None, current }))
     }
 
     /// Returns the TLS configuration of the next connection.
@@ -106,7 +106,8 @@ impl Certificate {
     /// Warns of a certificate that is not valid, or not for long: at first, after each change, and
     /// daily.
     pub async fn follow(&self, interval: Duration, reload: &Notify, clock: &Clock) {
-        let Some(identity) = &self.identity else { return };
+        let Some((identity, stamps_at_open)) = &self.files else { return };
+        let mut last_read = *stamps_at_open;
         loop {
             let next_warning = self.warn(identity, clock.now());
             loop {
@@ -114,7 +115,9 @@ impl Certificate {
                     () = tokio::time::sleep(interval) => false,
                     () = reload.notified() => true,
                 };
-                if is_reload || stamps(identity) != *self.files() {
+                let stamps = stamps(identity);
+                if is_reload || stamps != last_read {
+                    last_read = stamps;
                     self.reload(identity);
                     break;
                 }
@@ -150,8 +153,6 @@ impl Certificate {
     }
 
     fn reload(&self, identity: &Identity) {
-        let stamps = stamps(identity);
-        *self.files() = stamps;
         match read(identity) {
             Ok(current) => {
                 let path = identity.cert.display();
@@ -166,13 +167,9 @@ impl Certificate {
             }
         }
     }
-
-    fn files(&self) -> std::sync::MutexGuard<'_, Files> {
-        lock_ignoring_poison(&self.files)
-    }
 }
 
-fn stamps(identity: &Identity) -> Files {
+fn stamps(identity: &Identity) -> Stamps {
     [Stamp::of(&identity.cert), Stamp::of(&identity.key)]
 }
 
