@@ -2,16 +2,16 @@
 //! sent.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use hyper::body::{Body, Frame, SizeHint};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::connection_activity::{ActiveRequest, PieceSent};
+use crate::connection_activity::ActiveRequest;
 use crate::stream_deadline;
 use crate::unread_answers::AnswerMemory;
 
@@ -134,24 +134,27 @@ pub(crate) struct AnswerBody {
 /// whatever else the caller reads, and the connection is late with them.
 #[derive(Default)]
 struct Pacing {
-    /// The piece that is being sent.
-    piece: Option<Arc<PieceSent>>,
+    /// Closed once the piece that is being sent has been sent.
+    piece: Option<oneshot::Receiver<()>>,
 }
 
 impl Pacing {
     /// Returns ready once the last piece has been sent.
     fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(piece) = &self.piece {
-            ready!(piece.poll(context));
+        if let Some(piece) = &mut self.piece {
+            let _ = ready!(Pin::new(piece).poll(context));
             self.piece = None;
             stream_deadline::set(None);
         }
         Poll::Ready(())
     }
 
-    fn begin_piece(&mut self, timeout: Duration) -> Arc<PieceSent> {
+    /// Returns the sender that is dropped once the next piece has been sent.
+    fn begin_piece(&mut self, timeout: Duration) -> oneshot::Sender<()> {
         stream_deadline::set(Some(Instant::now() + timeout));
-        Arc::clone(self.piece.insert(Arc::default()))
+        let (sender, piece) = oneshot::channel();
+        self.piece = Some(piece);
+        sender
     }
 }
 

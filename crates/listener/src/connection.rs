@@ -78,7 +78,7 @@ pub(crate) async fn serve<A, F>(
     let stream = tokio::select! {
         stream = secure(acceptor, stream, limits) => match stream {
             Some(stream) => stream,
-            None => return shared.options.metrics.handshake_failed(),
+            None => return shared.options.metrics.handshakes_failed.inc(),
         },
         // There is no request yet.
         () = stopping.wait() => return,

@@ -3,14 +3,13 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use futures_util::task::AtomicWaker;
 use kiosque_model::Limits;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use crate::answer_durations::AnswerDurations;
 use crate::control_frames::INITIAL_WINDOW;
@@ -62,8 +61,7 @@ pub(crate) struct ConnectionActivity {
     unsent_pieces: [AtomicU32; SLOTS],
     unsent_bytes: AtomicUsize,
     unsent_max_bytes: usize,
-    /// Requests that wait for unsent bytes to become fewer.
-    waiting: AtomicUsize,
+    /// Notified when unsent bytes become fewer.
     sent: Notify,
 }
 
@@ -90,7 +88,6 @@ impl ConnectionActivity {
             unsent_pieces: Default::default(),
             unsent_bytes: AtomicUsize::new(0),
             unsent_max_bytes: limits.unsent_max_bytes,
-            waiting: AtomicUsize::new(0),
             sent: Notify::new(),
         })
     }
@@ -235,7 +232,6 @@ impl ActiveRequest {
         if !is_full() {
             return;
         }
-        let _waiting = Waiting::new(&activity.waiting);
         loop {
             let mut sent = pin!(activity.sent.notified());
             sent.as_mut().enable();
@@ -268,31 +264,26 @@ impl ActiveRequest {
     pub(crate) fn remove_unsent(&self, bytes: usize) {
         if bytes > 0 {
             self.0.unsent_bytes.fetch_sub(bytes, Ordering::SeqCst);
-            if self.0.waiting.load(Ordering::SeqCst) > 0 {
-                self.0.sent.notify_waiters();
-            }
+            self.0.sent.notify_waiters();
         }
     }
 
     /// Returns a piece of the answer, whose bytes count as unsent until its last copy is dropped.
-    /// `memory` is held as long. A piece with `paced` has a deadline of its stream.
+    /// `memory` is held as long, and `paced`, if the piece has a deadline of its stream.
     pub(crate) fn unsent(
         &self,
         bytes: Bytes,
         memory: Option<AnswerMemory>,
-        paced: Option<Arc<PieceSent>>,
+        paced: Option<oneshot::Sender<()>>,
     ) -> Bytes {
         let activity = &self.0;
-        let timing = match paced {
-            Some(sent) => PieceTiming::Stream(sent),
-            None => {
-                let slot = activity.now_ms() / activity.slot_ms;
-                activity.pieces_of(slot).fetch_add(1, Ordering::AcqRel);
-                PieceTiming::Slot(slot)
-            }
-        };
+        let slot = paced.is_none().then(|| {
+            let slot = activity.now_ms() / activity.slot_ms;
+            activity.pieces_of(slot).fetch_add(1, Ordering::AcqRel);
+            slot
+        });
         let request = Arc::clone(activity).request();
-        Bytes::from_owner(Unsent { bytes, timing, request, _memory: memory })
+        Bytes::from_owner(Unsent { bytes, slot, _paced: paced, request, _memory: memory })
     }
 }
 
@@ -304,49 +295,12 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// Counts a waiting request until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl Waiting<'_> {
-    fn new(count: &AtomicUsize) -> Waiting<'_> {
-        count.fetch_add(1, Ordering::SeqCst);
-        Waiting(count)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-/// Whether a piece of an answer has been sent.
-#[derive(Debug, Default)]
-pub(crate) struct PieceSent {
-    is_sent: AtomicBool,
-    waker: AtomicWaker,
-}
-
-impl PieceSent {
-    /// Returns ready once the piece has been sent.
-    pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.waker.register(context.waker());
-        if self.is_sent.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
-    }
-}
-
-/// Where the deadline of a piece is.
-enum PieceTiming {
-    /// On the connection, by the slot of time in which the piece was made.
-    Slot(u64),
-    /// On its stream.
-    Stream(Arc<PieceSent>),
-}
-
 /// A piece of an answer that is not sent yet.
 struct Unsent {
     bytes: Bytes,
-    timing: PieceTiming,
+    /// The slot of time in which the piece was made; `None` if its stream has the deadline.
+    slot: Option<u64>,
+    _paced: Option<oneshot::Sender<()>>,
     request: ActiveRequest,
     _memory: Option<AnswerMemory>,
 }
@@ -360,14 +314,8 @@ impl AsRef<[u8]> for Unsent {
 impl Drop for Unsent {
     fn drop(&mut self) {
         self.request.remove_unsent(self.bytes.len());
-        match &self.timing {
-            PieceTiming::Slot(slot) => {
-                self.request.0.pieces_of(*slot).fetch_sub(1, Ordering::AcqRel);
-            }
-            PieceTiming::Stream(sent) => {
-                sent.is_sent.store(true, Ordering::Release);
-                sent.waker.wake();
-            }
+        if let Some(slot) = self.slot {
+            self.request.0.pieces_of(slot).fetch_sub(1, Ordering::AcqRel);
         }
     }
 }

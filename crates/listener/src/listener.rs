@@ -174,7 +174,7 @@ where
         let Some((permit, stream, peer)) = accepted else { continue };
         let address = peer.ip().to_canonical();
         let Some(of_source) = sources.connect(address, &options.trusted_proxies) else {
-            options.metrics.refused();
+            options.metrics.refused.inc();
             continue;
         };
         // Responses are written whole; Nagle's algorithm would only delay them.

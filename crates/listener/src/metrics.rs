@@ -40,14 +40,6 @@ impl ConnectionMetrics {
         self.open.inc();
         OpenConnection(self.open.clone())
     }
-
-    pub(crate) fn refused(&self) {
-        self.refused.inc();
-    }
-
-    pub(crate) fn handshake_failed(&self) {
-        self.handshakes_failed.inc();
-    }
 }
 
 /// Counts a connection as open until it is dropped.
