@@ -243,7 +243,9 @@ impl Frame<'_> {
                 input type="search" name="q" required autocomplete="off"
                     aria-label=(self.say(SEARCHED)) placeholder=(self.say(SEARCHED));
                 button aria-label=(self.say(SEARCH)) {
-                    svg viewBox="0 0 16 16" aria-hidden="true" { path d="M11 11l4 4M12 7A5 5 0 1 1 2 7a5 5 0 0 1 10 0" {} }
+                    svg viewBox="0 0 16 16" aria-hidden="true" {
+                        path d="M11 11l4 4M12 7A5 5 0 1 1 2 7a5 5 0 0 1 10 0" {}
+                    }
                 }
             }
         }

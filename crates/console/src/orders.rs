@@ -206,15 +206,17 @@ fn fields(frame: &Frame<'_>, view: &Orders) -> Markup {
         (text_field("search", "device", frame.say(DEVICE), device))
         (text_field("date", "from", frame.say(FROM), from))
         (text_field("date", "to", frame.say(TO), to))
-        (states(frame, ("shipment", SHIPMENT), (ShipmentStatus::WORDS, shipments), failed, shipment))
+        (states(
+            frame, ("shipment", SHIPMENT), (ShipmentStatus::WORDS, shipments), failed, shipment
+        ))
         (states(frame, ("payment", PAYMENT), (PayStatus::WORDS, payments), sold, payment))
         (text_field("text", "card", frame.say(CARD), card))
         (view.groups.field(frame))
     }
 }
 
-/// Renders the choice of states: all, those of one word each, and `several` together. Other words of
-/// an address are a choice as well.
+/// Renders the choice of states: all, those of one word each, and `several` together. Other words
+/// of an address are a choice as well.
 fn states(
     frame: &Frame<'_>,
     (name, label): (&str, Text),

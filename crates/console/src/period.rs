@@ -24,8 +24,8 @@ texts! {
     BETWEEN: "{0} to {1}, {2}", "{0} 至 {1}，{2}";
 }
 
-/// The choices of the picker, values of `days`: single days and whole weeks, so that the period before
-/// has the same weekdays.
+/// The choices of the picker, values of `days`: single days and whole weeks, so that the period
+/// before has the same weekdays.
 const CHOICES: [(&str, Text); 6] = [
     ("1", TODAY),
     (LAST_DAY, YESTERDAY),

@@ -20,8 +20,8 @@ texts! {
     ORDER: "Order", "订单";
     REQUEST: "Refused request", "被拒绝的请求";
     ACCOUNT: "Account", "账户";
-    NONE_FOUND: "Nothing matches. Devices are found by a part of their code or name, orders by order \
-        id or trade number, refused requests of the last day by request id, accounts by the \
+    NONE_FOUND: "Nothing matches. Devices are found by a part of their code or name, orders by \
+        order id or trade number, refused requests of the last day by request id, accounts by the \
         beginning of their name.",
         "没有匹配项。设备按编码或名称的一部分查找，订单按订单号或交易号，最近一天被拒绝的请求按请求编号，账户按名称开头。";
     MORE: "All devices that match", "所有匹配的设备";

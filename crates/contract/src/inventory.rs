@@ -321,7 +321,8 @@ pub struct OrderListFilter {
     #[schemars(length(min = 1))]
     pub payment: Option<String>,
     /// Only orders that count at this time or later: sales at their payment, all others at the
-    /// start of the trade. RFC 3339, or a date or `yyyy-MM-dd HH:mm:ss` in the platform's time zone.
+    /// start of the trade. RFC 3339, or a date or `yyyy-MM-dd HH:mm:ss` in the platform's time
+    /// zone.
     #[schemars(length(min = 1))]
     pub since: Option<String>,
     /// Only orders that count before this time.

@@ -262,8 +262,9 @@ operator_calls! {
         response: Json(Imports),
         statuses: [200, 400, 401, 403, 500, 503],
     }
-    /// Returns orders by group and device in the order of their arrival, as integrators see them; by
-    /// time, the newest first, with `shipment`, `payment`, `since` or `until` and no `deviceCode`.
+    /// Returns orders by group and device in the order of their arrival, as integrators see them;
+    /// by time, the newest first, with `shipment`, `payment`, `since` or `until` and no
+    /// `deviceCode`.
     ListOrders {
         Get "/operator/v1/orders",
         right: Some("read"),

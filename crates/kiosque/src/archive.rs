@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use kiosque_clock::Clock;
-use kiosque_model::{ActedBy, UnixMs, Zone};
-use kiosque_store::{ArchiveError, Archived, Changes, Returning, Store, WhenAbsent, archive_count};
+use kiosque_model::{ActedBy, UnixMs, Zone, orders_of_devices};
+use kiosque_store::{ArchiveError, Archived, Changes, Returning, Store, WhenAbsent};
 
 use crate::args::ArchiveArgs;
 use crate::interrupt::Interrupt;
@@ -39,8 +39,8 @@ async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::R
     let counts = store.upkeep().archive_exactly(before, now, returning).await;
     let counts = counts.map_err(|error| refusal(error, before, store.zone()))?;
     let Archived { orders, devices, returned_orders, returned_devices, .. } = counts;
-    let archived = archive_count(orders, devices);
-    let returned = archive_count(returned_orders, returned_devices);
+    let archived = orders_of_devices(orders, devices);
+    let returned = orders_of_devices(returned_orders, returned_devices);
     if store.is_dry_run() {
         print_line!("would archive {archived}")?;
         if returned_orders > 0 {
@@ -66,7 +66,7 @@ fn refusal(error: ArchiveError, before: UnixMs, zone: &Zone) -> anyhow::Error {
              changed",
             zone.text(archived_before),
             zone.text(before),
-            archive_count(orders, devices),
+            orders_of_devices(orders, devices),
         ),
         ArchiveError::Store(error) => error.into(),
     }

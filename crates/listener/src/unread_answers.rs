@@ -90,8 +90,7 @@ mod tests {
 
     #[test]
     fn one_account_leaves_most_of_the_memory_to_others() {
-        let mut limits = Limits::default();
-        limits.unread_answers_max_bytes = 400;
+        let limits = Limits { unread_answers_max_bytes: 400, ..Limits::default() };
         let answers = UnreadAnswers::new(&limits);
         let [one, two] = [AccountNo(1), AccountNo(2)];
         let first = answers.admit(one, 60).expect("a quarter is 100 bytes");
@@ -109,8 +108,7 @@ mod tests {
 
     #[test]
     fn a_compressed_answer_leaves_memory_to_others() {
-        let mut limits = Limits::default();
-        limits.unread_answers_max_bytes = 400;
+        let limits = Limits { unread_answers_max_bytes: 400, ..Limits::default() };
         let answers = UnreadAnswers::new(&limits);
         let one = AccountNo(1);
         let compressed = answers.admit(one, 90).expect("a quarter is 100 bytes").reduced_to(9);

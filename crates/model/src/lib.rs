@@ -57,5 +57,5 @@ pub use session::{
     Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenFault,
 };
 pub use source::{Source, SourcePrefix, TrustedProxies};
-pub use text::{counted, size};
+pub use text::{counted, orders_of_devices, size};
 pub use time::{Instants, UnixMs, Zone};

@@ -8,6 +8,12 @@ pub fn counted<T: Display + PartialEq + From<u8>>(count: T, noun: &str) -> Strin
     format!("{count} {noun}{plural}")
 }
 
+/// Returns the count of some orders and of their devices: `2 orders of 1 device`.
+#[must_use]
+pub fn orders_of_devices(orders: i64, devices: usize) -> String {
+    format!("{} of {}", counted(orders, "order"), counted(devices, "device"))
+}
+
 /// Returns a size with one decimal.
 #[must_use]
 pub fn size(bytes: u64) -> String {

@@ -128,9 +128,11 @@ mod tests {
 
     #[tokio::test]
     async fn one_account_leaves_most_of_the_memory_to_others() {
-        let mut limits = Limits::default();
-        limits.large_answers_max_bytes = 8 * PARTS_BYTES;
-        limits.store_wait = Duration::ZERO;
+        let limits = Limits {
+            large_answers_max_bytes: 8 * PARTS_BYTES,
+            store_wait: Duration::ZERO,
+            ..Limits::default()
+        };
         let answers = LargeAnswers::new(&limits);
         let [one, two] = [AccountNo(1), AccountNo(2)];
         let first = answers.try_admit(one, PARTS_BYTES).expect("a quarter is two answers");

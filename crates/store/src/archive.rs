@@ -10,7 +10,7 @@
 use futures_util::future::try_join_all;
 use kiosque_contract::AuditDetails;
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::{DeviceNo, GroupNo, UnixMs, counted};
+use kiosque_model::{DeviceNo, GroupNo, UnixMs, orders_of_devices};
 
 use crate::audit::Act;
 use crate::db::{Deadline, Read, Write};
@@ -106,17 +106,11 @@ pub enum Returning {
     Refused,
 }
 
-/// Returns the orders of an archive run, and their devices, as people read them.
-#[must_use]
-pub fn archive_count(orders: i64, devices: usize) -> String {
-    format!("{} of {}", counted(orders, "order"), counted(devices, "device"))
-}
-
 /// Why a command did not archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// Archived orders would become current again. Nothing was changed.
-    #[error("{} would become current again", archive_count(*orders, *devices))]
+    #[error("{} would become current again", orders_of_devices(*orders, *devices))]
     WouldReturn {
         /// Their number.
         orders: i64,

@@ -79,8 +79,8 @@ impl RefusedQueue {
         lock_ignoring_poison(&self.0)
     }
 
-    /// Adds a request if there is room for it, and counts it as lost otherwise. `exchange` is called
-    /// if there is room.
+    /// Adds a request if there is room for it, and counts it as lost otherwise. `exchange` is
+    /// called if there is room.
     pub(crate) fn add(
         &self,
         (request_id, at): (&str, UnixMs),

@@ -197,8 +197,8 @@ async fn check_target(
     Ok(())
 }
 
-/// Marks the database as unfinished, and removes what it has: the counters of new data, and the rows
-/// of an interrupted run.
+/// Marks the database as unfinished, and removes what it has: the counters of new data, and the
+/// rows of an interrupted run.
 async fn begin(write: &Write<'_>, id: &str, tables: &[Table]) -> Result<(), Error> {
     let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
     write.script(&format!("truncate {}", names.join(", "))).await?;

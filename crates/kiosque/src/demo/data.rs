@@ -16,6 +16,8 @@ pub(super) static DATA: LazyLock<Data> =
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Data {
+    /// The password of each account.
+    pub(super) password: String,
     /// All accounts; the example calls use the first.
     pub(super) accounts: Vec<Account>,
     categories: BTreeMap<String, Category>,
@@ -32,7 +34,6 @@ pub(super) struct Data {
 #[serde(deny_unknown_fields)]
 pub(super) struct Account {
     pub(super) login_name: String,
-    pub(super) password: String,
     pub(super) display_name: String,
     pub(super) groups: Vec<String>,
     pub(super) third_party_api: Option<bool>,

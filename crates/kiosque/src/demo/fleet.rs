@@ -37,7 +37,7 @@ fn account(account: &Account) -> AccountEntry {
     AccountEntry {
         login_name: LoginName::parse(&account.login_name).expect("the data has login names"),
         display_name: Some(account.display_name.clone()),
-        password: Some(Password::Clear(account.password.clone())),
+        password: Some(Password::Clear(DATA.password.clone())),
         third_party_api: Some(account.third_party_api.unwrap_or(true)),
         enabled: Some(account.enabled.unwrap_or(true)),
         groups: Some(account.groups.iter().map(|group| group_id(group)).collect()),
@@ -157,7 +157,7 @@ mod tests {
             [(true, true, 4), (true, true, 1), (false, true, 1), (true, false, 2), (true, true, 0)]
         );
         assert_eq!(DATA.accounts[0].login_name, "demo");
-        assert_eq!(DATA.accounts[0].password, "kiosque-demo");
+        assert_eq!(DATA.password, "kiosque-demo");
     }
 
     #[test]

@@ -49,10 +49,10 @@ impl Introduction {
             )?;
         }
         writeln!(f, "base URL   https://{}/v8", self.gateway)?;
-        let first = &DATA.accounts[0];
-        writeln!(f, "account    {}  password {}", first.login_name, first.password)?;
+        let (first, password) = (&DATA.accounts[0], &DATA.password);
+        writeln!(f, "account    {}  password {password}", first.login_name)?;
         writeln!(f, "           ({})", first.shows)?;
-        for Account { login_name, password, shows, .. } in &DATA.accounts[1..] {
+        for Account { login_name, shows, .. } in &DATA.accounts[1..] {
             writeln!(f, "also       {login_name}  password {password}  ({shows})")?;
         }
         for site in &DATA.sites {
@@ -123,7 +123,7 @@ operate operator/v1/status
             gateway = self.gateway,
             cert = self.certificate.display(),
             login = first.login_name,
-            password = first.password,
+            password = DATA.password,
             device = FIRST_DEVICE,
             operator = self.operator,
             key = self.key.reveal(),

@@ -211,9 +211,10 @@ fn unusable(identity: &Identity, error: &rustls::Error) -> TlsError {
         rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
             TlsError::KeyMismatch(key.clone(), cert.clone())
         }
-        rustls::Error::InvalidCertificate(_) => {
-            TlsError::Config(cert.clone(), "its first certificate is not valid X.509".to_owned())
-        }
+        rustls::Error::InvalidCertificate(_) => TlsError::Config(
+            cert.clone(),
+            "its first certificate is not valid X.509, version 3".to_owned(),
+        ),
         other => TlsError::Config(cert.clone(), other.to_string()),
     }
 }

@@ -2,9 +2,7 @@
 
 use kiosque_contract::{AuditDetails, FleetCounts};
 use kiosque_model::audit::{AuditEvent, AuditRecord, CommandRun, Interruption};
-use kiosque_model::{ActedBy, UnixMs, Zone, counted};
-
-use crate::archive::archive_count;
+use kiosque_model::{ActedBy, UnixMs, Zone, counted, orders_of_devices};
 
 /// A change by the operator. Applied fleets have entries of their own.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,11 +63,11 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
         AuditEvent::Archived => {
             let before = Zone::utc().text(UnixMs(details.before_timestamp?));
             let (orders, devices) = (details.orders?, details.devices?);
-            let archived = format!("before {before} UTC: {}", archive_count(orders, devices));
+            let archived = format!("before {before} UTC: {}", orders_of_devices(orders, devices));
             match (details.returned_orders?, details.returned_devices?) {
                 (0, _) => archived,
                 (orders, devices) => {
-                    format!("{archived}; {} are current again", archive_count(orders, devices))
+                    format!("{archived}; {} are current again", orders_of_devices(orders, devices))
                 }
             }
         }

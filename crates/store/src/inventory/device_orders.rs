@@ -269,7 +269,8 @@ impl OrdersPart<'_> {
         Ok(ControlFlow::Break(()))
     }
 
-    /// Reads the next orders of a ledger, those that the filter includes, and their sequence numbers.
+    /// Reads the next orders of a ledger, those that the filter includes, and their sequence
+    /// numbers.
     async fn chunk(
         &self,
         read: &Read<'_>,

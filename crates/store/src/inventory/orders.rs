@@ -261,6 +261,9 @@ async fn ledgers(
     read.all(&LEDGERS, &params, |row| row.read()).await
 }
 
+/// An order, or what is known of one that is damaged.
+type Exported = Result<ExportedOrder, DamagedOrder>;
+
 impl LedgerRow {
     fn key(&self, seq: i64) -> OrderKey {
         OrderKey { group: self.group_no.0, device_code: self.device_code.clone(), seq }
@@ -276,7 +279,7 @@ impl LedgerRow {
         row: &Row<'_>,
         filter: &OrderFilter,
         dictionaries: &Dictionaries,
-    ) -> Result<Option<(OrderKey, Result<ExportedOrder, DamagedOrder>)>, Error> {
+    ) -> Result<Option<(OrderKey, Exported)>, Error> {
         let read = row.read().and_then(|ListedOrder { position, order }| {
             let included = filter.includes(&order)?;
             let order = || Ok((self.key(position), Ok(self.exported(&order, dictionaries)?)));

@@ -1,6 +1,6 @@
 //! The figures of a sale and the states of its order, in the few bytes by which the index of sale
-//! times has them: so a part of a day is counted, and orders in a state are found, without a record.
-//! An order that is no sale has its states alone.
+//! times has them: so a part of a day is counted, and orders in a state are found, without a
+//! record. An order that is no sale has its states alone.
 
 use kiosque_model::order::{OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Totals};

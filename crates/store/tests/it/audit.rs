@@ -4,7 +4,7 @@
 use kiosque_contract::AuditDetails;
 use kiosque_model::audit::{AuditEvent, AuditRecord, Interruption};
 use kiosque_model::fleet::{AccountEntry, Fleet};
-use kiosque_model::{ActedBy, Claim, GroupId, LoginName, Origin, PresentedToken, UnixMs};
+use kiosque_model::{ActedBy, Claim, GroupId, KeyName, LoginName, Origin, PresentedToken, UnixMs};
 use kiosque_store::{Act, Archived, AuditEntry, AuditQuery, Error, NewHashes, PendingEvents};
 use kiosque_testkit::entries::bare_account;
 use kiosque_testkit::{NOW, TestData, TestStore, clock_at, origin, sql};

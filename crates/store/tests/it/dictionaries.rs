@@ -9,8 +9,8 @@ use kiosque_model::order::{Order, PayStatus};
 use kiosque_model::{Claim, DeviceCode, GroupNo, Minor, OrderId, PageRequest, UnixMs};
 use kiosque_store::{
     ChangeQuery, Changes, DashboardQuery, DeviceOrders, Error, GroupTotals, History, Incoming,
-    Listing, OnlineSince, OpenOptions, OrderFilter, OrderOutcome, OrderQuery, OrdersOf, Refused, Store,
-    TradeNumbers,
+    Listing, OnlineSince, OpenOptions, OrderFilter, OrderOutcome, OrderQuery, OrdersOf, Refused,
+    Store, TradeNumbers,
 };
 use kiosque_testkit::entries::{bare_order, group_id, line, rendered};
 use kiosque_testkit::{NOW, TestData, TestStore, open, open_options};

@@ -138,6 +138,7 @@ impl OrderChanges {
                 after: after.map(str::to_owned),
                 size: Some(number(self.size)),
                 wait_seconds: Some(number(wait.as_secs())),
+                include_totals: None,
             };
             Ok::<_, Error>(Request::new(endpoint::OrderChanges::PATH.to_owned(), bytes(&body)?))
         };

@@ -122,7 +122,8 @@ fn without_tags(text: &str) -> String {
     text.split('<').map(|part| part.rsplit('>').next().unwrap_or_default()).collect()
 }
 
-/// Returns the addresses of the lists of orders that a page links to, each with the text of the link.
+/// Returns the addresses of the lists of orders that a page links to, each with the text of the
+/// link.
 fn counts_of_orders(page: &str) -> Vec<(String, String)> {
     let links = between(page, "href=\"/console/orders?", "</a>").into_iter();
     let links = links.filter_map(|link| link.split_once("\">"));

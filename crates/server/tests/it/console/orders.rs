@@ -69,7 +69,7 @@ async fn a_search_leads_to_the_only_hit_or_lists_all() {
     let token = server.log_in("ops").await.token;
     let refused = server.call(SWITCH_PATH, Some(&token), "{}").await;
     let request = &refused.headers["x-request-id"];
-    server.store.trail().write_refused(server.now()).await.unwrap();
+    server.store.trail().write_refused().await.unwrap();
     for (text, path) in [
         ("D1", "/console/devices/D1"),
         ("d2", "/console/devices/D2"),
@@ -100,9 +100,9 @@ async fn a_search_leads_to_the_only_hit_or_lists_all() {
     assert!(!auditor.get("/console/audit").await.text.contains("/console/search"));
 }
 
-/// Each single day is compared with the same weekday before; today, which has not ended, beside it.
+/// Each single day is compared with the same weekday before; today, which has not ended, is shown.
 #[tokio::test]
-async fn a_day_is_shown_beside_the_same_weekday_before() {
+async fn a_day_is_compared_with_the_same_weekday_before() {
     let (server, mut browser) = fixture().await;
     let before = OrderLine::new("before", "D1", "2026-02-22 08:00:00").amount("USD", 470);
     server.import_valid(before.paid("2026-02-22 08:00:00").to_string()).await;

@@ -1,9 +1,9 @@
-//! The orders of a group, or of all groups, that a filter includes, by the time at which they count,
-//! the newest first.
+//! The orders of a group, or of all groups, that a filter includes, by the time at which they
+//! count, the newest first.
 //!
-//! Sales are found by the index of sale times, which has their states; other orders, which are few, by
-//! that of their trade starts. A record is read only of an order that is returned. The indexes of all groups
-//! are read together, each a chunk at a time, and merged.
+//! Sales are found by the index of sale times, which has their states; other orders, which are few,
+//! by the index of their trade starts. A record is read only of an order that is returned. The
+//! indexes of all groups are read together, each a chunk at a time, and merged.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -83,8 +83,8 @@ pub struct OrderPlace {
 }
 
 impl Inventory<'_> {
-    /// Returns a part of the orders of a group, or of all groups, that a filter includes, the newest
-    /// first. A part may have fewer orders than its limit, and not be the last one.
+    /// Returns a part of the orders of a group, or of all groups, that a filter includes, the
+    /// newest first. A part may have fewer orders than its limit, and not be the last one.
     ///
     /// # Errors
     /// The store failed.
@@ -117,7 +117,8 @@ async fn places(
     let sales = Some(&SALES).filter(|_| payments.iter().any(has_sales));
     let unsold = Some(&UNSOLD).filter(|_| !payments.iter().all(has_sales));
     let indexes: Vec<&'static Sql> = sales.into_iter().chain(unsold).collect();
-    let chunk = (listing.limit + 1).min(CHUNK_MAX);
+    let count = (groups.len() * indexes.len()).max(1);
+    let chunk = (listing.limit + 1).min(CHUNK_MAX).min(SEARCHED_MAX / count).max(1);
     let index = |group: GroupNo, sql| Index {
         sql,
         start: filter.counted.map_or(UnixMs(i64::MIN), |span| span.start),
@@ -132,6 +133,10 @@ async fn places(
     };
     let mut indexes: Vec<Index> = groups.iter().flat_map(of_group).collect();
     let (mut places, mut searched) = (Vec::new(), 0);
+    // Each part goes on, however many indexes there are.
+    for index in &mut indexes {
+        searched += index.read(read, filter).await?;
+    }
     while places.len() <= listing.limit {
         let unfinished = indexes.iter_mut().filter(|index| !index.is_finished());
         let Some(index) = unfinished.min_by_key(|index| index.next().key()) else { break };
@@ -199,7 +204,7 @@ impl Index {
         .await?;
         self.is_read = entries < self.chunk;
         self.chunk = (self.chunk * 2).min(CHUNK_MAX);
-        Ok(entries.max(1))
+        Ok(entries)
     }
 }
 
