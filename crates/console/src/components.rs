@@ -373,6 +373,7 @@ mod tests {
         let (rights, zone) = (Rights::all(), Zone::utc());
         let now = UnixMs(1_700_000_000_000);
         let frame = Frame {
+            failed_checks: 0,
             language: Language::English,
             theme: Theme::System,
             rights: &rights,

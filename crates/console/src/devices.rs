@@ -1,6 +1,6 @@
 //! The list of devices.
 
-use kiosque_model::UnixMs;
+use kiosque_model::{Need, UnixMs};
 use maud::{Markup, html};
 
 use crate::chart::spark;
@@ -21,6 +21,24 @@ texts! {
     ONLINE: "Online", "在线";
     SILENT: "Silent", "离线";
     DISABLED: "Disabled", "已停用";
+    NEEDS: "Needs attention", "需要关注";
+    SILENT_DEVICES: "Silent kiosks", "离线设备";
+    BROKEN: "Broken aisles", "故障货道";
+    EMPTY_AISLES: "Empty aisles", "售空货道";
+    UNSOLD: "Online without a sale", "在线但无销售";
+    FAILING: "More failed shipments", "出货失败增多";
+    SILENT_RULE: "Silent: an enabled device of an active group without an order or a heartbeat in \
+        the time in which devices count as online.",
+        "离线：活跃分组中已启用的设备，在判定在线的时间内没有订单或心跳。";
+    BROKEN_RULE: "Broken aisles: one is out of order.", "故障货道：有货道出现故障。";
+    EMPTY_RULE: "Empty aisles: one is enabled, works, and has no items.",
+        "售空货道：有已启用且正常的货道没有商品。";
+    UNSOLD_RULE: "Online without a sale: nothing was sold since the beginning of yesterday, and at \
+        least 3 orders on this weekday in each of the 4 weeks before.",
+        "在线但无销售：自昨天零点起没有销售，而此前 4 周的同一星期日各有至少 3 单。";
+    FAILING_RULE: "More failed shipments: at least 3 in the last 7 days, today included, and more \
+        than twice the share of the 4 weeks before, which had at least 20 shipments.",
+        "出货失败增多：最近 7 天（含今天）至少 3 次失败，且失败率超过此前 4 周的两倍，此前 4 周至少有 20 次出货。";
     DEVICE: "Device", "设备";
     GROUP: "Group", "分组";
     LAST_ACTIVE: "Last activity", "最近活动";
@@ -44,6 +62,8 @@ pub struct Devices {
     pub search: String,
     /// The state that they must have.
     pub state: Option<State>,
+    /// The reason why they must need attention.
+    pub needs: Option<Need>,
     /// The key after which the part begins; `None` for the first part.
     pub after: Option<String>,
     /// The key of the next part; `None` in the last one.
@@ -123,6 +143,28 @@ impl State {
     }
 }
 
+/// Returns the name of the devices that need attention for a reason.
+pub(crate) const fn name_of(need: Need) -> Text {
+    match need {
+        Need::Silent => SILENT_DEVICES,
+        Need::Broken => BROKEN,
+        Need::Empty => EMPTY_AISLES,
+        Need::Unsold => UNSOLD,
+        Need::Failing => FAILING,
+    }
+}
+
+/// Returns the rule by which a device needs attention.
+pub(crate) const fn rule_of(need: Need) -> Text {
+    match need {
+        Need::Silent => SILENT_RULE,
+        Need::Broken => BROKEN_RULE,
+        Need::Empty => EMPTY_RULE,
+        Need::Unsold => UNSOLD_RULE,
+        Need::Failing => FAILING_RULE,
+    }
+}
+
 /// Returns the path of a device's page.
 pub(crate) fn path_of(code: &str) -> String {
     format!("{}/{}", Section::Devices.path(), encoded(code))
@@ -154,7 +196,8 @@ pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
 fn query(view: &Devices) -> String {
     let state = view.state.map_or("", State::code);
     let group = view.groups.chosen.as_deref().unwrap_or_default();
-    let parts = [("q", view.search.as_str()), ("state", state), ("group", group)];
+    let needs = view.needs.map_or("", Need::code);
+    let parts = [("q", view.search.as_str()), ("state", state), ("needs", needs), ("group", group)];
     let given = parts.into_iter().filter(|(_, value)| !value.is_empty());
     let given: Vec<String> = given.map(|(name, value)| parameter(name, value)).collect();
     given.join("&")
@@ -163,9 +206,12 @@ fn query(view: &Devices) -> String {
 fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
     let states = State::ALL.map(|state| (state.code(), frame.say(state.name())));
     let options: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(states).collect();
+    let needs = Need::ALL.map(|need| (need.code(), frame.say(name_of(need))));
+    let needs: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(needs).collect();
     html! {
         (text_field("search", "q", frame.say(SEARCH), &view.search))
         (choice("state", frame.say(STATE), &options, view.state.map_or("", State::code)))
+        (choice("needs", frame.say(NEEDS), &needs, view.needs.map_or("", Need::code)))
         (view.groups.field(frame))
     }
 }

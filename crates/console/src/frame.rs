@@ -17,6 +17,8 @@ texts! {
     KEYS: "Keys", "密钥管理";
     SERVICE: "Service", "服务";
     API: "API", "接口";
+    REFILL: "Refill", "补货";
+    FAILED: "{0} to check", "{0} 项待查";
     CONSOLE: "Console", "控制台";
     SKIP: "Skip to content", "跳到正文";
     KEY: "Key", "密钥";
@@ -50,6 +52,8 @@ pub enum Section {
     Overview,
     /// The devices, and each of them.
     Devices,
+    /// The aisles that run out first.
+    Refill,
     /// The orders, and each of them.
     Orders,
     /// The accounts of integrators and their sessions.
@@ -87,6 +91,8 @@ pub struct Frame<'a> {
     pub zone: &'a Zone,
     /// The time of the request.
     pub now: UnixMs,
+    /// The checks of the service that are not ok: the navigation marks it.
+    pub failed_checks: i64,
     /// The path and query of the request. The forms of the frame return to it.
     pub address: &'a str,
 }
@@ -136,9 +142,10 @@ impl Theme {
 
 impl Section {
     /// All sections, in the order of the navigation.
-    pub const ALL: [Section; 9] = [
+    pub const ALL: [Section; 10] = [
         Section::Overview,
         Section::Devices,
+        Section::Refill,
         Section::Orders,
         Section::Integrators,
         Section::Intake,
@@ -154,6 +161,7 @@ impl Section {
         match self {
             Section::Overview => "/console/",
             Section::Devices => "/console/devices",
+            Section::Refill => "/console/refill",
             Section::Orders => "/console/orders",
             Section::Integrators => "/console/integrators",
             Section::Intake => "/console/intake",
@@ -170,6 +178,7 @@ impl Section {
         match self {
             Section::Overview
             | Section::Devices
+            | Section::Refill
             | Section::Orders
             | Section::Integrators
             | Section::Intake
@@ -184,6 +193,7 @@ impl Section {
         match self {
             Section::Overview => OVERVIEW,
             Section::Devices => DEVICES,
+            Section::Refill => REFILL,
             Section::Orders => ORDERS,
             Section::Integrators => INTEGRATORS,
             Section::Intake => INTAKE,
@@ -260,6 +270,11 @@ impl Frame<'_> {
                         @let current = section.has(self.path()).then_some("page");
                         li { a href=(section.path()) aria-current=[current] {
                             (self.say(section.name()))
+                            @if section == &Section::Service && self.failed_checks > 0 {
+                                " " span.mark {
+                                    (FAILED.fill(self.language, &[&self.failed_checks.to_string()]))
+                                }
+                            }
                         } }
                     }
                 }

@@ -33,6 +33,7 @@ pub mod order;
 pub mod orders;
 pub mod overview;
 pub mod period;
+pub mod refill;
 pub mod refused;
 pub mod search;
 pub mod service;

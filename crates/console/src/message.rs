@@ -97,6 +97,7 @@ mod tests {
     fn a_bad_parameter_is_explained_by_its_kind() {
         let (rights, zone) = (Rights::all(), Zone::utc());
         let frame = Frame {
+            failed_checks: 0,
             language: Language::English,
             theme: Theme::System,
             rights: &rights,

@@ -58,6 +58,8 @@ const SOLD_STATES: &str = "paid,refunding,refunded";
 const FAILED_STATES: &str = "failed,partial";
 /// The states of shipments that have a result.
 const ENDED_STATES: &str = "success,failed,partial";
+/// The state of open refunds.
+const REFUNDING_STATE: &str = "refunding";
 
 /// A part of the list of orders.
 #[derive(Clone, Debug)]
@@ -144,6 +146,13 @@ pub(crate) fn sales_path(
         to: last.to_string(),
         ..Fields::default()
     };
+    format!("{}?{}", Section::Orders.path(), query(&fields, groups))
+}
+
+/// Returns the address of the list of the orders that are being refunded.
+pub(crate) fn refunding_path(groups: &Groups) -> String {
+    let payment = REFUNDING_STATE.to_owned();
+    let fields = Fields { payment, ..Fields::default() };
     format!("{}?{}", Section::Orders.path(), query(&fields, groups))
 }
 

@@ -1,10 +1,11 @@
 //! The overview: the sales of a period against the period before, and the devices that need
 //! attention.
 
+mod attention;
 mod lists;
 
-use kiosque_model::Day;
 use kiosque_model::sales::{FleetSales, Turnover};
+use kiosque_model::{Day, Need};
 use maud::{Markup, html};
 
 use crate::chart::{self, Bars, Point};
@@ -44,14 +45,11 @@ texts! {
     DOLLARS: "US dollars", "美元";
     FAILURES: "Shipment failures", "出货失败";
     OF_SHIPMENTS: "of {0} orders", "共 {0} 单";
-    SILENT: "Silent kiosks", "离线设备";
     NO_SALES: "No sales in these days.", "这些日期没有销售。";
     NO_FAILURES: "Every order was shipped.", "所有订单均出货成功。";
     WITHOUT_RATE: "Not in the dollar amounts, since there is no exchange rate: {0}. Import rates \
         with “kiosque import rates”.", "因缺少汇率，以下未计入美元金额：{0}。请用“kiosque import rates”导入。";
     IN_CURRENCY: "{0} orders in {1}", "{1} {0} 单";
-    ALL_ONLINE: "All devices are online.", "所有设备在线。";
-    ALL_DEVICES: "All {0}", "全部 {0} 台";
 }
 
 /// The rows that a card lists.
@@ -67,6 +65,8 @@ pub struct Overview {
     /// The sales from the first day of the period before to the last of the period by day; all
     /// others are those of the period.
     pub sales: FleetSales,
+    /// The checks of the service that are not ok.
+    pub failed_checks: i64,
 }
 
 impl Overview {
@@ -116,7 +116,7 @@ pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
                 div.span-8 { (trend(frame, view)) }
                 div.span-4 { (lists::products(frame, view)) }
                 div.span-4 { (lists::devices(frame, view)) }
-                div.span-4 { (lists::silent(frame, view)) }
+                div.span-4 { (attention::card_of(frame, view)) }
                 div.span-4 { (lists::failures(frame, view)) }
             }
         },
@@ -197,9 +197,8 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
     let shipped = |turnover: &Turnover| {
         kiosque_model::sales::permille(turnover.shipped, turnover.shipped + turnover.failed)
     };
-    let online =
-        view.sales.device_count - i64::try_from(view.sales.silent.len()).unwrap_or(i64::MAX);
-    let of_devices = [format::count(online), format::count(view.sales.device_count)];
+    let online = view.sales.attention.device_count - view.sales.attention.count(Need::Silent);
+    let of_devices = [format::count(online), format::count(view.sales.attention.device_count)];
     let of_devices = OF_DEVICES.fill(frame.language, &of_devices.each_ref().map(String::as_str));
     html! {
         dl.tiles #tiles data-live {
@@ -211,7 +210,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
                 change(shipped)))
             (tile(&Tile {
                 name: frame.say(ONLINE),
-                value: format::share(online, view.sales.device_count),
+                value: format::share(online, view.sales.attention.device_count),
                 href: None,
                 change: None,
                 note: &of_devices,
@@ -287,6 +286,9 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
     };
     view.period.spans().into_iter().map(point).collect()
 }
+
+#[cfg(test)]
+pub(crate) use attention::TEXTS as ATTENTION_TEXTS;
 
 #[cfg(test)]
 mod tests;

@@ -160,6 +160,14 @@ pub fn csv(frame: &Frame<'_>, view: &Service) -> String {
     csv::file(["part", "name", "value", "most", "remedy"], rows)
 }
 
+/// Returns how many checks are not ok.
+#[must_use]
+pub fn failed_checks(frame: &Frame<'_>, view: &Service) -> i64 {
+    let checks = all_checks(frame, view);
+    let failed = checks.iter().filter(|check| check.tone != Tone::Good).count();
+    i64::try_from(failed).unwrap_or(i64::MAX)
+}
+
 const fn word(tone: Tone) -> Text {
     match tone {
         Tone::Good => GOOD,

@@ -41,8 +41,8 @@ pub(crate) use texts;
 mod tests {
     use super::*;
 
-    /// Names that are the same in both languages.
-    const SAME: [&str; 2] = ["CSV", "JSON"];
+    /// Names that are the same in both languages, and texts without a word.
+    const SAME: [&str; 3] = ["CSV", "JSON", "{0}，{1}，{2}"];
 
     fn all() -> impl Iterator<Item = Text> {
         let pages = [
@@ -67,8 +67,10 @@ mod tests {
             crate::order::SOURCE_TEXTS,
             crate::order::TEXTS,
             crate::orders::TEXTS,
+            crate::overview::ATTENTION_TEXTS,
             crate::overview::TEXTS,
             crate::period::TEXTS,
+            crate::refill::TEXTS,
             crate::refused::TEXTS,
             crate::search::TEXTS,
             crate::service::TEXTS,

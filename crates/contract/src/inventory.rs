@@ -383,3 +383,47 @@ pub enum ImportState {
     /// It ended early; a repetition stores the rest of its file.
     Interrupted,
 }
+
+/// An aisle that sells, and how long its stock lasts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefillItem {
+    /// The code of its device.
+    pub device_code: String,
+    /// The name of its device.
+    pub device_name: String,
+    /// Its code within the device.
+    pub aisle_code: String,
+    /// The product that it sells.
+    pub goods_id: String,
+    /// The name of the product; empty if it is not known.
+    pub goods_name: String,
+    /// Items in it, as last reported.
+    pub stock: i64,
+    /// Items that fit into it.
+    pub capacity: i64,
+    /// Items of the product that the device sold on the last `days` days before today.
+    pub sold: i64,
+    /// Days before today that count: fourteen, or as many as the device has been known.
+    pub days: i64,
+    /// Aisles of the device that sell the product, which share its sales.
+    pub aisles: i64,
+}
+
+impl RefillItem {
+    /// Returns how many tenths of days the stock lasts; `None` if the device does not sell the
+    /// product, and the aisle is not empty.
+    #[must_use]
+    pub fn tenths_of_days_left(&self) -> Option<i64> {
+        match (self.stock, self.sold) {
+            (..=0, _) => Some(0),
+            (_, ..=0) => None,
+            (stock, sold) => Some(stock.saturating_mul(10 * self.days * self.aisles) / sold),
+        }
+    }
+
+    /// Returns how many tenths of an item the aisle sells a day, rounded down.
+    #[must_use]
+    pub fn tenths_sold_a_day(&self) -> i64 {
+        self.sold.saturating_mul(10) / (self.days * self.aisles).max(1)
+    }
+}

@@ -29,6 +29,7 @@ pub mod ids;
 pub mod limits;
 pub mod mask;
 pub mod money;
+pub mod need;
 pub mod operator;
 pub mod order;
 pub mod page;
@@ -50,6 +51,7 @@ pub use ids::{
 };
 pub use limits::Limits;
 pub use money::{Currency, Minor};
+pub use need::Need;
 pub use operator::{KeyDigest, OperatorKey, Right, Rights};
 pub use page::PageRequest;
 pub use refusal::{Refusal, RefusalKind, Violation};

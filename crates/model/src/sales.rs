@@ -10,7 +10,7 @@ use crate::day::Day;
 use crate::money::{Currency, Minor, MoneyFault};
 use crate::order::{Line, Order, PayStatus, ShipmentStatus};
 use crate::time::UnixMs;
-pub use fleet::{DeviceSales, FleetSales, ProductRank, SilentDevice};
+pub use fleet::{DeviceSales, FleetSales, ProductRank};
 
 /// Returns the time from which an order is a sale; `None` if it is not one.
 #[must_use]

@@ -21,6 +21,7 @@ mod orders;
 mod origin;
 mod overview;
 mod preferences;
+mod refill;
 mod refused;
 mod reply;
 mod request;
@@ -89,7 +90,7 @@ pub(crate) async fn answer(
     let call = Call { app: &app, now, peer, request_id, head: &head };
     let mut session = None;
     let outcome = catch_panic(route(&call, form, &mut session)).await;
-    let frame = session.as_ref().map(|session| SignedIn { call: &call, session }.frame());
+    let frame = session.as_ref().map(|session| SignedIn::new(&call, session).frame());
     call.finish(outcome.map(|Reply(response)| response), &Form::Page(frame), begun)
 }
 
@@ -124,11 +125,12 @@ async fn route(
         let page = ReturnPath::of(&call.head.uri).filter(|_| !is_post);
         return Ok(sign_in::redirect(page.as_ref()));
     };
-    let caller = SignedIn { call, session };
-    match is_post {
-        true => change(&caller, &form).await,
-        false => page(&caller).await,
+    let caller = SignedIn::new(call, session);
+    if is_post {
+        return change(&caller, &form).await;
     }
+    let failed_checks = service::failed_checks(&caller).await?;
+    page(&SignedIn { failed_checks, ..caller }).await
 }
 
 /// Shows a page. Every page has a line here, with its right.
@@ -147,6 +149,7 @@ async fn page(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
         ACCOUNT_PATH => integrators::history(caller, holder(Right::Read)?).await,
         "/console/keys" => keys::page(caller, holder(Right::Keys)?).await,
         "/console/orders" => orders::list(caller, holder(Right::Read)?).await,
+        "/console/refill" => refill::show(caller, holder(Right::Read)?).await,
         SEARCH_PATH => search::show(caller, holder(Right::Read)?).await,
         "/console/service" => service::page(caller, holder(Right::Read)?).await,
         "/console/logout" | "/console/preferences" => Err(Failure::Method("POST")),

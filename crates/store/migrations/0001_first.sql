@@ -40,7 +40,7 @@ create table groups (
 -- exchange rates. No other write gave them the same number, also not before the data went back.
 -- From `devices_from_ms` on, when the last move of a device to or from the group takes effect,
 -- device pages list `devices` devices; the number of an earlier time is counted when it is asked
--- for.
+-- for. `refunding` orders are being refunded.
 create table group_changes (
     group_no bigint primary key,
     last_change_no bigint not null,
@@ -48,7 +48,8 @@ create table group_changes (
     fleet bigint not null default 0,
     rates bigint not null default 0,
     devices bigint not null default 0,
-    devices_from_ms bigint not null default 0
+    devices_from_ms bigint not null default 0,
+    refunding bigint not null default 0
 );
 
 -- The histories of a group: a change belongs to the history with the greatest first number that is
@@ -139,6 +140,9 @@ create table aisles (
 ) /* kept in the order of its key */;
 -- Finds the devices that sell a product, and its lowest price among some of them.
 create index aisles_of_product on aisles (goods_id, device_no, enabled, price);
+-- Finds the devices with an aisle that is out of order or empty.
+create index aisles_to_mend on aisles (device_no, broken)
+    where broken or enabled and curr_stock <= 0;
 
 -- The element of each device in the hierarchy of aisles, as JSON.
 create table aisle_texts (

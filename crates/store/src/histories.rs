@@ -34,8 +34,9 @@ statements! {
             exists (select 1 from group_histories h
                 where h.group_no = $group_no and h.history = $history) as has_history
         from group_changes where group_no = $group_no";
-    SET_LAST_CHANGE_NO(group_no, last_change_no, history) = "update group_changes
-        set last_change_no = $last_change_no, history = $history
+    SET_LAST_CHANGE_NO(group_no, last_change_no, history, refunding) = "update group_changes
+        set last_change_no = $last_change_no, history = $history,
+            refunding = refunding + $refunding
         where group_no = $group_no";
     BEGIN_HISTORY(group_no, first_change_no, history) = "insert into group_histories
         (group_no, first_change_no, history) values ($group_no, $first_change_no, $history)";
@@ -86,19 +87,20 @@ impl ChangeCounter {
     }
 
     /// Stores the number of a later change as the last one, and begins the history before the first
-    /// of the changes between.
+    /// of the changes between. `refunding` more orders are being refunded after them.
     pub(crate) async fn advance(
         &self,
         write: &Write<'_>,
         group: GroupNo,
         (history, last_change_no): (HistoryId, i64),
+        refunding: i64,
     ) -> Result<(), Error> {
         let history = if self.has_history { self.history } else { history };
         if !self.has_history {
             let first = self.last_change_no.saturating_add(1);
             write.execute(&BEGIN_HISTORY, &[group.into(), first.into(), history.into()]).await?;
         }
-        let params = [group.into(), last_change_no.into(), history.into()];
+        let params = [group.into(), last_change_no.into(), history.into(), refunding.into()];
         write.execute(&SET_LAST_CHANGE_NO, &params).await.map(|_| ())
     }
 }

@@ -11,6 +11,7 @@ mod orders;
 mod overview;
 mod products;
 mod rates;
+mod refill;
 
 use crate::db::Read;
 use crate::error::Error;
@@ -25,7 +26,15 @@ pub use rates::RateKey;
 
 /// Every statement of the modules below this one.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let parts = [accounts::ALL, groups::ALL, orders::ALL, overview::ALL, products::ALL, rates::ALL];
+    let parts = [
+        accounts::ALL,
+        groups::ALL,
+        orders::ALL,
+        overview::ALL,
+        products::ALL,
+        rates::ALL,
+        refill::ALL,
+    ];
     parts.into_iter().flatten().copied().chain(device_orders::all()).chain(devices::all())
 }
 

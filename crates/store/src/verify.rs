@@ -62,6 +62,8 @@ pub struct Verified {
     pub sums: usize,
     /// A description of each difference.
     pub differences: Vec<String>,
+    /// Orders of the present group that are being refunded.
+    refunding: i64,
 }
 
 /// A group to recount.

@@ -9,6 +9,7 @@ use crate::language::Language;
 fn rendered(points: &[Point]) -> String {
     let (rights, zone) = (Rights::all(), Zone::utc());
     let frame = Frame {
+        failed_checks: 0,
         language: Language::English,
         theme: Theme::System,
         rights: &rights,

@@ -6,13 +6,13 @@ use kiosque_model::sales::{DeviceSales, ProductRank};
 use maud::{Markup, html};
 
 use super::{
-    ALL_DEVICES, ALL_ONLINE, DEVICES, DOLLARS, FAILURES, ITEMS, NO_FAILURES, NO_SALES,
-    OF_SHIPMENTS, Overview, PRODUCTS, ROWS_MAX, SILENT,
+    DEVICES, DOLLARS, FAILURES, ITEMS, NO_FAILURES, NO_SALES, OF_SHIPMENTS, Overview, PRODUCTS,
+    ROWS_MAX,
 };
-use crate::components::{BarRow, address, ago, bars, card, empty, linked};
+use crate::components::{BarRow, bars, card, empty, linked};
 use crate::devices::path_of;
 use crate::format;
-use crate::frame::{Frame, Section};
+use crate::frame::Frame;
 use crate::orders::Sales;
 
 pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
@@ -69,29 +69,6 @@ pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
         rows => bars(rows, format::count),
     };
     card("failures", frame.say(FAILURES), frame.say(super::ORDERS), &body)
-}
-
-/// The devices that are not online.
-pub(super) fn silent(frame: &Frame<'_>, view: &Overview) -> Markup {
-    let count = format::count(i64::try_from(view.sales.silent.len()).unwrap_or(i64::MAX));
-    let all = address(Section::Devices.path(), "state=silent", &view.groups.query());
-    let body = html! {
-        @if view.sales.silent.is_empty() { (empty(frame.say(ALL_ONLINE))) }
-        @else {
-            ul.rows {
-                @for device in view.sales.silent.iter().take(ROWS_MAX) {
-                    li {
-                        a href=(path_of(&device.code)) { (device.name) }
-                        span.note { (ago(frame, device.last_active)) }
-                    }
-                }
-            }
-            @if view.sales.silent.len() > ROWS_MAX {
-                p.more { a href=(all) { (ALL_DEVICES.fill(frame.language, &[&count])) } }
-            }
-        }
-    };
-    card("silent", frame.say(SILENT), &count, &body)
 }
 
 /// A product without a name is shown by its id.

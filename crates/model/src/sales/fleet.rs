@@ -2,9 +2,9 @@
 
 use super::{Turnover, Usd};
 use crate::day::Day;
-use crate::time::UnixMs;
+use crate::need::Attention;
 
-/// The sales of a fleet, and the devices that are silent.
+/// The sales of a fleet, and what needs attention in it.
 #[derive(Clone, Debug, Default)]
 pub struct FleetSales {
     /// The days with sales, in order.
@@ -15,11 +15,8 @@ pub struct FleetSales {
     pub products: Vec<ProductRank>,
     /// Sales without an exchange rate: currency, and number of orders.
     pub without_rate: Vec<(String, i64)>,
-    /// Enabled devices that an active group owns now.
-    pub device_count: i64,
-    /// Those of them that are not online: the latest activity first, and last those that never
-    /// were active.
-    pub silent: Vec<SilentDevice>,
+    /// What needs attention now.
+    pub attention: Attention,
 }
 
 /// The sales of a product.
@@ -33,17 +30,6 @@ pub struct ProductRank {
     pub items: i64,
     /// The amount paid for the items that have an exchange rate.
     pub amount: Usd,
-}
-
-/// A device that is not online.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SilentDevice {
-    /// `deviceCode`.
-    pub code: String,
-    /// `deviceName`.
-    pub name: String,
-    /// Its last order or heartbeat in its present group.
-    pub last_active: Option<UnixMs>,
 }
 
 /// The sales of one device.

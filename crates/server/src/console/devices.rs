@@ -1,12 +1,14 @@
 //! The list of devices, and one device.
 
+use std::collections::BTreeSet;
+
 use kiosque_console::device::{self, Aisle, Device};
 use kiosque_console::devices::{self, DeviceRow, Devices, State, WEEK_DAYS};
 use kiosque_contract::inventory::AisleItem;
-use kiosque_model::{Day, DeviceCode, UnixMs, Zone};
+use kiosque_model::{Day, DeviceCode, GroupId, Need, UnixMs, Zone};
 use kiosque_store::{
-    DeviceOrders, DeviceSearch, DeviceState, FoundDevice, FoundDevices, Listing, OrderFilter,
-    Oversight, SaleTimes,
+    DeviceOrders, DeviceSearch, DeviceState, FleetSalesQuery, FoundDevice, FoundDevices, Listing,
+    OrderFilter, Oversight, SaleTimes,
 };
 
 use super::groups::{choice, chosen, wants_csv};
@@ -24,19 +26,27 @@ const ORDERS: usize = 10;
 /// Shows the list of devices that the query selects.
 pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
-    let query = caller.call.known_fields(&["q", "state", "group", "after", "format"])?;
+    let query = caller.call.known_fields(&["q", "state", "needs", "group", "after", "format"])?;
     let state = query.text("state");
     let state = state.map(|code| State::of_code(&code).ok_or(Failure::Parameter("state")));
     let (state, groups) = (state.transpose()?, choice(&app.store, &query).await?);
+    let needs = query.text("needs");
+    let needs = needs.map(|code| Need::of_code(&code).ok_or(Failure::Parameter("needs")));
+    let needs = needs.transpose()?;
     let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
     if after.as_deref().is_some_and(|after| DeviceCode::parse(after).is_err()) {
         return Err(Failure::Parameter("after"));
     }
     let today = app.store.zone().day_of(now);
+    let only = match needs {
+        Some(need) => Some(in_need(caller, chosen(&groups)?, need).await?),
+        None => None,
+    };
     let wanted = DeviceSearch {
         group: chosen(&groups)?,
         text: search.clone(),
         state: state.map(stored),
+        only,
         online: app.online_since(now),
         first_day: first_of_week(today),
         last_day: today,
@@ -46,11 +56,32 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let found = app.store.inventory().search_devices(wanted, listing, now).await?;
     let FoundDevices { devices, next, is_cut: is_partial } = found;
     let devices = devices.into_iter().map(row).collect();
-    let view = Devices { groups, search, state, after, next, devices, is_partial };
+    let view = Devices { groups, search, state, needs, after, next, devices, is_partial };
     match wants_csv(&query)? {
         true => Ok(Reply::csv("devices.csv", devices::csv(&view))),
         false => Ok(Reply::page(devices::page(&caller.frame(), &view))),
     }
+}
+
+/// Returns the codes of the devices that need attention for a reason.
+async fn in_need(
+    caller: &SignedIn<'_>,
+    group: Option<GroupId>,
+    need: Need,
+) -> Result<BTreeSet<String>, Failure> {
+    let (app, now) = (caller.call.app, caller.call.now);
+    let today = app.store.zone().day_of(now);
+    let sales = app.store.reports().fleet_sales(FleetSalesQuery {
+        group,
+        totals_from: today,
+        first_day: today,
+        last_day: today,
+        products_max: 0,
+        online: app.online_since(now),
+        now,
+    });
+    let mut needs = sales.await?.ok_or_else(Failure::not_found)?.attention.needs;
+    Ok(needs.remove(&need).unwrap_or_default())
 }
 
 /// Shows a device.

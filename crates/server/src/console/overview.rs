@@ -31,7 +31,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         now,
     });
     let sales = sales.await?.ok_or_else(Failure::not_found)?;
-    let view = Overview { period, groups, sales };
+    let view = Overview { period, groups, sales, failed_checks: caller.failed_checks };
     match wants_csv(&query)? {
         true => Ok(Reply::csv("sales.csv", overview::csv(&view))),
         false => Ok(Reply::page(overview::page(&caller.frame(), &view))),

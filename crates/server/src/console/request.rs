@@ -46,9 +46,16 @@ impl Call<'_> {
 pub(super) struct SignedIn<'a> {
     pub(super) call: &'a Call<'a>,
     pub(super) session: &'a ConsoleSession,
+    /// The checks of the service that are not ok.
+    pub(super) failed_checks: i64,
 }
 
 impl<'a> SignedIn<'a> {
+    /// Returns a request whose page does not show the checks of the service.
+    pub(super) fn new(call: &'a Call<'a>, session: &'a ConsoleSession) -> SignedIn<'a> {
+        SignedIn { call, session, failed_checks: 0 }
+    }
+
     /// Returns the proof that the key has a right.
     pub(super) fn oversight(&self, right: Right) -> Result<Oversight<'a>, Failure> {
         self.session.oversight(right).ok_or(Failure::Right(right))
@@ -69,6 +76,7 @@ impl<'a> SignedIn<'a> {
             key_name: holder.name.as_str(),
             zone: self.call.app.store.zone(),
             now: self.call.now,
+            failed_checks: self.failed_checks,
             address: self.call.head.uri.path_and_query().map_or("", |address| address.as_str()),
         }
     }

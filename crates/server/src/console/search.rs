@@ -56,6 +56,7 @@ async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Re
         group: None,
         text: text.to_owned(),
         state: None,
+        only: None,
         online: app.online_since(now),
         first_day: today,
         last_day: today,

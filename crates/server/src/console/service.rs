@@ -1,5 +1,6 @@
 //! `/console/service`
 
+use kiosque_console::Section;
 use kiosque_console::service::{self as view, Limit, Service};
 use kiosque_store::{Error, Oversight};
 
@@ -13,9 +14,25 @@ use crate::failure::Failure;
 /// Shows the state of the server and of its data.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let wants_csv = wants_csv(&caller.call.known_fields(&["format"])?)?;
+    let (frame, view) = (caller.frame(), service(caller).await?);
+    match wants_csv {
+        true => Ok(Reply::csv("service.csv", view::csv(&frame, &view))),
+        false => Ok(Reply::page(view::page(&frame, &view))),
+    }
+}
+
+/// Returns how many checks are not ok; none for a key that may not see them.
+pub(super) async fn failed_checks(caller: &SignedIn<'_>) -> Result<i64, Failure> {
+    match caller.session.holder().rights.contain(Section::Service.right()) {
+        true => Ok(view::failed_checks(&caller.frame(), &service(caller).await?)),
+        false => Ok(0),
+    }
+}
+
+async fn service(caller: &SignedIn<'_>) -> Result<Service, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
     let cause = |checked: Result<(), Error>| checked.err().map(|error| error.to_string());
-    let view = Service {
+    Ok(Service {
         status: app.store.inventory().status(now).await?,
         database: app.store.database(),
         not_answering: cause(app.store.upkeep().answers(now).await),
@@ -24,12 +41,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         clock_off_ms: app.store.upkeep().clock_off_ms(),
         damaged_orders: app.metrics.damaged_orders(),
         limits: limits(app),
-    };
-    let frame = caller.frame();
-    match wants_csv {
-        true => Ok(Reply::csv("service.csv", view::csv(&frame, &view))),
-        false => Ok(Reply::page(view::page(&frame, &view))),
-    }
+    })
 }
 
 fn limits(app: &App) -> Vec<Limit> {

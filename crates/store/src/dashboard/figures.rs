@@ -2,4 +2,5 @@
 
 pub(super) mod days;
 pub(super) mod device_sums;
+pub(super) mod habits;
 pub(super) mod products;

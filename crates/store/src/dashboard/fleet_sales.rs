@@ -2,21 +2,22 @@
 //! integrators read, group by group, so that the figures are the same. Those by device and by
 //! product are cached.
 
+mod attention;
 mod group_sums;
 mod names;
 mod segments;
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, SilentDevice, Turnover};
+use kiosque_model::need::Attention;
+use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Turnover};
 use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 
 use super::figures::days::{days_within, every_day, totals_of_days};
 use super::figures::products::{ProductTotals, ranked};
 use super::range::Range;
-use super::sales_by_device::{NameRow, named, names};
+use super::sales_by_device::{named, names};
 use super::sums;
 use crate::activity::Activity;
 use crate::cache::Cache;
@@ -29,7 +30,6 @@ use crate::views::Reports;
 use group_sums::{SegmentSums, Segments};
 
 row! {
-    struct ListedRow { device: NameRow, last_active_ms: Option<UnixMs> }
     struct WithoutRate { currency: String, orders: i64 }
 }
 
@@ -37,14 +37,6 @@ statements! {
     /// Groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where $group_id = '' or group_id = $group_id order by group_no";
-    /// The devices that a group owns now and device pages list; of a deactivated group none.
-    LISTED_DEVICES(group_no, now_ms) -> ListedRow = "select o.device_no, l.device_code,
-            l.device_name, l.last_active_ms
-        from device_owners o
-        join ledger l on l.group_no = $group_no and l.device_code = o.device_code
-        join groups g on g.group_no = o.group_no and g.active
-        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
-            and o.listed";
     WITHOUT_RATE(group_no, first_day, last_day) -> WithoutRate = "select d.currency,
             cast(sum(d.orders) as bigint) as orders
         from sales_by_day d
@@ -60,7 +52,7 @@ const CACHED_ATTEMPTS: usize = 3;
 
 /// Every statement of this module and of those below it.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, names::ALL, group_sums::ALL].into_iter().flatten().copied()
+    [ALL, attention::ALL, names::ALL, group_sums::ALL].into_iter().flatten().copied()
 }
 
 /// Selects sales.
@@ -125,7 +117,9 @@ impl Reports<'_> {
                 if sums.add(read, *group, &query, &context).await? == Added::Outdated {
                     return Ok(FleetRead::Outdated);
                 }
-                sums.add_devices(read, *group, &query, &context.activity).await?;
+                let (today, activity) = (context.zone.day_of(query.now), &context.activity);
+                let attention = &mut sums.attention;
+                attention::add(attention, read, *group, (&query, today), activity).await?;
             }
             Ok(FleetRead::Sales(Box::new(sums.ranked(read, &groups, &query).await?)))
         };
@@ -174,8 +168,7 @@ struct FleetSums {
     devices: HashMap<String, DeviceSales>,
     products: HashMap<String, ProductTotals>,
     without_rate: BTreeMap<String, i64>,
-    /// The devices that are listed, and those of them that are silent.
-    listed: FleetSales,
+    attention: Attention,
 }
 
 impl FleetSums {
@@ -250,26 +243,6 @@ impl FleetSums {
         Ok(())
     }
 
-    async fn add_devices(
-        &mut self,
-        read: &Read<'_>,
-        group: GroupNo,
-        query: &FleetSalesQuery,
-        activity: &Activity,
-    ) -> Result<(), Error> {
-        read.each(&LISTED_DEVICES, &[group.into(), query.now.into()], |row| {
-            let ListedRow { device, last_active_ms } = row.read()?;
-            let NameRow { device_no, device_code: code, device_name: name } = device;
-            let last_active = activity.merged((group, device_no), last_active_ms);
-            self.listed.device_count += 1;
-            if !query.online.holds(last_active) {
-                self.listed.silent.push(SilentDevice { code, name, last_active });
-            }
-            Ok(())
-        })
-        .await
-    }
-
     /// Sorts the lists, and looks up the names of the products that sold best.
     async fn ranked(
         self,
@@ -277,10 +250,6 @@ impl FleetSums {
         groups: &[GroupNo],
         query: &FleetSalesQuery,
     ) -> Result<FleetSales, Error> {
-        let mut listed = self.listed;
-        listed.silent.sort_by(|one, other| {
-            (Reverse(one.last_active), &one.code).cmp(&(Reverse(other.last_active), &other.code))
-        });
         let products = ranked(self.products, |totals| *totals, query.products_max);
         let mut names = names::of_goods(read, groups, &products).await?;
         let products = products.into_iter().map(|(goods_id, totals)| ProductRank {
@@ -294,7 +263,7 @@ impl FleetSums {
             devices: self.devices.into_values().collect(),
             products: products.collect(),
             without_rate: self.without_rate.into_iter().collect(),
-            ..listed
+            attention: self.attention,
         })
     }
 }

@@ -77,6 +77,8 @@ pub(super) struct GroupWriter<'a> {
     last_change: i64,
     /// The change numbers before the batch.
     counter: ChangeCounter,
+    /// How many more orders are being refunded than before the batch.
+    refunding: i64,
     sums: Sums,
 }
 
@@ -133,6 +135,7 @@ impl<'a> GroupWriter<'a> {
             blocks: BlockChanges::default(),
             last_change: counter.last_change_no,
             counter,
+            refunding: 0,
             sums,
         })
     }
@@ -256,6 +259,7 @@ impl<'a> GroupWriter<'a> {
             self.sums.count(self.batch.zone, ownership.device, &old, SaleChange::Removed);
         }
         self.count_sale(ownership.device, order.sale.as_ref());
+        self.refunding += i64::from(new.is_refunding()) - i64::from(stored.is_refunding());
         let kind = stored.pending.map_or(WriteKind::Update, |(kind, _)| kind);
         let pending = Some((kind, self.next_change()));
         Ok((OrderState { pending, ..new }, OrderOutcome::Updated))
@@ -285,6 +289,7 @@ impl<'a> GroupWriter<'a> {
         }
         let place = OrderPlace { device, seq, arrival };
         let state = OrderState::new(order, place, self.next_change());
+        self.refunding += i64::from(state.is_refunding());
         self.orders.insert(Cow::Borrowed(order_id), state);
         self.count_sale(device, order.sale.as_ref());
         Ok(())
@@ -376,7 +381,7 @@ impl<'a> GroupWriter<'a> {
     async fn write_change_counter(&self) -> Result<(), Error> {
         let Some(last_change) = self.last_change() else { return Ok(()) };
         let to = (self.batch.history, last_change);
-        self.counter.advance(self.batch.write, self.group, to).await
+        self.counter.advance(self.batch.write, self.group, to, self.refunding).await
     }
 
     /// Returns the device code or group id that `sql` reads for a number.

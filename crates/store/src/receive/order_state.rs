@@ -42,6 +42,11 @@ pub(super) enum WriteKind {
 }
 
 impl OrderState<'_> {
+    /// Returns whether its payment is being returned.
+    pub(super) fn is_refunding(&self) -> bool {
+        sale_figures::is_refunding(&self.sale)
+    }
+
     /// Returns the order to write, and its packed record.
     pub(super) fn packed<'v>(
         &'v self,

@@ -44,6 +44,11 @@ pub(crate) fn states(bytes: &[u8]) -> Option<OrderStates> {
     })
 }
 
+/// Returns whether the payment of an order is being returned.
+pub(crate) fn is_refunding(bytes: &[u8]) -> bool {
+    states(bytes).is_some_and(|states| states.payment == PayStatus::Refunding)
+}
+
 impl SaleFigures<'_> {
     /// Reads the figures of a sale.
     ///

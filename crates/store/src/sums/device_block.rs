@@ -10,15 +10,25 @@
 
 use std::collections::BTreeMap;
 
-use kiosque_model::DeviceNo;
+use kiosque_model::{Day, DeviceNo};
 
 use crate::error::Error;
+use crate::sql::row;
 use crate::varint::{put, take};
 
 /// How many devices with consecutive numbers share a row. SQLite keeps rows of up to a kilobyte in
 /// its tree, and the rest of longer ones in pages of their own. 25 devices with 100 orders a day in
 /// all do not exceed it.
 pub(crate) const SIZE: i64 = 256;
+
+row! {
+    /// The devices of a block with sales on a day, for [`each_device`].
+    pub(crate) struct DevicesOfDay<'r> {
+        pub(crate) day: Day,
+        pub(crate) device_block: i64,
+        pub(crate) devices: &'r [u8],
+    }
+}
 
 /// Returns the number of the block that a device is in.
 pub(crate) fn block_of(device: DeviceNo) -> i64 {

@@ -48,6 +48,8 @@ statements! {
     SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select day, device_block, currency,
             devices, products
         from sales_by_device where group_no = $group_no and day = $day";
+    REFUNDING(group_no) -> i64 = "select refunding from group_changes
+        where group_no = $group_no";
     DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
 }
 
@@ -94,6 +96,20 @@ impl Recount<'_> {
             let checked = self.check_day(day, &codes, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
         }
+        self.check_refunding(verified).await
+    }
+
+    /// Compares the number of orders that are being refunded.
+    async fn check_refunding(&self, verified: &mut Verified) -> Result<(), Error> {
+        let group = [self.group.number.into()];
+        let stored = self.read.one(&REFUNDING, &group, |row| row.read::<i64>()).await?;
+        let (stored, counted) = (stored.unwrap_or_default(), verified.refunding);
+        if stored != counted {
+            let id = &self.group.id;
+            verified.differences.push(format!(
+                "group {id}: {stored} orders are counted as being refunded, {counted} are"
+            ));
+        }
         Ok(())
     }
 
@@ -103,12 +119,15 @@ impl Recount<'_> {
         codes: &DeviceCodes,
         verified: &mut Verified,
     ) -> Result<(), Error> {
-        let differences = &mut verified.differences;
+        let Verified { differences, refunding, .. } = verified;
         self.read
             .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
                 let fault = match row.read::<StoredOrder<'_>>() {
-                    Ok(order) => unsold_fault(&order, self.dictionaries)
-                        .map(|fault| self.name(&order, codes, fault)),
+                    Ok(order) => {
+                        *refunding += i64::from(sale_figures::is_refunding(order.sale));
+                        unsold_fault(&order, self.dictionaries)
+                            .map(|fault| self.name(&order, codes, fault))
+                    }
                     Err(error) => Some(self.unreadable(error)?),
                 };
                 differences.extend(fault);
@@ -180,7 +199,7 @@ impl Recount<'_> {
         let mut sums = Sums::default();
         let group = self.group.number;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        let differences = &mut verified.differences;
+        let Verified { differences, refunding, .. } = verified;
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
                 let order: StoredOrder<'_> = match row.read() {
@@ -190,6 +209,7 @@ impl Recount<'_> {
                         return Ok(());
                     }
                 };
+                *refunding += i64::from(sale_figures::is_refunding(order.sale));
                 match sale_and_fault((&order, self.dictionaries), self.zone) {
                     Ok((sale, fault)) => {
                         sums.count(self.zone, order.device_no, &sale, SaleChange::Added);

@@ -101,7 +101,8 @@ async fn a_dry_run_has_the_results_of_its_operations_and_stores_nothing() {
     drop(store);
     assert_eq!(fixture.rows(), before);
     assert!(fixture.data.bytes().await == bytes, "a file or a row was written");
-    let tried = Results { applied: Applied { differences: Vec::new(), ..tried.applied }, ..tried };
+    let applied = Applied { differences: Vec::new(), unnamed: Vec::new(), ..tried.applied };
+    let tried = Results { applied, ..tried };
     assert_eq!(results(&fixture.store).await, tried);
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }

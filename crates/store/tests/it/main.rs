@@ -6,6 +6,7 @@ mod activity;
 mod apply;
 mod archive;
 mod arrivals;
+mod attention;
 mod audit;
 mod backup;
 mod citus;

@@ -22,6 +22,7 @@ fn code(text: &str) -> DeviceCode {
 
 fn search(text: &str, state: Option<DeviceState>, group: Option<&str>) -> DeviceSearch {
     DeviceSearch {
+        only: None,
         group: group.map(group_id),
         text: text.to_owned(),
         state,

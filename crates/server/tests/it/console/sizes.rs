@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Browser;
 
 /// The most bytes of a page, and of its compressed form.
-const PAGE_MAX_BYTES: usize = 60_000;
+const PAGE_MAX_BYTES: usize = 72_000;
 const SENT_MAX_BYTES: usize = 15_000;
 
 const DEVICES: usize = 3_000;

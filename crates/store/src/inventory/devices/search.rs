@@ -12,17 +12,13 @@ use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
-use crate::sums::device_block::{block_of, each_device};
+use crate::sql::{Value, statements};
+use crate::sums::device_block::{DevicesOfDay, block_of, each_device};
 use crate::views::Inventory;
-
-row! {
-    struct SalesRow<'r> { day: Day, device_block: i64, devices: &'r [u8] }
-}
 
 statements! {
     INACTIVE_GROUPS() -> String = "select group_id from groups where not active";
-    SALES() -> SalesRow<'_> = "select s.day, s.device_block, s.devices
+    SALES() -> DevicesOfDay<'_> = "select s.day, s.device_block, s.devices
         from {rows r: group_no bigint, day bigint, block bigint} cross join sales_by_device s
         where s.group_no = r.group_no and s.day = r.day and s.device_block = r.block";
 }
@@ -39,6 +35,8 @@ pub struct DeviceSearch {
     pub text: String,
     /// Only those in this state.
     pub state: Option<DeviceState>,
+    /// Only those with one of these codes.
+    pub only: Option<BTreeSet<String>>,
     /// The last activity from which a device is online.
     pub online: OnlineSince,
     /// The first of the days whose orders are counted.
@@ -202,7 +200,7 @@ async fn count_orders(
         .collect();
     let mut orders: HashMap<(DeviceNo, Day), i64> = HashMap::new();
     read.each_of(&SALES, &keys, &[], |row| {
-        let SalesRow { day, device_block, devices } = row.read()?;
+        let DevicesOfDay { day, device_block, devices } = row.read()?;
         each_device(devices, device_block, |device, [of_day, ..]| {
             *orders.entry((device, day)).or_default() += of_day;
         })
@@ -216,8 +214,12 @@ async fn count_orders(
 }
 
 impl DeviceSearch {
-    /// Returns whether the text is in the code or the name of a device.
+    /// Returns whether a device is one of those that are wanted by their codes, and has the text in
+    /// its code or its name.
     fn names(&self, device: &DeviceRow) -> bool {
+        if self.only.as_ref().is_some_and(|only| !only.contains(&device.device_code)) {
+            return false;
+        }
         let text = self.text.to_lowercase();
         let has = |name: &str| name.to_lowercase().contains(&text);
         text.is_empty() || has(&device.device_code) || has(&device.device_name)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Turnover};
-use kiosque_model::{Claim, Day, GroupId, PresentedToken, Zone};
+use kiosque_model::{Claim, Day, GroupId, Need, PresentedToken, Zone};
 use kiosque_store::{DashboardQuery, FleetSalesQuery, Incoming, OnlineSince};
 use kiosque_testkit::entries::group_id;
 use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
@@ -135,7 +135,7 @@ async fn fleet_sales_of_a_zone_are_the_reports() {
     fleet_sales_are_the_reports("America/New_York").await;
 }
 
-/// The summary counts the same devices as online, and the others are named.
+/// The summary counts the same devices as online, and the others are named as silent.
 #[tokio::test]
 async fn devices_that_are_not_online_are_named() {
     let fixture = TestStore::with_fleet().await;
@@ -148,17 +148,19 @@ async fn devices_that_are_not_online_are_named() {
     let days = [Day(0), Day(0), Day(1)];
     let sales =
         fixture.store.reports().fleet_sales(ask(None, days)).await.unwrap().expect("all groups");
-    let silent: Vec<&str> = sales.silent.iter().map(|device| device.code.as_str()).collect();
+    let silent: Vec<&str> =
+        sales.attention.needs[&Need::Silent].iter().map(String::as_str).collect();
     // `d2` never was active.
-    assert_eq!((silent.as_slice(), sales.device_count), (&["e1", "d2"][..], 3));
+    assert_eq!((silent.as_slice(), sales.attention.device_count), (&["d2", "e1"][..], 3));
     let session = fixture.log_in("ops").await.unwrap();
     let query = DashboardQuery { group: None, devices: Vec::new(), start: NOW, end: NOW };
     let claim = Claim { token: session, now: NOW };
     let summary = fixture.store.reports().summary(claim, ONLINE, query).await.unwrap();
     let of_a = fixture.store.reports().fleet_sales(ask(Some(group_id("a")), days)).await.unwrap();
     let of_a = of_a.expect("a group");
-    let online = of_a.device_count - i64::try_from(of_a.silent.len()).unwrap();
-    assert_eq!((online, of_a.device_count), (summary.online_devices, summary.devices));
+    let online = of_a.attention.device_count
+        - i64::try_from(of_a.attention.needs[&Need::Silent].len()).unwrap();
+    assert_eq!((online, of_a.attention.device_count), (summary.online_devices, summary.devices));
     assert!(
         fixture
             .store

@@ -1,0 +1,54 @@
+//! The card of what needs attention.
+
+use kiosque_model::Need;
+use maud::{Markup, html};
+
+use super::Overview;
+use crate::components::{address, card, empty, parameter};
+use crate::devices;
+use crate::format;
+use crate::frame::{Frame, Section};
+use crate::orders::refunding_path;
+use crate::text::texts;
+
+texts! {
+    ATTENTION: "Needs attention", "需要关注";
+    NOTHING: "Nothing needs attention.", "没有需要关注的事项。";
+    REFUNDING: "Open refunds", "退款中的订单";
+    CHECKS: "Checks of the service", "服务检查未通过";
+    RULES: "Rules", "规则";
+}
+
+/// Renders the count of each reason, with a link to what it counts.
+pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let group = view.groups.query();
+    let devices = Need::ALL.into_iter().map(|need| (need, view.sales.attention.count(need)));
+    let devices = devices.filter(|(_, count)| *count > 0).map(|(need, count)| {
+        let path = address(Section::Devices.path(), &parameter("needs", need.code()), &group);
+        (frame.say(devices::name_of(need)), path, count)
+    });
+    let refunding = view.sales.attention.refunding;
+    let refunds =
+        (refunding > 0).then(|| (frame.say(REFUNDING), refunding_path(&view.groups), refunding));
+    let checks = (view.failed_checks > 0)
+        .then(|| (frame.say(CHECKS), Section::Service.path().to_owned(), view.failed_checks));
+    let lines: Vec<(&str, String, i64)> =
+        checks.into_iter().chain(devices).chain(refunds).collect();
+    let body = html! {
+        @if lines.is_empty() { (empty(frame.say(NOTHING))) }
+        @else {
+            ul.rows {
+                @for (name, path, count) in &lines {
+                    li { a href=(path) { (name) } span.note { (format::count(*count)) } }
+                }
+            }
+        }
+        details {
+            summary { (frame.say(RULES)) }
+            ul {
+                @for need in Need::ALL { li { (frame.say(devices::rule_of(need))) } }
+            }
+        }
+    };
+    card("attention", frame.say(ATTENTION), "", &body)
+}

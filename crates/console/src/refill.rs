@@ -1,0 +1,143 @@
+//! The aisles to refill, those first that run out first.
+
+use kiosque_contract::inventory::RefillItem;
+use maud::html;
+
+use crate::components::{Column, card, download, empty, filter, table};
+use crate::csv;
+use crate::devices::path_of;
+use crate::format;
+use crate::frame::{Frame, Page, Section};
+use crate::groups::Groups;
+use crate::text::texts;
+
+texts! {
+    RULE: "Aisles that are enabled, work, and are in an enabled device of an active group. Sold a \
+        day is what the device sold of the product in the last 14 days before today, or as many as \
+        it has been known, divided by these days and by its aisles with the product. Days left is \
+        the stock, as last reported, divided by that.",
+        "列出已启用、正常工作且位于活跃分组中已启用设备的货道。“日销量”为该设备在今天之前 14 天（或设备已知的天数）内\
+        售出的该商品数量，除以天数及该商品的货道数。“可售天数”为最近上报的库存除以日销量。";
+    DEVICE: "Device", "设备";
+    AISLE: "Aisle", "货道";
+    PRODUCT: "Product", "商品";
+    STOCK: "Stock", "库存";
+    CAPACITY: "Capacity", "容量";
+    SOLD: "Sold a day", "日销量";
+    LEFT: "Days left", "可售天数";
+    EMPTY: "empty", "已售空";
+    NO_SALES: "no sales", "无销售";
+    NONE: "No aisle sells.", "没有在售货道。";
+    CUT: "Only the first {0} aisles are listed.", "仅列出前 {0} 个货道。";
+}
+
+/// The aisles of a group, or of all groups.
+#[derive(Clone, Debug)]
+pub struct Refill {
+    /// The group that owns the devices now.
+    pub groups: Groups,
+    /// The aisles, those first that run out first.
+    pub items: Vec<RefillItem>,
+    /// Whether more aisles sell.
+    pub is_cut: bool,
+}
+
+/// Renders the list.
+#[must_use]
+pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
+    let heading = frame.say(Section::Refill.name());
+    let csv = crate::components::address(frame.path(), &view.groups.query(), "format=csv");
+    let body = html! {
+        (filter(frame, Section::Refill.path(), &view.groups.field(frame)))
+        @if view.items.is_empty() { (empty(frame.say(NONE))) }
+        @else { (rows(frame, view)) }
+        @if view.is_cut {
+            p.note { (CUT.fill(frame.language, &[&format::count(length(&view.items))])) }
+        }
+        p.note { (frame.say(RULE)) }
+    };
+    frame.render(&Page {
+        heading,
+        note: html! {},
+        actions: download(frame, &csv),
+        content: card("refill", heading, "", &body),
+        refresh_s: None,
+    })
+}
+
+/// Returns the list as CSV.
+#[must_use]
+pub fn csv(view: &Refill) -> String {
+    const COLUMNS: [&str; 9] = [
+        "device_code",
+        "device_name",
+        "aisle_code",
+        "goods_id",
+        "goods_name",
+        "stock",
+        "capacity",
+        "sold_a_day",
+        "days_left",
+    ];
+    csv::file(
+        COLUMNS,
+        view.items.iter().map(|item| {
+            [
+                item.device_code.clone(),
+                item.device_name.clone(),
+                item.aisle_code.clone(),
+                item.goods_id.clone(),
+                item.goods_name.clone(),
+                item.stock.to_string(),
+                item.capacity.to_string(),
+                tenths(item.tenths_sold_a_day()),
+                item.tenths_of_days_left().map(tenths).unwrap_or_default(),
+            ]
+        }),
+    )
+}
+
+fn rows(frame: &Frame<'_>, view: &Refill) -> maud::Markup {
+    let columns = [
+        Column::text(frame.say(DEVICE)),
+        Column::text(frame.say(AISLE)),
+        Column::text(frame.say(PRODUCT)),
+        Column::number(frame.say(STOCK)),
+        Column::number(frame.say(CAPACITY)),
+        Column::number(frame.say(SOLD)),
+        Column::number(frame.say(LEFT)),
+    ];
+    let left = |item: &RefillItem| match (item.stock, item.tenths_of_days_left()) {
+        (..=0, _) => frame.say(EMPTY).to_owned(),
+        (_, None) => frame.say(NO_SALES).to_owned(),
+        (_, Some(left)) => tenths(left),
+    };
+    let rows = html! {
+        @for item in &view.items {
+            tr {
+                th scope="row" {
+                    a href=(path_of(&item.device_code)) { (item.device_name) }
+                    " " span.note.code { (item.device_code) }
+                }
+                td { (item.aisle_code) }
+                td {
+                    @if item.goods_name.is_empty() { (item.goods_id) } @else { (item.goods_name) }
+                }
+                td.number { (format::count(item.stock)) }
+                td.number { (format::count(item.capacity)) }
+                td.number { (tenths(item.tenths_sold_a_day())) }
+                td.number { (left(item)) }
+            }
+        }
+    };
+    table(frame.say(Section::Refill.name()), &columns, &rows)
+}
+
+/// Formats tenths with one decimal.
+fn tenths(tenths: i64) -> String {
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+fn length(items: &[RefillItem]) -> i64 {
+    i64::try_from(items.len()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,62 @@
+//! What needs the operator's attention.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A reason why an enabled device needs attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Need {
+    /// It is not online.
+    Silent,
+    /// An aisle is out of order.
+    Broken,
+    /// An enabled aisle that works has no items.
+    Empty,
+    /// It is online, and sells nothing where it used to sell.
+    Unsold,
+    /// More of its shipments fail than before.
+    Failing,
+}
+
+impl Need {
+    /// All reasons, the most urgent one first.
+    pub const ALL: [Need; 5] =
+        [Need::Silent, Need::Broken, Need::Empty, Need::Unsold, Need::Failing];
+
+    /// Returns the word by which addresses name it.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Need::Silent => "silent",
+            Need::Broken => "broken",
+            Need::Empty => "empty",
+            Need::Unsold => "unsold",
+            Need::Failing => "failing",
+        }
+    }
+
+    /// Returns the reason that a word names.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Need> {
+        Need::ALL.into_iter().find(|need| need.code() == code)
+    }
+}
+
+/// What needs attention in a group, or in all groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attention {
+    /// Enabled devices that an active group owns now.
+    pub device_count: i64,
+    /// The codes of those of them that need attention, by the reason.
+    pub needs: BTreeMap<Need, BTreeSet<String>>,
+    /// Orders that are being refunded.
+    pub refunding: i64,
+}
+
+impl Attention {
+    /// Returns how many devices need attention for a reason.
+    #[must_use]
+    pub fn count(&self, need: Need) -> i64 {
+        let found = self.needs.get(&need).map_or(0, BTreeSet::len);
+        i64::try_from(found).unwrap_or(i64::MAX)
+    }
+}
