@@ -2,6 +2,7 @@
 
 mod api;
 mod attacks;
+mod attention;
 mod changed_orders;
 mod chinese;
 pub(crate) mod figures;

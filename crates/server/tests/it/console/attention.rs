@@ -1,0 +1,120 @@
+//! What needs attention, and the aisles to refill.
+
+use kiosque_testkit::{FleetToml, OrderLine, TestServer, between, card};
+
+use super::Browser;
+use crate::operator::fleet;
+
+/// Returns an aisle of the last device.
+fn aisle(code: &str, stock: i64, keys: &str) -> String {
+    format!(
+        "[[device.aisle]]\ncode = \"{code}\"\nproduct = \"cola\"\nprice = 100\nstock = {stock}\n\
+         capacity = 20\n{keys}"
+    )
+}
+
+/// `D1` has an empty and a full aisle, `D2` a broken one, and `D3` nothing that is wrong.
+fn stocked() -> FleetToml {
+    FleetToml::new()
+        .group("g1", "One")
+        .group("g2", "Two")
+        .account("ops", &["g1", "g2"])
+        .product("cola", "Cola", "EUR")
+        .device("D1", "Lobby", "g1")
+        .with(&aisle("A1", 0, ""))
+        .with(&aisle("A2", 20, ""))
+        .device("D2", "Platform", "g2")
+        .with(&aisle("B1", 3, "broken = true\n"))
+        .device("D3", "Hall", "g1")
+        .with(&aisle("C1", 7, ""))
+}
+
+/// Returns a sale of `D3`, five minutes before the time of the server on that day.
+fn sale(id: &str, day: &str, count: i64, pay_status: i64) -> String {
+    let lines = serde_json::json!([{"goodsId": "cola", "count": count, "salePrice": 100}]);
+    OrderLine::new(id, "D3", format!("{day} 09:55:00"))
+        .amount("EUR", 100 * count)
+        .paid(format!("{day} 09:55:20"))
+        .with("payStatus", pay_status)
+        .with("detailVOList", lines)
+        .to_string()
+}
+
+fn listed(page: &str) -> Vec<&str> {
+    between(page, "href=\"/console/devices/", "\"")
+}
+
+#[tokio::test]
+async fn each_count_leads_to_what_it_counts() {
+    let server = TestServer::start(stocked()).await;
+    let office = server.create_key_named("office", "read").await;
+    server.import_valid(sale("o1", "2026-03-02", 1, 3) + &sale("o2", "2026-03-02", 1, 1)).await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let overview = browser.get("/console/").await.text;
+    let attention = card(&overview, "attention");
+    let lines = between(attention, "<li><a href=\"", "</span></li>");
+    let lines: Vec<(&str, &str)> = lines
+        .iter()
+        .map(|line| {
+            let (path, rest) = line.split_once('"').unwrap();
+            (path, rest.rsplit_once('>').unwrap().1)
+        })
+        .collect();
+    let devices = "/console/devices?needs=";
+    let expected = [
+        ("/console/service".to_owned(), "2"),
+        (format!("{devices}silent"), "2"),
+        (format!("{devices}broken"), "1"),
+        (format!("{devices}empty"), "1"),
+        ("/console/orders?payment=refunding".to_owned(), "1"),
+    ];
+    let expected: Vec<(&str, &str)> =
+        expected.iter().map(|(path, count)| (path.as_str(), *count)).collect();
+    assert_eq!(lines, expected, "{attention}");
+    for (needs, codes) in [("silent", &["D1", "D2"][..]), ("broken", &["D2"]), ("empty", &["D1"])] {
+        let page = browser.get(&format!("{devices}{needs}")).await.text;
+        assert_eq!(listed(card(&page, "devices")), codes, "{needs}");
+    }
+    let of_g2 = browser.get(&format!("{devices}silent&group=g2")).await.text;
+    assert_eq!(listed(card(&of_g2, "devices")), ["D2"]);
+    assert_eq!(browser.get(&format!("{devices}nothing")).await.status, 400);
+    let refunds = browser.get("/console/orders?payment=refunding").await.text;
+    assert_eq!(between(&refunds, "href=\"/console/orders/g1/", "\""), ["o1"]);
+}
+
+/// Each page marks the service while a check is not ok, for keys that may see it.
+#[tokio::test]
+async fn the_navigation_marks_a_service_with_failed_checks() {
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let mark = |page: &str| between(page, "<span class=\"mark\">", "</span>").join(" ");
+    // There is no backup, and no exchange rate.
+    assert_eq!(mark(&browser.get("/console/orders").await.text), "2 to check");
+    server.set_rates(&[("EUR", "2026-01-01", "1.1")]).await;
+    assert_eq!(mark(&browser.get("/console/devices").await.text), "1 to check");
+    let keeper = server.create_key_named("keeper", "keys").await;
+    let mut browser = Browser::signed_in(&server, &keeper).await;
+    assert_eq!(mark(&browser.get("/console/keys").await.text), "");
+}
+
+#[tokio::test]
+async fn the_aisles_that_run_out_first_are_first() {
+    let server = TestServer::start(stocked()).await;
+    let office = server.create_key_named("office", "read").await;
+    server.import_valid(sale("o1", "2026-03-01", 2, 1) + &sale("o2", "2026-03-02", 9, 1)).await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let csv = browser.get("/console/refill?format=csv").await.text;
+    let expected = "device_code,device_name,aisle_code,goods_id,goods_name,stock,capacity,\
+                    sold_a_day,days_left\r\n\
+                    D1,Lobby,A1,cola,Cola,0,20,0.0,0.0\r\n\
+                    D3,Hall,C1,cola,Cola,7,20,2.0,3.5\r\n\
+                    D1,Lobby,A2,cola,Cola,20,20,0.0,\r\n";
+    assert_eq!(csv, expected, "the sales of today do not count");
+    let page = browser.get("/console/refill?group=g1").await.text;
+    let refill = card(&page, "refill");
+    assert_eq!(listed(refill), ["D1", "D3", "D1"]);
+    assert!(refill.contains("empty") && refill.contains("no sales"), "{refill}");
+    let none = browser.get("/console/refill?group=g2").await.text;
+    assert!(card(&none, "refill").contains("No aisle sells"), "{none}");
+}
