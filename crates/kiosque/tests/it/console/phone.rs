@@ -27,7 +27,7 @@ fn all_sections_and_the_amounts_and_states_of_orders_are_seen_on_a_phone() {
     console.show_as(WIDTHS[0], COLOURS[0]);
     for (language, states) in [("en", ["paid", "none"]), (CHINESE, ["已支付", "无"])] {
         console.choose("language", language);
-        assert_eq!(console.seen("header nav a").len(), 9, "{language}");
+        assert_eq!(console.seen("header nav a").len(), 10, "{language}");
         let amount = "2.50 USD".to_owned();
         assert_eq!(console.seen(".orders [data-name]"), [amount.clone(), amount], "{language}");
         assert_eq!(console.seen(".orders .badge"), states, "{language}");
