@@ -8,7 +8,6 @@ use crate::{OrderRecord, Request};
 /// Body of Order changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderChangesRequest {
     /// `next` of the answer before; null: from the first change on.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -39,7 +39,7 @@ pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
         @else {
             ul.rows {
                 @for (name, path, count) in &lines {
-                    li { a href=(path) { (name) } span.note { (format::count(*count)) } }
+                    li { a href=(path) { (name) " " span.note { (format::count(*count)) } } }
                 }
             }
         }

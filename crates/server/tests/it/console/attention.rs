@@ -52,7 +52,7 @@ async fn each_count_leads_to_what_it_counts() {
     let mut browser = Browser::signed_in(&server, &office).await;
     let overview = browser.get("/console/").await.text;
     let attention = card(&overview, "attention");
-    let lines = between(attention, "<li><a href=\"", "</span></li>");
+    let lines = between(attention, "<li><a href=\"", "</span></a>");
     let lines: Vec<(&str, &str)> = lines
         .iter()
         .map(|line| {
