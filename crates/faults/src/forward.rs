@@ -1,7 +1,5 @@
 //! Requests on their way to the server, and its answers on their way back.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use http::request::Parts;
@@ -9,9 +7,6 @@ use http::{HeaderMap, HeaderName, Request, Response, Uri, header, response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
 use kiosque_listener::{BrokenOff, Content};
-
-use crate::plan::ListPage;
-use crate::rows::PageAsked;
 
 /// The largest body of a request that is passed on. A server refuses smaller ones already (LIM-1).
 const REQUEST_MAX_BYTES: usize = 4 << 20;
@@ -57,14 +52,6 @@ impl Read {
     /// chooses.
     pub(crate) fn request(&self) -> Request<Full<Bytes>> {
         self.request_to(self.head.uri.clone())
-    }
-
-    /// Returns the page that is asked for; `None` if the query string is not valid.
-    pub(crate) fn page(&self) -> Option<ListPage> {
-        let number = PageAsked::of(self.head.uri.query())?.current;
-        let mut hasher = DefaultHasher::new();
-        (self.head.uri.path(), &self.body).hash(&mut hasher);
-        Some(ListPage { list: hasher.finish(), number })
     }
 
     /// Returns the request for another page.

@@ -1,6 +1,5 @@
 //! Decides the faults of each call.
 
-use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_clock::{millis, mixed};
@@ -18,16 +17,11 @@ pub struct Faults {
     state: Mutex<State>,
 }
 
-/// Lists that are shifted at a time. No more are, since one that were forgotten would lose rows.
-const SHIFTED_MAX: usize = 65_536;
-
 #[derive(Default)]
 struct State {
     /// The calls that each fault has selected.
     counts: Vec<u64>,
     sessions: Sessions,
-    /// The faults and the lists that they have shifted since page 1 was read.
-    shifted: HashSet<(u64, u64)>,
 }
 
 /// The faults of one call.
@@ -36,15 +30,6 @@ pub(crate) struct Plan {
     pub(crate) ended_by: Option<&'static str>,
     /// All others, in the order in which they were given.
     pub(crate) faults: Vec<Planned>,
-}
-
-/// A page that a call asks for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ListPage {
-    /// A hash of the path and the body, which select the list. A login does not change it.
-    pub(crate) list: u64,
-    /// Its number, from 1.
-    pub(crate) number: usize,
 }
 
 /// A fault of one call.
@@ -59,7 +44,7 @@ impl Faults {
     /// Returns faults that draw their random numbers from a seed.
     #[must_use]
     pub fn new(faults: Vec<Fault>, seed: u64) -> Faults {
-        let state = State { counts: vec![0; faults.len()], ..State::default() };
+        let state = State { counts: vec![0; faults.len()], sessions: Sessions::default() };
         Faults { faults, seed, state: Mutex::new(state) }
     }
 
@@ -75,15 +60,9 @@ impl Faults {
     }
 
     /// Decides the faults of a call, and counts it.
-    pub(crate) fn plan(
-        &self,
-        noun: Option<Noun>,
-        page: Option<ListPage>,
-        token: Option<&str>,
-        now: UnixMs,
-    ) -> Plan {
+    pub(crate) fn plan(&self, noun: Option<Noun>, token: Option<&str>, now: UnixMs) -> Plan {
         let mut state = self.state();
-        let State { counts, sessions, shifted } = &mut *state;
+        let State { counts, sessions } = &mut *state;
         let mut planned = Vec::new();
         for ((index, fault), count) in (0..).zip(&self.faults).zip(counts) {
             if !noun.is_some_and(|noun| fault.nouns.contains(&noun)) {
@@ -91,11 +70,7 @@ impl Faults {
             }
             *count += 1;
             let draw = mixed(mixed(mixed(self.seed).wrapping_add(index)).wrapping_add(*count));
-            let mut fires = fault.trigger.fires(*count, draw);
-            if let (Kind::ShiftPage(_), Some(page)) = (fault.kind, page) {
-                fires = stays_shifted(shifted, (index, page), fires);
-            }
-            if !fires {
+            if !fault.trigger.fires(*count, draw) {
                 continue;
             }
             match (fault.kind, token) {
@@ -128,25 +103,6 @@ impl Faults {
     }
 }
 
-/// Returns whether a page is shifted: all pages are, from the first one that the fault selects
-/// until page 1 is read again. If orders had arrived for one answer alone, others could be on no
-/// page at all (PAGE-8).
-fn stays_shifted(
-    shifted: &mut HashSet<(u64, u64)>,
-    (fault, page): (u64, ListPage),
-    fires: bool,
-) -> bool {
-    let key = (fault, page.list);
-    if page.number == 1 {
-        shifted.remove(&key);
-        return false;
-    }
-    if fires && shifted.len() < SHIFTED_MAX {
-        shifted.insert(key);
-    }
-    shifted.contains(&key)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,7 +114,7 @@ mod tests {
         let faults = texts.iter().map(|text| text.parse().expect(text)).collect();
         let faults = Faults::new(faults, seed);
         let call = |_| {
-            let plan = faults.plan(Some(Noun::Orders), None, Some("token"), NOW);
+            let plan = faults.plan(Some(Noun::Orders), Some("token"), NOW);
             let others = plan.faults.iter().map(|it| (it.kind.name(), it.draw));
             others.chain(plan.ended_by.map(|name| (name, 0))).collect()
         };
@@ -191,27 +147,12 @@ mod tests {
         let aged = "evict(after=5m)".parse().expect("a fault");
         let faults = Faults::new(vec![aged], 1);
         let ended = |token, ms| {
-            let plan = faults.plan(Some(Noun::Devices), None, Some(token), NOW.plus_ms(ms));
-            plan.ended_by.is_some()
+            faults.plan(Some(Noun::Devices), Some(token), NOW.plus_ms(ms)).ended_by.is_some()
         };
         faults.session_begins("a", None, NOW);
         assert!(!ended("a", 299_999) && !ended("b", 299_999));
         assert!(ended("a", 300_000) && ended("a", 300_001) && !ended("b", 300_001));
         // A login takes no token, so that none is refused.
-        let login = faults.plan(Some(Noun::Login), None, Some("a"), NOW.plus_ms(300_001));
-        assert_eq!(login.ended_by, None);
-    }
-
-    /// PAGE-8: page 1 of a list begins another walk, and other lists are not shifted with it.
-    #[test]
-    fn a_shifted_list_stays_shifted_until_its_first_page_is_read() {
-        let faults = Faults::new(vec!["nth(2, shift-page)".parse().expect("a fault")], 1);
-        let is_shifted = |list, number| {
-            let page = Some(ListPage { list, number });
-            !faults.plan(Some(Noun::Orders), page, None, NOW).faults.is_empty()
-        };
-        let calls = [(7, 1), (7, 2), (8, 3), (7, 3), (7, 5), (7, 2), (7, 1), (7, 2)];
-        let shifted = calls.map(|(list, number)| is_shifted(list, number));
-        assert_eq!(shifted, [false, true, false, true, true, true, false, false]);
+        assert_eq!(faults.plan(Some(Noun::Login), Some("a"), NOW.plus_ms(300_001)).ended_by, None);
     }
 }

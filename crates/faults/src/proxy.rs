@@ -73,7 +73,7 @@ impl FaultProxy {
         };
         let token = request.head.headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
         let now = self.clock.now();
-        let plan = self.faults.plan(noun, request.page(), token, now);
+        let plan = self.faults.plan(noun, token, now);
         let mut names = Names::new();
         let replaced = replacement(&request, &plan, &format!("fault-{call:x}"), &mut names);
         let mut response = match replaced {
