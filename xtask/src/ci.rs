@@ -97,8 +97,13 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 
 /// Packs the client and the crates that it needs, and builds them from the packages.
 fn rust_packages() -> Result<()> {
-    let mut package = cargo(["package", "--locked", "--allow-dirty"])?;
-    package.args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
+    // Cargo takes the packages for versions that never change, and would build with earlier ones.
+    let target = root()?.join("target/packages");
+    if target.exists() {
+        fs::remove_dir_all(&target)?;
+    }
+    let mut package = cargo(["package", "--locked", "--allow-dirty", "--target-dir"])?;
+    package.arg(target).args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
     run_command(&mut package)
 }
 

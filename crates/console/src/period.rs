@@ -56,7 +56,7 @@ pub struct Period {
 /// The parameters of a query that choose a period. An empty one counts as absent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PeriodQuery<'a> {
-    /// `days`: the last so many days, or `yesterday`.
+    /// `days`: a number of days up to today, or `yesterday`.
     pub days: Option<&'a str>,
     /// `from`: the first day, `yyyy-MM-dd`.
     pub from: Option<&'a str>,

@@ -96,7 +96,7 @@ fn created(kind: &str, entries: impl ExactSizeIterator<Item = String>) -> String
     format!("{} would be created: {}{more}\n", counted(count, kind), listed.join(", "))
 }
 
-/// Returns the end of a list that leaves out so many entries.
+/// Returns the end of a list, with the number of the entries that it leaves out.
 fn more(left_out: usize) -> String {
     if left_out > 0 { format!(" and {left_out} more") } else { String::new() }
 }

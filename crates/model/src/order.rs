@@ -179,9 +179,9 @@ status!(
 /// The states of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderStates {
-    /// That of its payment.
+    /// The state of its payment.
     pub payment: PayStatus,
-    /// That of its shipment.
+    /// The state of its shipment.
     pub shipment: ShipmentStatus,
 }
 

@@ -29,18 +29,18 @@ pub struct MirroredGroup {
     is_of_account: bool,
     was_read_again: bool,
     copied: OrderTotals,
-    /// `None` for a group that the account has no more, and of a server that sends none.
+    /// `None` for a group that the account no longer has, and for a server that sends none.
     served: Option<OrderTotals>,
 }
 
-/// Whether the figures of the server are asked for behind the last change.
+/// Whether the request behind the last change asks for the totals of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     Wanted,
     Omitted,
 }
 
-/// What reading the changes of a group has found.
+/// The result of reading the changes of a group.
 #[derive(Default)]
 struct Reading {
     was_read_again: bool,
@@ -171,7 +171,7 @@ impl Display for MirroredGroup {
             Some(served) if served != copied => write!(f, "the server has {}", Figures(served))?,
             Some(_) => f.write_str("as on the server")?,
             None if *is_of_account => f.write_str("not compared: the server sends no totals")?,
-            None => f.write_str("kept: the account has the group no more")?,
+            None => f.write_str("kept: the account no longer has this group")?,
         }
         if *was_read_again {
             f.write_str("; read again, because the data of the server went back")?;

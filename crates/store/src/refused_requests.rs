@@ -17,8 +17,9 @@ use crate::views::{Sessions, Trail};
 
 /// The most requests that are stored.
 const REQUESTS_MAX: i64 = 100_000;
-/// Those that are left after some were deleted, which happens once in so many requests.
+/// Those that are left after some were deleted.
 const REQUESTS_KEPT: i64 = 93_000;
+/// The number of stored requests after which all shares are trimmed again.
 const TRIM_INTERVAL: i64 = 5_000;
 const _: () = assert!(REQUESTS_KEPT + TRIM_INTERVAL + 2 * WAITING_MAX as i64 <= REQUESTS_MAX);
 /// The most of them that are stored without a proven account, which anyone can send.
@@ -33,7 +34,7 @@ const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
 const ROW_BYTES_MAX: i64 = 8_192 + 512;
 const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
 /// The shares of all sources without an account together. More sources than this share them, so
-/// that a network of addresses has no more rows than so many accounts.
+/// that a network of addresses has no more rows than as many accounts.
 const SOURCE_SHARES: u32 = 64;
 /// Old rows that one transaction deletes.
 const PURGED_PER_TRANSACTION: i64 = 2_000;

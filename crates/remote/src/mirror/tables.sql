@@ -6,7 +6,7 @@ create table mirror (
 create table groups (
     group_id text primary key,
     group_name text not null,
-    -- 0: the account has the group no more.
+    -- 0: the account no longer has the group.
     in_account integer not null,
     -- The place in the feed of changes; null before the first change.
     cursor text,

@@ -38,7 +38,7 @@ async fn beat(fixture: &TestStore, devices: &[&str]) {
     assert_eq!(fixture.store.intake().record_heartbeats(beats).await.unwrap(), []);
 }
 
-/// Returns a paid order so many days before today.
+/// Returns a paid order whose trade started `days_ago` days before today.
 fn paid(id: &str, code: &str, days_ago: i64, shipment: ShipmentStatus) -> Order {
     let at = (TODAY.0 - days_ago) * 86_400_000;
     Order {

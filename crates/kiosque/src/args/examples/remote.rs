@@ -61,9 +61,9 @@ Examples:
 Archived orders are copied, too. Run again, it copies what has changed, also if it was killed; \
 docs/integrating.md describes the tables. A run logs in, and ends with a line for each group: the \
 orders, sales and amounts in the file, compared with those of the server. With --watch they are \
-compared every 10 minutes. The exit status is 1 if they differ. A group that the account has no \
-more is kept. After the data of the server was restored to an earlier state its orders are read \
-again, and those that are gone are deleted.";
+compared every 10 minutes. The exit status is 1 if they differ. A group that the account no \
+longer has is kept. After a restore of the server to an earlier state, its orders are read again, \
+and those that are gone are deleted.";
 
 /// Of `kiosque remote call`.
 pub(crate) const CALL: &str = "\

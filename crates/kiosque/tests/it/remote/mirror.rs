@@ -218,7 +218,7 @@ fn what_was_taken_away_is_kept_and_marked() {
     };
     apply(&["north"], "south");
     let ran = place.run(&MIRROR).success();
-    let kept = "south: 3 orders up to change 3; kept: the account has the group no more\n";
+    let kept = "south: 3 orders up to change 3; kept: the account no longer has this group\n";
     assert!(ran.stdout.ends_with(kept), "{ran:?}");
     let (groups, devices) = marks();
     assert_eq!(groups, json!([["north", 1], ["south", 0]]));

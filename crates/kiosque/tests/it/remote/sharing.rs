@@ -32,8 +32,9 @@ fn processes_share_one_login() {
     });
     // Each sees its own group alone.
     let foreign = (count(&watches[0], "S-1"), count(&watches[1], "N-1"));
-    drop(watches);
+    // Before they end: one that is killed during a switch makes the other log in.
     assert_eq!((foreign, place.trail("login")), ((0, 0), 1));
+    drop(watches);
 }
 
 /// AUTH-4, AUTH-11: when another user of the account logs in, the next command logs in again, which

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kiosque_testkit::{Reply, TestServer, WAIT_MAX, eventually};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::{ORDERS, Stream, counts, fleet, kept, line, lines, shown};
@@ -110,7 +111,8 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
 }
 
 /// The lines of a group whose transaction fails are named in the answer. Those of other groups are
-/// stored, and those of later chunks are not.
+/// stored, and those of later chunks are not. A slow machine has shorter transactions, so that `b`
+/// may be in the one after `bad`.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
     let server = server().await;
@@ -124,20 +126,25 @@ async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
     body.push_str(&(0..1_000).map(|at| line(&format!("late{at}"), 1)).collect::<String>());
     let reply = server.call_operator(ORDERS, Some(&key), body).await;
     assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
-    let outcomes = serde_json::json!({
+    let of_g2 = [(2, "bad"), (4, "b")].map(|(line, id)| json!({"line": line, "orderId": id}));
+    let b_has_failed = reply.json["orders"]["failedCount"] == 2;
+    let failed = if b_has_failed { &of_g2[..] } else { &of_g2[..1] };
+    let outcomes = json!({
         "lastLine": 1_001,
-        "accepted": 997, "updated": 0, "unchanged": 0,
+        "accepted": 999 - failed.len(), "updated": 0, "unchanged": 0,
         "rejectedCount": 1,
         "rejected": [{"line": 3, "orderId": "u", "reason": "deviceCode: no device D9 is known"}],
         "ignoredKeys": [],
-        "failedCount": 2,
-        "failed": [{"line": 2, "orderId": "bad"}, {"line": 4, "orderId": "b"}],
+        "failedCount": failed.len(),
+        "failed": failed,
     });
     assert_eq!(reply.json["orders"], outcomes);
     assert_eq!(kept(&server, &token).await.len(), 997);
     server.data.take_updates();
     let again = [line("a", 1), other("bad", 2), other("b", 1)].concat();
-    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), again).await), [1, 1, 1, 0]);
+    let new = i64::from(b_has_failed);
+    let again = server.call_operator(ORDERS, Some(&key), again).await;
+    assert_eq!(counts(&again), [new, 1, 2 - new, 0]);
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
