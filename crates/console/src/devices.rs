@@ -22,11 +22,11 @@ texts! {
     SILENT: "Silent", "离线";
     DISABLED: "Disabled", "已停用";
     NEEDS: "Needs attention", "需要关注";
-    SILENT_DEVICES: "Silent kiosks", "离线设备";
-    BROKEN: "Broken aisles", "故障货道";
-    EMPTY_AISLES: "Empty aisles", "售空货道";
-    UNSOLD: "Online without a sale", "在线但无销售";
-    FAILING: "More failed shipments", "出货失败增多";
+    SILENT_DEVICES: "Silent devices", "离线的设备";
+    BROKEN: "Devices with broken aisles", "有故障货道的设备";
+    EMPTY_AISLES: "Devices with empty aisles", "有售空货道的设备";
+    UNSOLD: "Devices online without a sale", "在线但无销售的设备";
+    FAILING: "Devices with more failed shipments", "出货失败增多的设备";
     SILENT_RULE: "Silent: an enabled device of an active group without an order or a heartbeat in \
         the time in which devices count as online.",
         "离线：活跃分组中已启用的设备，在判定在线的时间内没有订单或心跳。";

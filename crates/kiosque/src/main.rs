@@ -106,6 +106,10 @@ fn describe(error: &anyhow::Error) -> String {
             text = format!("{text}: {cause}");
         }
     }
+    without_error_numbers(text)
+}
+
+fn without_error_numbers(mut text: String) -> String {
     while let Some((before, rest)) = text.split_once(" (os error ")
         && let Some((_, after)) = rest.split_once(')')
     {

@@ -15,6 +15,7 @@ use kiosque_remote::{Fault, Given, Places, Profiles, Remote, Resolved, variables
 
 use crate::CommandOutcome;
 use crate::args::{Access, RemoteWhat};
+use crate::without_error_numbers;
 
 /// Runs a command, and prints why it failed.
 pub(crate) async fn run(what: RemoteWhat) -> CommandOutcome {
@@ -22,7 +23,7 @@ pub(crate) async fn run(what: RemoteWhat) -> CommandOutcome {
         Ok(()) => CommandOutcome::Complete,
         Err(fault) if fault.is_closed_output() => CommandOutcome::Complete,
         Err(fault) => {
-            eprintln!("kiosque: {fault}");
+            eprintln!("kiosque: {}", without_error_numbers(fault.to_string()));
             CommandOutcome::Failed(fault.exit_status())
         }
     }

@@ -54,7 +54,14 @@ impl Mirror {
     /// The file is no copy of this account, or another process writes it.
     pub fn open(remote: &Remote, file: &Path) -> Result<Mirror, Fault> {
         let profile = remote.profile();
-        Ok(Mirror(MirrorFile::open(file, &profile.url, &profile.username)?))
+        let opened = MirrorFile::open(file, &profile.url, &profile.username);
+        opened.map(Mirror).map_err(|fault| match fault {
+            Fault::Copy(error) => Fault::Usage(format!(
+                "{}: {error}; name a new file, or one that an earlier run has made",
+                file.display()
+            )),
+            other => other,
+        })
     }
 
     /// Copies the groups of the account as a login names them, their devices, and their changes up
