@@ -55,8 +55,9 @@ fn back_up(data: &TestData) -> Backup {
     }
 }
 
-/// Replaces the data by a copy. Nothing has the data open.
-fn restore(data: &TestData, backup: &Backup) {
+/// Replaces the data by a copy. Nothing has the data open, but the connections of a store that was
+/// dropped: they end while this waits for them.
+async fn restore(data: &TestData, backup: &Backup) {
     match backup {
         Backup::Directory(copy) => {
             for entry in fs::read_dir(data.files()).unwrap() {
@@ -64,7 +65,10 @@ fn restore(data: &TestData, backup: &Backup) {
             }
             copy_files(copy.path(), data.files());
         }
-        Backup::Schema => data.execute(RESTORE),
+        Backup::Schema => {
+            let data = data.clone();
+            tokio::task::spawn_blocking(move || data.execute(RESTORE)).await.unwrap();
+        }
     }
 }
 
@@ -165,7 +169,7 @@ async fn cursors_of_lost_changes_are_refused() {
     drop(fixture);
 
     for round in 0..2 {
-        restore(&data, &backup);
+        restore(&data, &backup).await;
         let fixture = opened(data.clone()).await;
         for at in 0..4 {
             refused(try_read(&fixture, Some(lost), 10).await);
@@ -190,12 +194,12 @@ async fn the_history_of_a_backup_ends_with_it() {
     let (third, _) = read(&fixture, None, 10).await;
     drop(fixture);
     let backup = back_up(&data);
-    restore(&data, &backup);
+    restore(&data, &backup).await;
     let fixture = opened(data.clone()).await;
     store(&fixture, &["lost4", "lost5", "lost6"]).await;
     let (sixth, _) = read(&fixture, Some(third), 10).await;
     drop(fixture);
-    restore(&data, &backup);
+    restore(&data, &backup).await;
     let fixture = opened(data).await;
     store(&fixture, &["new4", "new5", "new6", "new7"]).await;
     refused(try_read(&fixture, Some(sixth), 10).await);
@@ -220,7 +224,7 @@ async fn a_cursor_in_the_middle_of_a_walk_is_refused() {
     assert_eq!(seen, [4, 6, 7, 8]);
     drop(fixture);
 
-    restore(&data, &backup);
+    restore(&data, &backup).await;
     let fixture = opened(data).await;
     refused(try_read(&fixture, Some(late), 10).await);
     assert_eq!(read(&fixture, Some(early), 10).await.1, [4, 5, 6, 7, 8, 9]);

@@ -45,8 +45,11 @@ impl Relay {
         let seen_by_connections = Arc::clone(&seen);
         thread::spawn(move || {
             for client in listener.incoming() {
-                let server = TcpStream::connect(server).unwrap();
-                relay(client.unwrap(), server, &seen_by_connections);
+                let (client, server) = (client.unwrap(), TcpStream::connect(server).unwrap());
+                // What is sent in two parts would wait for the acknowledgement of the first.
+                client.set_nodelay(true).unwrap();
+                server.set_nodelay(true).unwrap();
+                relay(client, server, &seen_by_connections);
             }
         });
         Relay { url, seen }
