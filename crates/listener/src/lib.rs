@@ -35,3 +35,18 @@ pub use request_body::{BodyFault, read_body};
 pub use source_limits::{KeptConnection, WhenFull};
 pub use stop::{Stop, Stopping};
 pub use unread_answers::{AnswerMemory, UnreadAnswers};
+
+/// Entry points for the fuzz targets.
+#[doc(hidden)]
+pub mod fuzzing {
+    use crate::control_frames::ControlFrames;
+
+    /// Returns the initial window of a stream after the bytes of an HTTP/2 caller, which arrive in
+    /// pieces of `size`; `None` if they have too many control frames.
+    #[must_use]
+    pub fn stream_window_after(bytes: &[u8], size: std::num::NonZero<usize>) -> Option<u32> {
+        let mut frames = ControlFrames::new();
+        let mut pieces = bytes.chunks(size.get());
+        pieces.all(|piece| frames.received(piece).is_ok()).then(|| frames.stream_window())
+    }
+}

@@ -45,7 +45,9 @@ pub use self_signed::{SelfSignedError, SelfSignedPem, self_signed, self_signed_i
 
 /// Entry points for the fuzz targets: the parsers that requests go through.
 pub mod fuzzing {
+    pub use crate::operator::rewritten_cursors;
     pub use crate::remarks::IgnoredKeys;
     pub use crate::request::{Violations, page_of, read};
+    pub use kiosque_listener::fuzzing::stream_window_after;
     pub use kiosque_listener::json::{Fields, Json, parse_object};
 }

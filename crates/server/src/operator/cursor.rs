@@ -107,6 +107,22 @@ impl Cursor for FleetKey {
     }
 }
 
+/// Returns the keys of every kind of list that a text is the cursor of, as cursors again.
+pub fn rewritten_cursors(text: &str) -> Vec<String> {
+    fn again<K: Cursor>(text: &str) -> Option<String> {
+        K::read(text).map(|key| key.write())
+    }
+    let kinds = [
+        again::<i64>,
+        again::<String>,
+        again::<RateKey>,
+        again::<OrderKey>,
+        again::<OrderPlace>,
+        again::<FleetKey>,
+    ];
+    kinds.into_iter().filter_map(|again| again(text)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fmt::Debug;
