@@ -1,5 +1,5 @@
-"""Uses the client that openapi-python-client generates against a demo. Takes the base URL and the
-certificate of the demo."""
+"""Uses the clients that openapi-python-client generates against a demo. Takes the base URL, the
+address of the operator's listener, an operator's key and the certificate of the demo."""
 
 import ssl
 import sys
@@ -27,8 +27,17 @@ from kiosque_client.models import (
     SalesTrendAnswer,
     SummaryAnswer,
 )
+from kiosque_operator_client import AuthenticatedClient as OperatorClient
+from kiosque_operator_client.api.fleet import receive_activity
+from kiosque_operator_client.api.orders import receive_orders
+from kiosque_operator_client.models import (
+    ActivityReceived,
+    HeartbeatLine,
+    OrderLine,
+    OrdersReceived,
+)
 
-base_url, certificate = sys.argv[1:]
+base_url, operator_url, key, certificate = sys.argv[1:]
 trusted = ssl.create_default_context(cafile=certificate)
 anyone = Client(base_url=base_url, verify_ssl=trusted)
 
@@ -88,3 +97,22 @@ assert len(aisles.data) == devices.data.total
 assert isinstance(log_out.sync(client=caller), LogOutAnswer)
 ended = device_page.sync(client=caller, body=DeviceFilter())
 assert isinstance(ended, Refusal) and ended.code == RefusalCode.TOKEN_INVALID
+
+operator = OperatorClient(base_url=operator_url, verify_ssl=trusted, token=key)
+sold = OrderLine(
+    order_id="generated-1",
+    device_code=first.device_code,
+    currency="USD",
+    total_amount=150,
+    trade_start_time="2026-03-01 09:00:00",
+)
+unknown = OrderLine.from_dict({**sold.to_dict(), "orderId": "generated-2", "deviceCode": "none"})
+received = receive_orders.sync(client=operator, body=[sold, unknown])
+assert isinstance(received, OrdersReceived)
+assert received.accepted == 1
+assert received.rejected[0].reason.startswith("[1] deviceCode:")
+again = receive_orders.sync(client=operator, body=sold)
+assert isinstance(again, OrdersReceived) and again.unchanged == 1
+beat = HeartbeatLine(device_code=first.device_code)
+heard = receive_activity.sync(client=operator, body=[beat])
+assert isinstance(heard, ActivityReceived) and heard.accepted == 1

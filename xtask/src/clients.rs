@@ -7,16 +7,19 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::packages;
 use crate::process::{cargo, output, program, root, run as run_command};
 
 /// The generator of Python clients, and the checker of the types of the code that uses them.
 const PYTHON_PACKAGES: [&str; 2] = ["openapi-python-client==0.29.1", "mypy==1.18.2"];
-/// The name of the package that the generator derives from the title of the integrators' document.
-/// It has no client for bodies of lines, which the operator's document has.
-const PYTHON_CLIENT: &str = "kiosque_client";
+/// The packages of the clients that the generator makes of the documents. It warns of bodies of
+/// lines, which the operator's document has as well as those of JSON.
+const PYTHON_CLIENTS: [(&str, &str, &[&str]); 2] = [
+    ("kiosque", "kiosque_client", &["--fail-on-warning"]),
+    ("operator", "kiosque_operator_client", &[]),
+];
 /// The generator of TypeScript types, a client that uses them, and the compiler.
 const NPM_PACKAGES: [&str; 3] =
     ["openapi-typescript@7.13.0", "openapi-fetch@0.17.0", "typescript@5.9.3"];
@@ -93,18 +96,20 @@ fn python(directory: &Path, demo: &Demo) -> Result<()> {
     let tools = python_packages(directory.join("python-tools"), &PYTHON_PACKAGES)?;
     let clients = directory.join("python");
     fs::create_dir_all(&clients)?;
-    let mut generate = program(&text(&tools.join("bin/openapi-python-client")))?;
-    generate.args(["generate", "--overwrite", "--fail-on-warning", "--meta", "none"]);
-    generate.arg("--path").arg(directory.join("kiosque.json"));
     // The generator formats its code with ruff, one of its dependencies.
     let path = env::join_paths([tools.join("bin"), PathBuf::from("/usr/bin"), "/bin".into()])?;
-    run_command(generate.arg("--output-path").arg(clients.join(PYTHON_CLIENT)).env("PATH", path))?;
+    for (document, package, more) in PYTHON_CLIENTS {
+        let mut generate = program(&text(&tools.join("bin/openapi-python-client")))?;
+        generate.args(["generate", "--overwrite", "--meta", "none"]).args(more).env("PATH", &path);
+        generate.arg("--path").arg(directory.join(document).with_extension("json"));
+        run_command(generate.arg("--output-path").arg(clients.join(package)))?;
+    }
     let script = root()?.join("xtask/clients/use_client.py");
     let mut mypy = program(&text(&tools.join("bin/mypy")))?;
     mypy.args(["--strict", "--follow-imports", "silent", "--cache-dir", "/dev/null"]);
     run_command(mypy.arg(&script).env("MYPYPATH", &clients))?;
     let mut python = program(&text(&tools.join("bin/python")))?;
-    python.arg(&script).arg(&demo.base_url).arg(&demo.certificate);
+    python.arg(&script).args([&demo.base_url, &demo.operator, &demo.key]).arg(&demo.certificate);
     run_command(python.env("PYTHONPATH", &clients))
 }
 
@@ -129,26 +134,30 @@ fn typescript(directory: &Path, demo: &Demo) -> Result<()> {
 struct Demo {
     process: Child,
     /// Open as long as the demo may print.
-    output: BufReader<ChildStdout>,
+    _output: BufReader<ChildStdout>,
     base_url: String,
+    /// The address of the operator's listener, and a key for it.
+    operator: String,
+    key: String,
     certificate: PathBuf,
 }
 
 impl Demo {
     fn start(kiosque: &Path, directory: &Path) -> Result<Demo> {
         let mut command = program(&text(kiosque))?;
-        command.args(["demo", "--quiet", "--listen", "127.0.0.1:0"]).arg("--data").arg(directory);
+        command.args(["demo", "--quiet", "--listen", "127.0.0.1:0"]);
+        command.args(["--operator-listen", "127.0.0.1:0"]).arg("--data").arg(directory);
         let mut process = command.stdout(Stdio::piped()).spawn().context("cannot start a demo")?;
-        let output = BufReader::new(process.stdout.take().context("stdout is a pipe")?);
+        let mut output = BufReader::new(process.stdout.take().context("stdout is a pipe")?);
+        let mut lines = output.by_ref().lines().map_while(Result::ok);
+        let mut next = |name: &str| {
+            let value = lines.find_map(|line| printed(&line, name));
+            value.with_context(|| format!("the demo printed no `{name}`"))
+        };
+        let (base_url, operator, key) = (next("base URL")?, next("operator")?, next("key")?);
+        let operator = operator.trim_end_matches("/operator/v1").to_owned();
         let certificate = directory.join("tls/cert.pem");
-        let mut demo = Demo { process, output, base_url: String::new(), certificate };
-        let lines = demo.output.by_ref().lines();
-        let base_url = lines.map_while(Result::ok).find_map(|line| base_url(&line));
-        match base_url {
-            Some(base_url) => demo.base_url = base_url,
-            None => bail!("the demo printed no base URL"),
-        }
-        Ok(demo)
+        Ok(Demo { process, _output: output, base_url, operator, key, certificate })
     }
 }
 
@@ -160,12 +169,10 @@ impl Drop for Demo {
     }
 }
 
-/// Returns the base URL in a line.
-fn base_url(line: &str) -> Option<String> {
-    let start = line.find("https://")?;
-    let url = line.get(start..)?;
-    let end = url.find("/v8")? + "/v8".len();
-    url.get(..end).map(str::to_owned)
+/// Returns the value in a line of the demo that begins with a name.
+fn printed(line: &str, name: &str) -> Option<String> {
+    let value = line.strip_prefix(name)?.strip_prefix(' ')?;
+    value.split_whitespace().next().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -173,9 +180,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_base_url_is_found_in_the_words_around_it() {
-        let found = base_url("  base URL    https://127.0.0.1:40213/v8  (integrators)");
-        assert_eq!(found.as_deref(), Some("https://127.0.0.1:40213/v8"));
-        assert_eq!(base_url("operator  https://127.0.0.1:40214"), None);
+    fn a_value_is_found_between_its_name_and_what_is_said_of_it() {
+        let found = printed("key        kqo_1  (all rights, until the next demo)", "key");
+        assert_eq!(found.as_deref(), Some("kqo_1"));
+        assert_eq!(printed("keys       none", "key"), None);
     }
 }

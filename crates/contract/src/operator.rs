@@ -43,7 +43,7 @@ pub struct OrdersFailed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FailedOrder {
-    /// Its number in the stream, from 1; blank lines count.
+    /// Its number in the stream, from 1; blank lines count. Of an array, the position from 1.
     pub line: u64,
     /// The id of its order.
     pub order_id: String,
@@ -53,11 +53,11 @@ pub struct FailedOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectedOrder {
-    /// Its number in the stream, from 1; blank lines count.
+    /// Its number in the stream, from 1; blank lines count. Of an array, the position from 1.
     pub line: u64,
     /// The id of its order, if it could be read.
     pub order_id: Option<String>,
-    /// The faults, each beginning with the field.
+    /// The faults, each beginning with the field; of an array after the index, such as `[0]`.
     pub reason: String,
 }
 
@@ -79,11 +79,11 @@ pub struct ActivityReceived {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RejectedHeartbeat {
-    /// Its number in the stream, from 1; blank lines count.
+    /// Its number in the stream, from 1; blank lines count. Of an array, the position from 1.
     pub line: u64,
     /// The code of its device, if it could be read.
     pub device_code: Option<String>,
-    /// The fault, beginning with the field.
+    /// The fault, beginning with the field; of an array after the index, such as `[0]`.
     pub reason: String,
 }
 

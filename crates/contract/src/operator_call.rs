@@ -68,6 +68,8 @@ pub struct OperatorCallInfo {
     pub method: CallMethod,
     /// See [`OperatorCall::PATH`].
     pub path: &'static str,
+    /// The part of the document that it is listed in.
+    pub tag: &'static str,
     /// One sentence.
     pub summary: &'static str,
     /// See [`OperatorCall::RIGHT`].
@@ -90,6 +92,7 @@ macro_rules! operator_calls {
         $(#[doc = $summary:literal])+
         $name:ident {
             $method:ident $path:literal,
+            tag: $tag:literal,
             right: $right:expr,
             query: $query:tt,
             body: $body:ident $(($line:ty))?,
@@ -118,6 +121,7 @@ macro_rules! operator_calls {
                 name: stringify!($name),
                 method: $name::METHOD,
                 path: $name::PATH,
+                tag: $tag,
                 summary: concat!($($summary),+).trim_ascii(),
                 right: $name::RIGHT,
                 query: operator_calls!(@query $query),
@@ -154,6 +158,7 @@ operator_calls! {
     /// Answers while the program runs.
     Livez {
         Get "/livez",
+        tag: "Health",
         right: None,
         query: none,
         body: Empty,
@@ -163,6 +168,7 @@ operator_calls! {
     /// Returns counters and gauges in the text format of Prometheus.
     Metrics {
         Get "/metrics",
+        tag: "Health",
         right: None,
         query: none,
         body: Empty,
@@ -172,6 +178,7 @@ operator_calls! {
     /// Returns accounts by login name, without their passwords.
     ListAccounts {
         Get "/operator/v1/accounts",
+        tag: "Fleet",
         right: Some("read"),
         query: ListFilter,
         body: Empty,
@@ -182,6 +189,7 @@ operator_calls! {
     /// the others are stored.
     ReceiveActivity {
         Post "/operator/v1/activity",
+        tag: "Fleet",
         right: Some("activity"),
         query: none,
         body: Lines(HeartbeatLine),
@@ -191,6 +199,7 @@ operator_calls! {
     /// Returns entries of the audit trail, the newest first.
     ListAudit {
         Get "/operator/v1/audit",
+        tag: "Audit",
         right: Some("audit"),
         query: AuditFilter,
         body: Empty,
@@ -201,6 +210,7 @@ operator_calls! {
     /// on with each new change.
     ListChanges {
         Get "/operator/v1/changes",
+        tag: "Orders",
         right: Some("read"),
         query: ChangesFilter,
         body: Empty,
@@ -210,6 +220,7 @@ operator_calls! {
     /// Returns a device with its owners by date, its orders by owner, and its aisles.
     ShowDevice {
         Get "/operator/v1/device",
+        tag: "Fleet",
         right: Some("read"),
         query: DeviceChoice,
         body: Empty,
@@ -219,6 +230,7 @@ operator_calls! {
     /// Returns devices by code, with their owners and last activity.
     ListDevices {
         Get "/operator/v1/devices",
+        tag: "Fleet",
         right: Some("read"),
         query: DeviceListFilter,
         body: Empty,
@@ -228,6 +240,7 @@ operator_calls! {
     /// Returns the fleet as a fleet file, without passwords.
     ReadFleet {
         Get "/operator/v1/fleet",
+        tag: "Fleet",
         right: Some("read"),
         query: ListFilter,
         body: Empty,
@@ -238,6 +251,7 @@ operator_calls! {
     /// nothing is applied.
     ApplyFleet {
         Post "/operator/v1/fleet",
+        tag: "Fleet",
         right: Some("fleet"),
         query: none,
         body: Json(FleetFile),
@@ -247,6 +261,7 @@ operator_calls! {
     /// Returns groups by id, with the numbers of their devices, accounts and orders.
     ListGroups {
         Get "/operator/v1/groups",
+        tag: "Fleet",
         right: Some("read"),
         query: ListFilter,
         body: Empty,
@@ -256,6 +271,7 @@ operator_calls! {
     /// Returns imports by commands, the last one first.
     ListImports {
         Get "/operator/v1/imports",
+        tag: "Orders",
         right: Some("read"),
         query: ListFilter,
         body: Empty,
@@ -267,6 +283,7 @@ operator_calls! {
     /// `deviceCode`.
     ListOrders {
         Get "/operator/v1/orders",
+        tag: "Orders",
         right: Some("read"),
         query: OrderListFilter,
         body: Empty,
@@ -277,6 +294,7 @@ operator_calls! {
     /// durable; the rejected lines are listed in it.
     ReceiveOrders {
         Post "/operator/v1/orders",
+        tag: "Orders",
         right: Some("orders"),
         query: none,
         body: Lines(OrderLine),
@@ -286,6 +304,7 @@ operator_calls! {
     /// Returns products by id.
     ListProducts {
         Get "/operator/v1/products",
+        tag: "Fleet",
         right: Some("read"),
         query: ListFilter,
         body: Empty,
@@ -295,6 +314,7 @@ operator_calls! {
     /// Returns exchange rates by currency and date.
     ListRates {
         Get "/operator/v1/rates",
+        tag: "Orders",
         right: Some("read"),
         query: ListFilter,
         body: Empty,
@@ -304,6 +324,7 @@ operator_calls! {
     /// Returns the live sessions of a part of the accounts, by login name; the part may have none.
     ListSessions {
         Get "/operator/v1/sessions",
+        tag: "Audit",
         right: Some("read"),
         query: ListFilter,
         body: Empty,
@@ -313,6 +334,7 @@ operator_calls! {
     /// Returns the totals of the data, and its size.
     ReadStatus {
         Get "/operator/v1/status",
+        tag: "Health",
         right: Some("read"),
         query: none,
         body: Empty,
@@ -322,6 +344,7 @@ operator_calls! {
     /// Answers with 200 while requests with a session are answered and the server is not stopping.
     Readyz {
         Get "/readyz",
+        tag: "Health",
         right: None,
         query: none,
         body: Empty,
@@ -332,6 +355,7 @@ operator_calls! {
     /// the problem is the reason.
     ReadyzOrders {
         Get "/readyz/orders",
+        tag: "Health",
         right: None,
         query: none,
         body: Empty,

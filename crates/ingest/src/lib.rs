@@ -14,6 +14,7 @@ pub mod heartbeats;
 pub mod import;
 mod inconsistent_data;
 pub mod intake_record;
+pub mod json_body;
 mod json_line;
 mod masking;
 pub mod ndjson;

@@ -42,15 +42,41 @@ pub enum LineSize {
     TooLong(usize),
 }
 
+/// The beginning of a line that has not ended: all of it up to [`LINE_MAX_BYTES`].
+#[derive(Debug, Default)]
+pub(crate) struct Excerpt {
+    text: Vec<u8>,
+    /// How many bytes of the line have arrived.
+    bytes: usize,
+}
+
+impl Excerpt {
+    pub(crate) fn add(&mut self, part: &[u8]) {
+        self.bytes = self.bytes.saturating_add(part.len());
+        if self.bytes <= LINE_MAX_BYTES {
+            self.text.extend_from_slice(part);
+        } else {
+            self.text.extend_from_slice(&part[..part.len().min(EXCERPT_BYTES)]);
+            self.text.truncate(EXCERPT_BYTES);
+        }
+    }
+
+    /// Returns the line, now that it has ended.
+    pub(crate) fn line(self, number: u64) -> RawLine {
+        let size = match self.bytes {
+            0..=LINE_MAX_BYTES => LineSize::Whole,
+            bytes => LineSize::TooLong(bytes),
+        };
+        RawLine { number, text: self.text, size }
+    }
+}
+
 /// Splits bytes that arrive in buffers into lines, and skips blank ones.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
     /// The number of the last line.
     number: u64,
-    /// The beginning of the line that has not ended.
-    begun: Vec<u8>,
-    /// How many bytes of it have arrived.
-    bytes: usize,
+    begun: Excerpt,
 }
 
 impl LineSplitter {
@@ -59,37 +85,26 @@ impl LineSplitter {
     pub fn push(&mut self, buffer: &[u8]) -> (usize, Option<RawLine>) {
         let end = memchr::memchr(b'\n', buffer);
         let part = &buffer[..end.unwrap_or(buffer.len())];
-        self.bytes = self.bytes.saturating_add(part.len());
-        if self.bytes <= LINE_MAX_BYTES {
-            self.begun.extend_from_slice(part);
-        } else {
-            self.begun.extend_from_slice(&part[..part.len().min(EXCERPT_BYTES)]);
-            self.begun.truncate(EXCERPT_BYTES);
-        }
+        self.begun.add(part);
         let consumed = part.len() + usize::from(end.is_some());
         (consumed, end.and_then(|_| self.line()))
     }
 
     /// Returns the last line if it has no line end.
     pub fn finish(&mut self) -> Option<RawLine> {
-        if self.bytes > 0 { self.line() } else { None }
+        if self.begun.bytes > 0 { self.line() } else { None }
     }
 
     fn line(&mut self) -> Option<RawLine> {
         self.number += 1;
-        let mut text = std::mem::take(&mut self.begun);
-        let bytes = std::mem::take(&mut self.bytes);
-        if self.number == 1 && text.starts_with(b"\xef\xbb\xbf") {
-            text.drain(..3);
+        let mut line = std::mem::take(&mut self.begun).line(self.number);
+        if line.number == 1 && line.text.starts_with(b"\xef\xbb\xbf") {
+            line.text.drain(..3);
         }
-        if text.last() == Some(&b'\r') {
-            text.pop();
+        if line.text.last() == Some(&b'\r') {
+            line.text.pop();
         }
-        if text.iter().all(u8::is_ascii_whitespace) {
-            return None;
-        }
-        let size = if bytes > LINE_MAX_BYTES { LineSize::TooLong(bytes) } else { LineSize::Whole };
-        Some(RawLine { number: self.number, text, size })
+        (!line.text.iter().all(u8::is_ascii_whitespace)).then_some(line)
     }
 }
 

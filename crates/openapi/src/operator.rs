@@ -90,6 +90,7 @@ fn operation(
     let mut operation = json!({
         "operationId": operation_id(call.name),
         "summary": call.summary,
+        "tags": [call.tag],
         "security": if call.right.is_some() { json!([{ "key": [] }]) } else { json!([]) },
         "parameters": parameters,
         "responses": responses,
@@ -103,23 +104,33 @@ fn operation(
     operation
 }
 
+/// How a body of lines may be sent.
+const LINES: &str = "An array of any length, or one object; or lines (NDJSON), of which the schema \
+    is that of one line. A body of another content type is read as lines. An empty body has none. \
+    All three are read as they arrive: each element or line is accepted or rejected by itself, and \
+    of a body that breaks off or stops being JSON the complete elements before that are stored. It \
+    may be sent again whole: what is stored already is unchanged.";
+
 fn body(call: &OperatorCallInfo, generator: &mut SchemaGenerator) -> Option<Value> {
-    let (content_type, schema, description) = match call.body {
-        CallBody::Empty => return None,
-        CallBody::Json(schema) => ("application/json", schema, None),
+    match call.body {
+        CallBody::Empty => None,
+        CallBody::Json(schema) => Some(json!({
+            "required": true,
+            "content": { "application/json": { "schema": schema(generator) } },
+        })),
         CallBody::Lines(schema) => {
-            let lines = "Lines; the schema is that of one line. Any content type is accepted. An \
-                empty body has no lines.";
-            ("application/x-ndjson", schema, Some(lines))
+            let line = schema(generator);
+            let elements = json!({ "type": "array", "items": line });
+            Some(json!({
+                "required": false,
+                "description": LINES,
+                "content": {
+                    "application/json": { "schema": { "anyOf": [elements, line] } },
+                    "application/x-ndjson": { "schema": line },
+                },
+            }))
         }
-    };
-    let content = json!({ content_type: { "schema": schema(generator) } });
-    let mut body =
-        json!({ "required": matches!(call.body, CallBody::Json(_)), "content": content });
-    if let Some(description) = description {
-        body["description"] = description.into();
     }
-    Some(body)
 }
 
 /// Returns the parameters of a query string: the fields of its struct.

@@ -6,7 +6,7 @@ use kiosque_ingest::heartbeats::Heartbeats;
 
 use super::call::Caller;
 use super::key::StreamKey;
-use super::lines::Lines;
+use super::lines::{Lines, Splitter};
 use crate::failure::Failure;
 
 /// The size of a chunk of lines.
@@ -18,11 +18,13 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<ActivityReceived, Fail
     let app = call.app;
     let mut heartbeats = Heartbeats::default();
     let mut key = StreamKey::new(ReceiveActivity, call)?;
-    let mut lines = Lines::of(body, app.settings.limits.idle_deadline);
+    let idle_deadline = app.settings.limits.idle_deadline;
+    let mut lines = Lines::of(body, Splitter::of(call.head), idle_deadline);
     while let Some(chunk) = key.next_chunk(&mut lines, CHUNK_BYTES).await? {
         heartbeats.record(&app.store, chunk, app.clock.now()).await?;
     }
-    let received = heartbeats.finish();
+    let mut received = heartbeats.finish();
+    received.rejected.iter_mut().for_each(|one| lines.name_element(one.line, &mut one.reason));
     app.metrics.heard(&received);
     Ok(received)
 }

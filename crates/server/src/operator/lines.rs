@@ -1,15 +1,18 @@
-//! Reads a body as chunks of lines, so that little of a long body is in memory.
+//! Reads a body as chunks of lines, or of elements of a JSON array, so that little of a long body
+//! is in memory.
 
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use http::StatusCode;
+use http::request::Parts;
+use http::{StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use kiosque_store::yield_if_due;
 use tokio::time::{Instant, timeout_at};
 
 use crate::failure::Failure;
+use kiosque_ingest::json_body::{JsonFault, JsonSplitter};
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 use kiosque_listener::BodyFault;
 
@@ -18,29 +21,80 @@ const CHUNK_LINES: usize = 1_000;
 /// The time for which the first complete line of a chunk waits for further ones.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// The lines of a body.
+/// The lines of a body, or the elements of a body of JSON.
 pub(super) struct Lines<'a, B> {
     body: &'a mut B,
     /// The longest pause between two frames. There is no limit for the whole body.
     idle_deadline: Duration,
-    splitter: LineSplitter,
+    splitter: Splitter,
     buffer: Bytes,
     /// Whether the body broke off: no frame follows, not even the end.
     is_broken: bool,
+    /// Whether the body has ended.
+    is_ended: bool,
+}
+
+/// What a body is split into.
+pub(super) enum Splitter {
+    /// Lines.
+    Lines(LineSplitter),
+    /// The elements of an array, or objects.
+    Json(JsonSplitter),
+}
+
+impl Splitter {
+    /// Returns the splitter of a request: bodies of `application/json` are JSON, all others lines.
+    pub(super) fn of(head: &Parts) -> Splitter {
+        let is_json = head.headers.get(header::CONTENT_TYPE).is_some_and(|value| {
+            let kind = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+            kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
+        });
+        match is_json {
+            true => Splitter::Json(JsonSplitter::default()),
+            false => Splitter::Lines(LineSplitter::default()),
+        }
+    }
+
+    /// Consumes bytes as [`LineSplitter::push`] does.
+    fn push(&mut self, bytes: &[u8]) -> (usize, Result<Option<RawLine>, JsonFault>) {
+        match self {
+            Splitter::Lines(lines) => {
+                let (consumed, line) = lines.push(bytes);
+                (consumed, Ok(line))
+            }
+            Splitter::Json(elements) => elements.push(bytes),
+        }
+    }
+
+    fn finish(&mut self) -> Result<Option<RawLine>, JsonFault> {
+        match self {
+            Splitter::Lines(lines) => Ok(lines.finish()),
+            Splitter::Json(elements) => elements.finish(),
+        }
+    }
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
-    pub(super) fn of(body: &mut B, idle_deadline: Duration) -> Lines<'_, B> {
-        let (splitter, buffer) = (LineSplitter::default(), Bytes::new());
-        Lines { body, idle_deadline, splitter, buffer, is_broken: false }
+    pub(super) fn of(body: &mut B, splitter: Splitter, idle_deadline: Duration) -> Lines<'_, B> {
+        let buffer = Bytes::new();
+        Lines { body, idle_deadline, splitter, buffer, is_broken: false, is_ended: false }
+    }
+
+    /// Puts the index of an element in front of the reason why it is rejected. Lines have none.
+    pub(super) fn name_element(&self, number: u64, reason: &mut String) {
+        if let Splitter::Json(elements) = &self.splitter
+            && elements.is_array()
+        {
+            reason.insert_str(0, &format!("[{}] ", number.saturating_sub(1)));
+        }
     }
 
     /// Returns the next lines that are not blank, about `chunk_bytes` of them; `None` at the end.
     /// The first of them waits for the others for [`LINGER`] at most, however they arrive.
     ///
     /// # Errors
-    /// The body broke off, or nothing arrived for too long. The complete lines before that were
-    /// returned.
+    /// The body broke off, is no JSON between its elements, or nothing arrived for too long. The
+    /// complete lines before that were returned.
     pub(super) async fn next_chunk(
         &mut self,
         chunk_bytes: usize,
@@ -52,7 +106,12 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
             while !self.buffer.is_empty() {
                 let (consumed, line) = self.splitter.push(&self.buffer);
                 self.buffer.advance(consumed);
-                let Some(line) = line else { continue };
+                let line = match line {
+                    Ok(Some(line)) => line,
+                    Ok(None) => continue,
+                    Err(fault) if lines.is_empty() => return Err(no_json(fault)),
+                    Err(_) => return Ok(Some(lines)),
+                };
                 yield_if_due();
                 if lines.is_empty() {
                     ends = Instant::now() + LINGER;
@@ -73,7 +132,12 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
                     tokio::task::yield_now().await;
                 }
                 Ok(None) => {
-                    lines.extend(self.splitter.finish());
+                    self.is_ended = true;
+                    match self.splitter.finish() {
+                        Ok(last) => lines.extend(last),
+                        Err(fault) if lines.is_empty() => return Err(no_json(fault)),
+                        Err(_) => {}
+                    }
                     return Ok((!lines.is_empty()).then_some(lines));
                 }
                 Err(failure) if lines.is_empty() => return Err(failure),
@@ -86,6 +150,9 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
     async fn receive(&mut self, ends: Instant) -> Result<Option<Bytes>, Failure> {
         if self.is_broken {
             return Err(BodyFault::Broken.into());
+        }
+        if self.is_ended {
+            return Ok(None);
         }
         match timeout_at(ends, self.body.frame()).await {
             Err(_) => Err(self.timed_out()),
@@ -107,6 +174,15 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
         );
         Failure::denied(StatusCode::REQUEST_TIMEOUT, reason)
     }
+}
+
+/// Returns the refusal of a body that is no JSON between its elements.
+fn no_json(fault: JsonFault) -> Failure {
+    let reason = format!(
+        "{fault}; the elements stored before stay, and the whole body may be sent again once it is \
+         valid"
+    );
+    Failure::denied(StatusCode::BAD_REQUEST, reason)
 }
 
 #[cfg(test)]
@@ -133,6 +209,10 @@ mod tests {
         StreamBody::new(Box::pin(frames))
     }
 
+    fn of_lines() -> Splitter {
+        Splitter::Lines(LineSplitter::default())
+    }
+
     fn texts(lines: &[RawLine]) -> Vec<&str> {
         lines.iter().map(|line| std::str::from_utf8(&line.text).expect("text")).collect()
     }
@@ -141,7 +221,7 @@ mod tests {
     /// may has few of them, on a slow machine fewer.
     async fn lines_with_gaps(gap: Duration) {
         let mut body = body((0..).map(|at| (gap, Ok(format!("{at}\n")))));
-        let mut lines = Lines::of(&mut body, 10 * gap);
+        let mut lines = Lines::of(&mut body, of_lines(), 10 * gap);
         let mut seen = 0;
         for _ in 0..3 {
             let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
@@ -169,7 +249,7 @@ mod tests {
         let last = (MS, Ok("\nfour\nfi".to_owned()));
         let broken = (MS, Err(BodyFault::Broken));
         let mut body = body([first].into_iter().chain(drip).chain([last, broken]));
-        let mut lines = Lines::of(&mut body, 100 * LINGER);
+        let mut lines = Lines::of(&mut body, of_lines(), 100 * LINGER);
         let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
         assert_eq!(texts(&chunk), ["one", "two"]);
         let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
@@ -189,7 +269,7 @@ mod tests {
         let drip = (0..30).map(|_| (20 * MS, Ok("x".to_owned())));
         let mut dripping =
             body(drip.chain([(MS, Ok("\n".to_owned())), (1_000_000 * MS, Ok("y".to_owned()))]));
-        let mut lines = Lines::of(&mut dripping, idle_deadline);
+        let mut lines = Lines::of(&mut dripping, of_lines(), idle_deadline);
         let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");
         assert_eq!(texts(&chunk), ["x".repeat(30)]);
         let late = lines.next_chunk(CHUNK_BYTES).await.expect_err("a pause");

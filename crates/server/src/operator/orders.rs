@@ -5,7 +5,7 @@ use kiosque_contract::operator_call::ReceiveOrders;
 
 use super::call::Caller;
 use super::key::StreamKey;
-use super::lines::Lines;
+use super::lines::{Lines, Splitter};
 use crate::failure::Failure;
 
 /// Returns when every valid line is durable. Ends early when some lines could not be stored.
@@ -14,7 +14,8 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<OrdersReceived, Failur
     let (intake, metrics) = (&call.app.intake, &call.app.metrics);
     let mut stream = intake.admit(holder.name)?;
     let mut key = StreamKey::new(ReceiveOrders, call)?;
-    let mut lines = Lines::of(body, call.app.settings.limits.idle_deadline);
+    let idle_deadline = call.app.settings.limits.idle_deadline;
+    let mut lines = Lines::of(body, Splitter::of(call.head), idle_deadline);
     let ended = loop {
         if stream.has_failed() {
             break Ok(());
@@ -26,6 +27,13 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<OrdersReceived, Failur
         }
     };
     metrics.orders.add(stream.settle().await?);
-    let received = stream.into_received()?;
+    let name = |orders: &mut OrdersReceived| {
+        orders.rejected.iter_mut().for_each(|one| lines.name_element(one.line, &mut one.reason));
+    };
+    let mut received = stream.into_received().map_err(|mut failure| {
+        failure.orders.iter_mut().for_each(|orders| name(&mut orders.received));
+        failure
+    })?;
+    name(&mut received);
     ended.map(|()| received)
 }

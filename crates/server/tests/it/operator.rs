@@ -6,6 +6,7 @@ mod calls;
 mod fleet;
 mod inventory;
 mod isolation;
+mod json_bodies;
 mod keys;
 pub(crate) mod orders;
 pub(crate) mod overload;
@@ -105,10 +106,18 @@ impl Stream {
     }
 
     pub(crate) async fn open_to(server: &TestServer, path: &str, key: &str) -> Stream {
+        Stream::open_as(server, (path, key), "application/x-ndjson").await
+    }
+
+    pub(crate) async fn open_as(
+        server: &TestServer,
+        (path, key): (&str, &str),
+        kind: &str,
+    ) -> Stream {
         let mut wire = Target::of_operator(server).open().await;
         let head = format!(
             "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
-             Transfer-Encoding: chunked\r\n\r\n"
+             Content-Type: {kind}\r\nTransfer-Encoding: chunked\r\n\r\n"
         );
         wire.say(head).await;
         Stream(wire)
