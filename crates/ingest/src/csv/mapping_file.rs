@@ -14,7 +14,7 @@ use super::numbers::{NumberFormat, number_format};
 use super::skip::SkipSection;
 use super::template::SUM;
 use super::texts::{Text, text, texts};
-use super::times::{TimeFormats, formats, zone};
+use super::times::{TimeFormat, TimeFormats, formats, zone};
 
 /// The sections of a mapping.
 #[derive(Deserialize)]
@@ -78,7 +78,7 @@ pub(super) struct SourceTable {
     #[serde(default)]
     pub(super) map: BTreeMap<String, Text>,
     #[serde(default, deserialize_with = "formats")]
-    pub(super) format: Vec<String>,
+    pub(super) format: Vec<TimeFormat>,
     #[serde(default, deserialize_with = "zone")]
     pub(super) zone: Option<Zone>,
 }

@@ -1,5 +1,7 @@
 //! Reading times as reports write them.
 
+use std::ops::Range;
+
 use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 use kiosque_model::time::{TimeFault, UnixMs, Zone};
@@ -14,18 +16,28 @@ use super::texts::texts;
 pub(super) struct TimeFormats {
     /// Formats that are tried in this order. Without any, times are read as in an order file.
     #[serde(rename = "format", deserialize_with = "formats")]
-    pub(super) formats: Vec<String>,
+    pub(super) formats: Vec<TimeFormat>,
     #[serde(deserialize_with = "zone")]
     pub(super) zone: Option<Zone>,
 }
 
+/// A format of times.
+#[derive(Clone, Debug)]
+pub(super) struct TimeFormat {
+    text: String,
+    /// Where the fields begin that give again what an earlier field gives.
+    repeated: Vec<usize>,
+}
+
 /// Reads formats that give a date.
-pub(super) fn formats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+pub(super) fn formats<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<TimeFormat>, D::Error> {
     let formats = texts(deserializer)?;
     let fault = formats.iter().find_map(|format| Some((format, format_fault(format)?)));
     match fault {
         Some((format, fault)) => Err(D::Error::custom(format_args!("{format:?} {fault}"))),
-        None => Ok(formats),
+        None => Ok(formats.into_iter().map(TimeFormat::new).collect()),
     }
 }
 
@@ -36,7 +48,7 @@ pub(super) fn zone<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 
 impl TimeFormats {
     /// Returns a copy with `formats` and `zone` replaced, where they are given.
-    pub(super) fn with(&self, formats: Vec<String>, zone: Option<Zone>) -> TimeFormats {
+    pub(super) fn with(&self, formats: Vec<TimeFormat>, zone: Option<Zone>) -> TimeFormats {
         TimeFormats {
             formats: if formats.is_empty() { self.formats.clone() } else { formats },
             zone: zone.or_else(|| self.zone.clone()),
@@ -56,7 +68,10 @@ impl TimeFormats {
         }
         let mut impossible = false;
         for format in &self.formats {
-            let Ok(parts) = strtime::parse(format, text) else { continue };
+            let Ok(parts) = strtime::parse(&format.text, text) else { continue };
+            if let Some((part, first, last)) = format.contradiction(text, &parts) {
+                return Err(format!("{text:?} gives the {part} twice, as {first} and as {last}"));
+            }
             match instant(&parts, zone, text) {
                 Some(read) => return read.map_err(|fault| fault.to_string()),
                 None => impossible = true,
@@ -65,8 +80,68 @@ impl TimeFormats {
         if impossible {
             return Err(TimeFault::Impossible(text.to_owned()).to_string());
         }
-        Err(format!("{text:?} is not a time of the format {}", self.formats.join(" or ")))
+        let formats: Vec<&str> = self.formats.iter().map(|format| &*format.text).collect();
+        Err(format!("{text:?} is not a time of the format {}", formats.join(" or ")))
     }
+}
+
+impl TimeFormat {
+    fn new(text: String) -> TimeFormat {
+        let sample =
+            Zoned::new(Timestamp::new(981_173_106, 123_456_789).unwrap_or_default(), TimeZone::UTC);
+        let mut given = [false; PARTS.len()];
+        let mut repeated = Vec::new();
+        for field in fields(&text) {
+            let part = &text[field.clone()];
+            let alone = BrokenDownTime::from(&sample).to_string(part);
+            let Ok(parts) = alone.and_then(|alone| strtime::parse(part, alone)) else { continue };
+            let gives = numbers(&parts).map(|number| number.is_some());
+            if gives.iter().zip(&given).any(|(now, before)| *now && *before) {
+                repeated.push(field.start);
+            }
+            given.iter_mut().zip(gives).for_each(|(given, gives)| *given |= gives);
+        }
+        TimeFormat { text, repeated }
+    }
+
+    /// Returns a part of a time that two fields give with different values, with both. The parser
+    /// takes the last one.
+    fn contradiction(&self, text: &str, last: &BrokenDownTime) -> Option<(&'static str, i64, i64)> {
+        self.repeated.iter().find_map(|end| {
+            let (first, _) = BrokenDownTime::parse_prefix(&self.text[..*end], text).ok()?;
+            let mut all = PARTS.into_iter().zip(numbers(&first).into_iter().zip(numbers(last)));
+            all.find_map(|(part, (first, last))| {
+                let (first, last) = first.zip(last)?;
+                (first != last).then_some((part, first, last))
+            })
+        })
+    }
+}
+
+/// The parts of a time that a format can give.
+const PARTS: [&str; 7] =
+    ["year", "month", "day", "hour", "minute", "second", "fraction of a second"];
+
+/// Returns the values of [`PARTS`]. Hours are those of a clock of 12 hours: a later field may say
+/// which half of the day it is.
+fn numbers(parts: &BrokenDownTime) -> [Option<i64>; PARTS.len()] {
+    let date = [parts.year(), parts.month().map(i16::from), parts.day().map(i16::from)];
+    let time = [parts.hour().map(|hour| hour % 12), parts.minute(), parts.second()];
+    let [year, month, day] = date.map(|number| number.map(i64::from));
+    let [hour, minute, second] = time.map(|number| number.map(i64::from));
+    [year, month, day, hour, minute, second, parts.subsec_nanosecond().map(i64::from)]
+}
+
+/// Returns the places of the fields of a format, such as `%Y`.
+fn fields(format: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + format[at..].find('%')?;
+        let mut after = format[start..].char_indices().skip(1);
+        let (end, letter) = after.find(|(_, c)| c.is_ascii_alphabetic() || *c == '%')?;
+        at = start + end + letter.len_utf8();
+        Some(start..at)
+    })
 }
 
 /// Formats that are suggested if they fit a text, and the one that shows the notation.
@@ -118,18 +193,9 @@ fn format_fault(format: &str) -> Option<String> {
 /// Returns the first field of a format that is not known. Names of zones are not read.
 fn unknown_field(format: &str) -> Option<&str> {
     let sample = Zoned::new(Timestamp::UNIX_EPOCH, TimeZone::UTC);
-    let mut rest = format;
-    while let Some(start) = rest.find('%') {
-        let field = &rest[start..];
-        let mut after = field.char_indices().skip(1);
-        let (end, letter) = after.find(|(_, c)| c.is_ascii_alphabetic() || *c == '%')?;
-        let (field, tail) = field.split_at(end + letter.len_utf8());
-        if letter == 'Q' || BrokenDownTime::from(&sample).to_string(field).is_err() {
-            return Some(field);
-        }
-        rest = tail;
-    }
-    None
+    fields(format).map(|field| &format[field]).find(|field| {
+        field.ends_with('Q') || BrokenDownTime::from(&sample).to_string(field).is_err()
+    })
 }
 
 /// Returns the instant of the parts; `None` if the calendar has no such day or hour.
@@ -156,7 +222,7 @@ mod tests {
     }
 
     fn read(formats: &[&str], text: &str) -> Result<String, String> {
-        let formats = formats.iter().map(|format| (*format).to_owned()).collect();
+        let formats = formats.iter().map(|format| TimeFormat::new((*format).to_owned())).collect();
         TimeFormats { formats, zone: None }.read(text, &zone("Europe/Paris")).map(UnixMs::rfc3339)
     }
 
@@ -208,10 +274,32 @@ mod tests {
         }
     }
 
+    /// A time with its minutes in two places is not read by the last of them.
+    #[test]
+    fn a_field_that_is_given_twice_may_not_contradict_itself() {
+        let twice = "%m/%d/%y %I:%M %p %M:%S%.f";
+        for (format, text, want) in [
+            (twice, "3/1/24 11:00 AM 59:59.9", Err("the minute twice, as 0 and as 59")),
+            (twice, "3/1/24 11:59 PM 59:59.9", Ok("2024-03-01T22:59:59.900Z")),
+            ("%F %d. %T", "2024-03-01 2. 10:00:00", Err("the day twice, as 1 and as 2")),
+            ("%F %d. %T", "2024-03-01 1. 10:00:00", Ok("2024-03-01T09:00:00.000Z")),
+            ("%I %p %T %F", "11 PM 23:00:00 2024-03-01", Ok("2024-03-01T22:00:00.000Z")),
+            ("%I %p %T %F", "10 PM 23:00:00 2024-03-01", Err("the hour twice, as 10 and as 11")),
+            ("%T%.f %F %S", "10:00:07.5 2024-03-01 07", Ok("2024-03-01T09:00:07.500Z")),
+        ] {
+            let found = read(&[format], text);
+            let want = want.map(str::to_owned).map_err(|fault| format!("{text:?} gives {fault}"));
+            assert_eq!(found, want, "{format} {text}");
+        }
+        assert_eq!(TimeFormat::new("%A %d.%m.%Y %I:%M:%S%.f %p %z".to_owned()).repeated, [0; 0]);
+    }
+
     #[test]
     fn the_mappings_zone_overrides_the_platforms() {
-        let times =
-            TimeFormats { formats: vec!["%F %T".to_owned()], zone: Some(zone("Asia/Tokyo")) };
+        let times = TimeFormats {
+            formats: vec![TimeFormat::new("%F %T".to_owned())],
+            zone: Some(zone("Asia/Tokyo")),
+        };
         let at = times.read("2022-01-01 09:00:00", &Zone::utc()).expect("a time");
         assert_eq!(at.rfc3339(), "2022-01-01T00:00:00.000Z");
     }
