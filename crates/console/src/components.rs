@@ -103,6 +103,11 @@ pub(crate) fn card(id: &str, heading: &str, note: &str, body: &Markup) -> Markup
     }
 }
 
+/// Renders the one card of a page, which the heading of the page names.
+pub(crate) fn only_card(id: &str, heading: &str, body: &Markup) -> Markup {
+    html! { section.card id=(id) aria-label=(heading) data-live { (body) } }
+}
+
 /// Renders a tile.
 pub(crate) fn tile(tile: &Tile<'_>) -> Markup {
     html! {

@@ -1,8 +1,10 @@
 //! One device: its cabinet, its sales by hour, its latest orders and its owners.
 
 mod cabinet;
+mod sales;
 
 use kiosque_contract::inventory::{DeviceItem, DeviceOwner, OrderItem};
+use kiosque_model::sales::Totals;
 use kiosque_model::{Day, UnixMs};
 use maud::{Markup, html};
 
@@ -18,6 +20,9 @@ use crate::text::texts;
 pub use cabinet::Aisle;
 #[cfg(test)]
 pub(crate) use cabinet::TEXTS as CABINET_TEXTS;
+#[cfg(test)]
+pub(crate) use sales::TEXTS as SALES_TEXTS;
+pub use sales::days as sales_days;
 
 texts! {
     STATE: "State", "状态";
@@ -59,6 +64,8 @@ pub struct Device {
     pub owners: Vec<DeviceOwner>,
     /// Its aisles, in their order.
     pub aisles: Vec<Aisle>,
+    /// Its sales of the days of [`sales_days`], with the day and the currency of each.
+    pub sales: Vec<(Day, String, Totals)>,
     /// Its sales in each hour of the last days, today last.
     pub hours: Vec<(Day, [i64; 24])>,
     /// The number of its latest orders that the hours were counted from, if it has more.
@@ -77,6 +84,7 @@ pub fn page(frame: &Frame<'_>, view: &Device) -> String {
         actions: html! {},
         content: html! {
             section.card { (summary(frame, view)) }
+            (sales::render(frame, view))
             (cabinet::render(frame, &view.aisles))
             div.grid {
                 div.span-8 { (hours(frame, view)) }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use crate::chart::spark;
 use crate::components::{
-    Column, IsFirst, Tone, ago, badge, card, choice, download, empty, encoded, filter, pager,
+    Column, IsFirst, Tone, ago, badge, choice, download, empty, encoded, filter, only_card, pager,
     parameter, table, text_field,
 };
 use crate::csv;
@@ -187,7 +187,7 @@ pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
         heading,
         note: html! {},
         actions: download(frame, &csv),
-        content: html! { (card("devices", heading, "", &body)) },
+        content: only_card("devices", heading, &body),
         refresh_s: None,
     })
 }

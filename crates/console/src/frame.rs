@@ -20,6 +20,7 @@ texts! {
     REFILL: "Refill", "补货";
     FAILED: "{0} to check", "{0} 项待查";
     CONSOLE: "Console", "控制台";
+    ABOVE: "The list above this page", "上级列表";
     SKIP: "Skip to content", "跳到正文";
     KEY: "Key", "密钥";
     TIME_ZONE: "Times in {0}", "时间按 {0}";
@@ -236,6 +237,11 @@ impl Frame<'_> {
             }
             main #main tabindex="-1" data-refresh=[page.refresh_s] {
                 div.head {
+                    @if let Some(list) = self.list_above() {
+                        nav.crumb aria-label=(self.say(ABOVE)) {
+                            a href=(list.path()) { "← " (self.say(list.name())) }
+                        }
+                    }
                     h1 { (page.heading) }
                     (page.note)
                     div.actions { (page.actions) }
@@ -245,6 +251,16 @@ impl Frame<'_> {
             (self.footer())
         };
         document(self.language, self.theme, page.heading, &body)
+    }
+
+    /// Returns the section whose list leads to the page, if the page is not the list itself.
+    fn list_above(&self) -> Option<Section> {
+        let is_above = |section: &Section| {
+            section.path() != self.path()
+                && section.has(self.path())
+                && self.rights.contain(section.right())
+        };
+        Section::ALL.into_iter().find(is_above)
     }
 
     fn search(&self) -> Markup {

@@ -1,17 +1,19 @@
 //! The accounts of the integrators with their live sessions, and the history of one account's
 //! sessions.
 
-use kiosque_contract::AuditEntry;
 use kiosque_contract::inventory::{AccountItem, SessionItem};
-use kiosque_model::UnixMs;
+use kiosque_contract::{AuditEntry, Code};
+use kiosque_model::{Right, UnixMs};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, address, ago, badge, card, download, empty, pager, parameter, table,
+    Column, IsFirst, Tone, address, ago, badge, card, download, empty, facts, pager, parameter,
+    table,
 };
 use crate::csv;
 use crate::format;
 use crate::frame::{ACCOUNT_PATH, Frame, Page, Section};
+use crate::groups::Groups;
 use crate::refused::{self, LookUp, Refused};
 use crate::text::texts;
 use crate::trail;
@@ -53,7 +55,19 @@ texts! {
     NO_ACCOUNTS: "There is no account.", "没有账户。";
     TIMELINE: "Sessions, the newest event first", "会话记录（最新在前）";
     NO_EVENTS: "The audit trail has no entry of this account.", "审计记录中没有此账户。";
-    BACK: "All accounts", "全部账户";
+    NO_GROUP: "no group", "无分组";
+    END: "End the session", "结束会话";
+    END_HINT: "Its token is refused from now on. The account may log in again: to prevent that, \
+        disable it in the fleet.",
+        "其令牌将立即失效。账户可重新登录；如需禁止登录，请在设备清单中停用该账户。";
+    END_NOW: "End the session of {0} now", "立即结束 {0} 的会话";
+    SUCCESS: "success", "成功";
+    BUSINESS: "refused by a rule of the business", "业务拒绝";
+    CREDENTIALS: "wrong login name or password", "用户名或密码错误";
+    TOKEN_MISSING: "no token", "缺少令牌";
+    TOKEN_INVALID: "token unknown, replaced or expired", "令牌未知、已被替换或已过期";
+    NOT_FOUND: "no such path", "路径不存在";
+    SYSTEM: "unreadable request, or a failure of the system", "请求无法读取或系统故障";
     NEEDS_AUDIT: "The history of an account's sessions requires the right audit.",
         "查看账户的会话记录需要 audit 权限。";
 }
@@ -84,8 +98,14 @@ pub struct Integrators {
 /// The history of an account.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// The login name.
-    pub account: String,
+    /// The account.
+    pub account: AccountItem,
+    /// Its live session.
+    pub session: Option<SessionItem>,
+    /// Its last use.
+    pub last_use: Option<UnixMs>,
+    /// The names of the groups.
+    pub groups: Groups,
     /// Its entries in the audit trail, the newest first; `None` without the right to read them.
     pub entries: Option<Vec<AuditEntry>>,
     /// Its requests since the start of this node, by function.
@@ -113,6 +133,12 @@ pub struct Function {
     pub mean_us: i64,
     /// The longest time until an answer, in microseconds.
     pub slowest_us: i64,
+}
+
+/// Returns the address of the page of an account.
+#[must_use]
+pub fn path_of(account: &str) -> String {
+    address(ACCOUNT_PATH, &parameter("name", account), "")
 }
 
 /// Renders the list of accounts.
@@ -168,7 +194,7 @@ pub fn csv(view: &Integrators) -> String {
         view.accounts.iter().map(|account| {
             let session = session_of(view, account);
             let since = session.and_then(|session| session.opened_timestamp);
-            let last_use = last_use(view, account, session);
+            let last_use = last_use(view, account);
             [
                 account.account.clone(),
                 account.display_name.clone(),
@@ -193,34 +219,30 @@ fn row(frame: &Frame<'_>, view: &Integrators, account: &AccountItem) -> Markup {
     let session = session_of(view, account);
     html! {
         tr {
-            td { a href=(address(ACCOUNT_PATH, &parameter("name", &account.account), "")) {
-                (account.account)
-            } }
+            td { a href=(path_of(&account.account)) { (account.account) } }
             td { (account.display_name) }
             td { (account.group_ids.join(", ")) }
             td { (state(frame, account)) }
             td.long { (session_text(frame, session)) }
-            td { (ago(frame, last_use(view, account, session))) }
+            td { (ago(frame, last_use(view, account))) }
         }
     }
 }
 
-/// Returns the last use of the present session of an account.
-fn last_use(
-    view: &Integrators,
-    account: &AccountItem,
-    session: Option<&SessionItem>,
-) -> Option<UnixMs> {
-    let opened = session?.opened_timestamp.unwrap_or_default();
+/// Returns the last use of an account, of its present session or of an earlier one.
+fn last_use(view: &Integrators, account: &AccountItem) -> Option<UnixMs> {
     let used = view.last_uses.iter().find(|(name, _)| *name == account.account);
-    used.map(|(_, used)| *used).filter(|used| used.0 >= opened)
+    used.map(|(_, used)| *used)
 }
 
 fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
     let columns = [Column::text(frame.say(CODE)), Column::number(frame.say(REQUESTS))];
     let rows = html! {
         @for (code, answers) in &view.codes {
-            tr { th scope="row" { (code) } td.number { (format::count(*answers)) } }
+            tr {
+                th scope="row" { (code) " " span.note { (meaning(frame, *code)) } }
+                td.number { (format::count(*answers)) }
+            }
         }
     };
     html! {
@@ -230,6 +252,22 @@ fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
             p.note { (NOT_RECORDED.fill(frame.language, &[&format::count(view.not_recorded)])) }
         }
     }
+}
+
+/// Returns what a code of an answer means (ENV-3).
+fn meaning(frame: &Frame<'_>, number: i64) -> &'static str {
+    let code = Code::ALL.into_iter().find(|code| i64::from(code.number()) == number);
+    code.map_or("", |code| {
+        frame.say(match code {
+            Code::Success => SUCCESS,
+            Code::Business => BUSINESS,
+            Code::Credentials => CREDENTIALS,
+            Code::TokenMissing => TOKEN_MISSING,
+            Code::TokenInvalid => TOKEN_INVALID,
+            Code::NotFound => NOT_FOUND,
+            Code::System => SYSTEM,
+        })
+    })
 }
 
 fn guesses(frame: &Frame<'_>, view: &Integrators) -> Markup {
@@ -282,10 +320,12 @@ fn milliseconds(micros: i64) -> String {
     format!("{}.{} ms", format::count(tenths / 10), tenths % 10)
 }
 
+/// Returns whether an account can log in, or why it cannot.
 fn state(frame: &Frame<'_>, account: &AccountItem) -> Markup {
     match (account.enabled, account.third_party_api) {
         (false, _) => badge(Tone::Bad, frame.say(DISABLED)),
         (true, false) => badge(Tone::Warning, frame.say(NO_API)),
+        (true, true) if account.group_ids.is_empty() => badge(Tone::Warning, frame.say(NO_GROUP)),
         (true, true) => badge(Tone::Good, frame.say(ENABLED)),
     }
 }
@@ -306,14 +346,14 @@ fn session_text(frame: &Frame<'_>, session: Option<&SessionItem>) -> String {
 /// Renders the history of an account.
 #[must_use]
 pub fn history(frame: &Frame<'_>, view: &History) -> String {
-    let query = parameter("name", &view.account);
+    let query = parameter("name", &view.account.account);
     let body = match &view.entries {
         None => empty(frame.say(NEEDS_AUDIT)),
         Some(entries) if entries.is_empty() => empty(frame.say(NO_EVENTS)),
         Some(entries) => trail::entries(frame, frame.say(TIMELINE), entries),
     };
     frame.render(&Page {
-        heading: &view.account,
+        heading: &view.account.account,
         note: html! {},
         actions: html! {
             @if view.entries.is_some() {
@@ -321,9 +361,12 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
                 @let more = format!("{query}&format=csv");
                 (download(frame, &address(frame.path(), &more, &after.unwrap_or_default())))
             }
-            a.button href=(Section::Integrators.path()) { (frame.say(BACK)) }
         },
         content: html! {
+            section.card #account data-live { (summary(frame, view)) }
+            @if view.session.is_some() && frame.rights.contain(Right::Fleet) {
+                section.card #end { (end_form(frame, &view.account.account)) }
+            }
             (card("timeline", frame.say(TIMELINE), "", &body))
             (refused::list(frame, &view.refused))
             (card("functions", frame.say(FUNCTIONS), frame.say(OF_NODE), &functions(frame, view)))
@@ -331,6 +374,32 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
         },
         refresh_s: Some(2),
     })
+}
+
+fn summary(frame: &Frame<'_>, view: &History) -> Markup {
+    let account = &view.account;
+    let groups = account.group_ids.iter().map(|id| view.groups.name_of(id));
+    let groups = groups.collect::<Vec<_>>().join(", ");
+    facts(&[
+        (frame.say(DISPLAY_NAME), html! { (account.display_name) }),
+        (frame.say(STATE), state(frame, account)),
+        (frame.say(GROUPS), html! { (if groups.is_empty() { format::NONE } else { &groups }) }),
+        (frame.say(SESSION), html! { (session_text(frame, view.session.as_ref())) }),
+        (frame.say(LAST_USE), ago(frame, view.last_use)),
+    ])
+}
+
+fn end_form(frame: &Frame<'_>, account: &str) -> Markup {
+    html! {
+        details {
+            summary { (frame.say(END)) }
+            form method="post" action=(ACCOUNT_PATH) {
+                input type="hidden" name="name" value=(account);
+                p.hint { (frame.say(END_HINT)) }
+                button.danger { (END_NOW.fill(frame.language, &[account])) }
+            }
+        }
+    }
 }
 
 /// Returns the entries of an account on the page as CSV.

@@ -46,6 +46,10 @@ texts! {
     COUNT: "Count", "数量";
     PRICE: "Price", "单价";
     SUM: "Paid", "金额";
+    LINES_MORE: "The lines add up to {0}, {1} more than was paid for the order: a discount on the \
+        whole order, for example.", "明细合计 {0}，比订单实付多 {1}，例如整单优惠。";
+    LINES_LESS: "The lines add up to {0}, {1} less than was paid for the order.",
+        "明细合计 {0}，比订单实付少 {1}。";
     FAULT: "Fault", "故障";
     FAULT_CODE: "code {0}", "代码 {0}";
     RECORD: "Record as integrators see it", "集成方看到的记录";
@@ -79,7 +83,7 @@ pub fn page(frame: &Frame<'_>, view: &Order) -> String {
         content: html! {
             section.card { (summary(frame, view)) }
             div.grid {
-                div.span-8 { (lines(frame, &view.order.record.detail_vo_list, &head.currency)) }
+                div.span-8 { (lines(frame, &view.order.record.detail_vo_list, head)) }
                 div.span-4 { (course(frame, head)) (amounts(frame, head)) }
                 div.span-12 { (source::source(frame, view.arrived.as_ref())) }
                 div.span-12 { (record(frame, &view.record)) }
@@ -109,7 +113,8 @@ fn summary(frame: &Frame<'_>, view: &Order) -> Markup {
     ])
 }
 
-fn lines(frame: &Frame<'_>, lines: &[LineItem], currency: &str) -> Markup {
+fn lines(frame: &Frame<'_>, lines: &[LineItem], head: &OrderHead) -> Markup {
+    let currency = &head.currency;
     let columns = [
         Column::text(frame.say(PRODUCT)),
         Column::text(frame.say(AISLE)),
@@ -138,7 +143,27 @@ fn lines(frame: &Frame<'_>, lines: &[LineItem], currency: &str) -> Markup {
             }
         }
     };
-    card("lines", frame.say(LINES), "", &table(frame.say(LINES), &columns, &rows))
+    let body = html! {
+        (table(frame.say(LINES), &columns, &rows))
+        @if let Some(note) = difference(frame, lines, head) { p.note { (note) } }
+    };
+    card("lines", frame.say(LINES), "", &body)
+}
+
+/// Returns how the lines of a paid order differ from the amount paid, if they do.
+fn difference(frame: &Frame<'_>, lines: &[LineItem], head: &OrderHead) -> Option<String> {
+    if head.pay_amount == 0 || lines.is_empty() {
+        return None;
+    }
+    let sum = lines.iter().fold(0_i64, |sum, line| sum.saturating_add(line.pay_amount));
+    let more = sum.saturating_sub(head.pay_amount);
+    let text = match more {
+        0 => return None,
+        1.. => LINES_MORE,
+        _ => LINES_LESS,
+    };
+    let amount = |minor| format::major(minor, &head.currency);
+    Some(text.fill(frame.language, &[&amount(sum), &amount(more.saturating_abs())]))
 }
 
 fn course(frame: &Frame<'_>, head: &OrderHead) -> Markup {

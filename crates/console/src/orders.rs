@@ -6,8 +6,8 @@ use kiosque_model::order::{PayStatus, ShipmentStatus};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, badge, card, choice, download, empty, encoded, filter, pager, parameter,
-    table, text_field,
+    Column, IsFirst, Tone, badge, choice, download, empty, encoded, filter, only_card, pager,
+    parameter, table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of as device_path;
@@ -181,7 +181,7 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
         actions: html! {
             @if matches!(view.found, Found::Orders(..)) { (download(frame, &csv)) }
         },
-        content: card("orders", heading, "", &body),
+        content: only_card("orders", heading, &body),
         refresh_s: None,
     })
 }

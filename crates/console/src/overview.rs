@@ -22,7 +22,7 @@ texts! {
     SALES: "Sales", "销售额";
     ORDERS: "Orders", "订单数";
     AVERAGE: "Average order", "客单价";
-    SHIPPED: "Shipped", "出货成功率";
+    SHIPPED: "Shipment success", "出货成功率";
     ONLINE: "Online now", "当前在线";
     OF_DEVICES: "{0} of {1} devices", "{1} 台设备中 {0} 台在线";
     VERSUS: "vs {0} d before", "较前 {0} 天";

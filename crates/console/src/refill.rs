@@ -3,7 +3,7 @@
 use kiosque_contract::inventory::RefillItem;
 use maud::html;
 
-use crate::components::{Column, card, download, empty, filter, table};
+use crate::components::{Column, download, empty, filter, only_card, table};
 use crate::csv;
 use crate::devices::path_of;
 use crate::format;
@@ -60,7 +60,7 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
         heading,
         note: html! {},
         actions: download(frame, &csv),
-        content: card("refill", heading, "", &body),
+        content: only_card("refill", heading, &body),
         refresh_s: None,
     })
 }

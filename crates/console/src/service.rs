@@ -15,7 +15,7 @@ texts! {
     ATTENTION: "Checks", "检查";
     GOOD: "ok", "正常";
     BAD: "failed", "失败";
-    LOOK: "look", "注意";
+    LOOK: "to check", "待查";
     ANSWERS: "Requests with a session are answered", "带会话的请求可应答";
     ANSWERS_DO: "{0}. Look into the server's log; integrators get code 500 meanwhile.",
         "{0}。请查看服务器日志；集成方目前收到 500。";

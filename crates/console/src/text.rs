@@ -55,6 +55,7 @@ mod tests {
             crate::chart::TEXTS,
             crate::components::TEXTS,
             crate::device::CABINET_TEXTS,
+            crate::device::SALES_TEXTS,
             crate::device::TEXTS,
             crate::devices::TEXTS,
             crate::forward::TEXTS,

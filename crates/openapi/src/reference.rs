@@ -165,9 +165,10 @@ impl<'d> Reader<'d> {
         Some(Content { about, ..self.content(&body["content"]) })
     }
 
-    /// Reads the only content type of a body, and the success of one with a choice.
+    /// Reads the only content type of a body, and the success of one with a choice; of a body that
+    /// may be lines, that of lines, since its schema is the one of a line.
     fn content(self, content: &'d Value) -> Content {
-        let Some((content_type, content)) = entries(content).next() else {
+        let Some((content_type, content)) = entries(content).last() else {
             return Content::default();
         };
         let schema = &content["schema"];

@@ -183,6 +183,9 @@ async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Failure> 
     match caller.call.path() {
         "/console/keys" => keys::change(caller, caller.oversight(Right::Keys)?, form).await,
         "/console/logout" => sign_in::sign_out(caller).await,
+        ACCOUNT_PATH => {
+            integrators::end_session(caller, caller.oversight(Right::Fleet)?, form).await
+        }
         path => match path.strip_prefix(API_PATH).map(|rest| rest.split('/').collect::<Vec<_>>()) {
             Some(rest) if rest.len() == 3 => {
                 let oversight = caller.oversight(Right::Read)?;

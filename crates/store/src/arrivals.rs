@@ -33,6 +33,9 @@ statements! {
         order by a.arrival_no limit $most)";
 }
 
+/// The time in which the orders that a key streams to a node are one arrival, in milliseconds.
+pub const ARRIVAL_MAX_MS: i64 = 10 * 60_000;
+
 /// Arrivals that one transaction purges; other writers wait for it.
 const PURGED_PER_TRANSACTION: u32 = 500;
 

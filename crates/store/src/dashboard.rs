@@ -17,6 +17,7 @@
 
 mod best_sellers;
 mod device_aisles;
+mod device_days;
 mod device_part;
 mod device_profile;
 mod device_sums;
@@ -53,6 +54,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let reports = [
         best_sellers::ALL,
         device_aisles::ALL,
+        device_days::ALL,
         device_profile::ALL,
         group_profile::ALL,
         sales_by_device::ALL,

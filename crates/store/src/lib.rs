@@ -72,7 +72,7 @@ use kiosque_model::Zone;
 pub use account_use::AccountUse;
 pub use accounts::Credentials;
 pub use archive::{ArchiveError, Archived, Returning};
-pub use arrivals::{Arrival, ArrivalNo, OrderSource};
+pub use arrivals::{ARRIVAL_MAX_MS, Arrival, ArrivalNo, OrderSource};
 pub use audit::{Act, AuditEntry, AuditPage, AuditQuery, LiveSession, PendingEvents};
 pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;

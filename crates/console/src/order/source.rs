@@ -19,7 +19,7 @@ texts! {
     KEY: "Key of the stream", "数据流的密钥";
     NODE: "Node", "节点";
     ARRIVED: "Arrived", "到达时间";
-    SHORTLY_AFTER: "within 10 minutes after", "此后 10 分钟内";
+    BETWEEN: "between {0} and {1}", "{0} 至 {1} 之间";
     UNKNOWN: "It is not known: the order was stored by an earlier version, or by the demo.",
         "未知：此订单由较早版本或演示程序存入。";
 }
@@ -35,8 +35,8 @@ pub enum Arrived {
         key_name: String,
         /// The node that received it, if it is known.
         node: Option<String>,
-        /// The time at or after which it came.
-        since: UnixMs,
+        /// The times between which it came.
+        between: [UnixMs; 2],
     },
 }
 
@@ -54,11 +54,15 @@ pub(super) fn source(frame: &Frame<'_>, arrived: Option<&Arrived>) -> Markup {
                 (frame.say(STARTED), time(frame, UnixMs(import.started_timestamp))),
             ])
         }
-        Some(Arrived::Stream { key_name, node, since }) => facts(&[
-            (frame.say(KEY), html! { (key_name) }),
-            (frame.say(NODE), optional(node)),
-            (frame.say(ARRIVED), html! { (frame.say(SHORTLY_AFTER)) " " (time(frame, *since)) }),
-        ]),
+        Some(Arrived::Stream { key_name, node, between }) => {
+            let [since, until] = between.map(|at| frame.zone.text(at));
+            let range = BETWEEN.fill(frame.language, &[&since, &until]);
+            facts(&[
+                (frame.say(KEY), html! { (key_name) }),
+                (frame.say(NODE), optional(node)),
+                (frame.say(ARRIVED), html! { (range) }),
+            ])
+        }
     };
     card("source", frame.say(SOURCE), "", &body)
 }

@@ -5,10 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 
 use kiosque_model::{KeyName, UnixMs};
-use kiosque_store::{ArrivalNo, Error, OrderSource, Store};
-
-/// The longest time in milliseconds for which orders have the same arrival.
-const ARRIVAL_MAX_MS: i64 = 10 * 60_000;
+use kiosque_store::{ARRIVAL_MAX_MS, ArrivalNo, Error, OrderSource, Store};
 
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 

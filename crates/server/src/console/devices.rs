@@ -104,6 +104,7 @@ pub(super) async fn one(
     let today = zone.day_of(now);
     let from = zone.start_of(first_of_week(today));
     let times = app.store.inventory().sale_times(code.clone(), from).await?;
+    let sales = app.store.reports().device_days(code.clone(), device::sales_days(today)).await?;
     let orders = app.store.inventory().latest_orders(DeviceOrders {
         device: code,
         group: None,
@@ -120,6 +121,7 @@ pub(super) async fn one(
         state,
         groups: choice(&app.store, &super::fields::Fields::default()).await?,
         aisles: aisles(caller, found.aisles).await?,
+        sales,
         hours: hours(&times, zone, today),
         hours_of_latest: times.of_latest,
         owners: found.owners,

@@ -5,10 +5,13 @@ use std::time::Duration;
 use kiosque_console::integrators::{self as view, Function, History, Integrators};
 use kiosque_console::refused::PARAMETER;
 use kiosque_contract::AuditEntry;
-use kiosque_model::Right;
-use kiosque_store::{AccountUse, AuditPage, AuditQuery, FunctionUsage, Listing, Oversight};
+use kiosque_model::{LoginName, Right};
+use kiosque_store::{
+    AccountUse, AuditPage, AuditQuery, EndedSession, FunctionUsage, Listing, Oversight,
+};
 
-use super::groups::wants_csv;
+use super::fields::Fields;
+use super::groups::{self, wants_csv};
 use super::refused;
 use super::reply::Reply;
 use super::request::SignedIn;
@@ -58,18 +61,21 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let fields = caller.call.known_fields(&["name", "after", "format"])?;
     let wants_csv = wants_csv(&fields)?;
     let account = fields.text("name").ok_or_else(Failure::not_found)?;
+    let store = &caller.call.app.store;
+    let found = store.inventory().account(account.clone(), caller.call.now).await?;
+    // Accounts are never deleted.
+    let (item, session) = found.ok_or_else(Failure::not_found)?;
     let after = fields.text("after");
     let before = after.as_deref().map(|text| text.parse().map_err(|_| Failure::Parameter("after")));
-    let mut uses = caller.call.app.store.trail().uses_of(vec![account.clone()]).await?;
-    // Accounts are never deleted.
-    let AccountUse { functions, .. } = uses.remove(&account).ok_or_else(Failure::not_found)?;
+    let mut uses = store.trail().uses_of(vec![account.clone()]).await?;
+    let AccountUse { functions, last } = uses.remove(&account).unwrap_or_default();
     let query = AuditQuery {
         account: Some(account.clone()),
         before: before.transpose()?,
         ..AuditQuery::latest(ROWS)
     };
     let found = match caller.oversight(Right::Audit) {
-        Ok(_) => Some(caller.call.app.store.trail().entries(query).await?),
+        Ok(_) => Some(store.trail().entries(query).await?),
         Err(refused) if wants_csv => return Err(refused),
         Err(_) => None,
     };
@@ -82,8 +88,27 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     }
     let refused = refused::of_account(caller, &account).await?;
     let functions = functions.into_iter().map(function).collect();
-    let view = History { functions, account, entries, refused, after, next };
+    let groups = groups::choice(store, &Fields::default()).await?;
+    let (account, last_use) = (item, last);
+    let view =
+        History { account, session, last_use, groups, functions, entries, refused, after, next };
     Ok(Reply::page(view::history(&caller.frame(), &view)))
+}
+
+/// Ends the session of an account, and shows the account.
+pub(super) async fn end_session(
+    caller: &SignedIn<'_>,
+    _: Oversight<'_>,
+    form: &Fields,
+) -> Result<Reply, Failure> {
+    let name = form.text("name").unwrap_or_default();
+    let account = LoginName::parse(&name).map_err(|_| Failure::not_found())?;
+    match caller.call.app.store.sessions().end(account, caller.acted_by()).await? {
+        EndedSession::UnknownAccount => Err(Failure::not_found()),
+        EndedSession::Ended(_) | EndedSession::NoSession => {
+            Ok(Reply::see_other(&view::path_of(&name)))
+        }
+    }
 }
 
 fn function(usage: FunctionUsage) -> Function {

@@ -6,8 +6,8 @@ use kiosque_console::period::{BadParameter, Period, PeriodQuery};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 use kiosque_store::{
-    Arrival, DeviceOrders, FoundOrders, Listing, OrderFilter, OrderPlace, OrderPosition,
-    OrderSource, Oversight, Span,
+    ARRIVAL_MAX_MS, Arrival, DeviceOrders, FoundOrders, Listing, OrderFilter, OrderPlace,
+    OrderPosition, OrderSource, Oversight, Span,
 };
 
 use super::groups::{choice, chosen, wants_csv};
@@ -183,7 +183,8 @@ async fn arrived(caller: &SignedIn<'_>, arrival: Arrival) -> Result<Option<Arriv
     let number = match source {
         OrderSource::Import(number) => number,
         OrderSource::Stream { key_name, node } => {
-            return Ok(Some(Arrived::Stream { key_name, node, since }));
+            let between = [since, since.plus_ms(ARRIVAL_MAX_MS)];
+            return Ok(Some(Arrived::Stream { key_name, node, between }));
         }
     };
     let call = caller.call;

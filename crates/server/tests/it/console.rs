@@ -1,10 +1,12 @@
 //! The console over HTTPS, as browsers use it.
 
+mod accounts;
 mod api;
 mod attacks;
 mod attention;
 mod changed_orders;
 mod chinese;
+mod device_sales;
 pub(crate) mod figures;
 mod intake;
 mod orders;

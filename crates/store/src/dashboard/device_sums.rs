@@ -3,18 +3,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiosque_model::sales::Turnover;
-use kiosque_model::{Day, DeviceNo};
+use kiosque_model::sales::{Totals, Turnover};
+use kiosque_model::{Day, DeviceNo, GroupNo};
 
 use super::figures::device_sums::{DeviceSums, SumsOfDay};
 use super::figures::products::{Products, with_devices};
 use super::filter::Devices;
 use super::range::Range;
 use super::sums;
-use crate::db::{Bound, Reading};
+use crate::db::{Bound, Read, Reading};
+use crate::error::Error;
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, Sql, Value, statements};
-use crate::sums::device_block::block_of;
+use crate::sums::device_block::{block_of, each_device};
+use crate::sums::totals_of;
 
 statements! {
     DEVICES(group_no, first_day, last_day) -> SumsOfDay<'_> = "select day, device_block, currency,
@@ -77,6 +79,26 @@ pub(super) fn by_product(
     sums.then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
         sums.add(row.read()?, DeviceSums::add_products)
     })
+}
+
+/// Visits the sales of one device in a group, by day and currency.
+pub(super) async fn each_day_of_device(
+    read: &Read<'_>,
+    (device, group): (DeviceNo, GroupNo),
+    (first_day, last_day): (Day, Day),
+    mut visit: impl FnMut(Day, &str, Totals),
+) -> Result<(), Error> {
+    let block = [[Value::Int(block_of(device))]];
+    let days = [group.into(), first_day.into(), last_day.into()];
+    read.each_of(&DEVICES_OF, &block, &days, |row| {
+        let SumsOfDay { day, device_block, currency, sums } = row.read()?;
+        each_device(sums, device_block, |of, figures| {
+            if of == device {
+                visit(day, currency, totals_of(figures));
+            }
+        })
+    })
+    .await
 }
 
 /// Reads what sales are converted with.

@@ -36,6 +36,9 @@ statements! {
     ACCOUNTS(after, count) -> AccountRow = "select account_no, login_name, display_name,
             third_party_api, enabled
         from accounts where login_name > $after order by login_name limit $count";
+    ACCOUNT(login_name) -> AccountRow = "select account_no, login_name, display_name,
+            third_party_api, enabled
+        from accounts where login_name = $login_name";
     HASHES_OF_ACCOUNTS() -> HashOfAccount = "select a.account_no, a.password_hash
         from {rows r: account bigint} cross join accounts a where a.account_no = r.account";
     GROUPS_OF_ACCOUNTS() -> GroupOfAccount = "select a.account_no, g.group_id
@@ -68,8 +71,29 @@ impl Inventory<'_> {
         listing: Listing,
         now: UnixMs,
     ) -> Result<Listed<AccountItem>, Error> {
-        let list = async move |read: &Read<'_>| list(read, &listing, now).await;
+        let list = async move |read: &Read<'_>| {
+            items(read, account_rows(read, &listing).await?, now).await
+        };
         self.0.db.read(Deadline::OfRequest, list).await
+    }
+
+    /// Returns an account with its live session; `None` if there is no such account.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn account(
+        self,
+        login_name: String,
+        now: UnixMs,
+    ) -> Result<Option<(AccountItem, Option<SessionItem>)>, Error> {
+        let find = async move |read: &Read<'_>| {
+            let row = read.one(&ACCOUNT, &[login_name.as_str().into()], |row| row.read()).await?;
+            let entries: Vec<AccountRow> = row.into_iter().collect();
+            let session = session_items(read, &entries, now).await?.pop();
+            let account = items(read, Listed { entries, next: None }, now).await?.entries.pop();
+            Ok(account.map(|account| (account, session)))
+        };
+        self.0.db.read(Deadline::OfRequest, find).await
     }
 
     /// Returns the live sessions of a part of the accounts, by login name. A part may have fewer
@@ -84,19 +108,7 @@ impl Inventory<'_> {
     ) -> Result<Listed<SessionItem>, Error> {
         let list = async move |read: &Read<'_>| {
             let rows = account_rows(read, &listing).await?;
-            let mut sessions = sessions(read, &rows.entries, now).await?;
-            let entries = rows.entries.into_iter().filter_map(|row| {
-                let session = sessions.remove(&row.account_no)?;
-                Some(SessionItem {
-                    account: row.login_name,
-                    group_id: session.group_id,
-                    opened_timestamp: session.opened_at_ms.map(|at| at.0),
-                    expires_timestamp: session.expires_at_ms.0,
-                    source: session.source,
-                    request_id: session.request_id,
-                })
-            });
-            Ok(Listed { entries: entries.collect(), next: rows.next })
+            Ok(Listed { entries: session_items(read, &rows.entries, now).await?, next: rows.next })
         };
         self.0.db.read(Deadline::OfRequest, list).await
     }
@@ -106,12 +118,32 @@ async fn account_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<Accou
     listing.read(read, &ACCOUNTS, |row| row.read(), |row: &AccountRow| &row.login_name).await
 }
 
-async fn list(
+/// Returns the live sessions of accounts, in their order.
+async fn session_items(
     read: &Read<'_>,
-    listing: &Listing,
+    rows: &[AccountRow],
+    now: UnixMs,
+) -> Result<Vec<SessionItem>, Error> {
+    let mut sessions = sessions(read, rows, now).await?;
+    let items = rows.iter().filter_map(|row| {
+        let session = sessions.remove(&row.account_no)?;
+        Some(SessionItem {
+            account: row.login_name.clone(),
+            group_id: session.group_id,
+            opened_timestamp: session.opened_at_ms.map(|at| at.0),
+            expires_timestamp: session.expires_at_ms.0,
+            source: session.source,
+            request_id: session.request_id,
+        })
+    });
+    Ok(items.collect())
+}
+
+async fn items(
+    read: &Read<'_>,
+    rows: Listed<AccountRow>,
     now: UnixMs,
 ) -> Result<Listed<AccountItem>, Error> {
-    let rows = account_rows(read, listing).await?;
     let mut groups = groups(read, &rows.entries).await?;
     let sessions = sessions(read, &rows.entries, now).await?;
     Ok(rows.map(|row| AccountItem {

@@ -118,7 +118,7 @@ fn money(text: &str) -> String {
 }
 
 /// Returns a text of a page without its tags.
-fn without_tags(text: &str) -> String {
+pub(super) fn without_tags(text: &str) -> String {
     text.split('<').map(|part| part.rsplit('>').next().unwrap_or_default()).collect()
 }
 

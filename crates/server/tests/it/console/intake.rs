@@ -230,7 +230,12 @@ async fn requests_are_counted_by_account_function_code_and_source() {
     let codes = between(card(&page, "codes"), "<th scope=\"row\">", "</td>");
     let codes: Vec<String> =
         codes.iter().map(|row| row.replace("</th><td class=\"number\">", " ")).collect();
-    assert_eq!(codes, ["200 2", "-1 1", "-2 2"]);
+    let expected = [
+        "200 <span class=\"note\">success</span> 2",
+        "-1 <span class=\"note\">refused by a rule of the business</span> 1",
+        "-2 <span class=\"note\">wrong login name or password</span> 2",
+    ];
+    assert_eq!(codes, expected);
     let guesses = card(&page, "guesses");
     assert!(guesses.contains("127.0.0.1") && guesses.contains(">2<"), "{guesses}");
     let account = browser.get("/console/integrators/account?name=ops").await.text;

@@ -204,8 +204,8 @@ async fn what_a_page_shows_is_downloaded() {
     for row in [
         "part,name,value,most,remedy",
         "checks,Orders are stored,ok,,",
-        "checks,No exchange rates,look,,Import newer rates with “kiosque import rates”: sales in \
-         other currencies count at the last one.",
+        "checks,No exchange rates,to check,,Import newer rates with “kiosque import rates”: sales \
+         in other currencies count at the last one.",
         "content,Devices,2,,",
         "limits,ingest_streams_max,0,64,",
     ] {

@@ -1,0 +1,58 @@
+//! The accounts of integrators: their state, their last use, and the end of a session.
+
+use kiosque_testkit::{TestServer, between, card};
+
+use super::Browser;
+use crate::operator::fleet;
+
+const ACCOUNT: &str = "/console/integrators/account?name=ops";
+const END: &str = "/console/integrators/account";
+
+/// An account that is enabled and has no group cannot log in, and is not shown as if it could.
+#[tokio::test]
+async fn the_state_of_an_account_is_why_it_cannot_log_in() {
+    let server = TestServer::start(fleet().account::<&str>("unassigned", &[])).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let page = browser.get("/console/integrators").await.text;
+    let states = between(card(&page, "accounts"), "<span class=\"badge ", "</span>");
+    assert_eq!(states, ["good\">enabled", "warning\">no group"]);
+    let page = browser.get("/console/integrators/account?name=unassigned").await.text;
+    assert!(card(&page, "account").contains("no group"), "{page}");
+}
+
+/// The page of an account has its groups and its session, which a key that may change the fleet
+/// can end. The last use remains.
+#[tokio::test]
+async fn a_session_is_shown_and_ended_on_the_page_of_its_account() {
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read").await;
+    let manager = server.create_key_named("manager", "read,fleet,audit").await;
+    let token = server.log_in("ops").await.token;
+    assert_eq!(server.code_of(&token).await, 200);
+    let mut reader = Browser::signed_in(&server, &office).await;
+    let page = reader.get(ACCOUNT).await.text;
+    let account = card(&page, "account");
+    for part in ["One, Two", "enabled", "from 127.0.0.1", "just now"] {
+        assert!(account.contains(part), "{part}: {account}");
+    }
+    assert!(!page.contains("id=\"end\""), "{page}");
+    assert_eq!(reader.post(END, &[("name", "ops")]).await.status, 403);
+    assert_eq!(server.code_of(&token).await, 200);
+
+    let mut browser = Browser::signed_in(&server, &manager).await;
+    let page = browser.get(ACCOUNT).await.text;
+    assert!(card(&page, "end").contains("End the session of ops now"), "{page}");
+    let ended = browser.post(END, &[("name", "ops")]).await;
+    assert_eq!((ended.status, ended.headers["location"].as_str()), (303, ACCOUNT));
+    assert_eq!(server.code_of(&token).await, -4);
+    let page = browser.get(ACCOUNT).await.text;
+    let account = card(&page, "account");
+    assert!(account.contains("just now") && !account.contains("from 127.0.0.1"), "{account}");
+    assert!(!page.contains("id=\"end\""), "{page}");
+    assert!(card(&page, "timeline").contains("manager"), "{page}");
+    assert_eq!(browser.post(END, &[("name", "ops")]).await.status, 303, "it has none");
+    assert_eq!(browser.post(END, &[("name", "absent")]).await.status, 404);
+    let list = browser.get("/console/integrators").await.text;
+    assert!(card(&list, "accounts").contains("just now"), "{list}");
+}

@@ -1,0 +1,48 @@
+//! The sales of one device by day, for the operator.
+
+use kiosque_model::sales::Totals;
+use kiosque_model::{Day, DeviceCode, DeviceNo, GroupNo};
+
+use super::device_sums::each_day_of_device;
+use crate::db::{Deadline, Read};
+use crate::error::Error;
+use crate::sql::{row, statements};
+use crate::views::Reports;
+
+row! {
+    struct OwnerRow { device_no: DeviceNo, group_no: GroupNo }
+}
+
+statements! {
+    /// The groups that have, had or will have a device.
+    GROUPS_OF_DEVICE(code) -> OwnerRow = "select distinct o.device_no, o.group_no
+        from devices d cross join device_owners o
+        where d.device_code = $code and o.device_no = d.device_no order by o.group_no";
+}
+
+impl Reports<'_> {
+    /// Returns the sales of a device in all of its groups, with the day and the currency of each,
+    /// in any order.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn device_days(
+        self,
+        code: DeviceCode,
+        days: (Day, Day),
+    ) -> Result<Vec<(Day, String, Totals)>, Error> {
+        let list = async move |read: &Read<'_>| {
+            let owners: Vec<OwnerRow> =
+                read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()], |row| row.read()).await?;
+            let mut sales = Vec::new();
+            for OwnerRow { device_no, group_no } in owners {
+                let add = |day, currency: &str, totals| {
+                    sales.push((day, currency.to_owned(), totals));
+                };
+                each_day_of_device(read, (device_no, group_no), days, add).await?;
+            }
+            Ok(sales)
+        };
+        self.0.db.read(Deadline::OfRequest, list).await
+    }
+}
