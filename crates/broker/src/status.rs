@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kiosque_client::session::Lane;
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::UnixMs;
+use kiosque_model::{UnixMs, counted};
 use prometheus::TextEncoder;
 use serde::Serialize;
 
@@ -129,7 +129,7 @@ impl fmt::Display for Status {
             writeln!(f, "server       answers within {median} us (median)")?;
         }
         for (name, sessions) in &self.workers {
-            writeln!(f, "workers      {name}: {sessions} sessions")?;
+            writeln!(f, "workers      {name}: {}", counted(*sessions, "session"))?;
         }
         for (group, lane) in &self.lanes {
             let LaneStatus { calls, waiting, oldest_ms, think_time_us } = lane;

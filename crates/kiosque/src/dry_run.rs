@@ -120,11 +120,11 @@ pub(crate) fn print_move(moved: &Moved) -> anyhow::Result<()> {
     }
     output::print(&table)?;
     print_line!(
-        "{} rows would be moved: {} orders and {} sessions of {} groups",
-        moved.rows(),
-        moved.rows_of("orders"),
-        moved.rows_of("sessions"),
-        moved.rows_of("groups"),
+        "{} would be moved: {} and {} of {}",
+        counted(moved.rows(), "row"),
+        counted(moved.rows_of("orders"), "order"),
+        counted(moved.rows_of("sessions"), "session"),
+        counted(moved.rows_of("groups"), "group"),
     )?;
     eprintln!("dry run: nothing was moved");
     Ok(())

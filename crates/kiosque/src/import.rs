@@ -18,6 +18,7 @@ use kiosque_ingest::import::{
 };
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::audit::{CommandRun, Interruption};
+use kiosque_model::counted;
 use kiosque_store::{Changes, IMPORT_REJECTED_MAX, WhenAbsent};
 
 use crate::interrupt::{self, EndingSignal, Interrupt};
@@ -162,7 +163,8 @@ fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
         warn_of_cut_line(line, file);
     }
     for (reason, rows) in imported.left_out.iter().filter(|(_, rows)| *rows > 0) {
-        eprintln!("{rows} rows were skipped: {reason}");
+        let were = if *rows == 1 { "was" } else { "were" };
+        eprintln!("{} {were} skipped: {reason}", counted(*rows, "row"));
     }
     print_line!(
         "{} accepted, {} updated, {} unchanged, {} rejected",

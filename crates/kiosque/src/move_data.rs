@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use kiosque_clock::Clock;
+use kiosque_model::counted;
 use kiosque_store::{Changes, MoveProgress, StoreLocation, WhenAbsent};
 
 use crate::interrupt::Interrupt;
@@ -42,11 +43,11 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
         return Ok(CommandOutcome::Complete);
     }
     print_line!(
-        "moved {} rows: {} orders and {} sessions, the same on both sides in each of {} groups",
-        moved.rows(),
-        moved.rows_of("orders"),
-        moved.rows_of("sessions"),
-        moved.groups
+        "moved {}: {} and {}, the same on both sides in each of {}",
+        counted(moved.rows(), "row"),
+        counted(moved.rows_of("orders"), "order"),
+        counted(moved.rows_of("sessions"), "session"),
+        counted(moved.groups, "group")
     )?;
     eprintln!(
         "serve the data with --store from now on; {} is unchanged and will not be opened again",

@@ -14,6 +14,7 @@ use crate::fault::Fault;
 use crate::password::PasswordSource;
 use crate::remote::Remote;
 use file::MirrorFile;
+use kiosque_model::counted;
 
 /// Changes of an answer, and of a transaction.
 const CHANGES: i64 = 500;
@@ -193,14 +194,15 @@ struct Figures<'t>(&'t OrderTotals);
 impl Display for Figures<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let OrderTotals { change_no, orders, sales } = self.0;
-        write!(f, "{orders} orders up to change {change_no}")?;
+        write!(f, "{} up to change {change_no}", counted(*orders, "order"))?;
         for SalesTotals { currency, orders, pay_amount, refund_amount } in sales {
             let amount = |minor: i64| match Currency::parse(currency) {
                 Ok(currency) => Money::new(minor, currency).to_string(),
                 Err(_) => format!("{minor} minor units of {currency}"),
             };
             let (paid, refunded) = (amount(*pay_amount), amount(*refund_amount));
-            write!(f, ", {orders} sales of {paid} with refunds of {refunded}")?;
+            let sales = counted(*orders, "sale");
+            write!(f, ", {sales} of {paid} with refunds of {refunded}")?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::table::cut;
+use kiosque_model::counted;
 
 /// The widest bar, in characters.
 const BAR_MAX: usize = 60;
@@ -40,7 +41,7 @@ impl Day {
             label: day.get("label").and_then(Value::as_str).unwrap_or_default().to_owned(),
             amount,
             sales: format!("{amount:.2} USD"),
-            orders: format!("{orders} orders"),
+            orders: counted(orders, "order"),
         }
     }
 }

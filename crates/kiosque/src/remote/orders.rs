@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Stdout};
 use kiosque_client::{History, UnixMs};
 use kiosque_contract::OrderLine;
 use kiosque_ingest::export::CsvExport;
+use kiosque_model::counted;
 use kiosque_remote::lists::ORDERS;
 use kiosque_remote::{DeviceChoice, DeviceEnd, Fault, OrderPage, OrderQuery, OrderReader, Remote};
 use serde_json::Value;
@@ -114,8 +115,8 @@ fn print_ends(reader: &OrderReader, is_complete: bool) {
         match end {
             DeviceEnd::Complete(certificate) => {
                 count += certificate.count;
-                let (orders, sha256) = (certificate.count, &certificate.sha256);
-                eprintln!("{device}: {orders} orders, complete, sha256 {sha256}");
+                let orders = counted(certificate.count, "order");
+                eprintln!("{device}: {orders}, complete, sha256 {}", certificate.sha256);
             }
             DeviceEnd::Cut => eprintln!("{device}: cut by --limit; there are more orders"),
         }

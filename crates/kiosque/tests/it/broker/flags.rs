@@ -91,7 +91,7 @@ fn workers_may_have_names_of_their_own() {
         assert_eq!(worker.call(TOKEN_PATH, None, refused).code(), -2, "{refused}");
     }
     let status = status(&broker);
-    let workers = "workers      alice: 1 sessions\nworkers      bob@example.com: 1 sessions\n";
+    let workers = "workers      alice: 1 session\nworkers      bob@example.com: 1 session\n";
     assert!(status.contains(workers), "{status}");
     assert_eq!(place.trail("login"), 1);
 }

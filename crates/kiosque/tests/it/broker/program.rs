@@ -148,7 +148,7 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     let session = "session      group north, until ";
     assert!(printed.contains(session), "{printed}");
     assert!(printed.contains("events       1 logins, 0 switches, 0 evictions\n"), "{printed}");
-    assert!(printed.contains("workers      ops: 1 sessions\n"), "{printed}");
+    assert!(printed.contains("workers      ops: 1 session\n"), "{printed}");
 
     broker.signal("TERM");
     assert!(broker.wait().success());

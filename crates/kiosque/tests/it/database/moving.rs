@@ -62,7 +62,7 @@ fn a_killed_move_begins_again() {
     let move_it = || sandbox.command(&["move", "--store", &node.store]);
     let try_it = || kiosque_testkit::Ran::of(move_it().arg("--dry-run")).success().stdout;
     let tried = try_it();
-    let all = format!(" would be moved: {orders} orders and 1 sessions of 1 groups\n");
+    let all = format!(" would be moved: {orders} orders and 1 session of 1 group\n");
     assert!(tried.ends_with(&all), "{tried}");
     assert!(node.run(&["verify"]).failure().stderr.contains("has no data"));
     // Orders are copied device by device: one of the first device's, one of the second's, and
@@ -82,8 +82,8 @@ fn a_killed_move_begins_again() {
     println!("killed with {copied:?} orders copied; {moved}");
     let rows = tried.lines().last().and_then(|line| line.split(' ').next()).unwrap();
     let all = format!(
-        "moved {rows} rows: {orders} orders and 1 sessions, the same on both sides in each of 1 \
-         groups\n"
+        "moved {rows} rows: {orders} orders and 1 session, the same on both sides in each of 1 \
+         group\n"
     );
     assert_eq!(moved, all);
 
@@ -124,7 +124,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     assert!(database.contains("repeat `kiosque move`"), "{database}");
 
     let moved = move_it().success().stdout;
-    assert!(moved.contains(": 40 orders and 1 sessions, "), "{moved}");
+    assert!(moved.contains(": 40 orders and 1 session, "), "{moved}");
     assert_eq!(server.sql(sql::IMPORTED_ORDERS).unwrap(), "40");
     let verified = node.run(&["verify"]).success().stdout;
     assert!(verified.contains("no difference"), "{verified}");

@@ -149,7 +149,7 @@ fn a_copy_is_whole_after_kills_and_faults() {
         ran.stdout,
         "north: 3204 orders up to change 3206, 2 sales of 12.40 EUR with refunds of 0.40 EUR; \
          as on the server\n\
-         south: 3 orders up to change 4, 1 sales of 5 JPY with refunds of 0 JPY; as on the server\n"
+         south: 3 orders up to change 4, 1 sale of 5 JPY with refunds of 0 JPY; as on the server\n"
     );
     let (copied, listed) = (place.copied(), place.listed());
     assert_eq!(listed.values().map(BTreeMap::len).sum::<usize>(), 3_207);
@@ -249,7 +249,7 @@ fn a_lost_order_is_noticed() {
         ),
         (
             "delete from orders where order_id = 'a'",
-            "1 orders up to change 2, 1 sales of 2.00 \
+            "1 order up to change 2, 1 sale of 2.00 \
             EUR with refunds of 0.00 EUR",
         ),
     ] {

@@ -37,9 +37,9 @@ fn a_terminal_has_charts_and_lines_of_its_width() {
     let chart = Ran::of(&mut on_terminal(&place, 43, &trend)).success().stdout;
     assert_eq!(
         chart.replace('\r', ""),
-        "2026-03-01  ██████████  10.00 USD  1 orders\n\
+        "2026-03-01  ██████████  10.00 USD   1 order\n\
          2026-03-02               0.00 USD  0 orders\n\
-         2026-03-03  ██▌          2.50 USD  1 orders\n"
+         2026-03-03  ██▌          2.50 USD   1 order\n"
     );
     let devices = Ran::of(&mut on_terminal(&place, 30, &["devices"])).success().stdout;
     let lines: Vec<&str> = devices.lines().map(|line| line.trim_end_matches('\r')).collect();
