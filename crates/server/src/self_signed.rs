@@ -62,6 +62,8 @@ pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, SelfSigned
     // The key is written first, so that a certificate always has its key.
     write_private(&identity.key, &pem.key)?;
     write_private(&identity.cert, &pem.cert)?;
+    // Clients may trust the certificate from now on, so a power loss must not take it back.
+    lock.sync_all().map_err(|error| SelfSignedError::File(tls, error))?;
     Ok(identity)
 }
 
@@ -102,7 +104,7 @@ fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
-/// Writes a file that only its owner may read. It gets its name when it is complete.
+/// Writes a file that only its owner may read. It gets its name when it is complete on the disk.
 fn write_private(path: &Path, text: &str) -> Result<(), SelfSignedError> {
     let partial = path.with_extension("partial");
     let mut options = fs::OpenOptions::new();
@@ -111,6 +113,7 @@ fn write_private(path: &Path, text: &str) -> Result<(), SelfSignedError> {
         let mut file = options.open(&partial)?;
         file.set_permissions(fs::Permissions::from_mode(PRIVATE_FILE))?;
         file.write_all(text.as_bytes())?;
+        file.sync_all()?;
         fs::rename(&partial, path)
     };
     write().map_err(|error| SelfSignedError::File(path.to_owned(), error))
