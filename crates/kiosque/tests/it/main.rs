@@ -17,6 +17,7 @@ mod data_directory;
 mod database;
 mod demo;
 mod deploy;
+mod disk;
 mod dry_runs;
 mod exports;
 mod faults;

@@ -1,0 +1,36 @@
+//! Storage that fails: power that is lost between a write and its sync, a disk with errors, and
+//! bytes that change while nothing runs. The real program runs with a library that records its
+//! changes of files, or makes its calls fail.
+
+mod bad_disk;
+mod crash;
+mod damage;
+mod known;
+mod load;
+mod power_loss;
+mod preload;
+
+use kiosque_testkit::{FleetToml, Sandbox};
+
+/// The devices that orders are of; all belong to the first group.
+const DEVICES: usize = 4;
+
+/// Two groups and two accounts: `walker` logs in and switches all the while, `guest` reads. The
+/// name of the first device has the number of the fleet.
+fn fleet(number: usize) -> FleetToml {
+    let fleet = FleetToml::new()
+        .group("north", "North")
+        .group("south", "South")
+        .cheap_account("walker", &["north", "south"])
+        .cheap_account("guest", &["north"])
+        .product("cola", "Cola", "EUR")
+        .device("D0", &format!("Device {number}"), "north");
+    (1..DEVICES).fold(fleet, |fleet, at| fleet.device(&format!("D{at}"), "Device", "north"))
+}
+
+/// Applies the first fleet and returns a key of the operator.
+fn set_up(sandbox: &Sandbox, run: impl Fn(&[&str]) -> kiosque_testkit::Ran) -> String {
+    let fleet = sandbox.file("fleet.toml", fleet(0));
+    run(&["apply", &fleet, "--timezone", "UTC"]).success();
+    run(&["operator-key", "create", "tills"]).success().stdout.trim().to_owned()
+}

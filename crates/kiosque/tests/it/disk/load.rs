@@ -1,0 +1,282 @@
+//! Clients that change the data all the while, and note what was acknowledged.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::Scope;
+
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{
+    LOGOUT_PATH, ORDERS_PATH, OrderLine, Ran, Reply, Rng, SUMMARY_PATH, SWITCH_PATH, Sandbox,
+    Served, TOKEN_PATH,
+};
+use serde_json::json;
+
+use super::known::{Change, Event, Known, total};
+use super::{DEVICES, fleet};
+
+pub(super) const ORDERS_CALL: &str = "/operator/v1/orders";
+
+/// What changes the data; each counts its successes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Orders,
+    Sessions,
+    Commands,
+    Reads,
+}
+
+/// The clients of one test, over all servers that it starts.
+pub(super) struct Load<'t> {
+    pub(super) sandbox: &'t Sandbox,
+    pub(super) known: Known,
+    /// Answers to the clients by their kind, for a report.
+    pub(super) answers: Mutex<BTreeMap<String, usize>>,
+    /// Answers and results that no client can act on.
+    pub(super) unclear: Mutex<Vec<String>>,
+    succeeded: [AtomicUsize; 4],
+    stop: AtomicBool,
+    position: Box<dyn Fn() -> u64 + Sync + 't>,
+    command: Box<dyn Fn(&[&str]) -> Command + Sync + 't>,
+    /// Numbers that make the ids of orders and the fleets unique.
+    files: AtomicUsize,
+    fleets: AtomicUsize,
+}
+
+impl<'t> Load<'t> {
+    pub(super) fn new(
+        sandbox: &'t Sandbox,
+        position: impl Fn() -> u64 + Sync + 't,
+        command: impl Fn(&[&str]) -> Command + Sync + 't,
+    ) -> Load<'t> {
+        Load {
+            sandbox,
+            known: Known::default(),
+            answers: Mutex::default(),
+            unclear: Mutex::default(),
+            succeeded: Default::default(),
+            stop: AtomicBool::new(false),
+            position: Box::new(position),
+            command: Box::new(command),
+            files: AtomicUsize::new(0),
+            fleets: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns how often a kind of client has succeeded.
+    pub(super) fn succeeded(&self, kind: Kind) -> usize {
+        self.succeeded[kind as usize].load(Ordering::SeqCst)
+    }
+
+    /// Starts two clients that post orders, one that replaces sessions, one that reads, and one
+    /// that runs commands. They end at [`Load::stop`], and at the end of the server.
+    pub(super) fn start<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        served: &Served,
+        key: &'s str,
+        seed: u64,
+    ) {
+        self.stop.store(false, Ordering::SeqCst);
+        for at in 1..=2 {
+            let caller = served.connect_operator();
+            scope.spawn(move || self.until_stopped(self.post(caller, key, Rng::seeded(seed ^ at))));
+        }
+        let caller = served.connect();
+        let rng = Rng::seeded(seed ^ 3);
+        scope.spawn(move || self.until_stopped(self.replace_sessions(caller, rng)));
+        let mut caller = served.connect();
+        let token = caller.log_in("guest", "secret");
+        scope.spawn(move || self.until_stopped(self.read(caller, &token)));
+        let rng = Rng::seeded(seed ^ 4);
+        scope.spawn(move || self.run_commands(rng));
+    }
+
+    /// Ends all clients after what they are doing.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Notes a connection that was closed while the clients had not been stopped.
+    fn until_stopped(&self, ended: io::Result<()>) {
+        if let Err(error) = ended
+            && self.goes_on()
+        {
+            self.unclear.lock().unwrap().push(format!("a connection was closed: {error}"));
+        }
+    }
+
+    /// Counts an answer. Notes it if it is neither a success nor a failure with its reason.
+    fn count(&self, kind: Kind, reply: &Reply, is_success: bool, is_clear: bool) {
+        let code = &reply.json["code"];
+        let answer = format!("{kind:?} {} {code}", reply.status);
+        *self.answers.lock().unwrap().entry(answer).or_default() += 1;
+        if is_success {
+            self.succeeded[kind as usize].fetch_add(1, Ordering::SeqCst);
+        } else if !is_clear {
+            self.unclear.lock().unwrap().push(format!("{kind:?}: {} {}", reply.status, reply.text));
+        }
+    }
+
+    /// Counts the answer of an integrator's call. A refusal of a token, -4, is the subject of
+    /// other tests, and may follow a login whose answer was a failure.
+    fn count_call(&self, kind: Kind, reply: &Reply) -> bool {
+        let code = reply.json["code"].as_i64();
+        let is_success = (reply.status, code) == (200, Some(200));
+        let is_failure = (reply.status, code) == (500, Some(500)) && reply.json["msg"].is_string();
+        let is_refused = matches!(kind, Kind::Sessions) && code == Some(-4);
+        self.count(kind, reply, is_success, is_failure || is_refused);
+        is_success
+    }
+
+    fn asked(&self) -> u64 {
+        (self.position)()
+    }
+
+    fn note(&self, asked: u64, is_answered: bool, change: Change) {
+        let answered = is_answered.then(|| (self.position)());
+        self.known.add(Event { asked, answered, change });
+    }
+
+    /// Runs the commands that make the data, and returns the operator's key.
+    pub(super) fn set_up(&self) -> String {
+        let asked = self.asked();
+        let key = super::set_up(self.sandbox, |args| Ran::of(&mut (self.command)(args)));
+        self.note(asked, true, Change::SetUp);
+        key
+    }
+
+    /// Returns new orders, and a line of each.
+    fn new_orders(&self, count: usize, rng: &mut Rng) -> (Vec<(String, u64)>, String) {
+        let name = self.files.fetch_add(1, Ordering::SeqCst);
+        let orders: Vec<_> = (0..count).map(|at| (format!("{name}-{at}"), 0)).collect();
+        let lines = orders.iter().map(|(id, _)| line(id, 0, rng)).collect();
+        (orders, lines)
+    }
+
+    fn post(&self, mut caller: Client, key: &str, mut rng: Rng) -> io::Result<()> {
+        let mut earlier: Vec<(String, u64)> = Vec::new();
+        while self.goes_on() {
+            let (mut orders, mut lines) = self.new_orders(1 + rng.below(30), &mut rng);
+            if rng.one_in(2) && !earlier.is_empty() {
+                let at = rng.below(earlier.len());
+                earlier[at].1 += 1;
+                lines.push_str(&line(&earlier[at].0, earlier[at].1, &mut rng));
+                orders.push(earlier[at].clone());
+            }
+            let asked = self.asked();
+            let change = Change::Orders(orders.clone());
+            let reply = match caller.call_operator(ORDERS_CALL, key, &lines) {
+                Ok(reply) => reply,
+                Err(error) => {
+                    self.note(asked, false, change);
+                    return Err(error);
+                }
+            };
+            let stored = ["accepted", "updated", "unchanged"]
+                .map(|count| reply.json[count].as_u64().unwrap_or(0))
+                .iter()
+                .sum::<u64>();
+            let is_success = reply.status == 200 && stored == orders.len() as u64;
+            let has_reason = reply.json["detail"].as_str().is_some_and(|text| !text.is_empty());
+            self.note(asked, is_success, change);
+            self.count(Kind::Orders, &reply, is_success, reply.status == 503 && has_reason);
+            if is_success {
+                earlier.extend(orders);
+            }
+        }
+        Ok(())
+    }
+
+    fn replace_sessions(&self, mut caller: Client, mut rng: Rng) -> io::Result<()> {
+        let mut token: Option<String> = None;
+        while self.goes_on() {
+            let (path, body) = match (&token, rng.below(6)) {
+                (Some(_), 0) => (LOGOUT_PATH, String::new()),
+                (Some(_), 1 | 2) => {
+                    let group = rng.choose(&["north", "south"]);
+                    (SWITCH_PATH, json!({"groupId": group}).to_string())
+                }
+                _ => {
+                    token = None;
+                    (TOKEN_PATH, json!({"username": "walker", "password": "secret"}).to_string())
+                }
+            };
+            let asked = self.asked();
+            let reply = match caller.try_call(path, token.as_deref(), &body) {
+                Ok(reply) => reply,
+                Err(error) => {
+                    self.note(asked, false, Change::Session(None));
+                    return Err(error);
+                }
+            };
+            let is_success = self.count_call(Kind::Sessions, &reply);
+            token = reply.json["data"]["accessToken"].as_str().map(str::to_owned);
+            self.note(asked, is_success, Change::Session(token.clone()));
+        }
+        Ok(())
+    }
+
+    fn read(&self, mut caller: Client, token: &str) -> io::Result<()> {
+        let range = json!({
+            "startTimestamp": 1_767_139_200_000_i64, "endTimestamp": 1_769_830_400_000_i64,
+        });
+        while self.goes_on() {
+            let page = json!({"deviceCode": "D0", "includeHistory": true});
+            for (path, body) in [(ORDERS_PATH, page), (SUMMARY_PATH, range.clone())] {
+                let reply = caller.try_call(path, Some(token), &body.to_string())?;
+                self.count_call(Kind::Reads, &reply);
+            }
+        }
+        Ok(())
+    }
+
+    fn run_commands(&self, mut rng: Rng) {
+        while self.goes_on() {
+            let asked = self.asked();
+            let (ran, change) = if rng.one_in(2) {
+                let number = self.fleets.fetch_add(1, Ordering::SeqCst) + 1;
+                let file = self.sandbox.file("fleet.toml", fleet(number));
+                let ran = Ran::of(&mut (self.command)(&["apply", &file]));
+                (ran, Change::Fleet(number as u64))
+            } else {
+                let (orders, lines) = self.new_orders(1 + rng.below(400), &mut rng);
+                let file = self.sandbox.file("orders.ndjson", lines);
+                let ran = Ran::of(&mut (self.command)(&["import", "orders", &file]));
+                (ran, Change::Orders(orders))
+            };
+            self.note(asked, ran.status == 0, change);
+            *self.answers.lock().unwrap().entry(format!("command {}", ran.status)).or_default() +=
+                1;
+            let is_clear = ran.status == 1 && ran.stderr.contains("kiosque: ");
+            if ran.status == 0 {
+                self.succeeded[Kind::Commands as usize].fetch_add(1, Ordering::SeqCst);
+            } else if !is_clear {
+                self.unclear.lock().unwrap().push(format!("{ran:?}"));
+            }
+        }
+    }
+}
+
+/// Returns an order of a device, the same for the same id but for its version.
+fn line(id: &str, version: u64, rng: &mut Rng) -> String {
+    let hash = usize::try_from(total(id)).unwrap();
+    let start = jiff::Timestamp::from_second(1_767_225_600).unwrap();
+    let start = start + jiff::SignedDuration::from_secs(i64::try_from(hash * 97).unwrap());
+    let order = OrderLine::new(id, format!("D{}", hash % DEVICES), start)
+        .amount("EUR", i64::try_from(total(id)).unwrap())
+        .paid(start)
+        .with("refundAmount", version)
+        .with("detailVOList", json!([{"goodsId": "cola"}]));
+    // Larger and smaller records.
+    match rng.below(4) {
+        0 => order.with("payChannelName", "x".repeat(rng.below(200))).to_string(),
+        _ => order.to_string(),
+    }
+}
