@@ -232,6 +232,7 @@ pub(crate) async fn serve(
     tokio::spawn(maintenance::purge_regularly(store.clone(), retention, clock.clone()));
     tokio::spawn(watch_clock(store.clone(), clock.clone()));
     tokio::spawn(watch_readiness(Arc::clone(&app)));
+    tokio::spawn(watch_damage(store.clone()));
     let writing = maintenance::write_activity_regularly(store.clone(), activity_flush);
     let writing = tokio::spawn(writing);
     let operator_runtime = operator_runtime()?;
@@ -299,6 +300,14 @@ async fn observe_time(store: &Store, clock: &Clock, token_validity: Duration) {
 async fn watch_readiness(app: Arc<App>) {
     loop {
         app.check_readiness().await;
+        tokio::time::sleep(READINESS_INTERVAL).await;
+    }
+}
+
+/// Checks damage that reads have found, apart from the readiness, which does not wait for it.
+async fn watch_damage(store: Store) {
+    loop {
+        store.upkeep().check_damage().await;
         tokio::time::sleep(READINESS_INTERVAL).await;
     }
 }

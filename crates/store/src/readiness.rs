@@ -61,6 +61,13 @@ impl Upkeep<'_> {
         self.0.db.compare_files();
     }
 
+    /// Checks the whole database file if a read has found it damaged. If it is not, the device had
+    /// an error that has passed, and the data counts as undamaged again. The program calls this
+    /// once a second.
+    pub async fn check_damage(self) {
+        self.0.db.check_damage().await;
+    }
+
     /// Compares this node's clock with the database's; `None` for SQLite, which has no other clock.
     /// While the difference is larger than the lease allows, this node answers for no session.
     pub fn check_clock(self, now: UnixMs) -> Option<ClockCheck> {

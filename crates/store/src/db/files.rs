@@ -25,6 +25,13 @@ impl Db {
         }
     }
 
+    /// Checks the whole file of SQLite if a read has found damage.
+    pub(crate) async fn check_damage(&self) {
+        if let Db::Sqlite(sqlite) = self {
+            sqlite.check_damage().await;
+        }
+    }
+
     /// Fails once SQLite has found the database file damaged, or if it was `found` to be earlier.
     /// PostgreSQL reports damage by itself.
     pub(crate) fn check_undamaged(&self, found: Option<&str>) -> Result<(), Error> {

@@ -49,6 +49,8 @@ const IDLE_READERS_MAX: usize = 8;
 const READER_CACHE_KIB: i64 = 16_500;
 /// The page cache of a reader on the blocking pool, in KiB. Long reads rarely read a page twice.
 const LONG_READER_CACHE_KIB: i64 = 4_000;
+/// The time for a check of the whole file. A program that stops waits for its end.
+const DAMAGE_CHECK_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(crate) struct Sqlite {
@@ -232,6 +234,24 @@ impl Sqlite {
             // They may have been opened after the change.
             self.close_idle_readers();
         }
+    }
+
+    /// Checks the whole file if SQLite has found it damaged. It reports an error of the device in
+    /// the same way, and that may have passed since.
+    pub(super) async fn check_damage(self: &Arc<Self>) {
+        if !self.files.suspects_damage() {
+            return;
+        }
+        let sqlite = Arc::clone(self);
+        let check = move || {
+            let faults = Budget::Until(Instant::now() + DAMAGE_CHECK_MAX).limit(|| {
+                sqlite.with_reader(&sqlite.long_readers, |connection| {
+                    Snapshot::new(connection, &sqlite.files).integrity()
+                })
+            });
+            sqlite.files.note_check(faults);
+        };
+        on_blocking_pool(check).await;
     }
 
     fn close_idle_readers(&self) {
