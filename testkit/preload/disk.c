@@ -26,7 +26,7 @@ enum kind { READ = 1, WRITE = 2, SYNC = 4, RESIZE = 8, CREATE = 16, OPEN = 32, R
 
 struct failures {
     uint32_t kinds;    // the calls that fail, a sum of `enum kind`; 0 for none
-    uint32_t error;    // the value of errno
+    uint32_t error;    // the value of errno; 0: the call does nothing and reports success
     uint32_t skip;     // calls of these kinds that succeed first
     uint32_t chance;   // of 10,000 calls after these, so many fail
     uint32_t limit;    // the number of failures, after which calls succeed; 0 for no limit
@@ -201,6 +201,7 @@ ssize_t pwrite64(int file, const void *from, size_t length, off64_t at) {
     int is_inside = failures && failures->growing && !fstat64(file, &found)
         && at + (off64_t)length <= found.st_size;
     if (!is_inside && fails(WRITE)) {
+        if (!errno) return (ssize_t)length;
         // A full file system takes a part at times.
         if (errno != ENOSPC || length < 2 || failures->failed % 2) return -1;
         length /= 2;

@@ -118,12 +118,16 @@ fn random_below(state: &mut u64, most: u64) -> u64 {
     (mixed ^ (mixed >> 31)) % most
 }
 
-fn copy_data(from: &Path, to: &Path) {
+/// Copies the files of a data directory, with its certificate.
+pub(crate) fn copy_data(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_file() {
-            std::fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+        let copy = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy_data(&path, &copy);
+        } else {
+            std::fs::copy(&path, copy).unwrap();
         }
     }
 }

@@ -5,7 +5,8 @@ use std::io;
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::Scope;
+use std::thread::{self, Scope};
+use std::time::Duration;
 
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
@@ -70,6 +71,13 @@ impl<'t> Load<'t> {
         self.succeeded[kind as usize].load(Ordering::SeqCst)
     }
 
+    /// Returns the number of answers, but for those to reads, and of commands that ended.
+    pub(super) fn answered(&self) -> usize {
+        let answers = self.answers.lock().unwrap();
+        let others = answers.iter().filter(|(answer, _)| !answer.starts_with("Reads"));
+        others.map(|(_, count)| count).sum()
+    }
+
     /// Starts two clients that post orders, one that replaces sessions, one that reads, and one
     /// that runs commands. They end at [`Load::stop`], and at the end of the server.
     pub(super) fn start<'s>(
@@ -79,10 +87,8 @@ impl<'t> Load<'t> {
         key: &'s str,
         seed: u64,
     ) {
-        self.stop.store(false, Ordering::SeqCst);
         for at in 1..=2 {
-            let caller = served.connect_operator();
-            scope.spawn(move || self.until_stopped(self.post(caller, key, Rng::seeded(seed ^ at))));
+            self.start_posting(scope, served, key, seed ^ at);
         }
         let caller = served.connect();
         let rng = Rng::seeded(seed ^ 3);
@@ -94,9 +100,27 @@ impl<'t> Load<'t> {
         scope.spawn(move || self.run_commands(rng));
     }
 
+    /// Starts a client that posts orders.
+    pub(super) fn start_posting<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        served: &Served,
+        key: &'s str,
+        seed: u64,
+    ) {
+        self.stop.store(false, Ordering::SeqCst);
+        let caller = served.connect_operator();
+        scope.spawn(move || self.until_stopped(self.post(caller, key, Rng::seeded(seed))));
+    }
+
     /// Ends all clients after what they are doing.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends the clients when the test fails, too.
+    pub(super) fn stopping(&self) -> Stopping<'_, 't> {
+        Stopping(self)
     }
 
     fn goes_on(&self) -> bool {
@@ -148,8 +172,13 @@ impl<'t> Load<'t> {
     pub(super) fn set_up(&self) -> String {
         let asked = self.asked();
         let key = super::set_up(self.sandbox, |args| Ran::of(&mut (self.command)(args)));
-        self.note(asked, true, Change::SetUp);
+        self.note_set_up(asked);
         key
+    }
+
+    /// Notes that the data has been made.
+    pub(super) fn note_set_up(&self, asked: u64) {
+        self.note(asked, true, Change::SetUp);
     }
 
     /// Returns new orders, and a line of each.
@@ -233,6 +262,8 @@ impl<'t> Load<'t> {
                 let reply = caller.try_call(path, Some(token), &body.to_string())?;
                 self.count_call(Kind::Reads, &reply);
             }
+            // One reader is enough to see what readers are answered.
+            thread::sleep(Duration::from_millis(5));
         }
         Ok(())
     }
@@ -261,6 +292,15 @@ impl<'t> Load<'t> {
                 self.unclear.lock().unwrap().push(format!("{ran:?}"));
             }
         }
+    }
+}
+
+/// Stops the clients when it is dropped.
+pub(super) struct Stopping<'l, 't>(&'l Load<'t>);
+
+impl Drop for Stopping<'_, '_> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

@@ -30,17 +30,18 @@ fn record(seed: u64) -> Recording {
     let failures = Failures::new(&sandbox, rng.below(1 << 32));
     let load = Load::new(&sandbox, || recorder.position(), |args| recorder.command(&sandbox, args));
     let key = load.set_up();
-    let sometimes = Failing { kinds: SYNC, error: EIO, chance: 300, ..Failing::default() };
+    let sometimes = Failing { kinds: SYNC, error: EIO, chance: 300, ..Failing::NONE };
     let fails = rng.one_in(3);
     // Enough for several checkpoints under load at the full size.
-    let (servers, posts) = (size(2, 4), size(12, 250));
+    let (servers, posts) = (size(2, 4), size(12, 100));
     for server in 0..servers {
         let mut serve = recorder.command(&sandbox, &SERVE);
         failures.reach(&mut serve);
         let mut served = Served::start(&mut serve, &sandbox.data().join("tls/cert.pem"));
-        let wanted = [(Kind::Orders, posts), (Kind::Sessions, posts), (Kind::Commands, posts / 10)]
+        let wanted = [(Kind::Orders, posts), (Kind::Sessions, posts), (Kind::Commands, posts / 20)]
             .map(|(kind, count)| (kind, load.succeeded(kind) + count + 1));
         thread::scope(|scope| {
+            let _stopping = load.stopping();
             load.start(scope, &served, &key, seed << 8 | server as u64);
             if fails {
                 failures.begin(sometimes);

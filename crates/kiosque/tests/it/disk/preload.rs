@@ -65,10 +65,11 @@ pub(super) const ENOSPC: u32 = 28;
 pub(super) const EROFS: u32 = 30;
 
 /// Which calls fail, and how.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Failing {
     /// The sum of the bits of the calls.
     pub(super) kinds: u32,
+    /// The value of `errno`; 0 for calls that report success all the same.
     pub(super) error: u32,
     /// Calls that succeed first.
     pub(super) skip: u32,
@@ -78,6 +79,11 @@ pub(super) struct Failing {
     pub(super) limit: u32,
     /// Whether writes within a file succeed all the same.
     pub(super) is_growth_alone: bool,
+}
+
+impl Failing {
+    pub(super) const NONE: Failing =
+        Failing { kinds: 0, error: 0, skip: 0, chance: 0, limit: 0, is_growth_alone: false };
 }
 
 /// The file by which a test makes the calls of running programs fail.
