@@ -24,7 +24,9 @@ row! {
         group_id: String,
         device_code: String,
         device_no: DeviceNo,
+        first_seq: i64,
         archived_seq: i64,
+        last_seq: i64,
     }
 
     /// The first column of a [`ListedOrder`].
@@ -35,7 +37,8 @@ row! {
 statements! {
     /// Ledgers with orders, from a key on. An empty text selects all groups, or all devices.
     LEDGERS(group_no, device_code, only_group, only_device, count) -> LedgerRow = "select
-            l.group_no, g.group_id, l.device_code, l.device_no, l.archived_seq
+            l.group_no, g.group_id, l.device_code, l.device_no, l.first_seq, l.archived_seq,
+            l.last_seq
         from ledger l join groups g on g.group_no = l.group_no
         where (l.group_no, l.device_code) >= ($group_no, $device_code)
             and l.last_seq >= l.first_seq
@@ -211,7 +214,8 @@ async fn list(
     loop {
         let ledgers = ledgers(read, of, after.as_ref()).await?;
         for ledger in &ledgers {
-            let mut seq = after.take().filter(|key| ledger.is_of(key)).map_or(0, |key| key.seq);
+            let from = after.take().filter(|key| ledger.is_of(key)).map_or(0, |key| key.seq);
+            let mut seq = from.max(ledger.first_seq - 1);
             loop {
                 let count = usize::try_from(listing.count()).unwrap_or(usize::MAX) - orders.len();
                 let (mut last, mut rows) = (seq, 0);
@@ -219,11 +223,16 @@ async fn list(
                 let (group, device) = (ledger.group_no.into(), ledger.device_no.into());
                 let params = [group, device, seq.into(), count_max.into()];
                 let visit = |row: &Row<'_>| {
+                    let before = last;
                     (last, rows) = (row.read::<Position>()?.position, rows + 1);
+                    orders.extend(ledger.missing(before, last - 1));
                     orders.extend(ledger.order(row, &of.filter, dictionaries)?);
                     Ok(())
                 };
                 read.each(&ORDERS, &params, visit).await?;
+                if rows < count {
+                    orders.extend(ledger.missing(last, ledger.last_seq));
+                }
                 if orders.len() > listing.limit {
                     return Ok(cut(orders));
                 }
@@ -271,6 +280,20 @@ impl LedgerRow {
 
     fn is_of(&self, key: &OrderKey) -> bool {
         self.group_no.0 == key.group && self.device_code == key.device_code
+    }
+
+    /// Returns what is known of the orders after one and up to another, which a ledger has and a
+    /// read has not found; `None` if there are none. A damaged page can hide orders without an
+    /// error.
+    fn missing(&self, after: i64, last: i64) -> Option<(OrderKey, Exported)> {
+        let error = match last.checked_sub(after)? {
+            ..=0 => return None,
+            1 => Error::Data("it is missing".to_owned()),
+            _ => Error::Data(format!("it is missing, and so are all others up to {last}")),
+        };
+        let (group_id, device_code) = (self.group_id.clone(), self.device_code.clone());
+        let order = DamagedOrder { group_id, device_code, seq: after + 1, error };
+        Some((self.key(last), Err(order)))
     }
 
     /// Reads an order and its key, if the filter includes it.
