@@ -65,7 +65,7 @@ pub use paths::{
     TOKEN_PATH, TREND_PATH,
 };
 pub use rng::{Rng, seed};
-pub use soak::{is_soak, size};
+pub use soak::{is_soak, runs, size};
 
 #[cfg(feature = "program")]
 pub use chromium::{Chromium, Key, Scripts, Window};

@@ -345,6 +345,11 @@ impl Served {
         });
     }
 
+    /// Returns whether the process has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Waits until the process ends.
     pub fn wait(&mut self) -> ExitStatus {
         let mut status = None;

@@ -11,3 +11,13 @@ pub fn is_soak() -> bool {
 pub fn size(small: usize, full: usize) -> usize {
     if is_soak() { full } else { small }
 }
+
+/// Returns the same for the runs of a test, of which a soak may want another number: that in
+/// `KIOSQUE_RUNS`. The results of runs with other seeds add up.
+#[must_use]
+pub fn runs(small: usize, full: usize) -> usize {
+    match std::env::var("KIOSQUE_RUNS") {
+        Ok(runs) => runs.parse().unwrap(),
+        Err(_) => size(small, full),
+    }
+}

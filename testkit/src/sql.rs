@@ -58,6 +58,9 @@ files! {
     HOLD_WRITES_SQLITE = "hold_writes_sqlite.sql",
     /// The number of orders that the first import brought.
     IMPORTED_ORDERS = "imported_orders.sql",
+    /// SQLite: the number and the entries of each page of the orders, or of an index of them, that
+    /// has no pages below it.
+    LEAVES_OF_ORDERS = "leaves_of_orders.sql",
     /// Makes the last change of each group that has two the first one.
     LOSE_CHANGE = "lose_change.sql",
     /// SQLite: marks the data as moved to a database.

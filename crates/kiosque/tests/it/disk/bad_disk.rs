@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Rng, Sandbox, Served, WAIT_MAX, seed, size, wait_until};
+use kiosque_testkit::{Rng, Sandbox, Served, WAIT_MAX, runs, seed, wait_until};
 
 use super::known::compare;
 use super::load::{Kind, Load};
@@ -161,7 +161,7 @@ fn wait_until_ready(served: &Served, path: &str) {
 
 #[test]
 fn bad_disk_loses_nothing_and_service_resumes_when_the_errors_end() {
-    let runs = size(DISKS.len() * 2, 500);
+    let runs = runs(DISKS.len() * 2, 500);
     let first = seed();
     println!("bad disk: KIOSQUE_SEED={first}, {runs} runs");
     let fresh = Fresh::new();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::thread;
 
-use kiosque_testkit::{Ran, Rng, Sandbox, Served, seed, size, wait_until};
+use kiosque_testkit::{Ran, Rng, Sandbox, Served, runs, seed, size, wait_until};
 
 use super::crash::{Disk, Kept, records};
 use super::known::{Change, Event, compare};
@@ -126,7 +126,7 @@ fn compare_after(
 
 #[test]
 fn power_loss_loses_and_doubles_nothing_that_was_acknowledged() {
-    let (recordings, states) = (size(1, 20), size(18, 100));
+    let (recordings, states) = (runs(1, 20), size(18, 100));
     let first = seed();
     println!("power loss: KIOSQUE_SEED={first}, {recordings} recordings of {states} states");
     let mut crashes = Crashes::default();
