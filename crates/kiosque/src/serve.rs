@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use kiosque_clock::{Clock, Entropy};
@@ -304,11 +304,13 @@ async fn watch_readiness(app: Arc<App>) {
     }
 }
 
-/// Checks damage that reads have found, apart from the readiness, which does not wait for it.
+/// Checks damage that reads have found, apart from the readiness, which does not wait for it. A
+/// check of a large file takes long, and is repeated less often.
 async fn watch_damage(store: Store) {
     loop {
+        let begun = Instant::now();
         store.upkeep().check_damage().await;
-        tokio::time::sleep(READINESS_INTERVAL).await;
+        tokio::time::sleep(READINESS_INTERVAL.max(begun.elapsed() * 10)).await;
     }
 }
 

@@ -63,7 +63,7 @@ impl Upkeep<'_> {
 
     /// Checks the whole database file if a read has found it damaged. If it is not, the device had
     /// an error that has passed, and the data counts as undamaged again. The program calls this
-    /// once a second.
+    /// at intervals.
     pub async fn check_damage(self) {
         self.0.db.check_damage().await;
     }

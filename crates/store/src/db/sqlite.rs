@@ -239,7 +239,7 @@ impl Sqlite {
     /// Checks the whole file if SQLite has found it damaged. It reports an error of the device in
     /// the same way, and that may have passed since.
     pub(super) async fn check_damage(self: &Arc<Self>) {
-        if !self.files.suspects_damage() {
+        if self.files.check_undamaged().is_ok() {
             return;
         }
         let sqlite = Arc::clone(self);
@@ -249,7 +249,9 @@ impl Sqlite {
                     Snapshot::new(connection, &sqlite.files).integrity()
                 })
             });
-            sqlite.files.note_check(faults);
+            if faults.is_ok_and(|faults| faults.is_empty()) {
+                sqlite.files.forget_damage();
+            }
         };
         on_blocking_pool(check).await;
     }

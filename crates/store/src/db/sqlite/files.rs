@@ -72,8 +72,6 @@ pub(crate) struct Files {
     /// Set once SQLite has found the database file damaged, until a check of the whole file finds
     /// that it is not.
     damaged: Condition,
-    /// Whether a check of the whole file has found it damaged as well, or was too long.
-    is_damage_confirmed: AtomicBool,
     /// Set from a write that the file system prevented until the next one that succeeds.
     write_fault: Condition,
 }
@@ -139,7 +137,6 @@ impl Files {
             changed: Condition::default(),
             overwritten: Condition::default(),
             damaged: Condition::default(),
-            is_damage_confirmed: AtomicBool::new(false),
             write_fault: Condition::default(),
         }
     }
@@ -236,19 +233,9 @@ impl Files {
         self.damaged.check(Error::Damaged)
     }
 
-    /// Returns whether SQLite has found damage, and no check of the whole file has confirmed it.
-    pub(super) fn suspects_damage(&self) -> bool {
-        self.damaged.is_set() && !self.is_damage_confirmed.load(Ordering::Acquire)
-    }
-
-    /// Notes the faults that a check of the whole file has found. Without any, what SQLite found
-    /// was an error of the device that has passed. A device that still fails proves nothing.
-    pub(super) fn note_check(&self, checked: Result<Vec<String>, Error>) {
-        match checked.map_err(|error| self.explain(error)) {
-            Ok(faults) if faults.is_empty() => self.damaged.clear(),
-            Err(Error::File(_)) => {}
-            Ok(_) | Err(_) => self.is_damage_confirmed.store(true, Ordering::Release),
-        }
+    /// Notes that a check of the whole file has found no damage.
+    pub(super) fn forget_damage(&self) {
+        self.damaged.clear();
     }
 
     /// Returns an error that says which file it is about and why, if the file system is the cause.
