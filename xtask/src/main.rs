@@ -44,7 +44,9 @@ The tasks of this repository.
   package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
   soak     the scalable tests at their full sizes, and the dashboards and the console at ten million
-           orders: takes long. [tests|growth|console [ORDERS]] runs one of them
+           orders: takes long. [tests|growth|console [ORDERS]] runs one of them, and NAME [RUNS]
+           the tests of one kind, such as power-loss, bad-disk and damage. KIOSQUE_SEED repeats a
+           run; runs with other seeds add up
   fuzz     every fuzz target, 600 seconds each: [TARGET] [--seconds N]
   help     this text
 
@@ -53,6 +55,7 @@ Examples:
     cargo xtask test                            everything
     cargo xtask test -p kiosque-store           one crate
     cargo xtask test -- switch_group            the tests with these words in their name
+    cargo xtask soak bad-disk 100               a hundred runs on disks with errors
     cargo xtask fuzz body --seconds 60          one fuzz target for a minute
     cargo xtask ci                              before you push
 ";

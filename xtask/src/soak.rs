@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 
 use crate::bench;
 use crate::database::Database;
@@ -12,8 +12,10 @@ use crate::test_run::{self, Summary};
 
 /// The variable that gives the tests their full size.
 const SOAK: &str = "KIOSQUE_SOAK";
+/// The variable with the number of runs of the tests that are named.
+const RUNS: &str = "KIOSQUE_RUNS";
 /// Words of which the name of each test that has a size contains one.
-const SIZED_TESTS: [&str; 12] = [
+const SIZED_TESTS: [&str; 15] = [
     "histories",
     "kill_9",
     "slow_clients",
@@ -26,30 +28,50 @@ const SIZED_TESTS: [&str; 12] = [
     "broker::",
     "database",
     "changes",
+    "power_loss",
+    "bad_disk",
+    "damage_",
 ];
 
 /// The orders with which the console is measured.
 const CONSOLE_ORDERS: &str = "10000000";
 
 /// Runs the part that the first argument names, or all of them; the others only after tests that
-/// passed. `console` takes another number of orders.
+/// passed. `console` takes another number of orders, a name of tests another number of runs.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => match tests()? {
+        [] => match tests(&SIZED_TESTS, None)? {
             ExitCode::SUCCESS => {
                 growth()?;
                 console(CONSOLE_ORDERS)
             }
             failed => Ok(failed),
         },
-        ["tests"] => tests(),
+        ["tests"] => tests(&SIZED_TESTS, None),
         ["growth"] => growth(),
         ["console"] => console(CONSOLE_ORDERS),
         ["console", orders] => console(orders),
+        [name] if let Some(test) = sized_test(name) => tests(&[test], None),
+        [name, runs] if let Some(test) = sized_test(name) => {
+            let count: usize = runs.parse().with_context(|| format!("{runs}: a number of runs"))?;
+            tests(&[test], Some(count))
+        }
         _ => bail!(
-            "soak takes `tests`, `growth` or `console [ORDERS]`, or nothing; see `cargo xtask help`"
+            "soak takes `tests`, `growth`, `console [ORDERS]`, or one of {} with a number of runs, \
+             or nothing; see `cargo xtask help`",
+            SIZED_TESTS.map(shown).join(", ")
         ),
     }
+}
+
+/// Returns the words of the tests with a name as it is shown.
+fn sized_test(name: &str) -> Option<&'static str> {
+    SIZED_TESTS.into_iter().find(|test| shown(test) == name)
+}
+
+/// Returns the name by which an argument selects tests, such as `power-loss`.
+fn shown(test: &str) -> String {
+    test.trim_matches([':', '_']).replace('_', "-")
 }
 
 /// Pages of the console with orders of ten years, of 3,000 devices: at ten million orders, some
@@ -74,12 +96,13 @@ fn growth() -> Result<ExitCode> {
 }
 
 /// Runs each kind of sized test, which print their own counts and seeds, and ends with a summary.
-fn tests() -> Result<ExitCode> {
+fn tests(names: &[&str], runs: Option<usize>) -> Result<ExitCode> {
     let database = Database::start()?;
     let mut summary = Summary::default();
-    for name in SIZED_TESTS {
+    for name in names {
         let mut tests = cargo(["test", "--release", "--locked", "--no-fail-fast", "--workspace"])?;
         database.share(tests.args(["--", "--nocapture", name]).env(SOAK, "1"));
+        tests.envs(runs.map(|runs| (RUNS, runs.to_string())));
         let mut run = test_run::run(name, &mut tests)?;
         if run.has_passed() && run.passed == 0 {
             run.fail(format!("no test has `{name}` in its name"));
@@ -97,7 +120,8 @@ mod tests {
     use crate::process::root;
 
     /// Calls and names by which a test takes its size, or reads the variable itself.
-    const MARKS: [&str; 3] = [" size(", "(size(", concat!("\"KIOSQUE", "_SOAK\"")];
+    const MARKS: [&str; 5] =
+        [" size(", "(size(", " runs(", "(runs(", concat!("\"KIOSQUE", "_SOAK\"")];
     /// The files that define the size.
     const DEFINITIONS: [&str; 2] = ["harness.rs", "chance.rs"];
 
