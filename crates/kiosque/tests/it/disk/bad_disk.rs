@@ -1,5 +1,5 @@
 //! A disk with errors while a server and commands run: reads, writes and syncs that fail, a full
-//! file system, and one that becomes read-only. Nothing acknowledged is lost, every answer says
+//! file system, and a read-only one. Nothing acknowledged is lost, every answer says
 //! what happened, and service resumes without a restart when the errors end.
 
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ impl Fresh {
     }
 }
 
-/// Runs clients beside a server whose disk fails, then works again. Returns what was wrong.
+/// Runs clients of a server whose disk fails, then works again. Returns what was wrong.
 fn run(
     fresh: &Fresh,
     failing: Failing,

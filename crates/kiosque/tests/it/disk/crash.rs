@@ -89,8 +89,8 @@ struct Content<'l> {
 /// A disk that has the changes up to a record of the log.
 ///
 /// A sync of a file makes its earlier changes durable, and its creation with all earlier changes of
-/// directories, as journals do; a sync of a directory those alone. Other removals and renames may be
-/// lost, the later ones first.
+/// directories, as journals do; a sync of a directory those alone. Other removals and renames may
+/// be lost, the later ones first.
 #[derive(Debug, Default)]
 pub(super) struct Disk<'l> {
     files: Vec<Content<'l>>,

@@ -130,7 +130,7 @@ fn compare_orders(
         let version = order["refundAmount"].as_u64().unwrap_or(0);
         let most = orders.get(id.as_str()).map(|bounds| bounds.most);
         if most.is_none_or(|most| version > most) || order["totalAmount"] != total(&id) {
-            found.push(format!("an order that nobody sent: {line}"));
+            found.push(format!("an order that was not sent: {line}"));
         }
         if versions.insert(id, version).is_some() {
             found.push(format!("an order twice: {line}"));

@@ -29,6 +29,11 @@ pub(super) enum Kind {
     Reads,
 }
 
+/// Returns the position in the log of changes.
+type Position<'t> = dyn Fn() -> u64 + Sync + 't;
+/// Returns a command on the data.
+type Prepare<'t> = dyn Fn(&[&str]) -> Command + Sync + 't;
+
 /// The clients of one test, over all servers that it starts.
 pub(super) struct Load<'t> {
     pub(super) sandbox: &'t Sandbox,
@@ -39,8 +44,8 @@ pub(super) struct Load<'t> {
     pub(super) unclear: Mutex<Vec<String>>,
     succeeded: [AtomicUsize; 4],
     stop: AtomicBool,
-    position: Box<dyn Fn() -> u64 + Sync + 't>,
-    command: Box<dyn Fn(&[&str]) -> Command + Sync + 't>,
+    position: Box<Position<'t>>,
+    command: Box<Prepare<'t>>,
     /// Numbers that make the ids of orders and the fleets unique.
     files: AtomicUsize,
     fleets: AtomicUsize,
