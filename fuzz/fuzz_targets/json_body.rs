@@ -2,18 +2,18 @@
 //! arrives, and those of a valid array are the ones that a reader of the whole array finds.
 #![no_main]
 
-use kiosque_ingest::json_body::{JsonFault, JsonSplitter};
+use kiosque_ingest::json_body::{JsonError, JsonSplitter};
 use kiosque_ingest::ndjson::RawLine;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (size, body) = input;
-    let (elements, fault) = split(body, usize::from(size) + 1);
-    assert_eq!((&elements, fault), (&split(body, usize::MAX).0, split(body, usize::MAX).1));
+    let (elements, error) = split(body, usize::from(size) + 1);
+    assert_eq!((&elements, error), (&split(body, usize::MAX).0, split(body, usize::MAX).1));
     let whole = std::str::from_utf8(body).ok().and_then(|text| serde_json::from_str(text).ok());
     if let Some(Value::Array(values)) = whole {
-        assert_eq!(fault, None);
+        assert_eq!(error, None);
         let read = elements.iter().map(|one| serde_json::from_slice::<Value>(&one.text));
         let read: Vec<Value> = read.map(|value| value.expect("an element is JSON")).collect();
         assert_eq!(read, values);
@@ -21,7 +21,7 @@ fuzz_target!(|input: (u8, &[u8])| {
     }
 });
 
-fn split(body: &[u8], size: usize) -> (Vec<RawLine>, Option<JsonFault>) {
+fn split(body: &[u8], size: usize) -> (Vec<RawLine>, Option<JsonError>) {
     let mut splitter = JsonSplitter::default();
     let mut elements = Vec::new();
     for mut piece in body.chunks(size) {
@@ -30,13 +30,13 @@ fn split(body: &[u8], size: usize) -> (Vec<RawLine>, Option<JsonFault>) {
             piece = &piece[consumed..];
             match element {
                 Ok(element) => elements.extend(element),
-                Err(fault) => return (elements, Some(fault)),
+                Err(error) => return (elements, Some(error)),
             }
         }
     }
     match splitter.finish() {
         Ok(last) => elements.extend(last),
-        Err(fault) => return (elements, Some(fault)),
+        Err(error) => return (elements, Some(error)),
     }
     (elements, None)
 }

@@ -92,7 +92,7 @@ impl Facts {
         self.call_with(path, &json!({"startTimestamp": start, "endTimestamp": end}))
     }
 
-    /// Returns a time so many days before the check began, in milliseconds.
+    /// Returns a time a number of days before the check began, in milliseconds.
     pub(crate) fn days_ago(&self, days: i64) -> i64 {
         self.now_ms - days * DAY_MS
     }

@@ -28,7 +28,7 @@ const READOUT: i64 = 14;
 const BELOW: i64 = 28;
 /// The left end of the bars; the labels of the axis are before it.
 const LEFT: i64 = 60;
-/// The axis has at most so many steps.
+/// The largest number of steps of the axis.
 const STEPS: i64 = 4;
 
 /// A chart of a figure over time.

@@ -19,7 +19,7 @@ texts! {
     SHOW: "Show", "查看";
 }
 
-/// Changes of at most so many tenths of a percent have no colour.
+/// Changes of at most this number of tenths of a percent have no colour.
 const STEADY_PERMILLE: i64 = 50;
 const MINUTE_MS: i64 = 60_000;
 

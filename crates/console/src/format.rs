@@ -79,7 +79,7 @@ fn decimal(parts: u64, exponent: u32) -> String {
     }
 }
 
-/// Returns a text with at most so many characters; an ellipsis marks the cut.
+/// Returns a text with at most a number of characters; an ellipsis marks the cut.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(chars_max) {
         None => Cow::Borrowed(text),

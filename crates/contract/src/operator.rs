@@ -57,7 +57,7 @@ pub struct RejectedOrder {
     pub line: u64,
     /// The id of its order, if it could be read.
     pub order_id: Option<String>,
-    /// The faults, each beginning with the field; of an array after the index, such as `[0]`.
+    /// The errors, each beginning with the field; of an array after the index, such as `[0]`.
     pub reason: String,
 }
 
@@ -83,7 +83,7 @@ pub struct RejectedHeartbeat {
     pub line: u64,
     /// The code of its device, if it could be read.
     pub device_code: Option<String>,
-    /// The fault, beginning with the field; of an array after the index, such as `[0]`.
+    /// The error, beginning with the field; of an array after the index, such as `[0]`.
     pub reason: String,
 }
 

@@ -247,7 +247,7 @@ operator_calls! {
         response: Json(FleetPage),
         statuses: [200, 400, 401, 403, 500, 503],
     }
-    /// Applies a fleet: creates or changes the entries that it names. If any entry is faulty,
+    /// Applies a fleet: creates or changes the entries that it names. If any entry has an error,
     /// nothing is applied.
     ApplyFleet {
         Post "/operator/v1/fleet",

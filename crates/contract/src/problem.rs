@@ -25,7 +25,7 @@ pub struct Problem {
     pub detail: Cow<'static, str>,
     /// The id of the request, as in the log.
     pub request_id: String,
-    /// Every fault of the request, of a call that reports several.
+    /// Every error of the request, of a call that reports several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
     /// The outcomes of the lines of a stream of orders, if not all of them failed.

@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     Evict(Option<Duration>),
     /// The session ends early, and says so in `expiresIn`.
     Expire(Duration),
-    /// The clock of the server is wrong by so many milliseconds.
+    /// The clock of the server is wrong by this number of milliseconds.
     Clock(i64),
 }
 

@@ -158,7 +158,7 @@ enum Rest {
     Unread(Incoming),
 }
 
-/// Reads a body until more than so many bytes are there, or it ends.
+/// Reads a body until more than a number of bytes are there, or it ends.
 async fn beginning(mut body: Incoming, max_bytes: usize) -> Beginning {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(max_bytes).min(max_bytes);
     let mut bytes = BytesMut::with_capacity(expected);

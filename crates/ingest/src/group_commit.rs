@@ -322,7 +322,7 @@ impl GroupCommit {
         submission.add(recorded.outcomes);
     }
 
-    /// Adapts the orders per transaction after one of so many orders.
+    /// Adapts the orders per transaction after one with a number of orders.
     fn adapt_size(&self, orders: usize, took: Duration) {
         let time = if self.store.is_file() { FILE_TIME } else { REMOTE_TIME };
         let queue = &mut *self.queue();

@@ -52,15 +52,15 @@ struct Element {
 
 /// Bytes of a JSON body between its elements that JSON does not have there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct JsonFault {
+pub struct JsonError {
     expected: &'static str,
     /// The index of the element before.
     after: Option<u64>,
 }
 
-impl fmt::Display for JsonFault {
+impl fmt::Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let JsonFault { expected, after } = self;
+        let JsonError { expected, after } = self;
         match after {
             Some(index) => {
                 write!(f, "the body is no valid JSON: expected {expected} after [{index}]")
@@ -82,7 +82,7 @@ impl JsonSplitter {
     /// from 1, or the line at which it begins.
     ///
     /// After an error, no byte is consumed.
-    pub fn push(&mut self, buffer: &[u8]) -> (usize, Result<Option<RawLine>, JsonFault>) {
+    pub fn push(&mut self, buffer: &[u8]) -> (usize, Result<Option<RawLine>, JsonError>) {
         let mut consumed = 0;
         while let Some(&byte) = buffer.get(consumed) {
             if let Some(element) = &mut self.element {
@@ -96,8 +96,8 @@ impl JsonSplitter {
                         if self.is_array { Expected::CommaOrEnd } else { Expected::Object };
                     return (consumed, Ok(Some(text.line(number))));
                 }
-            } else if let Err(fault) = self.between(byte) {
-                return (consumed, Err(fault));
+            } else if let Err(error) = self.between(byte) {
+                return (consumed, Err(error));
             } else if self.element.is_none() {
                 consumed += 1;
                 self.line_ends += u64::from(byte == b'\n');
@@ -110,25 +110,25 @@ impl JsonSplitter {
     ///
     /// # Errors
     /// The body is cut off.
-    pub fn finish(&mut self) -> Result<Option<RawLine>, JsonFault> {
+    pub fn finish(&mut self) -> Result<Option<RawLine>, JsonError> {
         match self.element.take() {
             Some(element) if element.depth == 0 && !element.is_in_string && !self.is_array => {
                 Ok(Some(element.text.line(element.number)))
             }
             Some(element) => {
                 self.element = Some(element);
-                Err(self.fault("the end of an element"))
+                Err(self.error("the end of an element"))
             }
             None => match self.expected {
                 Expected::Body | Expected::Object | Expected::Nothing => Ok(None),
-                Expected::ElementOrEnd | Expected::CommaOrEnd => Err(self.fault("`]`")),
-                Expected::Element => Err(self.fault("an element")),
+                Expected::ElementOrEnd | Expected::CommaOrEnd => Err(self.error("`]`")),
+                Expected::Element => Err(self.error("an element")),
             },
         }
     }
 
     /// Reads a byte between elements. The first byte of an element is left to the element.
-    fn between(&mut self, byte: u8) -> Result<(), JsonFault> {
+    fn between(&mut self, byte: u8) -> Result<(), JsonError> {
         self.expected = match (self.expected, byte) {
             (expected, b' ' | b'\t' | b'\r' | b'\n') => expected,
             // A byte order mark is ignored, as before lines.
@@ -139,10 +139,10 @@ impl JsonSplitter {
             }
             (Expected::CommaOrEnd, b',') => Expected::Element,
             (Expected::CommaOrEnd | Expected::ElementOrEnd, b']') => Expected::Nothing,
-            (Expected::CommaOrEnd, _) => return Err(self.fault("`,` or `]`")),
-            (Expected::Nothing, _) => return Err(self.fault("nothing")),
+            (Expected::CommaOrEnd, _) => return Err(self.error("`,` or `]`")),
+            (Expected::Nothing, _) => return Err(self.error("nothing")),
             (Expected::Element | Expected::ElementOrEnd, b',' | b']') => {
-                return Err(self.fault("an element"));
+                return Err(self.error("an element"));
             }
             (expected, _) => {
                 self.elements += 1;
@@ -154,10 +154,10 @@ impl JsonSplitter {
         Ok(())
     }
 
-    fn fault(&self, expected: &'static str) -> JsonFault {
+    fn error(&self, expected: &'static str) -> JsonError {
         let ended = self.elements - u64::from(self.element.is_some());
         let after = if self.is_array { ended.checked_sub(1) } else { None };
-        JsonFault { expected, after }
+        JsonError { expected, after }
     }
 }
 
@@ -219,9 +219,9 @@ mod tests {
                 piece = &piece[consumed..];
                 match element {
                     Ok(element) => element.into_iter().for_each(&mut add),
-                    Err(fault) => {
-                        assert_eq!(splitter.push(piece), (0, Err(fault)), "an error remains one");
-                        return (elements, Some(fault.to_string()));
+                    Err(error) => {
+                        assert_eq!(splitter.push(piece), (0, Err(error)), "an error remains one");
+                        return (elements, Some(error.to_string()));
                     }
                 }
             }
@@ -229,15 +229,15 @@ mod tests {
         let ended = splitter.finish();
         match ended {
             Ok(last) => last.into_iter().for_each(&mut add),
-            Err(fault) => return (elements, Some(fault.to_string())),
+            Err(error) => return (elements, Some(error.to_string())),
         }
         (elements, None)
     }
 
-    fn check(body: &str, elements: &[(u64, &str)], fault: Option<&str>) {
+    fn check(body: &str, elements: &[(u64, &str)], error: Option<&str>) {
         let elements = elements.iter().map(|(at, text)| (*at, (*text).to_owned())).collect();
-        let fault = fault.map(|text| format!("the body is no valid JSON: expected {text}"));
-        let expected = (elements, fault);
+        let error = error.map(|text| format!("the body is no valid JSON: expected {text}"));
+        let expected = (elements, error);
         for size in 1..=body.len().max(1) {
             assert_eq!(split(body.as_bytes(), size), expected, "{body} in pieces of {size}");
         }
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn what_follows_no_element_is_an_error_that_names_the_one_before() {
-        for (body, fault) in [
+        for (body, error) in [
             ("[", "`]`"),
             ("[,", "an element"),
             ("[{}", "`]` after [0]"),
@@ -291,7 +291,7 @@ mod tests {
             ("[{},\"a", "the end of an element after [0]"),
         ] {
             let first: &[_] = if body.contains("{}") { &[(1, "{}")] } else { &[] };
-            check(body, first, Some(fault));
+            check(body, first, Some(error));
         }
         check("{\"a\": \"", &[], Some("the end of an element"));
         check("{}{\"a\": \"", &[(1, "{}")], Some("the end of an element"));

@@ -89,7 +89,7 @@ async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
 }
 
 impl BegunImport {
-    /// Stores that the import ended early, after it had stored so many orders and rejected some
+    /// Stores that the import ended early, after it had stored some orders and rejected some
     /// lines. One that stored nothing is removed.
     pub(crate) async fn interrupt(
         self,

@@ -260,11 +260,11 @@ pub(crate) enum Command {
                             kiosque openapi --server https://kiosque.example.com/v8\n  \
                             kiosque openapi --operator > openapi-operator.json")]
     Openapi {
-        /// The document of the operator's calls, in place of that of the integrators' calls.
+        /// The document of the operator's calls instead of the integrators' calls.
         #[arg(long)]
         operator: bool,
-        /// Base URL of the service, for generated clients; by default that of a server on this
-        /// machine. It ends with /v8, without --operator.
+        /// Base URL of the service, for generated clients; by default the address of a server
+        /// on this machine. It ends with /v8, without --operator.
         #[arg(long, value_name = "URL")]
         server: Option<String>,
     },

@@ -22,7 +22,7 @@ use crate::{CommandOutcome, open};
 use directory::BackupDirectory;
 
 /// Writes a backup to `place`; with `keep`, to a file of its own in the directory `place`, of whose
-/// backups only so many remain.
+/// backups only this number remains.
 pub(crate) async fn run(
     settings: &Settings,
     place: PathBuf,

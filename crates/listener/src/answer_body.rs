@@ -76,7 +76,7 @@ impl Content {
         self.later.is_none().then_some(self.first)
     }
 
-    /// Reads at most so many bytes, and returns them and whether they are all. An answer that
+    /// Reads at most a number of bytes, and returns them and whether they are all. An answer that
     /// breaks off is not whole.
     pub async fn beginning(self, bytes_max: usize) -> (Bytes, bool) {
         let mut read = BytesMut::from(&*self.first);

@@ -159,13 +159,13 @@ fn parameters(call: &OperatorCallInfo) -> Vec<Value> {
 fn description(status: u16) -> &'static str {
     match status {
         200 => "Success.",
-        400 => "The query string or the body cannot be read; `faults` lists every fault.",
+        400 => "The query string or the body cannot be read; `faults` lists every error.",
         401 => "No key, or one that is unknown or revoked.",
         403 => "The key lacks the right.",
         404 => "There is no such entry.",
         408 => "The body did not arrive in time.",
         413 => "The body is too large.",
-        422 => "The body is faulty; `faults` lists every fault.",
+        422 => "The body has errors; `faults` lists every error.",
         500 => "The server failed; the log has the cause.",
         503 => "The store or the server is busy, or the server is stopping.",
         _ => "Failure.",

@@ -98,7 +98,7 @@ pub(crate) async fn next_import(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, IMPORTS).await
 }
 
-/// Returns the last of so many numbers of refused requests, and locks these until the transaction
+/// Returns the last of `count` numbers of refused requests, and locks these until the transaction
 /// ends.
 pub(crate) async fn take_refused_numbers(write: &Write<'_>, count: i64) -> Result<i64, Error> {
     let params = [REFUSED_REQUESTS.into(), count.into()];

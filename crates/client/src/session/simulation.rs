@@ -77,7 +77,7 @@ struct Plan {
     think_us: i64,
     call_us: i64,
     switch_us: i64,
-    /// One in so many; 0 for never.
+    /// One in this number; 0 for never.
     lost: usize,
     slow: usize,
     outsider_every: Option<Duration>,

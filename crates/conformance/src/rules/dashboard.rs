@@ -300,8 +300,8 @@ pub(super) const RULES: &[Rule] = &[
 /// The days from the first one of a range to its last.
 const TREND_DAYS: i64 = 30;
 
-/// Returns a request for the sales trend of days that ended so many days ago. The range begins and
-/// ends at 10:30 UTC, when no zone that changes its clocks has midnight.
+/// Returns a request for the sales trend of days that ended `days_ago`. The range begins and ends
+/// at 10:30 UTC, when no zone that changes its clocks has midnight.
 fn trend(facts: &Facts, days_ago: i64) -> Ask {
     let at = |days_ago| (facts.today() - days_ago) * DAY_MS + 10 * 3_600_000 + 1_800_000;
     facts.call_in(TREND, at(days_ago + TREND_DAYS), at(days_ago))

@@ -158,7 +158,7 @@ pub(super) const FORMS: [Form; 14] = [
         nouns: &[Noun::Orders],
         by_itself: "orders",
         allowed: Noun::PAGES,
-        meaning: "total is too small by so many",
+        meaning: "total is too small by this number",
     },
     Form {
         name: "evict",

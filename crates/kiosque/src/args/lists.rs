@@ -46,7 +46,7 @@ pub(crate) enum DeviceWhat {
     /// List devices with their owners, orders and last activity.
     #[command(after_help = "Examples:\n  kiosque device list --data /srv/kiosque\n  \
         kiosque device list --group north --output json --data /srv/kiosque\n\n\
-        The last activity is that of the last order or heartbeat. A running server writes \
+        The last activity is the last order or heartbeat. A running server writes \
         heartbeats every few seconds (--activity-flush).")]
     List {
         /// Only the devices that this group owns now.

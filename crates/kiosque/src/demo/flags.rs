@@ -48,7 +48,7 @@ pub(super) enum Activity {
 pub(super) enum Time {
     /// From the clock of the system.
     Real,
-    /// From a clock that begins at this time, and runs so many times as fast.
+    /// From a clock that begins at this time, and runs this number of times as fast.
     Virtual(UnixMs, u32),
 }
 

@@ -45,8 +45,8 @@ pub(super) fn validate(
     }
 }
 
-/// Returns whether a range is longer than so many days, by elapsed time and by the calendar: days
-/// of the zone may have 25 hours, and a range of 24 hours may begin in the middle of one.
+/// Returns whether a range is longer than `days`, by elapsed time and by the calendar: days of the
+/// zone may have 25 hours, and a range of 24 hours may begin in the middle of one.
 fn is_longer((from, until): (UnixMs, UnixMs), zone: &Zone, days: i64) -> bool {
     const DAY_MS: i64 = 86_400_000;
     until.0.saturating_sub(from.0) > days.saturating_mul(DAY_MS)

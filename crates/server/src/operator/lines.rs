@@ -12,7 +12,7 @@ use kiosque_store::yield_if_due;
 use tokio::time::{Instant, timeout_at};
 
 use crate::failure::Failure;
-use kiosque_ingest::json_body::{JsonFault, JsonSplitter};
+use kiosque_ingest::json_body::{JsonError, JsonSplitter};
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 use kiosque_listener::BodyFault;
 
@@ -56,7 +56,7 @@ impl Splitter {
     }
 
     /// Consumes bytes as [`LineSplitter::push`] does.
-    fn push(&mut self, bytes: &[u8]) -> (usize, Result<Option<RawLine>, JsonFault>) {
+    fn push(&mut self, bytes: &[u8]) -> (usize, Result<Option<RawLine>, JsonError>) {
         match self {
             Splitter::Lines(lines) => {
                 let (consumed, line) = lines.push(bytes);
@@ -66,7 +66,7 @@ impl Splitter {
         }
     }
 
-    fn finish(&mut self) -> Result<Option<RawLine>, JsonFault> {
+    fn finish(&mut self) -> Result<Option<RawLine>, JsonError> {
         match self {
             Splitter::Lines(lines) => Ok(lines.finish()),
             Splitter::Json(elements) => elements.finish(),
@@ -109,7 +109,7 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
                 let line = match line {
                     Ok(Some(line)) => line,
                     Ok(None) => continue,
-                    Err(fault) if lines.is_empty() => return Err(no_json(fault)),
+                    Err(error) if lines.is_empty() => return Err(no_json(error)),
                     Err(_) => return Ok(Some(lines)),
                 };
                 yield_if_due();
@@ -135,7 +135,7 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
                     self.is_ended = true;
                     match self.splitter.finish() {
                         Ok(last) => lines.extend(last),
-                        Err(fault) if lines.is_empty() => return Err(no_json(fault)),
+                        Err(error) if lines.is_empty() => return Err(no_json(error)),
                         Err(_) => {}
                     }
                     return Ok((!lines.is_empty()).then_some(lines));
@@ -177,9 +177,9 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
 }
 
 /// Returns the refusal of a body that is no JSON between its elements.
-fn no_json(fault: JsonFault) -> Failure {
+fn no_json(error: JsonError) -> Failure {
     let reason = format!(
-        "{fault}; the elements stored before stay, and the whole body may be sent again once it is \
+        "{error}; the elements stored before stay, and the whole body may be sent again once it is \
          valid"
     );
     Failure::denied(StatusCode::BAD_REQUEST, reason)

@@ -57,7 +57,7 @@ pub(crate) struct GroupProfile {
 
 /// Profiles of larger groups are not cached.
 const DEVICES_MAX: i64 = 50_000;
-/// A device page of a group of at most so many devices loads the profile that later pages are made
+/// The most devices of a group of which a device page loads the profile that later pages are made
 /// from.
 const LOADED_BY_PAGES_MAX: i64 = 128;
 

@@ -44,7 +44,7 @@ mod armed {
             }
         }
 
-        /// Makes a statement fail after so many that succeed, or none. Returns whether another
+        /// Makes a statement fail after a number that succeed, or none. Returns whether another
         /// fault was armed.
         pub(crate) fn arm(&self, fault: Option<(usize, fn() -> Error)>) -> bool {
             let fault = fault.map(|(statements, error)| Fault { statements, error });

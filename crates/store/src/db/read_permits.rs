@@ -41,8 +41,8 @@ struct WaitingAccount {
 }
 
 impl ReadPermits {
-    /// Returns as many permits as long reads may run at a time on so many cores: one more, because
-    /// a read that waits for the disk uses no core.
+    /// Returns as many permits as long reads may run at a time on these cores: one more, because a
+    /// read that waits for the disk uses no core.
     pub(super) fn for_cores(cores: usize) -> ReadPermits {
         let total = cores + 1;
         let pool = Pool { permits: ShareCounts::new(total), waiting: VecDeque::new() };

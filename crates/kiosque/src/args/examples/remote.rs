@@ -36,7 +36,7 @@ Examples:
 
 With --latest, of each device the N orders that arrived last are read, and the N with the latest \
 start of all are printed. A walk loses and repeats no order while orders arrive. Its certificate \
-is printed on standard error: the number of orders and a digest. The CSV is that of \
+is printed on standard error: the number of orders and a digest. The CSV has the format of \
 `kiosque orders export`, and `kiosque orders export --print-mapping` prints its mapping. With \
 --watch and ndjson, later rounds print the orders that have arrived since; with --latest, all of \
 them again.";

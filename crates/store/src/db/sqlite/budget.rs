@@ -1,5 +1,5 @@
-//! A bound on the work of a read: SQLite calls a handler every so many instructions of its virtual
-//! machine, which interrupts the statement when its budget is spent.
+//! A bound on the work of a read: SQLite calls a handler after 1,000 instructions of its
+//! virtual machine, which interrupts the statement when its budget is spent.
 
 use std::cell::Cell;
 use std::time::Instant;
