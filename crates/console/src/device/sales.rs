@@ -21,8 +21,8 @@ texts! {
     SEVEN_DAYS: "7 days", "7 天";
     ALL_DAYS: "28 days", "28 天";
     ORDERS: "Orders", "订单数";
-    AMOUNT: "Amount paid", "实付金额";
-    FAILED: "Failed shipments", "出货失败";
+    AMOUNT: "Paid", "实付";
+    FAILED: "Not shipped", "出货失败";
     DAY: "Day", "日期";
     SUMMARY: "Orders of each of the last 28 days: {0}", "最近 28 天每天的订单：共 {0} 单";
     NONE: "No sales in the last 28 days.", "最近 28 天没有销售。";
@@ -43,7 +43,12 @@ pub(super) fn render(frame: &Frame<'_>, view: &Device) -> Markup {
     let today = frame.zone.day_of(frame.now);
     let body = match view.sales.is_empty() {
         true => empty(frame.say(NONE)),
-        false => html! { (periods(frame, view, today)) (trend(frame, view, today)) },
+        false => html! {
+            div.grid {
+                div.span-6 { (periods(frame, view, today)) }
+                div.span-6 { div { (trend(frame, view, today)) } }
+            }
+        },
     };
     card("sales", frame.say(SALES), "", &body)
 }
