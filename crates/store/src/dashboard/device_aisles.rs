@@ -33,6 +33,21 @@ statements! {
         order by o.device_code";
 }
 
+impl<'r> ElementRow<'r> {
+    /// Returns the element, which is sent as it is stored.
+    ///
+    /// # Errors
+    /// It is no JSON: the data is damaged.
+    pub(super) fn json(&self) -> Result<Option<&'r str>, Error> {
+        if let Some(element) = self.element {
+            serde_json::from_str::<serde::de::IgnoredAny>(element).map_err(|error| {
+                Error::Data(format!("device {:?}: its stored aisles: {error}", self.device_code))
+            })?;
+        }
+        Ok(self.element)
+    }
+}
+
 /// A device of the hierarchy of aisles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DeviceElement<'a> {
@@ -67,9 +82,10 @@ impl Reports<'_> {
             };
             let visit = visit.clone();
             let add = move |rows: &mut PartRows<A>, row: &Row<'_>| {
-                let ElementRow { device_code, element } = row.read()?;
+                let row: ElementRow<'_> = row.read()?;
+                let device_code = row.device_code;
                 rows.visit(device_code);
-                match element {
+                match row.json()? {
                     Some(json) => visit(&mut rows.devices, DeviceElement { device_code, json }),
                     None => Ok(()),
                 }

@@ -94,11 +94,11 @@ impl PartRows {
             self.is_full = true;
             return Ok(());
         }
-        let ElementRow { device_code, element } = row.read()?;
+        let row: ElementRow<'_> = row.read()?;
         self.devices += 1;
         self.last.clear();
-        self.last.push_str(device_code);
-        if let Some(element) = element {
+        self.last.push_str(row.device_code);
+        if let Some(element) = row.json()? {
             self.json.push(b',');
             self.json.extend_from_slice(element.as_bytes());
         }
