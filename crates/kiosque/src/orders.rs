@@ -31,7 +31,15 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
     };
     match exported {
         Err(error) if is_closed(&error) => Ok(CommandOutcome::Complete),
-        Ok(0) => Ok(CommandOutcome::Complete),
+        Ok(0) => {
+            let damage = store.inventory().damage_of_lists().await?;
+            let Some(first) = damage.first() else { return Ok(CommandOutcome::Complete) };
+            eprintln!(
+                "kiosque: orders may be missing from the export, since the lists of groups and \
+                 devices are damaged: {first}; the last backup may have them"
+            );
+            Ok(CommandOutcome::Partial)
+        }
         Ok(damaged) => {
             eprintln!(
                 "kiosque: {damaged} orders are damaged and are not in the export; the last \

@@ -167,6 +167,17 @@ impl Inventory<'_> {
 }
 
 impl Inventory<'_> {
+    /// Returns the damage of the tables that name the groups and devices whose orders
+    /// [`Inventory::orders`] lists: a damaged page can hide some of them without an error. Empty
+    /// for PostgreSQL, which reports damage by itself.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn damage_of_lists(self) -> Result<Vec<String>, Error> {
+        let check = async |read: &Read<'_>| read.integrity_of_lists();
+        self.0.db.read(Deadline::None, check).await
+    }
+
     /// Returns orders as integrators see them in a list, each by its group and id. Orders that do
     /// not exist are left out.
     ///

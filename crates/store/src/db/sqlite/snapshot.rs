@@ -16,7 +16,12 @@ pub(crate) struct Snapshot<'a> {
     pub(super) files: &'a Files,
 }
 
-static INTEGRITY: Sql = Sql::new("INTEGRITY", "pragma integrity_check");
+static INTEGRITY: [Sql; 1] = [Sql::new("INTEGRITY", "pragma integrity_check")];
+/// The tables that name the groups and devices whose orders are listed.
+static LISTS: [Sql; 2] = [
+    Sql::new("INTEGRITY_OF_GROUPS", "pragma integrity_check(groups)"),
+    Sql::new("INTEGRITY_OF_LEDGER", "pragma integrity_check(ledger)"),
+];
 
 impl<'a> Snapshot<'a> {
     pub(super) const fn new(connection: &'a Connection, files: &'a Files) -> Snapshot<'a> {
@@ -51,15 +56,26 @@ impl<'a> Snapshot<'a> {
         each_row_of(self, sql, rows, params, visit).map_err(|error| self.files.explain(error))
     }
 
-    /// Returns the faults of the database file.
+    /// Returns the damage of the database file.
     pub(in crate::db) fn integrity(&self) -> Result<Vec<String>, Error> {
-        let mut faults = Vec::new();
-        self.each(&INTEGRITY, &[], |row| {
-            let line: &str = row.read()?;
-            faults.extend((line != "ok").then(|| format!("the database file: {line}")));
-            Ok(())
-        })?;
-        Ok(faults)
+        self.damage_by(&INTEGRITY)
+    }
+
+    /// Returns the damage of the tables that lists of orders begin with.
+    pub(in crate::db) fn integrity_of_lists(&self) -> Result<Vec<String>, Error> {
+        self.damage_by(&LISTS)
+    }
+
+    fn damage_by(&self, checks: &'static [Sql]) -> Result<Vec<String>, Error> {
+        let mut damage = Vec::new();
+        for check in checks {
+            self.each(check, &[], |row| {
+                let line: &str = row.read()?;
+                damage.extend((line != "ok").then(|| format!("the database file: {line}")));
+                Ok(())
+            })?;
+        }
+        Ok(damage)
     }
 
     pub(in crate::db) fn copy_to(
