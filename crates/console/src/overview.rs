@@ -46,12 +46,17 @@ texts! {
     FAILURES: "Shipment failures", "出货失败";
     OF_SHIPMENTS: "of {0} orders", "共 {0} 单";
     NO_SALES: "No sales in these days.", "这些日期没有销售。";
+    LAST_SALES: "These days have no sales. The last ones are of {0}.",
+        "这些日期没有销售。最近的销售在 {0}。";
+    SHOW_THEM: "Show the 28 days up to then", "查看截至该日的 28 天";
     NO_FAILURES: "Every order was shipped.", "所有订单均出货成功。";
     WITHOUT_RATE: "Not in the dollar amounts, since there is no exchange rate: {0}. Import rates \
         with “kiosque import rates”.", "因缺少汇率，以下未计入美元金额：{0}。请用“kiosque import rates”导入。";
     IN_CURRENCY: "{0} orders in {1}", "{1} {0} 单";
 }
 
+/// The days up to the last sales that a period without sales leads to.
+const EARLIER_DAYS: i64 = 28;
 /// The rows that a card lists.
 const ROWS_MAX: usize = 8;
 
@@ -112,6 +117,7 @@ pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
         content: html! {
             (tiles(frame, view))
             (without_rate(frame, view))
+            (earlier(frame, view))
             div.grid {
                 div.span-8 { (trend(frame, view)) }
                 div.span-4 { (lists::products(frame, view)) }
@@ -229,6 +235,19 @@ fn without_rate(frame: &Frame<'_>, view: &Overview) -> Markup {
             p.notice.warning role="note" {
                 (WITHOUT_RATE.fill(frame.language, &[&texts.join(", ")]))
             }
+        }
+    }
+}
+
+/// Leads to the last days with sales, if the period has none.
+fn earlier(frame: &Frame<'_>, view: &Overview) -> Markup {
+    let Some(last) = view.sales.last_before else { return html! {} };
+    let first = Day(last.0 + 1 - EARLIER_DAYS);
+    let query = format!("from={first}&to={last}");
+    html! {
+        p.notice role="note" {
+            (LAST_SALES.fill(frame.language, &[&last.to_string()])) " "
+            a href=(address(frame.path(), &query, &view.groups.query())) { (frame.say(SHOW_THEM)) }
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::need::Attention;
 pub struct FleetSales {
     /// The days with sales, in order.
     pub days: Vec<(Day, Turnover)>,
+    /// The last day with sales before the first day of a query whose days have none.
+    pub last_before: Option<Day>,
     /// The sales of each device, in any order.
     pub devices: Vec<DeviceSales>,
     /// The products that sold best: by items, then by amount, then by `goodsId`.

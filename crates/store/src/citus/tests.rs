@@ -21,6 +21,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("fleet::snapshot::GROUPS_OF_REPLACED_MOVES", "once before an import"),
     ("archive::LEDGERS", "archive reads every ledger"),
     ("histories::BEGIN_HISTORY", "an insert; its group is a value"),
+    ("dashboard::device_days::GROUPS_OF_DEVICE", "the groups of a device, for the operator"),
     ("dashboard::fleet_sales::names::OTHER_GOODS", "the goods of all groups, for the operator"),
     ("inventory::accounts::SESSIONS_OF_ACCOUNTS", "a list for the operator"),
     ("inventory::device_orders::BY_ORDER_ID", "a search in all groups, for the operator"),

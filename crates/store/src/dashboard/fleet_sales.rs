@@ -37,6 +37,9 @@ statements! {
     /// Groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where $group_id = '' or group_id = $group_id order by group_no";
+    LAST_DAY(group_no, before) -> Day = "select day from sales_by_day
+        where group_no = $group_no and day < $before and orders <> 0
+        order by day desc limit 1";
     WITHOUT_RATE(group_no, first_day, last_day) -> WithoutRate = "select d.currency,
             cast(sum(d.orders) as bigint) as orders
         from sales_by_day d
@@ -258,14 +261,33 @@ impl FleetSums {
             items: totals.items,
             amount: totals.amount,
         });
+        let last_before = match self.days.range(query.first_day..).next() {
+            Some(_) => None,
+            None => last_day_before(read, groups, query.first_day).await?,
+        };
         Ok(FleetSales {
             days: self.days.into_iter().collect(),
+            last_before,
             devices: self.devices.into_values().collect(),
             products: products.collect(),
             without_rate: self.without_rate.into_iter().collect(),
             attention: self.attention,
         })
     }
+}
+
+/// Returns the last day before another on which one of the groups has sales.
+async fn last_day_before(
+    read: &Read<'_>,
+    groups: &[GroupNo],
+    before: Day,
+) -> Result<Option<Day>, Error> {
+    let mut last = None;
+    for group in groups {
+        let params = [(*group).into(), before.into()];
+        last = last.max(read.one(&LAST_DAY, &params, |row| row.read()).await?);
+    }
+    Ok(last)
 }
 
 /// Returns the sales of every day from the first to the last.

@@ -1,4 +1,4 @@
-//! The sales of a device on its page.
+//! The sales of a device on its page, and where a page without sales leads.
 
 use kiosque_testkit::{FleetToml, OrderLine, TestServer, between, card};
 
@@ -62,4 +62,28 @@ async fn the_page_of_a_device_has_its_sales_and_failures() {
     }
     let none = browser.get("/console/devices/D2").await.text;
     assert!(card(&none, "sales").contains("No sales in the last 28 days."), "{none}");
+}
+
+/// After an import of older orders, the overview of the latest days leads to those with sales.
+#[tokio::test]
+async fn an_overview_without_sales_leads_to_the_last_ones() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let last = "These days have no sales. The last ones are of ";
+    assert!(!browser.get("/console/").await.text.contains(last), "there are none at all");
+    server.import_valid(sale("old", "2025-03-23", "EUR", 1)).await;
+    for group in ["", "?group=g1"] {
+        let page = browser.get(&format!("/console/{group}")).await.text;
+        let said = between(&page, last, "</a>")[0];
+        let rest = group.replace('?', "&amp;");
+        let expected = format!(
+            "2025-03-23. <a href=\"/console/?from=2025-02-24&amp;to=2025-03-23{rest}\">Show the 28 \
+             days up to then"
+        );
+        assert_eq!(said, expected);
+    }
+    assert!(!browser.get("/console/?group=g2").await.text.contains(last), "it has no sales");
+    let then = browser.get("/console/?from=2025-02-24&to=2025-03-23").await.text;
+    assert!(!then.contains(last), "these days have some");
 }
