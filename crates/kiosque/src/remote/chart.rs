@@ -107,7 +107,7 @@ mod tests {
             "2026-03-01  ████████  100.00 USD  10 orders\n",
             "2026-03-02              0.00 USD   0 orders\n",
             "2026-03-03  ██▌        31.25 USD   3 orders\n",
-            "2026-03-04  ▏           0.01 USD   1 orders\n",
+            "2026-03-04  ▏           0.01 USD    1 order\n",
         ];
         assert_eq!(chart(&days, 43, EIGHTHS), lines.concat());
         let first = chart(&days, 43, ASCII);
