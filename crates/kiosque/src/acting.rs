@@ -15,7 +15,7 @@ use kiosque_store::{Act, IMPORT_ACTIVE_INTERVAL, Store};
 use tokio::task::JoinHandle;
 
 use crate::interrupt;
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 
 /// Returns this run of a command, such as `import orders`.
 pub(crate) fn run_of(command: &str) -> CommandRun {
@@ -111,22 +111,30 @@ impl BegunImport {
         let _ = tokio::time::timeout(interrupt::GRACE, end).await;
     }
 
-    /// Stores the result of the import and the lines that it rejected last, and prints its id.
+    /// Stores the result of the import and the lines that it rejected last. Returns its id for
+    /// [`print_import`]; none in a dry run.
     pub(crate) async fn end(
         self,
         store: &Store,
         act: Act,
         rejected: Vec<RejectedOrder>,
-    ) -> anyhow::Result<()> {
-        match self.run.import {
-            Some(number) => {
-                let by = ActedBy::run(self.run.clone(), Clock::System.now());
-                store.intake().end_import(number, (act, rejected), by).await?;
-                print_line!("import {number}")?;
-            }
-            None => eprintln!("dry run: nothing was stored"),
+    ) -> anyhow::Result<Option<i64>> {
+        if let Some(number) = self.run.import {
+            let by = ActedBy::run(self.run.clone(), Clock::System.now());
+            store.intake().end_import(number, (act, rejected), by).await?;
         }
-        Ok(())
+        Ok(self.run.import)
+    }
+}
+
+/// Prints the id of an import that has ended, behind its result.
+pub(crate) fn print_import(id: Option<i64>) -> anyhow::Result<()> {
+    match id {
+        Some(id) => print_line!("import {id}"),
+        None => {
+            eprint_line!("dry run: nothing was stored");
+            Ok(())
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use kiosque_model::audit::CommandRun;
 use kiosque_model::{ActedBy, Zone};
 use kiosque_store::{Applied, ApplyError, Changes, DatedMove, WhenAbsent};
 
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, dry_run, open};
 
@@ -41,7 +41,7 @@ pub(crate) async fn run(
         }
     };
     for warning in fleet::warnings(&fleet) {
-        eprintln!("warning: {warning}");
+        eprint_line!("warning: {warning}");
     }
     let store = match (is_new, changes) {
         (false, _) => store,
@@ -75,9 +75,9 @@ pub(crate) async fn run(
 
 fn print_faults(file: &Path, faults: &[impl Display]) -> CommandOutcome {
     for fault in faults {
-        eprintln!("{}: {fault}", file.display());
+        eprint_line!("{}: {fault}", file.display());
     }
-    eprintln!("nothing was applied");
+    eprint_line!("nothing was applied");
     CommandOutcome::Partial
 }
 

@@ -9,15 +9,15 @@ use kiosque_store::{ArchiveError, Archived, Changes, Returning, Store, WhenAbsen
 
 use crate::args::ArchiveArgs;
 use crate::interrupt::Interrupt;
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Result<CommandOutcome> {
     let changes = args.dry_run.changes();
     let _interrupt = Interrupt::receive(Duration::ZERO, move || match changes {
-        Changes::RolledBack => eprintln!("interrupted: nothing was changed"),
-        Changes::Stored => eprintln!(
+        Changes::RolledBack => eprint_line!("interrupted: nothing was changed"),
+        Changes::Stored => eprint_line!(
             "interrupted: the changes made so far are kept; repeat the command to make the others"
         ),
     })?;
@@ -28,7 +28,7 @@ pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Resul
     };
     archive(&store, &args.before, returning).await?;
     if changes == Changes::RolledBack {
-        eprintln!("dry run: nothing was changed");
+        eprint_line!("dry run: nothing was changed");
     }
     Ok(CommandOutcome::Complete)
 }

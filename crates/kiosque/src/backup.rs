@@ -15,7 +15,7 @@ use kiosque_model::counted;
 use kiosque_store::{BackupError, Copied, Store, WhenAbsent};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
@@ -69,7 +69,7 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     if let Err(BackupError::Damaged(found)) = &made
         && let Err(error) = store.upkeep().record_damage(found.clone()).await
     {
-        eprintln!("warning: a server on this data does not learn of the damage: {error}");
+        eprint_line!("warning: a server on this data does not learn of the damage: {error}");
     }
     let made = made?;
     let backup = LastBackup {
@@ -79,7 +79,7 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
         orders: made.orders,
     };
     if let Err(error) = store.upkeep().record_backup(&backup).await {
-        eprintln!(
+        eprint_line!(
             "warning: the backup is complete, but `kiosque status` will not show it: {error}"
         );
     }

@@ -2,7 +2,7 @@
 
 mod exchanges;
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,6 +15,7 @@ use kiosque_conformance::{
 };
 use kiosque_https_client::{BaseUrl, HttpsClient, trust};
 
+use crate::output::eprint_line;
 use crate::{CommandOutcome, output};
 
 /// The arguments of `kiosque check`.
@@ -110,7 +111,7 @@ pub(crate) async fn run(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     match checked(args).await {
         Ok(outcome) => Ok(outcome),
         Err(error) => {
-            eprintln!("kiosque: the check could not run: {}", crate::describe(&error));
+            eprint_line!("kiosque: the check could not run: {}", crate::describe(&error));
             Ok(CommandOutcome::CannotRun)
         }
     }
@@ -201,7 +202,7 @@ fn is_confirmed(account: &Credentials, second: Option<&Credentials>) -> anyhow::
     if !io::stdin().is_terminal() {
         bail!("{warning}; standard input is not a terminal on which to confirm this; give --yes");
     }
-    eprint!("{warning}. Continue? [y/N] ");
+    write!(io::stderr(), "{warning}. Continue? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

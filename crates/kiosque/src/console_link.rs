@@ -9,7 +9,7 @@ use kiosque_model::{ActedBy, ConsoleSecret, KeyName};
 use kiosque_server::console_link;
 use kiosque_store::{Store, WhenAbsent};
 
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
 
@@ -41,7 +41,7 @@ pub(crate) async fn run(
         bail!("there is no active key named {name}; `kiosque operator-key list` prints all")
     };
     print_line!("{link}")?;
-    eprintln!("open it within a minute; it works once");
+    eprint_line!("open it within a minute; it works once");
     Ok(CommandOutcome::Complete)
 }
 

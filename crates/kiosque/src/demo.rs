@@ -36,6 +36,7 @@ use kiosque_store::{
 
 use crate::fault_proxy::BeforeServer;
 use crate::interrupt::{EndingSignals, Interrupt};
+use crate::output::eprint_line;
 use crate::progress::{Bar, Elapsed};
 use crate::serve::PortInUse;
 use crate::settings::Settings;
@@ -222,7 +223,9 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let shown = bar.clone();
     let _interrupt = Interrupt::receive(Duration::ZERO, move || {
         shown.clear();
-        eprintln!("interrupted: the data of the demo is incomplete; the next demo makes it again");
+        eprint_line!(
+            "interrupted: the data of the demo is incomplete; the next demo makes it again"
+        );
     })?;
     // While the others are received, too, so that none is lost between them.
     let signals = EndingSignals::receive()?;
@@ -230,7 +233,7 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let imported = import_orders(store, &clock, orders, &mut Filling(bar.clone())).await;
     bar.clear();
     let (orders, took) = (imported?.accepted, Elapsed(begun.elapsed()));
-    eprintln!("made {orders} orders, the last on {day}, in {took}");
+    eprint_line!("made {orders} orders, the last on {day}, in {took}");
     Ok(signals)
 }
 

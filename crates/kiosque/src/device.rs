@@ -1,7 +1,7 @@
 //! `kiosque device`
 
 use std::fmt::{self, Display};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
@@ -57,7 +57,8 @@ fn is_confirmed(code: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("standard input is not a terminal on which to confirm this; give --yes");
     }
-    eprint!("Delete device {}, its aisles and its owners? [y/N] ", printable(code));
+    let question = format!("Delete device {}, its aisles and its owners?", printable(code));
+    write!(io::stderr(), "{question} [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

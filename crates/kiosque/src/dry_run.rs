@@ -5,7 +5,7 @@ use kiosque_model::{Currency, Zone, counted};
 use kiosque_store::{Applied, EntryDifference, Moved, OwnerDifference, Unnamed};
 
 use crate::open;
-use crate::output::{self, print_line};
+use crate::output::{self, eprint_line, print_line};
 use crate::settings::Settings;
 use crate::table::{ABSENT, Table, printable};
 
@@ -28,7 +28,7 @@ pub(crate) fn print_differences(applied: &Applied, zone: &Zone) -> anyhow::Resul
         let unnamed = printable(&unnamed.join("; "));
         print_line!("not in this file, and left as they are: {unnamed}")?;
     }
-    eprintln!("dry run: nothing was applied");
+    eprint_line!("dry run: nothing was applied");
     Ok(())
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn print_move(moved: &Moved) -> anyhow::Result<()> {
         counted(moved.rows_of("sessions"), "session"),
         counted(moved.rows_of("groups"), "group"),
     )?;
-    eprintln!("dry run: nothing was moved");
+    eprint_line!("dry run: nothing was moved");
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use kiosque_clock::Clock;
 use kiosque_store::{Listing, Passwords, WhenAbsent};
 
 use crate::args::{FleetFormat, FleetWhat};
-use crate::output;
+use crate::output::{self, eprint_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
 
@@ -19,7 +19,7 @@ pub(crate) async fn run(settings: &Settings, what: FleetWhat) -> anyhow::Result<
         FleetFormat::Toml => toml::to_string(&fleet).context("the fleet cannot be written")?,
         FleetFormat::Json => format!("{}\n", serde_json::to_string(&fleet)?),
     };
-    eprintln!("note: the fleet contains the hashes of passwords; only you should read it");
+    eprint_line!("note: the fleet contains the hashes of passwords; only you should read it");
     output::print(&text)?;
     Ok(CommandOutcome::Complete)
 }

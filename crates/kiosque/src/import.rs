@@ -22,7 +22,7 @@ use kiosque_model::counted;
 use kiosque_store::{Changes, IMPORT_REJECTED_MAX, WhenAbsent};
 
 use crate::interrupt::{self, EndingSignal, Interrupt};
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
 use crate::rejected_file::RejectedFile;
 use crate::settings::Settings;
@@ -89,11 +89,13 @@ pub(crate) async fn run(
             return Err(error).with_context(|| file.display().to_string());
         }
     };
+    // What is stored is recorded before it is printed: a closed stdout changes nothing of it.
+    let id = import.end(&store, imported.act(), rejected).await?;
     print(&imported, file)?;
     if let Some(preview) = &imported.preview {
         dry_run::print_preview(preview, store.zone())?;
     }
-    import.end(&store, imported.act(), rejected).await?;
+    acting::print_import(id)?;
     reported?;
     Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
 }
@@ -145,26 +147,26 @@ fn stored_of(stored: u64, file: &Path) -> String {
 /// Prints what an import that ended early has stored.
 fn print_stored(stored: &str, signal: Option<EndingSignal>, changes: Changes) {
     match (signal, changes) {
-        (Some(_), Changes::Stored) => eprintln!("interrupted: {stored}"),
-        (Some(_), Changes::RolledBack) => eprintln!("interrupted: nothing was changed"),
-        (None, Changes::Stored) => eprintln!("{stored}"),
+        (Some(_), Changes::Stored) => eprint_line!("interrupted: {stored}"),
+        (Some(_), Changes::RolledBack) => eprint_line!("interrupted: nothing was changed"),
+        (None, Changes::Stored) => eprint_line!("{stored}"),
         (None, Changes::RolledBack) => {}
     }
 }
 
 fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
     if imported.lines == 0 {
-        eprintln!("warning: {} has no orders", file.display());
+        eprint_line!("warning: {} has no orders", file.display());
     }
     for key in &imported.unknown_keys {
-        eprintln!("warning: unknown key {key} was ignored");
+        eprint_line!("warning: unknown key {key} was ignored");
     }
     if let Some(line) = imported.cut_line {
         warn_of_cut_line(line, file);
     }
     for (reason, rows) in imported.left_out.iter().filter(|(_, rows)| *rows > 0) {
         let were = if *rows == 1 { "was" } else { "were" };
-        eprintln!("{} {were} skipped: {reason}", counted(*rows, "row"));
+        eprint_line!("{} {were} skipped: {reason}", counted(*rows, "row"));
     }
     print_line!(
         "{} accepted, {} updated, {} unchanged, {} rejected",
@@ -178,7 +180,9 @@ fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
 /// Prints a warning of a last line without a line end.
 pub(crate) fn warn_of_cut_line(line: u64, file: &Path) {
     let file = file.display();
-    eprintln!("warning: the last line of {file}, {line}, has no line end; the file may be cut off");
+    eprint_line!(
+        "warning: the last line of {file}, {line}, has no line end; the file may be cut off"
+    );
 }
 
 /// Shows the progress of an import, prints rejections and writes them to a file.
@@ -204,8 +208,8 @@ impl Reporter {
             shown.clear();
             let stored = stored_of(count.load(Ordering::Relaxed), &input);
             match changes {
-                Changes::Stored => eprintln!("interrupted: at least {stored}"),
-                Changes::RolledBack => eprintln!("interrupted: nothing was changed"),
+                Changes::Stored => eprint_line!("interrupted: at least {stored}"),
+                Changes::RolledBack => eprint_line!("interrupted: nothing was changed"),
             }
         })?;
         let latest = VecDeque::new();
@@ -215,11 +219,11 @@ impl Reporter {
     fn finish(self) -> anyhow::Result<()> {
         self.bar.clear();
         if self.count > PRINTED_MAX {
-            eprintln!("… and {} more", self.count - PRINTED_MAX);
+            eprint_line!("… and {} more", self.count - PRINTED_MAX);
         }
         let written = self.file.map(RejectedFile::finish).transpose()?;
         if let Some(path) = written.flatten() {
-            eprintln!("rejected lines are in {}", path.display());
+            eprint_line!("rejected lines are in {}", path.display());
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use kiosque_model::audit::{AuditEvent, CommandRun, Interruption};
 use kiosque_store::{Act, Changes, RateJump, RatesSet, ReplacedRate, WhenAbsent};
 
 use crate::import::warn_of_cut_line;
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
 
@@ -28,9 +28,9 @@ pub(crate) async fn run(
         Ok(read) => read,
         Err(RatesError::Faults(faults)) => {
             for fault in faults {
-                eprintln!("{}: {fault}", file.display());
+                eprint_line!("{}: {fault}", file.display());
             }
-            eprintln!("nothing was imported");
+            eprint_line!("nothing was imported");
             return Ok(CommandOutcome::Partial);
         }
         Err(error) => return Err(error).with_context(|| file.display().to_string()),
@@ -43,14 +43,17 @@ pub(crate) async fn run(
     let import = acting::begin_import(&store, run, Arc::default()).await?;
     let details = AuditDetails { rates: Some(rates.len()), ..AuditDetails::default() };
     let act = Act::new(AuditEvent::RatesImported, details);
-    match store.fleet().set_rates(rates).await {
-        Ok(set) => print(&set)?,
+    let set = match store.fleet().set_rates(rates).await {
+        Ok(set) => set,
         Err(error) => {
             import.interrupt(&store, Interruption::Failure, (0, Vec::new())).await;
             return Err(error.into());
         }
-    }
-    import.end(&store, act, Vec::new()).await?;
+    };
+    // What is stored is recorded before it is printed.
+    let id = import.end(&store, act, Vec::new()).await?;
+    print(&set)?;
+    acting::print_import(id)?;
     Ok(CommandOutcome::Complete)
 }
 
@@ -64,14 +67,18 @@ fn print(set: &RatesSet) -> anyhow::Result<()> {
         print_line!("… and {} more", set.replaced.len() - PRINTED_MAX)?;
     }
     for RateJump { new, before } in set.jumps.iter().take(PRINTED_MAX) {
-        eprintln!(
+        eprint_line!(
             "warning: {} on {}: {} differs by more than ten times from the rate before, {} on {}; \
              if it is mistyped, correct it and import it again",
-            new.currency, new.day, new.rate, before.rate, before.day
+            new.currency,
+            new.day,
+            new.rate,
+            before.rate,
+            before.day
         );
     }
     if set.jumps.len() > PRINTED_MAX {
-        eprintln!("… and {} more warnings", set.jumps.len() - PRINTED_MAX);
+        eprint_line!("… and {} more warnings", set.jumps.len() - PRINTED_MAX);
     }
     Ok(())
 }

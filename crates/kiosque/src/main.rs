@@ -2,7 +2,7 @@
 //!
 //! Data goes to stdout and messages to stderr; the exit status is 0 only if the command completed.
 
-#![warn(clippy::print_stdout)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 /// Serving a request makes about a hundred small, short-lived allocations, on several threads.
 #[global_allocator]
@@ -64,6 +64,7 @@ use kiosque_server::Audience;
 use args::{Cli, Command, ImportWhat};
 use interrupt::EndingSignal;
 use log::LogFormat;
+use output::eprint_line;
 use settings::{Given, Settings};
 
 /// The outcome of a command that did not fail.
@@ -89,7 +90,7 @@ fn main() -> ExitCode {
         Ok(CommandOutcome::Failed(status)) => ExitCode::from(status),
         Ok(CommandOutcome::Interrupted(signal)) => signal.exit_status().into(),
         Err(error) => {
-            eprintln!("kiosque: {}", describe(&error));
+            eprint_line!("kiosque: {}", describe(&error));
             ExitCode::FAILURE
         }
     }
@@ -136,7 +137,7 @@ fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
             Ok(CommandOutcome::Partial)
         }
         Ok(outcome @ (CommandOutcome::Complete | CommandOutcome::Partial)) if is_timed => {
-            eprintln!("took {}", progress::Elapsed(begun.elapsed()));
+            eprint_line!("took {}", progress::Elapsed(begun.elapsed()));
             Ok(outcome)
         }
         outcome => outcome,

@@ -8,7 +8,7 @@ use kiosque_model::counted;
 use kiosque_store::{Changes, MoveProgress, StoreLocation, WhenAbsent};
 
 use crate::interrupt::Interrupt;
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
 use crate::settings::Settings;
 use crate::{CommandOutcome, dry_run, open};
@@ -27,7 +27,7 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let (interrupted, place) = (bar.clone(), directory.clone());
     let _interrupt = Interrupt::receive(Duration::ZERO, move || {
         interrupted.clear();
-        eprintln!(
+        eprint_line!(
             "interrupted: {} is the data in use until the move is complete; repeat the command to \
              begin it again",
             place.display()
@@ -49,7 +49,7 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
         counted(moved.rows_of("sessions"), "session"),
         counted(moved.groups, "group")
     )?;
-    eprintln!(
+    eprint_line!(
         "serve the data with --store from now on; {} is unchanged and will not be opened again",
         directory.display()
     );

@@ -11,6 +11,7 @@ use kiosque_store::{
     has_data,
 };
 
+use crate::output::eprint_line;
 use crate::settings::Settings;
 
 /// How long a command waits for the store: longer than a request, which has a client waiting.
@@ -181,7 +182,7 @@ async fn database(
         if printed.as_ref() != Some(&reason) {
             match retry {
                 Retry::Forever => tracing::warn!("waiting for the database: {reason}"),
-                Retry::Until(_) => eprintln!("waiting for the database: {reason}"),
+                Retry::Until(_) => eprint_line!("waiting for the database: {reason}"),
             }
             printed = Some(reason);
         }

@@ -10,7 +10,7 @@ use kiosque_model::{DeviceCode, GroupId, UnixMs};
 use kiosque_store::{Listed, Listing, OrderFilter, OrdersOf, Store, WhenAbsent};
 
 use crate::args::{OrderExport, OrderFormat, OrdersWhat};
-use crate::output;
+use crate::output::{self, eprint_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
 
@@ -34,14 +34,14 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
         Ok(0) => {
             let damage = store.inventory().damage_of_lists().await?;
             let Some(first) = damage.first() else { return Ok(CommandOutcome::Complete) };
-            eprintln!(
+            eprint_line!(
                 "kiosque: orders may be missing from the export, since the lists of groups and \
                  devices are damaged: {first}; the last backup may have them"
             );
             Ok(CommandOutcome::Partial)
         }
         Ok(damaged) => {
-            eprintln!(
+            eprint_line!(
                 "kiosque: {damaged} orders are damaged and are not in the export; the last \
                  backup may have them"
             );
@@ -78,7 +78,7 @@ async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyh
     let damaged = each_order(store, export, |group, order| csv.write(group, order)).await?;
     let inexact = csv.finish()?;
     if inexact > 0 {
-        eprintln!(
+        eprint_line!(
             "warning: {inexact} orders have blank texts, which CSV cannot represent; an import \
              changes them. Use --output ndjson"
         );
@@ -125,7 +125,7 @@ async fn each_order(
                 }
                 Ok(_) => {}
                 Err(order) => {
-                    eprintln!("kiosque: not exported: {order}");
+                    eprint_line!("kiosque: not exported: {order}");
                     damaged += 1;
                 }
             }

@@ -87,3 +87,17 @@ impl Display for YesNo {
         f.write_str(if self.0 { "yes" } else { "no" })
     }
 }
+
+/// Prints a line on stderr, with the arguments of `eprintln!`, which panics when stderr is closed
+/// or full. A message that cannot be written is lost, and does not end what it is about.
+macro_rules! eprint_line {
+    ($($text:tt)*) => {
+        $crate::output::print_message(format_args!($($text)*))
+    };
+}
+pub(crate) use eprint_line;
+
+/// See [`eprint_line`].
+pub(crate) fn print_message(text: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

@@ -9,6 +9,7 @@ use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use kiosque_ingest::import::Progress;
 use kiosque_store::{Copied, MoveProgress, MoveStep};
 
+use crate::output::eprint_line;
 use rate::RecentRate;
 
 /// Interval at which a bar is drawn again while there is no progress.
@@ -68,7 +69,7 @@ impl Bar {
 
     /// Prints a line on stderr, above the bar.
     pub(crate) fn print(&self, text: &str) {
-        self.0.suspend(|| eprintln!("{text}"));
+        self.0.suspend(|| eprint_line!("{text}"));
     }
 
     /// Removes the bar.

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::output::eprint_line;
 use anyhow::{Context, bail};
 use kiosque_ingest::rejected::Rejected;
 
@@ -81,7 +82,7 @@ fn rename_existing(path: &Path) -> anyhow::Result<()> {
             continue;
         }
         fs::rename(path, &free).with_context(|| path.display().to_string())?;
-        eprintln!("{} of an earlier import is now {}", path.display(), free.display());
+        eprint_line!("{} of an earlier import is now {}", path.display(), free.display());
         break;
     }
     Ok(())

@@ -15,6 +15,7 @@ use kiosque_remote::{Fault, Given, Places, Profiles, Remote, Resolved, variables
 
 use crate::CommandOutcome;
 use crate::args::{Access, RemoteWhat};
+use crate::output::eprint_line;
 use crate::without_error_numbers;
 
 /// Runs a command, and prints why it failed.
@@ -23,7 +24,7 @@ pub(crate) async fn run(what: RemoteWhat) -> CommandOutcome {
         Ok(()) => CommandOutcome::Complete,
         Err(fault) if fault.is_closed_output() => CommandOutcome::Complete,
         Err(fault) => {
-            eprintln!("kiosque: {}", without_error_numbers(fault.to_string()));
+            eprint_line!("kiosque: {}", without_error_numbers(fault.to_string()));
             CommandOutcome::Failed(fault.exit_status())
         }
     }
@@ -59,7 +60,7 @@ fn resolved(name: Option<String>) -> Result<Resolved, Fault> {
 
 fn print_origin(profile: &Resolved) {
     if let Some(origin) = &profile.origin {
-        eprintln!("using {origin}");
+        eprint_line!("using {origin}");
     }
 }
 
@@ -79,15 +80,15 @@ fn variable(name: &str) -> Option<std::ffi::OsString> {
 /// Prints an exchange, whose secrets are stars.
 fn explain(exchange: &Exchange) {
     let token = if exchange.has_token { " (token ***)" } else { "" };
-    eprintln!("> POST {}{token}", exchange.url);
-    eprintln!("> {}", exchange.body);
+    eprint_line!("> POST {}{token}", exchange.url);
+    eprint_line!("> {}", exchange.body);
     match &exchange.result {
         Ok((status, id, body)) => {
             let id = id.as_deref().unwrap_or("none");
-            eprintln!("< HTTP {status}, request {id}, {:?}", exchange.took);
-            eprintln!("< {body}");
+            eprint_line!("< HTTP {status}, request {id}, {:?}", exchange.took);
+            eprint_line!("< {body}");
         }
-        Err(cause) => eprintln!("< no answer: {cause}"),
+        Err(cause) => eprint_line!("< no answer: {cause}"),
     }
 }
 
@@ -101,7 +102,7 @@ async fn repeat(
         let done = round().await;
         let Some(interval) = interval else { return done };
         match done {
-            Err(fault @ Fault::Transport(_)) => eprintln!("kiosque: {fault}; it is tried again"),
+            Err(fault @ Fault::Transport(_)) => eprint_line!("kiosque: {fault}; it is tried again"),
             other => other?,
         }
         tokio::time::sleep(interval).await;

@@ -10,7 +10,7 @@ use kiosque_store::{
     Changes, RestoreError, ServerLock, create_directory, ensure_backup, stage_backup,
 };
 
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
 
@@ -43,7 +43,7 @@ pub(crate) async fn run(
     let (orders, shown) = (counted(staged.verified.orders, "order"), directory.display());
     print_line!("verified {}: {orders}, no difference", file.display())?;
     if changes == Changes::RolledBack {
-        eprintln!("dry run: nothing was restored");
+        eprint_line!("dry run: nothing was restored");
         return Ok(CommandOutcome::Complete);
     }
     let time = Timestamp::from_millisecond(now.0).context("the time of the clock")?;
@@ -60,12 +60,12 @@ pub(crate) async fn run(
 /// Says what to do next, and how to go back.
 fn explain(directory: &Path, aside: Option<&str>) {
     let shown = directory.display();
-    eprintln!(
+    eprint_line!(
         "next: start the server; send the orders since the backup again, end sessions and revoke \
          keys that were ended or revoked since"
     );
     if let Some(aside) = aside {
-        eprintln!(
+        eprint_line!(
             "to go back: stop the server, and run: cd {shown} && mkdir restored && mv kiosque.db* \
              restored/ && mv {aside}/kiosque.db* ."
         );

@@ -10,7 +10,7 @@ use kiosque_model::{UnixMs, Zone, counted, size};
 use kiosque_store::{Store, WhenAbsent, server_process};
 use serde::Serialize;
 
-use crate::output::{Output, time};
+use crate::output::{Output, eprint_line, time};
 use crate::settings::Settings;
 use crate::table::{ABSENT, printable};
 use crate::{CommandOutcome, open};
@@ -19,7 +19,7 @@ pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<C
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let status = store.inventory().status(Clock::System.now()).await?;
     if let Err(error) = store.upkeep().check_undamaged().await {
-        eprintln!("warning: {error}");
+        eprint_line!("warning: {error}");
     }
     let overview = Overview::of(settings, &store, status);
     output.print(&overview, |overview| Sheet { overview, zone: store.zone() })?;

@@ -211,7 +211,7 @@ pub(crate) struct OrdersArgs {
     /// Stop after this number of orders, the oldest.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// Only the N newest orders of these devices, the latest start of a trade first.
+    /// Only the N orders of these devices that arrived last, the latest start of a trade first.
     #[arg(
         long,
         value_name = "N",

@@ -7,7 +7,7 @@ use kiosque_remote::{Fault, Fields, Given, PasswordSource, Profiles, Resolved, v
 
 use super::{open, open_resolved, places, variable};
 use crate::args::{Access, LoginArgs};
-use crate::output::print_line;
+use crate::output::{eprint_line, print_line};
 
 /// The password file that means standard input.
 const STANDARD_INPUT: &str = "-";
@@ -41,7 +41,7 @@ pub(super) async fn log_in(args: LoginArgs) -> Result<(), Fault> {
     let Resolved { name, url, username, fields, .. } = remote.profile();
     Profiles::store(&places, name, fields.clone())?;
     if is_once {
-        eprintln!(
+        eprint_line!(
             "the password is not stored: when the session ends, commands fail until you log in \
              again"
         );

@@ -6,6 +6,7 @@ use kiosque_remote::{ChangeReader, Fault};
 use super::print::Printer;
 use super::{open, repeat};
 use crate::args::ChangesArgs;
+use crate::output::eprint_line;
 
 /// Prints the changes up to the last one; each later round those that came since.
 pub(super) async fn run(args: ChangesArgs) -> Result<(), Fault> {
@@ -30,7 +31,7 @@ pub(super) async fn run(args: ChangesArgs) -> Result<(), Fault> {
             printer.print(&ChangeReader::listing(collected))?;
         }
         if let Some(cursor) = reader.cursor().filter(|_| shown.watch.is_none()) {
-            eprintln!("next cursor: {cursor}");
+            eprint_line!("next cursor: {cursor}");
         }
         is_first = false;
         Ok(())

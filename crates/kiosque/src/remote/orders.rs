@@ -14,6 +14,7 @@ use super::print::Printer;
 use super::queries::range;
 use super::{open, repeat};
 use crate::args::{OrdersArgs, RemoteFormat};
+use crate::output::eprint_line;
 
 /// Prints the orders of each round.
 pub(super) async fn run(args: OrdersArgs) -> Result<(), Fault> {
@@ -101,7 +102,7 @@ fn write_csv(
 fn finish(csv: CsvExport<BufWriter<Stdout>>) -> Result<(), Fault> {
     let inexact = csv.finish()?;
     if inexact > 0 {
-        eprintln!(
+        eprint_line!(
             "warning: {inexact} orders have blank texts, which an import of CSV reads as absent"
         );
     }
@@ -116,15 +117,15 @@ fn print_ends(reader: &OrderReader, is_complete: bool) {
             DeviceEnd::Complete(certificate) => {
                 count += certificate.count;
                 let orders = counted(certificate.count, "order");
-                eprintln!("{device}: {orders}, complete, sha256 {}", certificate.sha256);
+                eprint_line!("{device}: {orders}, complete, sha256 {}", certificate.sha256);
             }
-            DeviceEnd::Cut => eprintln!("{device}: cut by --limit; there are more orders"),
+            DeviceEnd::Cut => eprint_line!("{device}: cut by --limit; there are more orders"),
         }
     }
     let devices = reader.ends.len();
     if !is_complete {
-        eprintln!("the orders are not complete: the walk failed");
+        eprint_line!("the orders are not complete: the walk failed");
     } else if devices > 1 && reader.ends.iter().all(|(_, end)| *end != DeviceEnd::Cut) {
-        eprintln!("{count} orders of {devices} devices, complete");
+        eprint_line!("{count} orders of {devices} devices, complete");
     }
 }

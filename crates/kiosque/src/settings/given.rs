@@ -11,6 +11,7 @@ use kiosque_model::setting::{self, OutOfRange};
 use toml::Value;
 
 use super::{CONFIG_VARIABLE, INTEGER, LIST, all_settings, default_value, placeholder};
+use crate::output::eprint_line;
 
 /// The value of a flag or variable, whose syntax is checked.
 #[derive(Clone)]
@@ -173,7 +174,7 @@ pub(super) fn warn_of_unknown_variables() {
     for (name, _) in std::env::vars_os() {
         let name = name.display().to_string();
         if name.starts_with("KIOSQUE_") && !known.contains(&name) {
-            eprintln!("warning: {name} is not a setting of kiosque");
+            eprint_line!("warning: {name} is not a setting of kiosque");
         }
     }
 }

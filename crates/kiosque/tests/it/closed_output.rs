@@ -1,5 +1,6 @@
 //! Commands whose output is not read to its end, as by `head`.
 
+use std::fs::File;
 use std::io;
 use std::process::Command;
 
@@ -54,4 +55,48 @@ fn a_command_ends_quietly_when_its_output_is_not_read() {
         let ran = without_reader(KIOSQUE.command().args(command)).success();
         assert_eq!(ran.stderr, "", "{command:?}");
     }
+}
+
+/// A message that cannot be written ends no command: an import stores and counts all of its lines.
+#[test]
+fn a_command_does_its_work_when_its_messages_are_not_read() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let fleet = sandbox.file("again.toml", fleet());
+    let lines = [order("o1"), "\nnonsense".repeat(100)].concat();
+    let orders = sandbox.file("orders.ndjson", lines);
+    let backup = sandbox.path("backup.db");
+    let silent = |args: &[&str]| {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        Ran::of(sandbox.command(args).stderr(writer))
+    };
+    let imported = silent(&["import", "orders", &orders]);
+    assert_eq!((imported.status, imported.counts()), (1, [1, 0, 0, 100]));
+    for command in [
+        &["apply", &fleet, "--dry-run"][..],
+        &["apply", &fleet],
+        &["verify"],
+        &["backup", backup.to_str().unwrap()],
+    ] {
+        silent(command).success();
+    }
+}
+
+/// An import whose counts cannot be printed fails, and is recorded as the import that it was.
+#[test]
+fn an_import_whose_result_cannot_be_printed_is_recorded() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let orders = sandbox.file("orders.ndjson", order("o1"));
+    let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n");
+    for (kind, file, event) in
+        [("orders", &orders, "ordersImported"), ("rates", &rates, "ratesImported")]
+    {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = Ran::of(sandbox.command(&["import", kind, file]).stdout(full));
+        assert_eq!(ran.status, 1, "{ran:?}");
+        let recorded = sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
+        assert!(recorded.stdout.contains(event), "{event}: {}", recorded.stdout);
+    }
+    let listed = sandbox.run(&["import", "list"]).success().stdout;
+    assert!(!listed.contains("running") && !listed.contains("interrupted"), "{listed}");
 }

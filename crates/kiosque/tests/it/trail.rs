@@ -123,6 +123,7 @@ fn trusted_proxies_can_be_named_everywhere() {
         (&["--config", &list, flag, ""], None, "127.0.0.1"),
     ] {
         let mut command = sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["--operator-listen", "127.0.0.1:0"]);
         command.args(args).envs(value.map(|value| (variable, value)));
         let served = Served::start(&mut command, &cert);
         let body = r#"{"username":"walker","password":"secret"}"#;

@@ -17,14 +17,14 @@ row! {
         device_no: DeviceNo,
         device_code: String,
         device_name: String,
-        created_at_ms: UnixMs,
+        since_ms: UnixMs,
         aisle_code: String,
         goods_id: String,
         goods_name: String,
         curr_stock: i64,
         max_stock: i64,
     }
-    struct SalesRow<'r> { device_block: i64, products: &'r [u8] }
+    struct SalesRow<'r> { day: Day, device_block: i64, products: &'r [u8] }
 }
 
 statements! {
@@ -33,7 +33,8 @@ statements! {
         where active and ($group_id = '' or group_id = $group_id) order by group_no";
     /// The aisles that sell, of the devices that a group owns now and device pages list.
     AISLES(group_no, now_ms) -> AisleRow = "select d.device_no, d.device_code, d.device_name,
-            d.created_at_ms, a.aisle_code, a.goods_id,
+            case when o.since_ms > d.created_at_ms then o.since_ms else d.created_at_ms end
+                as since_ms, a.aisle_code, a.goods_id,
             coalesce((select p.goods_name from products p where p.goods_id = a.goods_id), '')
                 as goods_name,
             a.curr_stock, a.max_stock
@@ -41,7 +42,7 @@ statements! {
         where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and d.device_no = o.device_no and a.device_no = o.device_no
             and a.enabled and not a.broken and a.max_stock > 0";
-    SALES(group_no, first_day, last_day) -> SalesRow<'_> = "select device_block, products
+    SALES(group_no, first_day, last_day) -> SalesRow<'_> = "select day, device_block, products
         from sales_by_device
         where group_no = $group_no and day >= $first_day and day <= $last_day";
 }
@@ -93,13 +94,18 @@ async fn of_group(
     let goods: HashSet<&str> = aisles.iter().map(|aisle| aisle.goods_id.as_str()).collect();
     let today = zone.day_of(now);
     let mut sold: HashMap<(DeviceNo, &str), i64> = HashMap::new();
+    let mut first_sale: HashMap<DeviceNo, Day> = HashMap::new();
     let days = [group.into(), Day(today.0 - DAYS).into(), Day(today.0 - 1).into()];
     read.each(&SALES, &days, |row| {
-        let SalesRow { device_block, products } = row.read()?;
+        let SalesRow { day, device_block, products } = row.read()?;
         each_product(products, |product| {
             let Some(goods) = goods.get(product.goods_id) else { return Ok(()) };
             each_seller(product.sellers, device_block, |device, [items, _]| {
                 *sold.entry((device, goods)).or_default() += items;
+                first_sale
+                    .entry(device)
+                    .and_modify(|first| *first = day.min(*first))
+                    .or_insert(day);
             })
         })
     })
@@ -108,6 +114,11 @@ async fn of_group(
     for aisle in &aisles {
         *shared.entry((aisle.device_no, &aisle.goods_id)).or_default() += 1;
     }
+    // Older sales may have been imported for a device that is new here.
+    let known_since = |aisle: &AisleRow| {
+        let since = zone.day_of(aisle.since_ms);
+        first_sale.get(&aisle.device_no).map_or(since, |first| since.min(*first))
+    };
     let item = |aisle: &AisleRow| {
         let product = (aisle.device_no, aisle.goods_id.as_str());
         RefillItem {
@@ -119,7 +130,7 @@ async fn of_group(
             stock: aisle.curr_stock,
             capacity: aisle.max_stock,
             sold: sold.get(&product).copied().unwrap_or_default(),
-            days: (today.0 - zone.day_of(aisle.created_at_ms).0).clamp(1, DAYS),
+            days: (today.0 - known_since(aisle).0).clamp(1, DAYS),
             aisles: shared.get(&product).copied().unwrap_or(1),
         }
     };
