@@ -124,3 +124,17 @@ async fn the_aisles_that_run_out_first_are_first() {
     let none = browser.get("/console/refill?group=g2").await.text;
     assert!(card(&none, "refill").contains("No aisle sells"), "{none}");
 }
+
+/// Sales that were imported for a device that is new here are divided by the days since the first.
+#[tokio::test]
+async fn imported_sales_of_a_new_device_are_those_of_several_days() {
+    let server = TestServer::start(stocked()).await;
+    let office = server.create_key_named("office", "read").await;
+    let days = ["2026-02-26", "2026-02-28", "2026-03-01"];
+    let sales = days.map(|day| sale(day, day, 2, 1));
+    server.import_valid(sales.concat()).await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let csv = browser.get("/console/refill?format=csv").await.text;
+    // Six in the four days before today.
+    assert!(csv.contains("D3,Hall,C1,cola,Cola,7,20,1.5,4.6\r\n"), "{csv}");
+}
