@@ -57,8 +57,8 @@ fn is_confirmed(code: &str) -> anyhow::Result<bool> {
     if !io::stdin().is_terminal() {
         bail!("standard input is not a terminal on which to confirm this; give --yes");
     }
-    let question = format!("Delete device {}, its aisles and its owners?", printable(code));
-    write!(io::stderr(), "{question} [y/N] ")?;
+    let prompt = format!("Delete device {}, its aisles and its owners?", printable(code));
+    write!(io::stderr(), "{prompt} [y/N] ")?;
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
