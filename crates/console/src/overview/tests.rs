@@ -40,6 +40,7 @@ fn view(days: Vec<(Day, Turnover)>) -> Overview {
             chosen: Some("n&1".to_owned()),
         },
         sales: FleetSales {
+            last_before: None,
             days,
             products: vec![product("Cola", 1_234)],
             devices: vec![device("K-1", 100, 0), device("K-2", 90_000, 3)],
