@@ -20,7 +20,7 @@ pub(crate) type Answered = Response<Content>;
 const BROKER: HeaderName = HeaderName::from_static("kiosque-broker");
 /// The header with the reason of an answer of the broker's own, or of an unusual wait.
 const NOTE: HeaderName = HeaderName::from_static("kiosque-broker-note");
-/// Headers that belong to one connection (RFC 9110), or that the next one computes anew.
+/// Headers that belong to one connection (RFC 9110), or that the next one computes again.
 const OF_CONNECTION: [HeaderName; 7] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,

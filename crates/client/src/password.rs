@@ -28,7 +28,7 @@ impl From<&str> for Password {
 }
 
 impl Password {
-    /// Returns a password that `read` reads anew before each login, from a file or from a program.
+    /// Returns a password that `read` reads again before each login, from a file or from a program.
     /// Its error is a message that names the source. It may block.
     pub fn read_by(read: impl Fn() -> Result<String, String> + Send + Sync + 'static) -> Password {
         Password(Source::ReadBy(Arc::new(read)))

@@ -57,7 +57,7 @@ texts! {
     COUNTS: "{0} new, {1} updated, {2} unchanged, {3} rejected", "新增 {0}，更新 {1}，未变 {2}，被拒 {3}";
     SO_FAR: "{0} orders stored", "已存 {0} 单";
     RATES: "{0} rates", "{0} 个汇率";
-    NO_IMPORTS: "There is no import.", "没有导入。";
+    NO_IMPORTS: "No imports yet.", "没有导入。";
     IMPORT_NOTE: "An import writes all of its rejected lines to a file, which the command names.",
         "导入命令会将所有被拒绝的行写入文件，并给出文件名。";
     REJECTED_LINES: "Latest rejected lines", "最近被拒绝的行";

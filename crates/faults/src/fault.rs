@@ -60,7 +60,7 @@ pub(crate) enum Trigger {
     Every(NonZeroU64),
     /// The one with this number.
     Nth(NonZeroU64),
-    /// So many of 10,000, chosen by the seed.
+    /// This number of 10,000, chosen by the seed.
     Chance(u64),
 }
 

@@ -211,7 +211,7 @@ impl Remaining {
 impl Rest {
     /// Reads the next part.
     async fn read(mut self: Box<Self>) -> Result<(Bytes, Remaining), BrokenOff> {
-        // Each part proves the session anew, at its own time.
+        // Each part proves the session again, at its own time.
         self.claim.now = self.app.clock.now();
         let reading = (self.read)(self.claim.clone(), self.part.clone());
         match catch_panic(reading).await {

@@ -33,7 +33,7 @@ statements! {
             and l.group_no = $group_no and l.device_code = o.device_code";
 }
 
-/// The age, in milliseconds, at which a count of online devices is made again (DASH-28).
+/// The age, in milliseconds, at which online devices are counted again (DASH-28).
 const COUNT_AGE_MAX: i64 = 1_000;
 
 /// The figures of the summary.

@@ -30,7 +30,7 @@ const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
 /// empty, or because it overestimates a range of a large one.
 ///
 /// Plans are generic: planning costs ten times as much as reading a page. On the workers, which
-/// plan each statement anew, a plan for given arrays would depend on their length, and on
+/// plan each statement again, a plan for given arrays would depend on their length, and on
 /// statistics that a new table does not have yet.
 pub(crate) const PLANNER: [&str; 7] = [
     "enable_seqscan = off",
@@ -67,7 +67,7 @@ const SERVER: &str = "select case when pg_is_in_recovery() then '' \
 /// How long to wait for other hosts, of a newer timeline, after the first answer.
 const NEWER_HOST_WAIT: Duration = Duration::from_millis(150);
 
-/// The part of a request's time that remains after it waited in vain for a lock.
+/// The part of a request's time that remains after it waited for a lock without getting it.
 const AFTER_LOCK_TIMEOUT: Duration = Duration::from_millis(100);
 /// The age of a connection of which the plans are first considered old.
 const FIRST_REPLAN_AGE: Duration = Duration::from_millis(100);

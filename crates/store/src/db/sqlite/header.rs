@@ -92,7 +92,7 @@ pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'st
     if log.metadata()?.len() == 0 {
         return Ok(None);
     }
-    // The log is read first. A server may copy it to the file and begin it anew meanwhile: then the
+    // The log is read first. A server may copy it to the file and restart it meanwhile: then the
     // file is newer than what was read.
     let mut logged = None;
     each_frame(log, |number, _, page| {

@@ -7,7 +7,7 @@ use crate::order::Order;
 
 use super::PageOf;
 
-/// Pages in a row that may be asked for in vain, because orders arrive faster than pages.
+/// Pages in a row that may bring nothing new, because orders arrive faster than pages.
 const MISSES_MAX: u32 = 100;
 
 /// The orders that were read so far, and the page to read next.
