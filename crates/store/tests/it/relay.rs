@@ -5,6 +5,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
+
+/// How long a client sends nothing before an answer is forwarded: a request that is written in
+/// several parts is one round trip, also when the server answers its first part at once.
+const SILENCE: Duration = Duration::from_millis(3);
 
 /// The setting of a store's connections that suppresses notices, and one of the same length that
 /// does not.
@@ -75,10 +80,13 @@ impl Relay {
 /// Forwards both directions. A round trip begins with the first bytes of a request after an answer.
 fn relay(client: TcpStream, server: TcpStream, seen: &Arc<Seen>) {
     let answered = Arc::new(AtomicBool::new(true));
+    let parts = Arc::new(AtomicUsize::new(0));
     let (to_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
     let (has_answer, counted) = (Arc::clone(&answered), Arc::clone(seen));
+    let counted_parts = Arc::clone(&parts);
     thread::spawn(move || {
         pass(client, to_server, |bytes| {
+            counted_parts.fetch_add(1, Ordering::SeqCst);
             if has_answer.swap(false, Ordering::SeqCst) {
                 counted.turns.fetch_add(1, Ordering::SeqCst);
             }
@@ -90,12 +98,25 @@ fn relay(client: TcpStream, server: TcpStream, seen: &Arc<Seen>) {
     let recorded = Arc::clone(seen);
     thread::spawn(move || {
         pass(server, to_client, |bytes| {
+            wait_for_silence(&parts);
             answered.store(true, Ordering::SeqCst);
             if let Some(answers) = &recorded.answers {
                 answers.lock().unwrap().extend_from_slice(bytes);
             }
         });
     });
+}
+
+fn wait_for_silence(parts: &AtomicUsize) {
+    let mut before = parts.load(Ordering::SeqCst);
+    loop {
+        thread::sleep(SILENCE);
+        let now = parts.load(Ordering::SeqCst);
+        if now == before {
+            return;
+        }
+        before = now;
+    }
 }
 
 fn pass(mut from: TcpStream, mut to: TcpStream, mut see: impl FnMut(&mut [u8])) {
