@@ -25,8 +25,17 @@ pub(super) struct TimeFormats {
 #[derive(Clone, Debug)]
 pub(super) struct TimeFormat {
     text: String,
-    /// Where the fields begin that give again what an earlier field gives.
-    repeated: Vec<usize>,
+    /// The fields that give again what an earlier field gives.
+    repeated: Vec<Repeated>,
+}
+
+/// A field of a format that gives again what an earlier field gives.
+#[derive(Clone, Debug, PartialEq)]
+struct Repeated {
+    /// Where the field begins.
+    start: usize,
+    /// Whether the last hour before it is known with its half of the day.
+    half_known: bool,
 }
 
 /// Reads formats that give a date.
@@ -87,9 +96,11 @@ impl TimeFormats {
 
 impl TimeFormat {
     fn new(text: String) -> TimeFormat {
-        let sample =
-            Zoned::new(Timestamp::new(981_173_106, 123_456_789).unwrap_or_default(), TimeZone::UTC);
+        // In the afternoon, so that hours of both clocks differ.
+        let sample = Timestamp::new(981_216_306, 123_456_789).unwrap_or_default();
+        let sample = Zoned::new(sample, TimeZone::UTC);
         let mut given = [false; PARTS.len()];
+        let (mut half_given, mut half_known) = (false, false);
         let mut repeated = Vec::new();
         for field in fields(&text) {
             let part = &text[field.clone()];
@@ -97,8 +108,11 @@ impl TimeFormat {
             let Ok(parts) = alone.and_then(|alone| strtime::parse(part, alone)) else { continue };
             let gives = numbers(&parts).map(|number| number.is_some());
             if gives.iter().zip(&given).any(|(now, before)| *now && *before) {
-                repeated.push(field.start);
+                repeated.push(Repeated { start: field.start, half_known });
             }
+            half_given |= parts.meridiem().is_some();
+            let of_24_hours = parts.hour().map(|hour| hour == sample.hour());
+            half_known = half_given || of_24_hours.unwrap_or(half_known);
             given.iter_mut().zip(gives).for_each(|(given, gives)| *given |= gives);
         }
         TimeFormat { text, repeated }
@@ -107,26 +121,32 @@ impl TimeFormat {
     /// Returns a part of a time that two fields give with different values, with both. The parser
     /// takes the last one.
     fn contradiction(&self, text: &str, last: &BrokenDownTime) -> Option<(&'static str, i64, i64)> {
-        self.repeated.iter().find_map(|end| {
-            let (first, _) = BrokenDownTime::parse_prefix(&self.text[..*end], text).ok()?;
+        self.repeated.iter().find_map(|repeated| {
+            let before = &self.text[..repeated.start];
+            let (first, _) = BrokenDownTime::parse_prefix(before, text).ok()?;
             let mut all = PARTS.into_iter().zip(numbers(&first).into_iter().zip(numbers(last)));
             all.find_map(|(part, (first, last))| {
                 let (first, last) = first.zip(last)?;
-                (first != last).then_some((part, first, last))
+                // A later field may say which half of the day it is.
+                let same = if part == HOUR && !repeated.half_known {
+                    first % 12 == last % 12
+                } else {
+                    first == last
+                };
+                (!same).then_some((part, first, last))
             })
         })
     }
 }
 
 /// The parts of a time that a format can give.
-const PARTS: [&str; 7] =
-    ["year", "month", "day", "hour", "minute", "second", "fraction of a second"];
+const PARTS: [&str; 7] = ["year", "month", "day", HOUR, "minute", "second", "fraction of a second"];
+const HOUR: &str = "hour";
 
-/// Returns the values of [`PARTS`]. Hours are those of a clock of 12 hours: a later field may say
-/// which half of the day it is.
+/// Returns the values of [`PARTS`].
 fn numbers(parts: &BrokenDownTime) -> [Option<i64>; PARTS.len()] {
     let date = [parts.year(), parts.month().map(i16::from), parts.day().map(i16::from)];
-    let time = [parts.hour().map(|hour| hour % 12), parts.minute(), parts.second()];
+    let time = [parts.hour(), parts.minute(), parts.second()];
     let [year, month, day] = date.map(|number| number.map(i64::from));
     let [hour, minute, second] = time.map(|number| number.map(i64::from));
     [year, month, day, hour, minute, second, parts.subsec_nanosecond().map(i64::from)]
@@ -284,14 +304,23 @@ mod tests {
             ("%F %d. %T", "2024-03-01 2. 10:00:00", Err("the day twice, as 1 and as 2")),
             ("%F %d. %T", "2024-03-01 1. 10:00:00", Ok("2024-03-01T09:00:00.000Z")),
             ("%I %p %T %F", "11 PM 23:00:00 2024-03-01", Ok("2024-03-01T22:00:00.000Z")),
-            ("%I %p %T %F", "10 PM 23:00:00 2024-03-01", Err("the hour twice, as 10 and as 11")),
+            ("%I %p %T %F", "10 PM 23:00:00 2024-03-01", Err("the hour twice, as 22 and as 23")),
+            ("%F %H:%M %I:%M %p", "2024-03-01 13:00 01:00 PM", Ok("2024-03-01T12:00:00.000Z")),
+            (
+                "%F %H:%M %I:%M %p",
+                "2024-03-01 01:00 01:00 PM",
+                Err("the hour twice, as 1 and as 13"),
+            ),
+            ("%F %I:%M %H:%M", "2024-03-01 01:00 13:00", Ok("2024-03-01T12:00:00.000Z")),
+            ("%F %I:%M %H:%M", "2024-03-01 01:00 14:00", Err("the hour twice, as 1 and as 14")),
+            ("%F %H:%M %I:%M", "2024-03-01 13:00 01:00", Err("the hour twice, as 13 and as 1")),
             ("%T%.f %F %S", "10:00:07.5 2024-03-01 07", Ok("2024-03-01T09:00:07.500Z")),
         ] {
             let found = read(&[format], text);
             let want = want.map(str::to_owned).map_err(|fault| format!("{text:?} gives {fault}"));
             assert_eq!(found, want, "{format} {text}");
         }
-        assert_eq!(TimeFormat::new("%A %d.%m.%Y %I:%M:%S%.f %p %z".to_owned()).repeated, [0; 0]);
+        assert_eq!(TimeFormat::new("%A %d.%m.%Y %I:%M:%S%.f %p %z".to_owned()).repeated, []);
     }
 
     #[test]
