@@ -141,7 +141,8 @@ fn open_input(file: &Path) -> anyhow::Result<Box<dyn Read>> {
 fn stored_of(stored: u64, file: &Path) -> String {
     let file = if file == Path::new("-") { Path::new("standard input") } else { file };
     let file = file.display();
-    format!("{stored} orders of {file} are stored; repeat the command to store the others")
+    let (orders, are) = (counted(stored, "order"), if stored == 1 { "is" } else { "are" });
+    format!("{orders} of {file} {are} stored; repeat the command to store the others")
 }
 
 /// Prints what an import that ended early has stored.

@@ -165,7 +165,7 @@ fn a_rejected_file_that_cannot_be_written_is_reported_with_the_remedy() {
         ran.stderr,
         format!(
             "line 2: not a JSON object\n\
-             1 orders of {file} are stored; repeat the command to store the others\n\
+             1 order of {file} is stored; repeat the command to store the others\n\
              kiosque: {file}: the rejected line 2 cannot be written: {rejected}: Is a directory; \
              name another file with --rejected FILE\n"
         )

@@ -11,6 +11,18 @@ use kiosque_testkit::{Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until};
 use crate::KIOSQUE;
 use crate::fleet::fleet;
 
+/// A certificate of X.509 version 1, as `openssl x509 -req` makes it without extensions.
+const VERSION_1: &str = "-----BEGIN CERTIFICATE-----
+MIIBJDCBywIUKsPwugG7zLN53tpUnPUJEKfYLu4wCgYIKoZIzj0EAwIwFDESMBAG
+A1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNjExNTAyNloYDzIxMjYxMTAyMTE1MDI2
+WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC
+AAT97uM4CSiiQjaW67x19QyweFC6ycolvNw09rsAEP0SZNCs1dxqyQAgkBH0WfuF
+13HZWR9zYAVAIRq8ymfUuUJpMAoGCCqGSM49BAMCA0gAMEUCIDnfRSgfZRJXuVu/
+xM3kwsg+EPx7FiKk87LG+1e+xMsEAiEAz1sOIW6r/vkQorm2nFvWRUHOVeE/7UAk
+r7QLUAhwYwM=
+-----END CERTIFICATE-----
+";
+
 #[test]
 fn a_certificate_is_generated_once_and_curl_accepts_it() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
@@ -83,6 +95,10 @@ fn a_certificate_that_cannot_be_used_is_named() {
     let half = sandbox.file("half.pem", &whole[..whole.len() / 2]);
     let incomplete = "the file is incomplete: it has no line -----END CERTIFICATE-----";
     assert_eq!(refused(&half, &key), format!("kiosque: {half}: {incomplete}\n"));
+    let version_1 = sandbox.file("version-1.pem", VERSION_1);
+    let version = "its first certificate is not valid X.509, version 3";
+    let unusable = format!("kiosque: the certificate {version_1} cannot be used: {version}\n");
+    assert_eq!(refused(&version_1, &key), unusable);
     for said in [refused(&absent, &key), refused(&cert, &absent)] {
         assert!(said.contains(&absent) && said.contains("No such file"), "{said}");
     }
