@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use history::{Difference, Lane};
-use kiosque_testkit::{seed, size};
+use kiosque_testkit::{runs, seed};
 use stale_token::StaleToken;
 
 /// Servers side by side, each for one history at a time.
@@ -24,7 +24,7 @@ const LANES: usize = 4;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn histories_of_shared_accounts_agree_with_the_model() {
-    let (first_seed, histories) = (seed(), u64::try_from(size(500, 10_000)).unwrap());
+    let (first_seed, histories) = (seed(), u64::try_from(runs(500, 100_000)).unwrap());
     println!("simulation: {histories} histories from seed {first_seed}");
     let begun = Instant::now();
     let next = Arc::new(AtomicU64::new(0));

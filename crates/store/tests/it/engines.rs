@@ -4,7 +4,7 @@ mod player;
 mod steps;
 mod together;
 
-use kiosque_testkit::{TestData, TestStore, size};
+use kiosque_testkit::{TestData, TestStore, runs};
 use player::Player;
 use steps::StepGenerator;
 
@@ -13,7 +13,7 @@ const STEPS: i64 = 60;
 /// Every step of a history has the same result on both engines, and the rows are equal at the end.
 #[tokio::test]
 async fn histories_are_the_same_on_both_engines() {
-    for seed in (0..).take(size(20, 500)) {
+    for seed in (0..).take(runs(20, 500)) {
         let mut generator = StepGenerator::new(seed);
         let mut file = Player::new(TestStore::on(TestData::sqlite()).await);
         let mut server = Player::new(TestStore::on(TestData::postgres()).await);

@@ -18,7 +18,7 @@ use kiosque_store::{
 use kiosque_testkit::entries::{
     account, bare_device, bare_order, group, group_id, product, rendered, sold,
 };
-use kiosque_testkit::{NOW, Rng, TestStore, clock_at, no_owners, open, seed, size};
+use kiosque_testkit::{NOW, Rng, TestStore, clock_at, no_owners, open, runs, seed};
 use model::{ArchivedBy, Model, Order, Outcome, Step};
 use tokio::sync::Mutex;
 
@@ -333,7 +333,7 @@ async fn play(seed: u64, defect: Defect) -> Result<(), String> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_histories_agree_with_the_model() {
     let first = seed();
-    let histories = size(8, 2_000);
+    let histories = runs(8, 2_000);
     println!("{histories} histories from KIOSQUE_SEED={first} on");
     for number in 0..histories {
         let seed = first + u64::try_from(number).unwrap();

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{CHANGES_PATH, Served, wait_until};
+use kiosque_testkit::{CHANGES_PATH, Served, runs, wait_until};
 use serde_json::{Value, json};
 
-use super::{Node, is_soak, log_in, order, until_good, use_of};
+use super::{Node, log_in, order, until_good, use_of};
 
 const ORDERS_CALL: &str = "/operator/v1/orders";
 /// The answers to a client that posts orders.
@@ -177,7 +177,7 @@ fn fail_over(
 /// the service is back is printed.
 #[test]
 fn kill_9_of_a_primary_loses_nothing_that_was_answered() {
-    let rounds = if is_soak() { 20 } else { 2 };
+    let rounds = runs(2, 100);
     let mut primary = Server::start(Durability::Full).unwrap();
     let mut standby = primary.standby().unwrap();
     let key = Node::on(&[&primary, &standby]).create_data();

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
     BEST_PATH, BY_DEVICE_PATH, FleetToml, ORDERS_PATH, Rng, SUMMARY_PATH, TREND_PATH, TestServer,
-    seed, size, sql,
+    runs, seed, sql,
 };
 use serde_json::{Value, json};
 
@@ -315,7 +315,7 @@ fn changed(order: Order, rng: &mut Rng) -> Order {
 
 #[tokio::test]
 async fn sums_equal_a_recount_of_random_histories() {
-    let (seed, histories) = (seed(), size(6, 600));
+    let (seed, histories) = (seed(), runs(6, 600));
     println!("{histories} histories of orders from KIOSQUE_SEED={seed}");
     for history in 0..u64::try_from(histories).unwrap() {
         let seed = seed.wrapping_add(history);

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use client::{Client, KnownTokens};
 use copy::Copy;
 use kiosque_testkit::{
-    Client as HttpClient, FleetToml, OrderLine, Rng, ServerOptions, TestData, TestServer, seed,
-    size,
+    Client as HttpClient, FleetToml, OrderLine, Rng, ServerOptions, TestData, TestServer, runs,
+    seed, size,
 };
 use tokio::task::JoinSet;
 
@@ -185,7 +185,7 @@ impl Tally {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_three_nodes_are_those_of_one_session() {
     let mut run = Run::start(None).await;
-    for number in 0..size(200, 2_000) {
+    for number in 0..runs(200, 5_000) {
         if let Err(violation) = run.history().await {
             panic!("seed {}, history {number}: {violation}", run.seed);
         }
