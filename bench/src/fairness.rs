@@ -1,11 +1,14 @@
-//! What one tenant's load costs another: order pages of tenant B alone and during each load of
-//! tenant A, and B's dashboards and the operator's calls during the same loads.
+//! What one tenant's load costs another: order pages of tenant B alone, beside other processes that
+//! keep the cores busy, and during each load of tenant A; and B's dashboards and the operator's calls
+//! during the same loads.
 
 pub(crate) mod data;
 mod neighbor;
 mod probe;
 
 use std::path::Path;
+use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,6 +16,7 @@ use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::QueryOrderList;
 use tokio::runtime::Runtime;
 
+use crate::child::Process;
 use crate::client::{Client, Connection};
 use crate::engine::Engine;
 use crate::kiosque::{Kiosque, Server};
@@ -34,6 +38,9 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// Answers during a load may take this many times as long as alone, or this much longer.
 const P50_AIM: (f64, f64) = (2.0, 1_000.0);
 const P99_AIM: (f64, f64) = (4.0, 10_000.0);
+/// Answers during a load may take this many times as long as beside busy processes.
+const P50_CONTROL_AIM: f64 = 2.0;
+const P99_CONTROL_AIM: f64 = 4.0;
 /// The longest time for an answer to tenant B or to the operator, in ms.
 const ANSWER_AIM: f64 = 1_000.0;
 /// Memory above idle while answers wait for their readers, in MiB.
@@ -48,6 +55,8 @@ struct Pages {
 /// One load of tenant A in one round.
 struct During {
     alone: Pages,
+    /// Beside a busy process for each core.
+    control: Pages,
     pages: Pages,
     dashboards: Probed,
     operator: Probed,
@@ -118,13 +127,16 @@ impl Subject<'_> {
             let readers = talked(&self.client, &pages).await?;
             measured(readers).await
         })?;
+        let busy = busy_processes()?;
+        let (readers, control) = runtime.block_on(measured(readers))?;
+        drop(busy);
         let idle = measure::memory(self.server.process.pid())?.current;
         let neighbor = Neighbor::start(
             load,
             (self.kiosque, &self.client, &operator),
             (&self.tokens, self.size),
         )?;
-        std::thread::sleep(SETTLE);
+        thread::sleep(SETTLE);
         let (_, during) = runtime.block_on(measured(readers))?;
         let mut probes = Probes::new(&self.tokens, &self.key, self.measured)?;
         self.measured += 1;
@@ -137,8 +149,16 @@ impl Subject<'_> {
         })?;
         let memory = measure::memory(self.server.process.pid())?.current - idle;
         let answered = neighbor.stop()?;
-        Ok(During { alone, pages: during, dashboards, operator, answered, memory })
+        Ok(During { alone, control, pages: during, dashboards, operator, answered, memory })
     }
+}
+
+/// Starts a process for each core that only computes: a neighbor with an equal share of the
+/// machine, and none of the server.
+fn busy_processes() -> anyhow::Result<Vec<Process>> {
+    let cores = thread::available_parallelism()?.get();
+    let busy = || Process::start(Command::new("sh").args(["-c", "while :; do :; done"]));
+    std::iter::repeat_with(busy).take(cores).collect()
 }
 
 /// Order pages at a steady pace.
@@ -163,6 +183,12 @@ impl During {
         (at(&self.alone), at(&self.pages))
     }
 
+    /// The time during the load as a multiple of the one beside busy processes.
+    fn against_control(&self, percent: usize) -> f64 {
+        let control = self.control.answered.latencies.clone().percentile(percent).max(1);
+        self.percentiles(percent).1 / f64::from(control)
+    }
+
     /// The same inside the server, if it has the histogram.
     fn percentiles_inside(&self, percent: usize) -> Option<(f64, f64)> {
         Some((self.alone.inside.percentile(percent)?, self.pages.inside.percentile(percent)?))
@@ -175,8 +201,11 @@ impl During {
             None => "unknown".to_owned(),
         };
         format!(
-            "p50 {p50_alone:.0} to {p50:.0} us, p99 {p99_alone:.0} to {p99:.0} us; inside p50 {}, \
-             p99 {}; dashboards {}; operator {}; A: {} answers, {} failures; {:.0} MiB more",
+            "p50 {p50_alone:.0} to {p50:.0} us, p99 {p99_alone:.0} to {p99:.0} us; {:.2} and {:.2} \
+             × control; inside p50 {}, p99 {}; dashboards {}; operator {}; A: {} answers, {} \
+             failures; {:.0} MiB more",
+            self.against_control(50),
+            self.against_control(99),
             inside(50),
             inside(99),
             self.dashboards,
@@ -224,7 +253,21 @@ fn load_rows(load: Load, rounds: &[During]) -> Vec<Row> {
         row.note = Probed::note(rounds.iter().map(pick));
         row
     };
-    let ratios = [seen(50, P50_AIM), inside(50, P50_AIM), seen(99, P99_AIM), inside(99, P99_AIM)];
+    let control = |percent: usize, aim| {
+        let mut row = Row::new(format!("p{percent} during {name}, beside a control"));
+        let times = Spread::of(rounds.iter().map(|round| round.against_control(percent)));
+        row.figure = Some(Figure::new(times, " × control", Some(Aim::AtMost(aim))));
+        row.note = format!("a busy process for each core; {:.2}–{:.2}", times.min, times.max);
+        Some(row)
+    };
+    let ratios = [
+        seen(50, P50_AIM),
+        inside(50, P50_AIM),
+        seen(99, P99_AIM),
+        inside(99, P99_AIM),
+        control(50, P50_CONTROL_AIM),
+        control(99, P99_CONTROL_AIM),
+    ];
     let mut rows: Vec<Row> = ratios.into_iter().flatten().collect();
     let answers = Spread::of(rounds.iter().map(|round| measure::count(round.answered.0))).median;
     let failures: usize = rounds.iter().map(|round| round.answered.1).sum();

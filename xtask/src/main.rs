@@ -43,8 +43,9 @@ The tasks of this repository.
   pictures takes the pictures of docs/console.md again, with a browser
   package  the Debian package, in target/package; --check only checks its parts, as CI does
   bench    the load test against the bare limit. Arguments go to the bench
-  soak     the scalable tests at their full sizes, and the dashboards and the console at ten million
-           orders: takes long. [tests|growth|console [ORDERS]] runs one of them, and NAME [RUNS]
+  soak     the scalable tests at their full sizes, the dashboards and the console at ten million
+           orders, and the load of neighbors: takes long. [tests|growth|console [ORDERS]|neighbors]
+           runs one of them, and NAME [RUNS]
            the tests of one kind, such as power-loss, bad-disk and damage. KIOSQUE_SEED repeats a
            run; runs with other seeds add up
   fuzz     every fuzz target, 600 seconds each: [TARGET] [--seconds N]

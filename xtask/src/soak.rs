@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the tests that have a size, at their full size, and the cost of dashboards
-//! and of the console with ten times as many orders.
+//! `cargo xtask soak`: the tests that have a size, at their full size, the cost of dashboards and of
+//! the console with ten times as many orders, and what the load of one tenant costs another.
 
 use std::process::ExitCode;
 
@@ -47,7 +47,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         [] => match tests(&SIZED_TESTS, None)? {
             ExitCode::SUCCESS => {
                 growth()?;
-                console(CONSOLE_ORDERS)
+                console(CONSOLE_ORDERS)?;
+                neighbors()
             }
             failed => Ok(failed),
         },
@@ -55,13 +56,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         ["growth"] => growth(),
         ["console"] => console(CONSOLE_ORDERS),
         ["console", orders] => console(orders),
+        ["neighbors"] => neighbors(),
         [name] if let Some(test) = sized_test(name) => tests(&[test], None),
         [name, runs] if let Some(test) = sized_test(name) => {
             let count: usize = runs.parse().with_context(|| format!("{runs}: a number of runs"))?;
             tests(&[test], Some(count))
         }
         _ => bail!(
-            "soak takes `tests`, `growth`, `console [ORDERS]`, or one of {} with a number of runs, \
+            "soak takes `tests`, `growth`, `console [ORDERS]`, `neighbors`, or one of {} with a number of runs, \
              or nothing; see `cargo xtask help`",
             SIZED_TESTS.map(shown).join(", ")
         ),
@@ -96,6 +98,13 @@ fn growth() -> Result<ExitCode> {
     let ten_figures = figures.replace("dashboards", "dashboards-at-ten-times");
     let ten = ["--orders", "10000000", "--years", "10", "--slope-from"].map(str::to_owned);
     bench::run(&[&common[..], &[ten_figures], &ten[..], &[figures]].concat())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The calls of a small tenant during each heavy load of another, of the operator and of the
+/// console, against the same calls beside processes that only compute.
+fn neighbors() -> Result<ExitCode> {
+    bench::run(&["--fairness".to_owned()])?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -42,10 +42,13 @@ pub(super) enum Load {
     Apply,
     Unread,
     Console,
+    OrderLists,
+    Refill,
+    Search,
 }
 
 impl Load {
-    pub(super) const ALL: [Load; 10] = [
+    pub(super) const ALL: [Load; 13] = [
         Load::BestSellers,
         Load::Summary,
         Load::DevicePages,
@@ -56,6 +59,9 @@ impl Load {
         Load::Apply,
         Load::Unread,
         Load::Console,
+        Load::OrderLists,
+        Load::Refill,
+        Load::Search,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -70,12 +76,19 @@ impl Load {
             Load::Apply => "an apply of many devices",
             Load::Unread => "unread aisles of a large group",
             Load::Console => "20 operators in the console",
+            Load::OrderLists => "the operator's lists of orders by state",
+            Load::Refill => "the operator's lists of aisles to refill",
+            Load::Search => "the operator's searches",
         }
     }
 
     /// The calls of a load that is made of calls.
     fn calls(self, tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<Call>> {
         let token = Some(tokens.a.as_str());
+        let pages = |paths: &[String]| {
+            let page = |path: &String| Call::page(path, &tokens.console, None);
+            paths.iter().map(page).collect::<anyhow::Result<_>>()
+        };
         Ok(match self {
             Load::BestSellers => {
                 let years = data::last_days(size.sales_years * 365, Some(YEARS))?;
@@ -109,7 +122,7 @@ impl Load {
             Load::Apply => Vec::new(),
             Load::Console => {
                 let device = data::device_code(LARGE, 0);
-                let pages = [
+                pages(&[
                     "/console/".to_owned(),
                     format!("/console/?group={LARGE}"),
                     format!("/console/?days=364&group={YEARS}"),
@@ -119,10 +132,20 @@ impl Load {
                     "/console/integrators".to_owned(),
                     "/console/intake".to_owned(),
                     "/console/service".to_owned(),
-                ];
-                let page = |path: &String| Call::page(path, &tokens.console, None);
-                pages.iter().map(page).collect::<anyhow::Result<_>>()?
+                ])?
             }
+            Load::OrderLists => pages(&[
+                "/console/orders?shipment=success".to_owned(),
+                "/console/orders?payment=refunding".to_owned(),
+                format!("/console/orders?payment=paid&group={YEARS}"),
+            ])?,
+            Load::Refill => {
+                pages(&["/console/refill".to_owned(), format!("/console/refill?group={LARGE}")])?
+            }
+            Load::Search => pages(&[
+                "/console/search?q=Kiosk".to_owned(),
+                format!("/console/search?q={}", data::device_code(LARGE, 1)),
+            ])?,
         })
     }
 }
@@ -172,6 +195,11 @@ impl Neighbor {
                     let people = Workload::shared(PEOPLE, calls);
                     let pace = Pace::Steady(PAGES_PER_SECOND);
                     runtime.block_on(ask(&operator, (&people, pace), &stopping))
+                }
+                Load::OrderLists | Load::Refill | Load::Search => {
+                    begun.send(())?;
+                    let people = Workload::shared(CONNECTIONS, calls);
+                    runtime.block_on(ask(&operator, (&people, Pace::Closed), &stopping))
                 }
                 _ => {
                     begun.send(())?;
