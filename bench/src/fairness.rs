@@ -1,5 +1,5 @@
-//! What one tenant's load costs another: order pages of tenant B alone, beside other processes that
-//! keep the cores busy, and during each load of tenant A; and B's dashboards and the operator's calls
+//! What one tenant's load costs another: order pages of tenant B alone, while other processes keep
+//! the cores busy, and during each load of tenant A; and B's dashboards and the operator's calls
 //! during the same loads.
 
 pub(crate) mod data;
@@ -38,7 +38,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 /// Answers during a load may take this many times as long as alone, or this much longer.
 const P50_AIM: (f64, f64) = (2.0, 1_000.0);
 const P99_AIM: (f64, f64) = (4.0, 10_000.0);
-/// Answers during a load may take this many times as long as beside busy processes.
+/// Answers during a load may take this many times as long as during busy processes.
 const P50_CONTROL_AIM: f64 = 2.0;
 const P99_CONTROL_AIM: f64 = 4.0;
 /// The longest time for an answer to tenant B or to the operator, in ms.
@@ -55,7 +55,7 @@ struct Pages {
 /// One load of tenant A in one round.
 struct During {
     alone: Pages,
-    /// Beside a busy process for each core.
+    /// During a busy process for each core.
     control: Pages,
     pages: Pages,
     dashboards: Probed,
@@ -183,7 +183,7 @@ impl During {
         (at(&self.alone), at(&self.pages))
     }
 
-    /// The time during the load as a multiple of the one beside busy processes.
+    /// The time during the load as a multiple of the one during busy processes.
     fn against_control(&self, percent: usize) -> f64 {
         let control = self.control.answered.latencies.clone().percentile(percent).max(1);
         self.percentiles(percent).1 / f64::from(control)
@@ -254,7 +254,7 @@ fn load_rows(load: Load, rounds: &[During]) -> Vec<Row> {
         row
     };
     let control = |percent: usize, aim| {
-        let mut row = Row::new(format!("p{percent} during {name}, beside a control"));
+        let mut row = Row::new(format!("p{percent} during {name}, and during a control"));
         let times = Spread::of(rounds.iter().map(|round| round.against_control(percent)));
         row.figure = Some(Figure::new(times, " × control", Some(Aim::AtMost(aim))));
         row.note = format!("a busy process for each core; {:.2}–{:.2}", times.min, times.max);

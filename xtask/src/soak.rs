@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the tests that have a size, at their full size, the cost of dashboards and of
-//! the console with ten times as many orders, and what the load of one tenant costs another.
+//! `cargo xtask soak`: the tests that have a size, at their full size, the cost of dashboards and
+//! of the console with ten times as many orders, and what the load of one tenant costs another.
 
 use std::process::ExitCode;
 
@@ -63,8 +63,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
             tests(&[test], Some(count))
         }
         _ => bail!(
-            "soak takes `tests`, `growth`, `console [ORDERS]`, `neighbors`, or one of {} with a number of runs, \
-             or nothing; see `cargo xtask help`",
+            "soak takes `tests`, `growth`, `console [ORDERS]`, `neighbors`, or one of {} \
+             with a number of runs, or nothing; see `cargo xtask help`",
             SIZED_TESTS.map(shown).join(", ")
         ),
     }
@@ -102,7 +102,7 @@ fn growth() -> Result<ExitCode> {
 }
 
 /// The calls of a small tenant during each heavy load of another, of the operator and of the
-/// console, against the same calls beside processes that only compute.
+/// console, against the same calls during processes that only compute.
 fn neighbors() -> Result<ExitCode> {
     bench::run(&["--fairness".to_owned()])?;
     Ok(ExitCode::SUCCESS)
@@ -113,7 +113,8 @@ fn tests(names: &[&str], runs: Option<usize>) -> Result<ExitCode> {
     let database = Database::start()?;
     let mut summary = Summary::default();
     for (at, name) in names.iter().enumerate() {
-        let mut tests = cargo(["test", "--release", "--locked", "--no-fail-fast", "--workspace"])?;
+        let mut tests = cargo(["test", "--locked", "--no-fail-fast", "--workspace"])?;
+        tests.args(["--profile", "soak"]);
         database.share(tests.args(["--", "--nocapture", name]).env(SOAK, "1"));
         // A test that has several of the words runs once.
         tests.args(names[..at].iter().flat_map(|earlier| ["--skip", earlier]));
