@@ -188,6 +188,13 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
+/// A deadline at which PostgreSQL had not answered.
+impl From<tokio::time::error::Elapsed> for Error {
+    fn from(_: tokio::time::error::Elapsed) -> Self {
+        Error::Unreachable("no answer in time".to_owned())
+    }
+}
+
 impl From<MoneyFault> for Error {
     fn from(fault: MoneyFault) -> Self {
         Error::Data(fault.to_string())

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kiosque_model::fleet::Fleet;
-use kiosque_model::{Claim, GroupId, PresentedToken, Refusal, UnixMs};
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::order::ShipmentStatus;
+use kiosque_model::sales::Sale;
+use kiosque_model::{Claim, Currency, GroupId, Minor, PresentedToken, Refusal, UnixMs};
 use kiosque_store::{
     DashboardQuery, Device, DeviceElement, DevicePart, Error, OpenOptions, Refused, Store,
 };
-use kiosque_testkit::entries::account;
+use kiosque_testkit::entries::{account, aisle, device, order, sold};
 use kiosque_testkit::{NOW, TestData, TestStore, WAIT_MAX, is_citus, open_options};
 
 fn all(group: Option<&str>) -> DashboardQuery {
@@ -77,6 +79,34 @@ async fn a_long_read_of_a_database_is_cancelled_at_its_deadline() {
         .device_profile(claim(&token), all(None), part(), no_device)
         .await
         .expect("a short read");
+}
+
+/// A read of the operator whose statements take too long together asked for too much: the database
+/// answers, and can be relied on.
+#[tokio::test]
+async fn statements_that_take_too_long_together_are_too_much_work() {
+    let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
+    let aisles = Some(vec![aisle("1", "p", 1)]);
+    let devices = vec![DeviceEntry { aisles, ..device("d1", "a") }];
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    let at = UnixMs(NOW.0 - 86_400_000);
+    let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
+    let (amount, refund, goods) = (Minor(1), Minor(0), vec![]);
+    let sale = Sale { at, currency, amount, refund, shipment, goods };
+    fixture.receive_new(vec![sold(order("o", "d1", at.0), sale)]).await;
+    // A row of each takes so long.
+    for table in ["sales_by_device", "aisles"] {
+        fixture.data.execute(&format!(
+            "alter table {table} rename to stored_{table};
+            create view {table} as select t.* from (select pg_sleep(1.5)) s
+                left join stored_{table} t on true"
+        ));
+    }
+    let options = OpenOptions { wait: Duration::from_secs(2), ..open_options(&fixture.data) };
+    let store = Store::open(&options).await.unwrap();
+    let ended = store.inventory().refill(GroupId::parse("a").ok(), 9, NOW).await;
+    assert!(matches!(ended, Err(Error::TooMuchWork(_))), "{ended:?}");
+    store.inventory().group_ids().await.expect("a short read");
 }
 
 /// A caller that hangs up frees its account's share.

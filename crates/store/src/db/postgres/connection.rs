@@ -73,6 +73,8 @@ const AFTER_LOCK_TIMEOUT: Duration = Duration::from_millis(100);
 const FIRST_REPLAN_AGE: Duration = Duration::from_millis(100);
 /// How long to try to cancel a statement.
 const CANCEL_WAIT: Duration = Duration::from_secs(2);
+/// How long a statement may take to end after it was cancelled.
+const CANCELLED_WAIT: Duration = Duration::from_secs(1);
 
 /// Which SQL text was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -223,6 +225,16 @@ impl Connection {
             }
         };
         let _ = tokio::time::timeout(CANCEL_WAIT, asked).await;
+    }
+
+    /// Ends a read at its deadline, and returns the failure. A server that ends a statement when it
+    /// is asked to can be relied on.
+    pub(super) async fn ended_at_deadline(&self, read: impl Future) -> Error {
+        self.cancel().await;
+        match tokio::time::timeout(CANCELLED_WAIT, read).await {
+            Ok(_) => Error::TooMuchWork("a read was ended at its deadline"),
+            Err(_) => Error::Unreachable(format!("no answer within {:?}", self.wait)),
+        }
     }
 
     /// Discards its plans if it is twice as old as when they were last discarded. A plan for a
@@ -389,10 +401,7 @@ pub(super) async fn until<T>(
     ends: Instant,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
-    match tokio::time::timeout_at(ends.into(), work).await {
-        Ok(done) => done,
-        Err(_) => Err(Error::Unreachable("no answer in time".to_owned())),
-    }
+    tokio::time::timeout_at(ends.into(), work).await?
 }
 
 #[cfg(test)]

@@ -30,8 +30,6 @@ const SHARED_ROWS_MAX: usize = 500;
 /// How long a statement to find its rows may take there: what the server does for it cannot be
 /// counted. Reads that are expected there take a fraction of a millisecond.
 pub(super) const SHARED_STATEMENT_MAX: Duration = Duration::from_millis(100);
-/// How long a statement may take to end after it was cancelled.
-const CANCELLED_WAIT: Duration = Duration::from_secs(1);
 
 /// A shared connection, opened when it is needed and again after it broke.
 #[derive(Debug)]
@@ -86,7 +84,7 @@ impl Postgres {
             Err(_) => {
                 // The server may hang, so the next read gets another connection.
                 slot.forget();
-                Err(self.no_answer().into())
+                Err(Error::Unreachable(format!("no answer within {:?}", self.wait)).into())
             }
         }
     }
@@ -108,24 +106,13 @@ impl Postgres {
         let mut work = std::pin::pin!(checked::run(&connection, read, usize::MAX));
         let ran = match tokio::time::timeout_at(ends.into(), &mut work).await {
             Ok(ran) => ran,
-            Err(_) => {
-                connection.cancel().await;
-                match tokio::time::timeout(CANCELLED_WAIT, work).await {
-                    // The server answers, so it was the statement that took so long.
-                    Ok(_) => Err(Error::TooMuchWork("a read was ended at its deadline").into()),
-                    Err(_) => Err(self.no_answer().into()),
-                }
-            }
+            Err(_) => Err(connection.ended_at_deadline(work).await.into()),
         };
         // After a refusal, statements that were sent may still run.
         if ran.is_ok() {
             running.held = None;
         }
         self.lease.confirm(&connection, ran)
-    }
-
-    fn no_answer(&self) -> Error {
-        Error::Unreachable(format!("no answer within {:?}", self.wait))
     }
 
     /// Returns the first row of one statement.

@@ -9,7 +9,7 @@ use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
-use super::connection::{Connection, until};
+use super::connection::Connection;
 use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
 use crate::error::Error;
@@ -39,9 +39,16 @@ type Visit<'a> = dyn FnMut(tokio_postgres::Row) -> Result<(), Error> + 'a;
 
 impl Transaction<'_> {
     async fn within<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let mut work = pin!(work);
         let done = match self.ends {
             None => work.await,
-            Some(ends) => until(ends, work).await,
+            Some(ends) => match tokio::time::timeout_at(ends.into(), &mut work).await {
+                Ok(done) => done,
+                Err(_) if matches!(self.access, Access::ReadOnly) => {
+                    Err(self.connection.ended_at_deadline(work).await)
+                }
+                Err(late) => Err(late.into()),
+            },
         };
         let done = done.map_err(|error| match error {
             Error::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
