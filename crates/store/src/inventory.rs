@@ -15,7 +15,7 @@ mod refill;
 
 use crate::db::Read;
 use crate::error::Error;
-use crate::sql::{Row, Sql, Value, has_no_nul};
+use crate::sql::{Row, Sql, has_no_nul, numbers};
 pub use accounts::Passwords;
 pub use device_orders::{DeviceOrders, FoundOrders, OrderPlace, OrderPosition, SaleTimes};
 pub use devices::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
@@ -95,9 +95,4 @@ impl<T, K> Listed<T, K> {
     pub(crate) fn map<U>(self, convert: impl FnMut(T) -> U) -> Listed<U, K> {
         Listed { entries: self.entries.into_iter().map(convert).collect(), next: self.next }
     }
-}
-
-/// Returns the rows of a bulk statement with one column, a number.
-fn numbers<'v, T: Copy + Into<Value<'v>>>(numbers: impl Iterator<Item = T>) -> Vec<[Value<'v>; 1]> {
-    numbers.map(|number| [number.into()]).collect()
 }

@@ -19,7 +19,7 @@ row! {
     for Totals { orders, items, amount, refund, shipped, failed }
     /// The sums of the devices of a block on a day.
     pub(crate) struct BlockRow<'r> {
-        day: Day,
+        pub(crate) day: Day,
         pub(crate) device_block: i64,
         pub(crate) currency: &'r str,
         pub(crate) devices: &'r [u8],

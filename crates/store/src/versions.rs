@@ -4,7 +4,7 @@
 //! Data can go back, and numbers that only grow are then given again. So a change of an order has a
 //! number and a history, and the other versions are numbers that no other write has given.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use kiosque_model::{GroupNo, HistoryId, UnixMs};
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::histories::Opening;
 use crate::owners;
 use crate::scoped::HintedGroup;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, numbers, row, statements};
 
 row! {
     /// The versions of a group.
@@ -25,11 +25,15 @@ row! {
         rates: i64,
         devices_from_ms: i64,
     }
+    struct GroupVersions { group_no: GroupNo, versions: Versions }
 }
 
 statements! {
     VERSIONS(group_no) -> Versions = "select last_change_no, history, fleet, rates, devices_from_ms
         from group_changes where group_no = $group_no";
+    VERSIONS_OF() -> GroupVersions = "select g.group_no, g.last_change_no, g.history, g.fleet,
+            g.rates, g.devices_from_ms
+        from {rows r: group_no bigint} cross join group_changes g where g.group_no = r.group_no";
     SET_FLEET(group_no, fleet) = "update group_changes set fleet = $fleet
         where group_no = $group_no";
     GROUPS() -> GroupNo = "select group_no from group_changes order by group_no";
@@ -73,9 +77,19 @@ pub(crate) fn versions(group: HintedGroup) -> Reading<Option<Versions>> {
     Bound::new(&VERSIONS, [group.into()]).one()
 }
 
-/// Returns the versions of a group.
-pub(crate) async fn of_group(read: &Read<'_>, group: GroupNo) -> Result<Option<Versions>, Error> {
-    read.one(&VERSIONS, &[group.into()], |row| row.read()).await
+/// Returns the versions of groups.
+pub(crate) async fn of_groups(
+    read: &Read<'_>,
+    groups: &[GroupNo],
+) -> Result<HashMap<GroupNo, Versions>, Error> {
+    let mut all = HashMap::new();
+    read.each_of(&VERSIONS_OF, &numbers(groups.iter().copied()), &[], |row| {
+        let GroupVersions { group_no, versions } = row.read()?;
+        all.insert(group_no, versions);
+        Ok(())
+    })
+    .await?;
+    Ok(all)
 }
 
 /// Invalidates the lists of a group's devices, and locks the group like [`owners::lock_group`].

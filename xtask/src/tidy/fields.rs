@@ -53,11 +53,6 @@ const ALLOWED: &[Allowed] = &[
         "flags with their help; a stored profile knows no command line",
     ),
     ("model/src/fleet.rs Fleet", "store/src/fleet/changes.rs FleetChanges", KINDS),
-    (
-        "model/src/sales/fleet.rs FleetSales",
-        "store/src/dashboard/fleet_sales.rs FleetSums",
-        "sums by key, which become sorted lists",
-    ),
 ];
 const _: () = assert!(ALLOWED.len() <= 15, "merge structs rather than allow another pair");
 

@@ -1,6 +1,6 @@
 //! The sales of a group, or of all groups, for the operator. They are the sums that the reports of
-//! integrators read, group by group, so that the figures are the same. Those by device and by
-//! product are cached.
+//! integrators read, so that the figures are the same. Each statement reads all groups. The sums by
+//! device and by product are cached group by group.
 
 mod attention;
 mod group_sums;
@@ -11,43 +11,58 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use kiosque_model::need::Attention;
-use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Turnover};
-use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
+use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rates, Totals, Turnover};
+use kiosque_model::{Currency, Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 
-use super::figures::days::{days_within, every_day, totals_of_days};
+use super::figures::device_sums::Currencies;
 use super::figures::products::{ProductTotals, ranked};
-use super::range::Range;
-use super::sales_by_device::{named, names};
-use super::sums;
+use super::sums::add_rate;
 use crate::activity::Activity;
 use crate::cache::Cache;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
-use crate::scoped::HintedGroup;
-use crate::sql::{Sql, row, statements};
+use crate::rates::RateRow;
+use crate::sql::{Sql, Value, numbers, row, statements};
 use crate::views::Reports;
-use group_sums::{SegmentSums, Segments};
+use group_sums::{GroupSums, SumsOfGroups};
 
 row! {
-    struct WithoutRate { currency: String, orders: i64 }
+    struct DayRow<'r> { day: Day, currency: &'r str, totals: Totals }
+    struct NameRow {
+        group_no: GroupNo,
+        device_no: DeviceNo,
+        device_code: String,
+        device_name: String,
+    }
 }
 
 statements! {
     /// Groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where $group_id = '' or group_id = $group_id order by group_no";
-    LAST_DAY(group_no, before) -> Day = "select day from sales_by_day
-        where group_no = $group_no and day < $before and orders <> 0
-        order by day desc limit 1";
-    WITHOUT_RATE(group_no, first_day, last_day) -> WithoutRate = "select d.currency,
-            cast(sum(d.orders) as bigint) as orders
-        from sales_by_day d
-        where d.group_no = $group_no and d.day >= $first_day and d.day <= $last_day
-            and d.currency <> 'USD' and d.orders <> 0 and not exists (
-                select 1 from rates t where t.currency = d.currency and t.day <= d.day
-            )
-        group by d.currency";
+    /// On SQLite a row for each group.
+    DAYS(first_day, last_day) -> DayRow<'_> = "select d.day, d.currency,
+            cast(sum(d.orders) as bigint) as orders, cast(sum(d.items) as bigint) as items,
+            cast(sum(d.amount) as bigint) as amount, cast(sum(d.refund) as bigint) as refund,
+            cast(sum(d.shipped) as bigint) as shipped, cast(sum(d.failed) as bigint) as failed
+        from {rows r: group_no bigint} cross join sales_by_day d
+        where d.group_no = r.group_no and d.day >= $first_day and d.day <= $last_day
+        group by d.day, d.currency";
+    /// The rate on the first day, and all later ones.
+    RATES(first_day, last_day) -> RateRow<'_> = "select t.currency, t.day, t.usd_per_unit_e12
+        from {rows r: currency text} cross join rates t
+        where t.currency = r.currency and t.day <= $last_day and t.day >= coalesce((
+            select max(day) from rates where currency = r.currency and day <= $first_day
+        ), $first_day)
+        order by t.currency, t.day";
+    /// The last day with sales. On SQLite a row for each group.
+    LAST_DAY(before) -> Option<Day> = "select max(d.day) as day
+        from {rows r: group_no bigint} cross join sales_by_day d
+        where d.group_no = r.group_no and d.day < $before and d.orders <> 0";
+    /// The devices that groups own or ever owned.
+    NAMES() -> NameRow = "select l.group_no, l.device_no, l.device_code, l.device_name
+        from {rows r: group_no bigint} cross join ledger l where l.group_no = r.group_no";
 }
 
 /// The largest number of snapshots that are read with the cache.
@@ -115,16 +130,14 @@ impl Reports<'_> {
             if groups.is_empty() && query.group.is_some() {
                 return Ok(FleetRead::NoGroup);
             }
-            let mut sums = FleetSums::default();
-            for group in &groups {
-                if sums.add(read, *group, &query, &context).await? == Added::Outdated {
-                    return Ok(FleetRead::Outdated);
-                }
-                let (today, activity) = (context.zone.day_of(query.now), &context.activity);
-                let attention = &mut sums.attention;
-                attention::add(attention, read, *group, (&query, today), activity).await?;
-            }
-            Ok(FleetRead::Sales(Box::new(sums.ranked(read, &groups, &query).await?)))
+            let totals = Converted::read(read, &groups, &query).await?;
+            let range = (query.first_day, query.last_day);
+            let sums = group_sums::of_groups(read, &context, &groups, range, &totals.rates).await?;
+            let SumsOfGroups::Read(sums) = sums else { return Ok(FleetRead::Outdated) };
+            let fleet = FleetSums::of(read, sums).await?;
+            let attention = attention::of_groups(read, &context, &groups, query.online).await?;
+            let sales = fleet.ranked(read, &groups, (&query, totals, attention)).await?;
+            Ok(FleetRead::Sales(Box::new(sales)))
         };
         self.0.db.read(Deadline::OfRequest, sum).await
     }
@@ -139,14 +152,6 @@ struct Context {
     cache: Arc<Cache>,
 }
 
-impl Context {
-    /// Returns the range of whole days.
-    fn range(&self, first: Day, last: Day) -> Option<Range> {
-        let (start, end) = (self.zone.start_of(first), self.zone.start_of(last.next()));
-        Range::of(start, end, &self.zone)
-    }
-}
-
 /// The result of reading one snapshot.
 enum FleetRead {
     Sales(Box<FleetSales>),
@@ -155,95 +160,109 @@ enum FleetRead {
     Outdated,
 }
 
-/// Whether the sales of a group were added.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Added {
-    All,
-    /// The cached sums are of a later snapshot.
-    Outdated,
+/// The sales of each day, and what they are converted with.
+struct Converted {
+    by_day: BTreeMap<(Day, &'static str), (Currency, Totals)>,
+    rates: Rates,
 }
 
-/// An accumulator for the sales of groups.
+impl Converted {
+    async fn read(
+        read: &Read<'_>,
+        groups: &[GroupNo],
+        query: &FleetSalesQuery,
+    ) -> Result<Converted, Error> {
+        let days = [query.totals_from.into(), query.last_day.into()];
+        let (mut by_day, mut currencies) = (BTreeMap::new(), Currencies::default());
+        read.each_of(&DAYS, &numbers(groups.iter().copied()), &days, |row| {
+            let DayRow { day, currency, totals } = row.read()?;
+            let currency = currencies.parse(currency)?;
+            let (_, sum): &mut (Currency, Totals) =
+                by_day.entry((day, currency.code())).or_insert((currency, Totals::default()));
+            sum.add(totals, 1);
+            Ok(())
+        })
+        .await?;
+        let codes: Vec<[Value<'_>; 1]> = currencies.codes().map(|code| [code.into()]).collect();
+        let mut rates = Rates::default();
+        read.each_of(&RATES, &codes, &days, |row| add_rate(&mut rates, &mut currencies, row))
+            .await?;
+        Ok(Converted { by_day, rates })
+    }
+
+    /// Returns the days with sales.
+    fn days(&self) -> Result<BTreeMap<Day, Turnover>, Error> {
+        let mut days: BTreeMap<Day, Turnover> = BTreeMap::new();
+        for ((day, _), (currency, totals)) in &self.by_day {
+            if !totals.is_zero() {
+                let conversion = (*currency, self.rates.on(*currency, *day));
+                days.entry(*day).or_default().add(conversion, *totals)?;
+            }
+        }
+        Ok(days)
+    }
+
+    /// Returns the number of sales from a day on without a rate, by currency.
+    fn without_rate(&self, first: Day) -> BTreeMap<String, i64> {
+        let mut orders = BTreeMap::new();
+        for ((day, code), (currency, totals)) in self.by_day.range((first, "")..) {
+            if totals.orders != 0 && self.rates.on(*currency, *day).is_none() {
+                *orders.entry((*code).to_owned()).or_default() += totals.orders;
+            }
+        }
+        orders
+    }
+}
+
+/// The sales of groups by device and by product.
 #[derive(Default)]
 struct FleetSums {
-    days: BTreeMap<Day, Turnover>,
     /// By code: a device that has moved sold in several groups.
     devices: HashMap<String, DeviceSales>,
     products: HashMap<String, ProductTotals>,
-    without_rate: BTreeMap<String, i64>,
-    attention: Attention,
 }
 
 impl FleetSums {
-    async fn add(
-        &mut self,
-        read: &Read<'_>,
-        group: GroupNo,
-        query: &FleetSalesQuery,
-        context: &Context,
-    ) -> Result<Added, Error> {
-        let FleetSalesQuery { totals_from, first_day, last_day, .. } = *query;
-        let days = days_of(read, context, group, (totals_from, last_day)).await?;
-        let today = context.zone.day_of(context.now);
-        let segments = segments::segments(first_day, last_day, today);
-        let sums = match group_sums::of_group(read, context, group, (&segments, &days)).await? {
-            Segments::Read(sums) => sums,
-            Segments::Outdated => return Ok(Added::Outdated),
-        };
-        self.add_sums(read, group, &sums).await?;
-        let is_converted = days.iter().all(|(_, turnover)| turnover.unconverted_orders == 0);
-        for (day, turnover) in days {
-            if turnover != Turnover::default() {
-                self.days.entry(day).or_default().join(&turnover);
-            }
-        }
-        if !is_converted {
-            let days = [group.into(), first_day.into(), last_day.into()];
-            read.each(&WITHOUT_RATE, &days, |row| {
-                let WithoutRate { currency, orders } = row.read()?;
-                *self.without_rate.entry(currency).or_default() += orders;
-                Ok(())
-            })
-            .await?;
-        }
-        Ok(Added::All)
-    }
-
-    /// Adds the sales of a group by device and by product.
-    async fn add_sums(
-        &mut self,
-        read: &Read<'_>,
-        group: GroupNo,
-        segments: &[Arc<SegmentSums>],
-    ) -> Result<(), Error> {
-        let mut devices: BTreeMap<DeviceNo, Turnover> = BTreeMap::new();
-        for sums in segments {
-            for (device, turnover) in &sums.devices {
-                devices.entry(*device).or_default().join(turnover);
-            }
-            for (goods_id, totals) in &sums.products {
-                match self.products.get_mut(goods_id) {
-                    Some(product) => product.join(*totals),
-                    None => {
-                        self.products.insert(goods_id.clone(), *totals);
+    async fn of(read: &Read<'_>, groups: Vec<GroupSums>) -> Result<FleetSums, Error> {
+        let mut fleet = FleetSums::default();
+        let mut devices: HashMap<(GroupNo, DeviceNo), Turnover> = HashMap::new();
+        for GroupSums { group, segments } in &groups {
+            for sums in segments {
+                for (device, turnover) in &sums.devices {
+                    devices.entry((*group, *device)).or_default().join(turnover);
+                }
+                for (goods_id, totals) in &sums.products {
+                    match fleet.products.get_mut(goods_id) {
+                        Some(product) => product.join(*totals),
+                        None => {
+                            fleet.products.insert(goods_id.clone(), *totals);
+                        }
                     }
                 }
             }
         }
         devices.retain(|_, turnover| turnover.orders != 0);
-        if devices.is_empty() {
-            return Ok(());
-        }
-        let names = read.together(names(None, HintedGroup::for_operator(group))).await?;
-        for sales in named(devices, names)? {
-            match self.devices.get_mut(&sales.code) {
-                Some(device) => device.turnover.join(&sales.turnover),
+        let selling =
+            groups.iter().filter(|of| of.segments.iter().any(|sums| !sums.devices.is_empty()));
+        read.each_of(&NAMES, &numbers(selling.map(|of| of.group)), &[], |row| {
+            let NameRow { group_no, device_no, device_code, device_name: name } = row.read()?;
+            let Some(turnover) = devices.remove(&(group_no, device_no)) else { return Ok(()) };
+            match fleet.devices.get_mut(&device_code) {
+                Some(device) => device.turnover.join(&turnover),
                 None => {
-                    self.devices.insert(sales.code.clone(), sales);
+                    let code = device_code.clone();
+                    fleet.devices.insert(device_code, DeviceSales { code, name, turnover });
                 }
             }
+            Ok(())
+        })
+        .await?;
+        match devices.keys().next() {
+            None => Ok(fleet),
+            Some((_, device)) => {
+                Err(Error::Data(format!("device {} has sales and no name", device.0)))
+            }
         }
-        Ok(())
     }
 
     /// Sorts the lists, and looks up the names of the products that sold best.
@@ -251,7 +270,7 @@ impl FleetSums {
         self,
         read: &Read<'_>,
         groups: &[GroupNo],
-        query: &FleetSalesQuery,
+        (query, totals, attention): (&FleetSalesQuery, Converted, Attention),
     ) -> Result<FleetSales, Error> {
         let products = ranked(self.products, |totals| *totals, query.products_max);
         let mut names = names::of_goods(read, groups, &products).await?;
@@ -261,17 +280,18 @@ impl FleetSums {
             items: totals.items,
             amount: totals.amount,
         });
-        let last_before = match self.days.range(query.first_day..).next() {
+        let days = totals.days()?;
+        let last_before = match days.range(query.first_day..).next() {
             Some(_) => None,
             None => last_day_before(read, groups, query.first_day).await?,
         };
         Ok(FleetSales {
-            days: self.days.into_iter().collect(),
+            days: days.into_iter().collect(),
             last_before,
             devices: self.devices.into_values().collect(),
             products: products.collect(),
-            without_rate: self.without_rate.into_iter().collect(),
-            attention: self.attention,
+            without_rate: totals.without_rate(query.first_day).into_iter().collect(),
+            attention,
         })
     }
 }
@@ -283,24 +303,10 @@ async fn last_day_before(
     before: Day,
 ) -> Result<Option<Day>, Error> {
     let mut last = None;
-    for group in groups {
-        let params = [(*group).into(), before.into()];
-        last = last.max(read.one(&LAST_DAY, &params, |row| row.read()).await?);
-    }
+    read.each_of(&LAST_DAY, &numbers(groups.iter().copied()), &[before.into()], |row| {
+        last = last.max(row.read()?);
+        Ok(())
+    })
+    .await?;
     Ok(last)
-}
-
-/// Returns the sales of every day from the first to the last.
-async fn days_of(
-    read: &Read<'_>,
-    context: &Context,
-    group: GroupNo,
-    (first, last): (Day, Day),
-) -> Result<Vec<(Day, Turnover)>, Error> {
-    let Some(range) = context.range(first, last) else { return Ok(Vec::new()) };
-    let group = HintedGroup::for_operator(group);
-    let (sums, rates) =
-        read.together((sums::days(&range, group), sums::rates(&range, group))).await?;
-    let days = days_within(&totals_of_days(&sums, &rates)?, &range);
-    Ok(every_day(&days, Some(&range), &context.zone))
 }

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::Read;
+use super::{Read, faults};
 use crate::error::{Error, Refused};
 use crate::sql::{FromRow, OwnedValue, Row, Sql, Value, values};
 
@@ -237,10 +237,15 @@ pub(crate) trait CheckedRead: Send {
 }
 
 impl Read<'_> {
-    /// Reads one statement after the other, for the operator, who has no session.
+    /// Reads several statements, which are sent together, for the operator, who has no session.
     pub(crate) async fn together<R: Readings>(&self, mut readings: R) -> Result<R::Rows, Error> {
+        faults::check()?;
         let mut statements = Vec::new();
         readings.take_statements(&mut statements);
+        if let Read::Postgres(transaction) = self {
+            transaction.together(&statements, |at, row| readings.add(at, row)).await?;
+            return Ok(readings.into_rows());
+        }
         for (at, Bound { sql, params, rows }) in statements.iter().enumerate() {
             let (params, add) = (values(params), |row: &Row<'_>| readings.add(at, row));
             match rows {

@@ -2,6 +2,7 @@
 
 mod newest_first;
 
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ row! {
         last_seq: i64,
     }
     struct GroupRow { group_no: GroupNo, group_id: String }
+    struct ArchivedRow { group_no: GroupNo, device_code: String, archived_seq: i64 }
 }
 
 statements! {
@@ -71,8 +73,9 @@ statements! {
         "select ", order_columns!("o"), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.trade_no_in = $number");
-    ARCHIVED(group_no, device_code) -> i64 = "select archived_seq from ledger
-        where group_no = $group_no and device_code = $device_code";
+    ARCHIVED() -> ArchivedRow = "select l.group_no, l.device_code, l.archived_seq
+        from {rows r: group_no bigint, code text} cross join ledger l
+        where l.group_no = r.group_no and l.device_code = r.code";
 }
 
 /// Every statement of this module and of that below it.
@@ -303,14 +306,27 @@ fn id_of(groups: &[GroupRow], number: GroupNo) -> String {
 /// Returns orders with whether they are archived.
 async fn with_archived(
     read: &Read<'_>,
-    mut orders: Vec<(GroupNo, i64, OrderItem)>,
+    orders: Vec<(GroupNo, i64, OrderItem)>,
 ) -> Result<Vec<OrderItem>, Error> {
-    for (group, seq, order) in &mut orders {
-        let ledger = [(*group).into(), order.record.head.device_code.as_str().into()];
-        let archived = read.one(&ARCHIVED, &ledger, |row| row.read::<i64>()).await?;
-        order.archived = archived.is_some_and(|archived| *seq <= archived);
-    }
-    Ok(orders.into_iter().map(|(.., order)| order).collect())
+    let ledgers: BTreeSet<(i64, &str)> = orders
+        .iter()
+        .map(|(group, _, order)| (group.0, order.record.head.device_code.as_str()))
+        .collect();
+    let ledgers: Vec<[Value<'_>; 2]> =
+        ledgers.into_iter().map(|(group, device)| [group.into(), device.into()]).collect();
+    let mut archived: HashMap<(GroupNo, String), i64> = HashMap::new();
+    read.each_of(&ARCHIVED, &ledgers, &[], |row| {
+        let ArchivedRow { group_no, device_code, archived_seq } = row.read()?;
+        archived.insert((group_no, device_code), archived_seq);
+        Ok(())
+    })
+    .await?;
+    let orders = orders.into_iter().map(|(group, seq, mut order)| {
+        let ledger = (group, order.record.head.device_code.clone());
+        order.archived = archived.get(&ledger).is_some_and(|archived| seq <= *archived);
+        order
+    });
+    Ok(orders.collect())
 }
 
 async fn by_number(

@@ -84,7 +84,7 @@ impl Inventory<'_> {
             let Some(row) = read.one(&DEVICE, &code, |row| row.read::<DeviceRow>()).await? else {
                 return Ok(None);
             };
-            let key = numbers([row.device_no].into_iter());
+            let key = numbers([row.device_no]);
             let periods = Periods::read(read, &key, &activity).await?.take(row.device_no);
             let mut aisles = Vec::new();
             fleet::each_aisle(read, &key, |_, aisle| aisles.push(aisle_item(aisle))).await?;

@@ -1,11 +1,12 @@
 //! The aisles of a fleet, those first that run out first.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use kiosque_contract::inventory::RefillItem;
 use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 
+use super::numbers;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::sql::{row, statements};
@@ -31,24 +32,29 @@ statements! {
     /// Active groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where active and ($group_id = '' or group_id = $group_id) order by group_no";
-    /// The aisles that sell, of the devices that a group owns now and device pages list.
-    AISLES(group_no, now_ms) -> AisleRow = "select d.device_no, d.device_code, d.device_name,
+    /// The aisles that sell, of the devices that groups own now and device pages list; those of a
+    /// device together.
+    AISLES(now_ms) -> AisleRow = "select d.device_no, d.device_code, d.device_name,
             case when o.since_ms > d.created_at_ms then o.since_ms else d.created_at_ms end
                 as since_ms, a.aisle_code, a.goods_id,
             coalesce((select p.goods_name from products p where p.goods_id = a.goods_id), '')
                 as goods_name,
             a.curr_stock, a.max_stock
-        from device_owners o cross join devices d cross join aisles a
-        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
+        from {rows r: group_no bigint} cross join device_owners o cross join devices d
+        cross join aisles a
+        where o.group_no = r.group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed and d.device_no = o.device_no and a.device_no = o.device_no
-            and a.enabled and not a.broken and a.max_stock > 0";
-    SALES(group_no, first_day, last_day) -> SalesRow<'_> = "select day, device_block, products
-        from sales_by_device
-        where group_no = $group_no and day >= $first_day and day <= $last_day";
+            and a.enabled and not a.broken and a.max_stock > 0
+        order by d.device_no";
+    SALES(first_day, last_day) -> SalesRow<'_> = "select s.day, s.device_block, s.products
+        from {rows r: group_no bigint} cross join sales_by_device s
+        where s.group_no = r.group_no and s.day >= $first_day and s.day <= $last_day";
 }
 
 /// The days before today whose sales count.
 const DAYS: i64 = 14;
+/// Aisles that are collected besides those that are returned, before they are sorted.
+const COLLECTED: usize = 10_000;
 
 impl Inventory<'_> {
     /// Returns the aisles of a group, or of all groups, that run out first, in that order.
@@ -65,16 +71,33 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>| {
             let id = group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
-            let mut items = Vec::new();
-            for group in groups {
-                items.extend(of_group(read, group, now, &zone).await?);
-                items.sort_by(|one: &RefillItem, other| urgency(one).cmp(&urgency(other)));
-                items.truncate(limit);
-            }
+            let sales = Sales::read(read, &groups, zone.day_of(now)).await?;
+            let (mut items, mut device) = (Vec::new(), Vec::new());
+            let rows = numbers(groups);
+            read.each_of(&AISLES, &rows, &[now.into()], |row| {
+                let aisle: AisleRow = row.read()?;
+                if device.last().is_some_and(|last: &AisleRow| last.device_no != aisle.device_no) {
+                    items.extend(sales.items(std::mem::take(&mut device), &zone));
+                    if items.len() > limit + COLLECTED {
+                        keep_first(&mut items, limit);
+                    }
+                }
+                device.push(aisle);
+                Ok(())
+            })
+            .await?;
+            items.extend(sales.items(device, &zone));
+            keep_first(&mut items, limit);
             Ok(items)
         };
         self.0.db.read(Deadline::OfRequest, list).await
     }
+}
+
+/// Sorts aisles, and leaves those that run out first.
+fn keep_first(items: &mut Vec<RefillItem>, limit: usize) {
+    items.sort_by(|one, other| urgency(one).cmp(&urgency(other)));
+    items.truncate(limit);
 }
 
 /// Sorts first what runs out first; of aisles that run out together, the one that sells more.
@@ -83,56 +106,68 @@ fn urgency(item: &RefillItem) -> (bool, Option<i64>, Reverse<i64>, &str, &str) {
     (left.is_none(), left, Reverse(item.sold), &item.device_code, &item.aisle_code)
 }
 
-async fn of_group(
-    read: &Read<'_>,
-    group: GroupNo,
-    now: UnixMs,
-    zone: &Zone,
-) -> Result<Vec<RefillItem>, Error> {
-    let aisles: Vec<AisleRow> =
-        read.all(&AISLES, &[group.into(), now.into()], |row| row.read()).await?;
-    let goods: HashSet<&str> = aisles.iter().map(|aisle| aisle.goods_id.as_str()).collect();
-    let today = zone.day_of(now);
-    let mut sold: HashMap<(DeviceNo, &str), i64> = HashMap::new();
-    let mut first_sale: HashMap<DeviceNo, Day> = HashMap::new();
-    let days = [group.into(), Day(today.0 - DAYS).into(), Day(today.0 - 1).into()];
-    read.each(&SALES, &days, |row| {
-        let SalesRow { day, device_block, products } = row.read()?;
-        each_product(products, |product| {
-            let Some(goods) = goods.get(product.goods_id) else { return Ok(()) };
-            each_seller(product.sellers, device_block, |device, [items, _]| {
-                *sold.entry((device, goods)).or_default() += items;
-                first_sale
-                    .entry(device)
-                    .and_modify(|first| *first = day.min(*first))
-                    .or_insert(day);
+/// The sales of devices on the days that count.
+struct Sales {
+    today: Day,
+    /// Goods by `goodsId`, each with a number.
+    goods: HashMap<String, usize>,
+    sold: HashMap<(DeviceNo, usize), i64>,
+    first_sale: HashMap<DeviceNo, Day>,
+}
+
+impl Sales {
+    /// Reads the sales of devices in groups.
+    async fn read(read: &Read<'_>, groups: &[GroupNo], today: Day) -> Result<Sales, Error> {
+        let days = [Day(today.0 - DAYS).into(), Day(today.0 - 1).into()];
+        let (goods, sold, first_sale) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let mut sales = Sales { today, goods, sold, first_sale };
+        read.each_of(&SALES, &numbers(groups.iter().copied()), &days, |row| {
+            let SalesRow { day, device_block, products } = row.read()?;
+            each_product(products, |product| {
+                let number = match sales.goods.get(product.goods_id) {
+                    Some(number) => *number,
+                    None => {
+                        let number = sales.goods.len();
+                        sales.goods.insert(product.goods_id.to_owned(), number);
+                        number
+                    }
+                };
+                each_seller(product.sellers, device_block, |device, [items, _]| {
+                    *sales.sold.entry((device, number)).or_default() += items;
+                    let first = sales.first_sale.entry(device).or_insert(day);
+                    *first = day.min(*first);
+                })
             })
         })
-    })
-    .await?;
-    let mut shared: HashMap<(DeviceNo, &str), i64> = HashMap::new();
-    for aisle in &aisles {
-        *shared.entry((aisle.device_no, &aisle.goods_id)).or_default() += 1;
+        .await?;
+        Ok(sales)
     }
-    // Older sales may have been imported for a device that is new here.
-    let known_since = |aisle: &AisleRow| {
-        let since = zone.day_of(aisle.since_ms);
-        first_sale.get(&aisle.device_no).map_or(since, |first| since.min(*first))
-    };
-    let item = |aisle: &AisleRow| {
-        let product = (aisle.device_no, aisle.goods_id.as_str());
-        RefillItem {
-            device_code: aisle.device_code.clone(),
-            device_name: aisle.device_name.clone(),
-            aisle_code: aisle.aisle_code.clone(),
-            goods_id: aisle.goods_id.clone(),
-            goods_name: aisle.goods_name.clone(),
-            stock: aisle.curr_stock,
-            capacity: aisle.max_stock,
-            sold: sold.get(&product).copied().unwrap_or_default(),
-            days: (today.0 - known_since(aisle).0).clamp(1, DAYS),
-            aisles: shared.get(&product).copied().unwrap_or(1),
+
+    /// Returns the aisles of a device with their sales.
+    fn items(&self, aisles: Vec<AisleRow>, zone: &Zone) -> Vec<RefillItem> {
+        let mut shared: HashMap<String, i64> = HashMap::new();
+        for aisle in &aisles {
+            *shared.entry(aisle.goods_id.clone()).or_default() += 1;
         }
-    };
-    Ok(aisles.iter().map(item).collect())
+        let item = |aisle: AisleRow| {
+            let sold = self.goods.get(&aisle.goods_id);
+            let sold = sold.and_then(|number| self.sold.get(&(aisle.device_no, *number)));
+            // Older sales may have been imported for a device that is new here.
+            let since = zone.day_of(aisle.since_ms);
+            let first = self.first_sale.get(&aisle.device_no).map_or(since, |it| since.min(*it));
+            RefillItem {
+                aisles: shared.get(&aisle.goods_id).copied().unwrap_or(1),
+                device_code: aisle.device_code,
+                device_name: aisle.device_name,
+                aisle_code: aisle.aisle_code,
+                goods_id: aisle.goods_id,
+                goods_name: aisle.goods_name,
+                stock: aisle.curr_stock,
+                capacity: aisle.max_stock,
+                sold: sold.copied().unwrap_or_default(),
+                days: (self.today.0 - first.0).clamp(1, DAYS),
+            }
+        };
+        aisles.into_iter().map(item).collect()
+    }
 }

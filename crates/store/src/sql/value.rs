@@ -106,6 +106,13 @@ macro_rules! from_newtypes {
 }
 from_newtypes!(AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs);
 
+/// Returns the rows of a bulk statement with one column, a number.
+pub(crate) fn numbers<'v, T: Copy + Into<Value<'v>>>(
+    numbers: impl IntoIterator<Item = T>,
+) -> Vec<[Value<'v>; 1]> {
+    numbers.into_iter().map(|number| [number.into()]).collect()
+}
+
 /// Returns whether a column can hold this text: PostgreSQL refuses texts with a NUL.
 pub(crate) fn has_no_nul(text: &str) -> bool {
     !text.contains('\0')

@@ -40,6 +40,7 @@ mod rates;
 mod receive;
 #[cfg(debug_assertions)]
 mod receive_faults;
+mod refill;
 mod refused_requests;
 mod relay;
 mod replaced_moves;

@@ -4,11 +4,14 @@
 use std::sync::Arc;
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
-use kiosque_model::order::ShipmentStatus;
-use kiosque_model::sales::{Sale, Sold};
-use kiosque_model::{ActedBy, Currency, GroupId, Minor, UnixMs};
-use kiosque_store::{Incoming, NewHashes, OrderOutcome, ReceiveOptions};
-use kiosque_testkit::entries::{aisle, bare_device, device, order, sold};
+use kiosque_model::order::{PayStatus, ShipmentStatus};
+use kiosque_model::sales::{Rate, Sale, Sold};
+use kiosque_model::{ActedBy, Currency, Day, GroupId, Minor, UnixMs};
+use kiosque_store::{
+    DatedRate, FleetSalesQuery, Incoming, Listing, NewHashes, OnlineSince, OrderFilter,
+    OrderOutcome, ReceiveOptions,
+};
+use kiosque_testkit::entries::{aisle, bare_device, device, group, order, sold};
 use kiosque_testkit::{NOW, clock_at, no_owners};
 
 use super::relay::Relay;
@@ -71,6 +74,114 @@ async fn an_apply_is_a_fixed_number_of_round_trips() {
     let grows = |(many, few): (&usize, &usize)| *many > few + 3;
     assert!(!many.iter().zip(&few).any(grows), "{many:?} and {few:?} round trips");
     assert!(few.iter().all(|turns| *turns < 60), "{few:?}");
+}
+
+/// Adds groups `PREFIX0`, `PREFIX1` and so on, each with a device with an aisle.
+async fn add_groups(counted: &Requests, prefix: &str, count: usize) {
+    let ids: Vec<String> = (0..count).map(|number| format!("{prefix}{number}")).collect();
+    let devices = ids.iter().map(|id| DeviceEntry {
+        aisles: Some(vec![aisle("1", "p", 1)]),
+        ..device(&format!("d-{id}"), id)
+    });
+    let (groups, devices) = (ids.iter().map(|id| group(id)).collect(), devices.collect());
+    let fleet = Fleet { groups, devices, ..Fleet::default() };
+    let by = ActedBy::command(NOW);
+    counted.store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
+}
+
+/// Stores a sale of the device of each group, and an order that is none.
+async fn sell(counted: &Requests, groups: &[(&str, usize)], round: &str) {
+    let orders = groups.iter().flat_map(|(prefix, count)| {
+        (0..*count).flat_map(move |number| {
+            let (id, device) = (format!("{prefix}{number}-{round}"), format!("d-{prefix}{number}"));
+            let goods =
+                vec![Sold { goods_id: "q".to_owned(), items: 1, amount: Minor(7), name: None }];
+            let (amount, refund, shipment) = (Minor(7), Minor(0), ShipmentStatus::Success);
+            let currency = Currency::parse("EUR").unwrap();
+            let sale = Sale { at: UnixMs(600), currency, amount, refund, shipment, goods };
+            [sold(order(&id, &device, 600), sale), order(&format!("u{id}"), &device, 600)]
+        })
+    });
+    let (batch, options) = (Arc::new(orders.collect::<Vec<_>>()), ReceiveOptions::at(NOW));
+    let outcomes = counted.store.intake().receive(batch, no_owners(), options).await.unwrap();
+    assert!(outcomes.iter().all(|outcome| *outcome == OrderOutcome::Accepted), "{outcomes:?}");
+}
+
+/// Makes a request for all groups of the pages of the operator, and returns the round trips.
+async fn asked(counted: &Requests, page: &str) -> usize {
+    let before = counted.relay.turns();
+    match page {
+        // The 28 days up to now, or days without sales.
+        "overview" | "empty overview" => {
+            let first_day = if page == "overview" { Day(-27) } else { Day(1) };
+            let sales = counted.store.reports().fleet_sales(FleetSalesQuery {
+                group: None,
+                totals_from: first_day,
+                first_day,
+                last_day: Day(first_day.0 + 27),
+                products_max: 9,
+                online: OnlineSince(NOW),
+                now: NOW,
+            });
+            sales.await.unwrap().unwrap();
+        }
+        "refill" => {
+            assert!(!counted.store.inventory().refill(None, 9, NOW).await.unwrap().is_empty())
+        }
+        _ => {
+            let shipment = vec![ShipmentStatus::Success];
+            let payment = vec![PayStatus::Paid, PayStatus::Unpaid];
+            let filter = match page {
+                "orders" => OrderFilter::default(),
+                "sales" => OrderFilter { payment, ..OrderFilter::default() },
+                _ => OrderFilter { shipment, ..OrderFilter::default() },
+            };
+            let listing = Listing { after: None, limit: 9 };
+            counted.store.inventory().orders_newest_first(None, filter, listing).await.unwrap();
+        }
+    }
+    counted.relay.turns() - before
+}
+
+/// Returns the round trips of each page: after new rates, with which nothing cached is valid, and
+/// after new orders of all groups.
+async fn of_pages(counted: &Requests, groups: &[(&str, usize)]) -> Vec<(&'static str, [usize; 2])> {
+    let pages = ["overview", "empty overview", "refill", "orders", "sales", "shipped"];
+    let mut turns = pages.map(|page| (page, [usize::MAX; 2]));
+    // Statements are prepared first, and now and then a connection plans one again.
+    for round in 0..4 {
+        for (page, fewest) in &mut turns {
+            let rate = Rate::parse(&format!("1.{}", round + 1)).unwrap();
+            let rate = DatedRate { day: Day(-99), currency: Currency::parse("EUR").unwrap(), rate };
+            counted.store.fleet().set_rates(vec![rate]).await.unwrap();
+            let cold = asked(counted, page).await;
+            sell(counted, groups, &format!("{page}-{round}-{}", groups.len())).await;
+            let changed = asked(counted, page).await;
+            *fewest = [fewest[0].min(cold), fewest[1].min(changed)];
+        }
+    }
+    turns.to_vec()
+}
+
+/// Pages over all groups take as many round trips for 60 groups as for three.
+#[tokio::test]
+async fn a_page_over_all_groups_is_a_fixed_number_of_round_trips() {
+    let counted = Requests::through(Relay::to).await;
+    add_groups(&counted, "few", 3).await;
+    // One of them has moved, so that the sales of an earlier group count.
+    let moved = DeviceEntry { group: GroupId::parse("few1").ok(), ..bare_device("d-few0") };
+    let fleet = Fleet { devices: vec![moved], ..Fleet::default() };
+    let by = ActedBy::command(NOW.plus_ms(-1));
+    counted.store.fleet().apply(fleet, NewHashes::new(), by, &clock_at(NOW)).await.unwrap();
+    let few = of_pages(&counted, &[("few", 3)]).await;
+    add_groups(&counted, "many", 57).await;
+    let many = of_pages(&counted, &[("few", 3), ("many", 57)]).await;
+    for ((page, of_few), (_, of_many)) in few.iter().zip(&many) {
+        // Statements that are sent together may be answered in two parts.
+        let grows = of_many.iter().zip(of_few).any(|(many, few)| *many > few + 3);
+        assert!(!grows, "{page}: {of_many:?} and {of_few:?} round trips");
+        assert!(of_few.iter().all(|turns| *turns <= 24), "{page}: {of_few:?}");
+    }
 }
 
 /// A batch of a device that moved takes about as many round trips as any other, however many orders

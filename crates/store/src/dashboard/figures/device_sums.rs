@@ -52,6 +52,11 @@ impl Currencies {
         self.0.push(new);
         Ok(new)
     }
+
+    /// Returns the codes that were parsed.
+    pub(in crate::dashboard) fn codes(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|currency| currency.code())
+    }
 }
 
 impl<T> DeviceSums<T> {

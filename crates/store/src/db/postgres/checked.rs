@@ -133,6 +133,32 @@ async fn check_and_read(
     Ok(())
 }
 
+/// Runs statements that are all sent before the first is answered, and visits their rows.
+pub(super) async fn pipelined(
+    connection: &Connection,
+    statements: &[Bound],
+    visit: &mut dyn FnMut(usize, tokio_postgres::Row) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut prepared = Vec::with_capacity(statements.len());
+    for statement in statements {
+        prepared.push(connection.statement(statement.sql).await?);
+    }
+    let columns: Vec<Vec<Column<'_>>> =
+        statements.iter().map(bulk_columns).collect::<Result<_, _>>()?;
+    let mut sent: Vec<Sent<'_>> = Vec::with_capacity(statements.len());
+    for ((statement, prepared), columns) in statements.iter().zip(&prepared).zip(&columns) {
+        sent.push(send(connection, prepared, all_params(columns, &statement.params)));
+    }
+    send_all(connection, &mut sent).await;
+    for (at, sent) in sent.iter_mut().enumerate() {
+        let mut rows = pin!(answered(Some(sent)).await?);
+        while let Some(row) = rows.try_next().await? {
+            visit(at, row)?;
+        }
+    }
+    Ok(())
+}
+
 impl Connection {
     /// Returns a form of a statement if this connection has prepared it.
     pub(super) fn known(&self, sql: &'static Sql, variant: SqlVariant) -> Option<Statement> {

@@ -9,9 +9,11 @@ use tokio_postgres::Statement;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
+use super::checked::pipelined;
 use super::connection::Connection;
 use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
+use crate::db::Bound;
 use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
@@ -36,6 +38,11 @@ pub(super) enum Access<'a> {
 
 /// Visits a row. Without its type, so that the code that reads rows is generated once.
 type Visit<'a> = dyn FnMut(tokio_postgres::Row) -> Result<(), Error> + 'a;
+/// Visits a row of a statement, which is given by its position.
+type VisitOf<'a> = dyn FnMut(usize, tokio_postgres::Row) -> Result<(), Error> + 'a;
+
+/// Statements that are sent together. The answers to them are buffered.
+const TOGETHER_MAX: usize = 10_000;
 
 impl Transaction<'_> {
     async fn within<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
@@ -117,6 +124,26 @@ impl Transaction<'_> {
         let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = all_params(&columns, params);
         self.each_raw(self.connection.statement(sql), &params, visit).await
+    }
+
+    /// Visits the rows of several statements, each with the position of its statement. They are
+    /// sent together, a bounded number at a time.
+    pub(crate) async fn together(
+        &self,
+        statements: &[Bound],
+        mut visit: impl FnMut(usize, &Row<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let visit: &mut VisitOf<'_> = &mut |at, row| visit(at, &Row::Postgres(&row, 0));
+        self.within(async {
+            let _turn = self.turn().await;
+            for (chunk, statements) in statements.chunks(TOGETHER_MAX).enumerate() {
+                let first = chunk * TOGETHER_MAX;
+                pipelined(self.connection, statements, &mut |at, row| visit(first + at, row))
+                    .await?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Returns whether a bulk statement for one row has a form of its own.

@@ -3,7 +3,8 @@
 //!
 //! Sales are found by the index of sale times, which has their states; other orders, which are few,
 //! by the index of their trade starts. A record is read only of an order that is returned. The
-//! indexes of all groups are read together, each a chunk at a time, and merged.
+//! indexes of all groups are merged. They are read in chunks, and those that need their next chunk
+//! together.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -15,7 +16,7 @@ use kiosque_model::sales::sale_at;
 use kiosque_model::{DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::{GROUPS, GroupRow, id_of, record, with_archived};
-use crate::db::{Deadline, Read};
+use crate::db::{Bound, Deadline, Read, Reading};
 use crate::dictionaries;
 use crate::error::Error;
 use crate::inventory::orders::{OrderFilter, SEARCHED_MAX};
@@ -24,7 +25,7 @@ use crate::orders::Span;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
-use crate::sql::{Sql, Value, row, statements};
+use crate::sql::{Row, Sql, Value, row, statements};
 use crate::views::Inventory;
 
 row! {
@@ -97,7 +98,8 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             let id = group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
-            let Listed { entries, next } = places(read, &groups, &filter, &listing).await?;
+            let Listed { entries, next } =
+                places(read, &groups, &Arc::new(filter), &listing).await?;
             let entries = orders((read, dictionaries), &groups, &entries).await?;
             Ok(Listed { entries, next })
         };
@@ -109,7 +111,7 @@ impl Inventory<'_> {
 async fn places(
     read: &Read<'_>,
     groups: &[GroupRow],
-    filter: &OrderFilter,
+    filter: &Arc<OrderFilter>,
     listing: &Listing<OrderPlace>,
 ) -> Result<Listed<OrderPlace, OrderPlace>, Error> {
     let has_sales = |payment: &PayStatus| sale_at(Some(UnixMs(0)), *payment).is_some();
@@ -117,13 +119,10 @@ async fn places(
     let sales = Some(&SALES).filter(|_| payments.iter().any(has_sales));
     let unsold = Some(&UNSOLD).filter(|_| !payments.iter().all(has_sales));
     let indexes: Vec<&'static Sql> = sales.into_iter().chain(unsold).collect();
-    let count = (groups.len() * indexes.len()).max(1);
-    let chunk = (listing.limit + 1).min(CHUNK_MAX).min(SEARCHED_MAX / count).max(1);
     let index = |group: GroupNo, sql| Index {
         sql,
         start: filter.counted.map_or(UnixMs(i64::MIN), |span| span.start),
         after: first_place(group, filter.counted, listing.after),
-        chunk,
         found: VecDeque::new(),
         is_read: false,
     };
@@ -132,21 +131,54 @@ async fn places(
         indexes.iter().map(move |sql| index(group, sql))
     };
     let mut indexes: Vec<Index> = groups.iter().flat_map(of_group).collect();
-    let (mut places, mut searched) = (Vec::new(), 0);
-    // Each part goes on, however many indexes there are.
-    for index in &mut indexes {
-        searched += index.read(read, filter).await?;
-    }
+    let (mut places, mut searched, mut chunk) = (Vec::new(), 0, listing.limit + 1);
     while places.len() <= listing.limit {
         let unfinished = indexes.iter_mut().filter(|index| !index.is_finished());
         let Some(index) = unfinished.min_by_key(|index| index.next().key()) else { break };
         match index.found.pop_front() {
             Some(place) => places.push(place),
-            None if searched < SEARCHED_MAX => searched += index.read(read, filter).await?,
+            None if searched < SEARCHED_MAX => {
+                let empty = indexes.iter_mut().filter(|index| index.is_empty());
+                let mut empty: Vec<&mut Index> = empty.collect();
+                // Each part goes on, however many indexes there are.
+                let most = ((SEARCHED_MAX - searched) / empty.len().max(1)).clamp(1, CHUNK_MAX);
+                searched += read_chunks(read, filter, &mut empty, chunk.min(most)).await?;
+                chunk *= 2;
+            }
             None => return Ok(Listed { entries: places, next: Some(index.after) }),
         }
     }
     Ok(listing.cut(places, |place| *place))
+}
+
+/// Finds orders among the next entries of indexes, and returns how many entries it has read.
+async fn read_chunks(
+    read: &Read<'_>,
+    filter: &Arc<OrderFilter>,
+    indexes: &mut [&mut Index],
+    chunk: usize,
+) -> Result<usize, Error> {
+    // One reading: to find the reading of a row among thousands takes long.
+    let mut chunks = Reading::of(vec![Chunk::default(); indexes.len()]);
+    for (at, index) in indexes.iter().enumerate() {
+        let (group, filter) = (index.after.group, Arc::clone(filter));
+        chunks = chunks.then(index.bind(chunk), move |chunks: &mut Vec<Chunk>, row: &Row<'_>| {
+            if let Some(chunk) = chunks.get_mut(at) {
+                chunk.add(group, row.read()?, &filter);
+            }
+            Ok(())
+        });
+    }
+    let mut searched = 0;
+    for (index, Chunk { entries, last, found }) in
+        indexes.iter_mut().zip(read.together(chunks).await?)
+    {
+        searched += entries;
+        index.after = last.unwrap_or(index.after);
+        index.found.extend(found);
+        index.is_read = entries < chunk;
+    }
+    Ok(searched)
 }
 
 /// Returns the place after which the orders of a group are listed.
@@ -168,12 +200,20 @@ struct Index {
     start: UnixMs,
     /// Every order up to this place is found.
     after: OrderPlace,
-    /// The number of entries that the next statement reads.
-    chunk: usize,
     /// Orders that are not in the part yet.
     found: VecDeque<OrderPlace>,
     /// Whether there are no more entries.
     is_read: bool,
+}
+
+/// Entries of an index.
+#[derive(Clone, Default)]
+struct Chunk {
+    entries: usize,
+    /// The place of the last one.
+    last: Option<OrderPlace>,
+    /// Those that the filter includes.
+    found: Vec<OrderPlace>,
 }
 
 impl Index {
@@ -181,30 +221,34 @@ impl Index {
         self.is_read && self.found.is_empty()
     }
 
+    /// Returns whether more orders are found only by reading on.
+    fn is_empty(&self) -> bool {
+        !self.is_read && self.found.is_empty()
+    }
+
     /// Returns a place before which there are no more orders.
     fn next(&self) -> OrderPlace {
         self.found.front().copied().unwrap_or(self.after)
     }
 
-    /// Finds orders among the next entries, and returns how many entries it has read.
-    async fn read(&mut self, read: &Read<'_>, filter: &OrderFilter) -> Result<usize, Error> {
+    /// Binds the statement that reads the next entries.
+    fn bind(&self, count: usize) -> Bound {
         let OrderPlace { at, group, device, seq } = self.after;
-        let count = i64::try_from(self.chunk).unwrap_or(i64::MAX);
-        let params: [Value<'_>; 6] =
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let params =
             [group.into(), self.start.into(), at.into(), device.into(), seq.into(), count.into()];
-        let mut entries = 0;
-        read.each(self.sql, &params, |row| {
-            let EntryRow { at_ms: at, device_no: device, seq, sale } = row.read()?;
-            self.after = OrderPlace { at, group, device, seq };
-            entries += 1;
-            let states = sale_figures::states(sale).filter(|states| filter.has_states(*states));
-            self.found.extend(states.map(|_| self.after));
-            Ok(())
-        })
-        .await?;
-        self.is_read = entries < self.chunk;
-        self.chunk = (self.chunk * 2).min(CHUNK_MAX);
-        Ok(entries)
+        Bound::new(self.sql, params)
+    }
+}
+
+impl Chunk {
+    fn add(&mut self, group: GroupNo, entry: EntryRow<'_>, filter: &OrderFilter) {
+        let EntryRow { at_ms: at, device_no: device, seq, sale } = entry;
+        let place = OrderPlace { at, group, device, seq };
+        self.entries += 1;
+        self.last = Some(place);
+        let states = sale_figures::states(sale).filter(|states| filter.has_states(*states));
+        self.found.extend(states.map(|_| place));
     }
 }
 

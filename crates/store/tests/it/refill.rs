@@ -1,0 +1,61 @@
+//! The aisles to refill.
+
+use kiosque_contract::inventory::RefillItem;
+use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
+use kiosque_model::{Day, Minor, UnixMs};
+use kiosque_testkit::TestStore;
+use kiosque_testkit::entries::{aisle, bare_order, device, group_id, line, rendered};
+
+const DAY_MS: i64 = 86_400_000;
+/// Late enough that the first owner of a device has it since before the days that count.
+const NOW: UnixMs = UnixMs(40 * DAY_MS + 1_000_000);
+const TODAY: Day = Day(NOW.0.div_euclid(DAY_MS));
+
+async fn ask(fixture: &TestStore, group: Option<&str>) -> Vec<RefillItem> {
+    fixture.store.inventory().refill(group.map(group_id), 9, NOW).await.unwrap()
+}
+
+/// Returns the code of each device with what it sold, and on how many days.
+fn sold(items: &[RefillItem]) -> Vec<(&str, i64, i64)> {
+    items.iter().map(|item| (item.device_code.as_str(), item.sold, item.days)).collect()
+}
+
+/// Sells so many items on each of the 14 days before today.
+async fn sell(fixture: &TestStore, code: &str, count: i64) {
+    let orders = (1..=14).map(|ago| {
+        let at = (TODAY.0 - ago) * DAY_MS;
+        rendered(Order {
+            pay_status: PayStatus::Paid,
+            pay_amount: Minor(100),
+            shipment_status: ShipmentStatus::Success,
+            pay_end: Some(UnixMs(at)),
+            lines: vec![line("p", None, count, Minor(100))],
+            ..bare_order(&format!("{code}-{ago}"), code, at)
+        })
+    });
+    fixture.receive_new(orders.collect()).await;
+}
+
+async fn with_aisles() -> TestStore {
+    let fixture = TestStore::with_fleet().await;
+    let with = |code: &str, group: &str| DeviceEntry {
+        aisles: Some(vec![aisle("1", "p", 9)]),
+        ..device(code, group)
+    };
+    let devices = vec![with("d1", "a"), with("e1", "b")];
+    fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
+    fixture
+}
+
+/// The list has the first aisles of all groups, not those of each.
+#[tokio::test]
+async fn the_aisles_that_run_out_first_are_those_of_all_groups() {
+    let fixture = with_aisles().await;
+    sell(&fixture, "d1", 3).await;
+    sell(&fixture, "e1", 4).await;
+    let items = ask(&fixture, None).await;
+    assert_eq!(sold(&items), [("e1", 56, 14), ("d1", 42, 14)]);
+    let first = fixture.store.inventory().refill(None, 1, NOW).await.unwrap();
+    assert_eq!(first, items[..1]);
+}
