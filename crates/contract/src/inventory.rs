@@ -401,7 +401,8 @@ pub struct RefillItem {
     pub stock: i64,
     /// Items that fit into it.
     pub capacity: i64,
-    /// Items of the product that the device sold on the last `days` days before today.
+    /// Items of the product that the device sold on the last `days` days before today, in every
+    /// group that it was in.
     pub sold: i64,
     /// Days before today that count: fourteen, or as many as the device has been known.
     pub days: i64,

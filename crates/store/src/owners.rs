@@ -1,7 +1,7 @@
 //! The owners of each device over time. The first known owner owns all earlier time.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
@@ -12,7 +12,7 @@ use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::metadata;
 use crate::record::Incoming;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, numbers, row, statements};
 
 row! {
     struct PeriodRow<'r> {
@@ -30,6 +30,14 @@ statements! {
         cross join device_owners o where d.device_code = r.code and o.device_no = d.device_no";
     LEDGERS() -> LedgerRow<'_> = "select l.device_code, l.group_no
         from {rows r: code text} cross join ledger l where l.device_code = r.code";
+    /// The devices that came to a group after a time, and belong to it now.
+    MOVED(from_ms, now_ms) -> DeviceNo = "select o.device_no
+        from {rows r: group_no bigint} cross join device_owners o
+        where o.group_no = r.group_no and o.since_ms > $from_ms and o.since_ms <= $now_ms
+            and o.until_ms > $now_ms";
+    GROUPS_SINCE(from_ms) -> GroupNo = "select distinct o.group_no
+        from {rows r: device_no bigint} cross join device_owners o
+        where o.device_no = r.device_no and o.until_ms > $from_ms";
     LOCK_GROUP(group_no) = "update group_changes set last_change_no = last_change_no
         where group_no = $group_no";
     GROUP_LOCK(group_no) -> GroupNo = "select group_no from group_changes
@@ -61,6 +69,29 @@ impl Ownership {
     pub(crate) fn groups(&self) -> &[GroupNo] {
         &self.groups
     }
+}
+
+/// Returns groups, and those in which their present devices were from a time on. An order belongs
+/// to the group that owned its device when the trade started.
+pub(crate) async fn with_earlier_groups(
+    read: &Read<'_>,
+    groups: &[GroupNo],
+    from: UnixMs,
+    now: UnixMs,
+) -> Result<Vec<GroupNo>, Error> {
+    let mut moved: Vec<DeviceNo> = Vec::new();
+    read.each_of(&MOVED, &numbers(groups.iter().copied()), &[from.into(), now.into()], |row| {
+        moved.push(row.read()?);
+        Ok(())
+    })
+    .await?;
+    let mut all: BTreeSet<GroupNo> = groups.iter().copied().collect();
+    read.each_of(&GROUPS_SINCE, &numbers(moved), &[from.into()], |row| {
+        all.insert(row.read()?);
+        Ok(())
+    })
+    .await?;
+    Ok(all.into_iter().collect())
 }
 
 /// The latest group of every device, and which devices have had another one.

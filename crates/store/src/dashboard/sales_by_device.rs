@@ -16,10 +16,10 @@ use crate::views::Reports;
 
 row! {
     /// The name of a device.
-    pub(super) struct NameRow {
-        pub(super) device_no: DeviceNo,
-        pub(super) device_code: String,
-        pub(super) device_name: String,
+    struct NameRow {
+        device_no: DeviceNo,
+        device_code: String,
+        device_name: String,
     }
 }
 
@@ -59,7 +59,7 @@ impl Reports<'_> {
 }
 
 /// Reads the names of devices that a group owns or ever owned: of all, or of those with codes.
-pub(super) fn names(codes: Option<&[&str]>, group: HintedGroup) -> Reading<Vec<NameRow>> {
+fn names(codes: Option<&[&str]>, group: HintedGroup) -> Reading<Vec<NameRow>> {
     match codes {
         None => Bound::new(&NAMES, [group.into()]).all(),
         Some(codes) => {
@@ -70,7 +70,7 @@ pub(super) fn names(codes: Option<&[&str]>, group: HintedGroup) -> Reading<Vec<N
 }
 
 /// Returns the devices with sales by their numbers, each with its name.
-pub(super) fn named(
+fn named(
     sales: BTreeMap<DeviceNo, Turnover>,
     names: Vec<NameRow>,
 ) -> Result<Vec<DeviceSales>, Error> {

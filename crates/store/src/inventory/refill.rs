@@ -9,6 +9,7 @@ use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
 use super::numbers;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
+use crate::owners::with_earlier_groups;
 use crate::sql::{row, statements};
 use crate::sums::device_block::{each_product, each_seller};
 use crate::views::Inventory;
@@ -18,7 +19,7 @@ row! {
         device_no: DeviceNo,
         device_code: String,
         device_name: String,
-        since_ms: UnixMs,
+        created_at_ms: UnixMs,
         aisle_code: String,
         goods_id: String,
         goods_name: String,
@@ -35,8 +36,7 @@ statements! {
     /// The aisles that sell, of the devices that groups own now and device pages list; those of a
     /// device together.
     AISLES(now_ms) -> AisleRow = "select d.device_no, d.device_code, d.device_name,
-            case when o.since_ms > d.created_at_ms then o.since_ms else d.created_at_ms end
-                as since_ms, a.aisle_code, a.goods_id,
+            d.created_at_ms, a.aisle_code, a.goods_id,
             coalesce((select p.goods_name from products p where p.goods_id = a.goods_id), '')
                 as goods_name,
             a.curr_stock, a.max_stock
@@ -57,7 +57,8 @@ const DAYS: i64 = 14;
 const COLLECTED: usize = 10_000;
 
 impl Inventory<'_> {
-    /// Returns the aisles of a group, or of all groups, that run out first, in that order.
+    /// Returns the aisles of a group, or of all groups, that run out first, in that order. The
+    /// sales of a device are those in all groups that it was in.
     ///
     /// # Errors
     /// The store failed.
@@ -71,7 +72,7 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>| {
             let id = group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
-            let sales = Sales::read(read, &groups, zone.day_of(now)).await?;
+            let sales = Sales::read(read, &groups, now, &zone).await?;
             let (mut items, mut device) = (Vec::new(), Vec::new());
             let rows = numbers(groups);
             read.each_of(&AISLES, &rows, &[now.into()], |row| {
@@ -116,12 +117,20 @@ struct Sales {
 }
 
 impl Sales {
-    /// Reads the sales of devices in groups.
-    async fn read(read: &Read<'_>, groups: &[GroupNo], today: Day) -> Result<Sales, Error> {
-        let days = [Day(today.0 - DAYS).into(), Day(today.0 - 1).into()];
+    /// Reads the sales of the present devices of groups, and of others.
+    async fn read(
+        read: &Read<'_>,
+        groups: &[GroupNo],
+        now: UnixMs,
+        zone: &Zone,
+    ) -> Result<Sales, Error> {
+        let today = zone.day_of(now);
+        let first_day = Day(today.0 - DAYS);
+        let groups = with_earlier_groups(read, groups, zone.start_of(first_day), now).await?;
+        let days = [first_day.into(), Day(today.0 - 1).into()];
         let (goods, sold, first_sale) = (HashMap::new(), HashMap::new(), HashMap::new());
         let mut sales = Sales { today, goods, sold, first_sale };
-        read.each_of(&SALES, &numbers(groups.iter().copied()), &days, |row| {
+        read.each_of(&SALES, &numbers(groups), &days, |row| {
             let SalesRow { day, device_block, products } = row.read()?;
             each_product(products, |product| {
                 let number = match sales.goods.get(product.goods_id) {
@@ -153,7 +162,7 @@ impl Sales {
             let sold = self.goods.get(&aisle.goods_id);
             let sold = sold.and_then(|number| self.sold.get(&(aisle.device_no, *number)));
             // Older sales may have been imported for a device that is new here.
-            let since = zone.day_of(aisle.since_ms);
+            let since = zone.day_of(aisle.created_at_ms);
             let first = self.first_sale.get(&aisle.device_no).map_or(since, |it| since.min(*it));
             RefillItem {
                 aisles: shared.get(&aisle.goods_id).copied().unwrap_or(1),

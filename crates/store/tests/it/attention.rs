@@ -8,9 +8,11 @@ use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::FleetSales;
 use kiosque_model::{Day, DeviceCode, Minor, UnixMs};
 use kiosque_store::{FleetSalesQuery, Heartbeat, Incoming, OnlineSince};
-use kiosque_testkit::entries::{aisle, bare_order, device, group_id, rendered};
-use kiosque_testkit::{NOW, TestStore};
+use kiosque_testkit::TestStore;
+use kiosque_testkit::entries::{aisle, bare_device, bare_order, device, group_id, rendered};
 
+/// Late enough that the first owner of a device has it since before the days that count.
+const NOW: UnixMs = UnixMs(40 * 86_400_000 + 1_000_000);
 const TODAY: Day = Day(NOW.0.div_euclid(86_400_000));
 
 async fn ask(fixture: &TestStore, group: Option<&str>) -> FleetSales {
@@ -92,6 +94,59 @@ async fn a_device_that_stopped_selling_is_named_while_it_is_online() {
     fixture.receive_new(orders.into_iter().map(rendered).collect()).await;
     beat(&fixture, &["d1", "d2", "e1"]).await;
     assert_eq!(named(&ask(&fixture, None).await), BTreeMap::from([("unsold", vec!["d1"])]));
+}
+
+/// Moves `d1` to a group.
+async fn moved(fixture: &TestStore, group: &str, at: UnixMs) {
+    let entry = DeviceEntry { group: Some(group_id(group)), ..bare_device("d1") };
+    fixture.apply_at(Fleet { devices: vec![entry], ..Fleet::default() }, at).await.unwrap();
+}
+
+/// Returns data in which `d1` sold on yesterday's weekday in each of the weeks before, and moved to
+/// group `b` at a time.
+async fn moved_at(at: UnixMs) -> TestStore {
+    let fixture = TestStore::with_fleet().await;
+    let orders = [8, 15, 22, 29].iter().flat_map(|ago| {
+        (0..3).map(move |one| paid(&format!("{ago}-{one}"), "d1", *ago, ShipmentStatus::Success))
+    });
+    fixture.receive_new(orders.map(rendered).collect()).await;
+    moved(&fixture, "b", at).await;
+    beat(&fixture, &["d1", "d2", "e1"]).await;
+    fixture
+}
+
+/// A device that moved is compared with its sales before, and is not expected to sell while it is
+/// moved.
+#[tokio::test]
+async fn a_device_that_moved_is_expected_to_sell_from_the_second_day_on() {
+    let yesterday = UnixMs((TODAY.0 - 1) * 86_400_000);
+    for (at, found) in [
+        (yesterday.plus_ms(-1), BTreeMap::from([("unsold", vec!["d1"])])),
+        (yesterday, BTreeMap::new()),
+        (NOW, BTreeMap::new()),
+    ] {
+        let fixture = moved_at(at).await;
+        for group in [None, Some("b")] {
+            assert_eq!(named(&ask(&fixture, group).await), found, "{at:?} {group:?}");
+        }
+        assert_eq!(named(&ask(&fixture, Some("a")).await), BTreeMap::new());
+    }
+}
+
+/// A device that was in another group for some days, and sold there, has not stopped selling.
+#[tokio::test]
+async fn sales_in_an_earlier_group_count() {
+    let day = |ago: i64| UnixMs((TODAY.0 - ago) * 86_400_000);
+    let fixture = moved_at(day(3)).await;
+    moved(&fixture, "a", NOW).await;
+    let shipments = (0..20).map(|one| paid(&format!("s{one}"), "d1", 8, ShipmentStatus::Success));
+    let failed = (0..3).map(|one| paid(&format!("f{one}"), "d1", 1, ShipmentStatus::Failed));
+    fixture.receive_new(shipments.chain(failed).map(rendered).collect()).await;
+    beat(&fixture, &["d1"]).await;
+    for group in [None, Some("a")] {
+        let found = ask(&fixture, group).await;
+        assert_eq!(named(&found), BTreeMap::from([("failing", vec!["d1"])]), "{group:?}");
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::{Day, Minor, UnixMs};
 use kiosque_testkit::TestStore;
-use kiosque_testkit::entries::{aisle, bare_order, device, group_id, line, rendered};
+use kiosque_testkit::entries::{aisle, bare_device, bare_order, device, group_id, line, rendered};
 
 const DAY_MS: i64 = 86_400_000;
 /// Late enough that the first owner of a device has it since before the days that count.
@@ -37,6 +37,12 @@ async fn sell(fixture: &TestStore, code: &str, count: i64) {
     fixture.receive_new(orders.collect()).await;
 }
 
+/// Moves `d1` to group `b`.
+async fn moved(fixture: &TestStore, at: UnixMs) {
+    let entry = DeviceEntry { group: Some(group_id("b")), ..bare_device("d1") };
+    fixture.apply_at(Fleet { devices: vec![entry], ..Fleet::default() }, at).await.unwrap();
+}
+
 async fn with_aisles() -> TestStore {
     let fixture = TestStore::with_fleet().await;
     let with = |code: &str, group: &str| DeviceEntry {
@@ -46,6 +52,20 @@ async fn with_aisles() -> TestStore {
     let devices = vec![with("d1", "a"), with("e1", "b")];
     fixture.apply(Fleet { devices, ..Fleet::default() }).await.unwrap();
     fixture
+}
+
+/// A device that has moved sells what it sold in its group before, also if that is not active now.
+#[tokio::test]
+async fn sales_in_an_earlier_group_count() {
+    let fixture = with_aisles().await;
+    sell(&fixture, "d1", 3).await;
+    moved(&fixture, NOW).await;
+    for group in [None, Some("b")] {
+        assert_eq!(sold(&ask(&fixture, group).await), [("d1", 42, 14), ("e1", 0, 14)], "{group:?}");
+    }
+    assert_eq!(sold(&ask(&fixture, Some("a")).await), []);
+    fixture.tamper("update groups set active = false where group_id = 'a'");
+    assert_eq!(sold(&ask(&fixture, None).await), [("d1", 42, 14), ("e1", 0, 14)]);
 }
 
 /// The list has the first aisles of all groups, not those of each.

@@ -10,6 +10,7 @@ use super::Context;
 use crate::db::Read;
 use crate::devices::OnlineSince;
 use crate::error::Error;
+use crate::owners::with_earlier_groups;
 use crate::sql::{numbers, row, statements};
 use crate::sums::device_block::{DevicesOfDay, each_device};
 
@@ -18,6 +19,7 @@ row! {
         group_no: GroupNo,
         device_no: DeviceNo,
         device_code: String,
+        is_new: bool,
         last_active_ms: Option<UnixMs>,
     }
     struct AisleRow { device_no: DeviceNo, broken: bool }
@@ -25,8 +27,8 @@ row! {
 
 statements! {
     /// The devices that groups own now and device pages list; of a deactivated group none.
-    LISTED_DEVICES(now_ms) -> ListedRow = "select o.group_no, o.device_no, l.device_code,
-            l.last_active_ms
+    LISTED_DEVICES(now_ms, new_ms) -> ListedRow = "select o.group_no, o.device_no, l.device_code,
+            o.since_ms >= $new_ms as is_new, l.last_active_ms
         from {rows r: group_no bigint} cross join device_owners o
         join ledger l on l.group_no = o.group_no and l.device_code = o.device_code
         join groups g on g.group_no = o.group_no and g.active
@@ -44,7 +46,8 @@ statements! {
         from {rows r: group_no bigint} cross join group_changes c where c.group_no = r.group_no";
 }
 
-/// Returns the devices and the orders of groups.
+/// Returns the devices and the orders of groups. The sales of a device are those in all groups that
+/// it was in; one that moved since the beginning of yesterday need not have sold.
 pub(super) async fn of_groups(
     read: &Read<'_>,
     context: &Context,
@@ -62,14 +65,15 @@ pub(super) async fn of_groups(
     })
     .await?;
     let today = zone.day_of(now);
-    let habits = habits(read, groups, today).await?;
+    let yesterday = zone.start_of(Day(today.0 - 1));
+    let habits = habits(read, context, groups, today).await?;
     let mut attention = Attention::default();
-    read.each_of(&LISTED_DEVICES, &rows, &[now.into()], |row| {
-        let ListedRow { group_no, device_no, device_code, last_active_ms } = row.read()?;
+    read.each_of(&LISTED_DEVICES, &rows, &[now.into(), yesterday.into()], |row| {
+        let ListedRow { group_no, device_no, device_code, is_new, last_active_ms } = row.read()?;
         let last_active = context.activity.merged((group_no, device_no), last_active_ms);
         let is_online = online.holds(last_active);
         let habits = habits.get(&device_no).copied().unwrap_or_default();
-        let has_stopped = habits.has_stopped_selling();
+        let has_stopped = !is_new && habits.has_stopped_selling();
         let mut needs = aisles.remove(&device_no).unwrap_or_default();
         needs.extend((!is_online).then_some(Need::Silent));
         needs.extend((is_online && has_stopped).then_some(Need::Unsold));
@@ -89,25 +93,23 @@ pub(super) async fn of_groups(
     Ok(attention)
 }
 
-/// Returns the latest sales of devices in groups.
+/// Returns the latest sales of the present devices of groups, and of others.
 async fn habits(
     read: &Read<'_>,
+    context: &Context,
     groups: &[GroupNo],
     today: Day,
 ) -> Result<HashMap<DeviceNo, Habits>, Error> {
     let first_day = Habits::first_day(today);
+    let from = context.zone.start_of(first_day);
+    let groups = with_earlier_groups(read, groups, from, context.now).await?;
     let mut habits: HashMap<DeviceNo, Habits> = HashMap::new();
-    read.each_of(
-        &SALES,
-        &numbers(groups.iter().copied()),
-        &[first_day.into(), today.into()],
-        |row| {
-            let DevicesOfDay { day, device_block, devices } = row.read()?;
-            each_device(devices, device_block, |device, figures| {
-                habits.entry(device).or_default().add(today, day, figures);
-            })
-        },
-    )
+    read.each_of(&SALES, &numbers(groups), &[first_day.into(), today.into()], |row| {
+        let DevicesOfDay { day, device_block, devices } = row.read()?;
+        each_device(devices, device_block, |device, figures| {
+            habits.entry(device).or_default().add(today, day, figures);
+        })
+    })
     .await?;
     Ok(habits)
 }
