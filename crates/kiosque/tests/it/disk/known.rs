@@ -137,9 +137,10 @@ fn compare_orders(
         }
     }
     let lost = orders.iter().filter(|(id, bounds)| versions.get(**id).copied() < bounds.least);
-    let lost: Vec<&str> = lost.map(|(id, _)| *id).collect();
-    if let Some(first) = lost.first() {
-        found.push(format!("{} acknowledged orders are lost, {first} first", lost.len()));
+    let lost: Vec<_> = lost.map(|(id, bounds)| (*id, versions.get(*id), bounds)).collect();
+    if let Some((first, version, bounds)) = lost.first() {
+        let what = format!("{first} first, with version {version:?} of {bounds:?}");
+        found.push(format!("{} acknowledged orders are lost, {what}", lost.len()));
     }
     counted
 }

@@ -198,6 +198,7 @@ impl<'t> Load<'t> {
         let mut earlier: Vec<(String, u64)> = Vec::new();
         while self.goes_on() {
             let (mut orders, mut lines) = self.new_orders(1 + rng.below(30), &mut rng);
+            let new = orders.clone();
             if rng.one_in(2) && !earlier.is_empty() {
                 let at = rng.below(earlier.len());
                 earlier[at].1 += 1;
@@ -221,8 +222,9 @@ impl<'t> Load<'t> {
             let has_reason = reply.json["detail"].as_str().is_some_and(|text| !text.is_empty());
             self.note(asked, is_success, change);
             self.count(Kind::Orders, &reply, is_success, reply.status == 503 && has_reason);
+            // An order is listed once, so that its versions are sent in their order.
             if is_success {
-                earlier.extend(orders);
+                earlier.extend(new);
             }
         }
         Ok(())
