@@ -6,10 +6,12 @@
 mod hours;
 mod spark;
 
+use kiosque_model::Day;
 use maud::{Markup, html};
 
 use crate::components::{Column, linked, table};
 use crate::frame::Frame;
+use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::texts;
 
 pub(crate) use hours::hours;
@@ -46,11 +48,15 @@ pub(crate) struct Bars<'a> {
     pub(crate) figure: fn(i64) -> String,
     /// Writes a value of the second figure.
     pub(crate) second: fn(i64) -> String,
+    /// The order of the rows of its table, if it is another one.
+    pub(crate) sort: Sort,
 }
 
 /// A figure of a span of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Point {
+pub struct Point {
+    /// The first day.
+    pub(crate) first: Day,
     /// Its name in the table.
     pub(crate) name: String,
     /// Its name on the axis.
@@ -64,6 +70,23 @@ pub(crate) struct Point {
     pub(crate) before: Option<i64>,
     /// Whether all of the span is past and in the period.
     pub(crate) is_complete: bool,
+}
+
+impl Point {
+    /// Returns the figures of a complete span from a day on.
+    pub(crate) fn of(first: Day, value: i64, second: i64) -> Point {
+        let (name, label) = (String::new(), String::new());
+        let (second_href, before) = (None, None);
+        Point { first, name, label, value, second, second_href, before, is_complete: true }
+    }
+}
+
+impl Listed for Point {
+    const COLUMNS: Columns<Point> = &[
+        Some(("time", |point| Value::Number(point.first.0))),
+        Some(("figure", |point| Value::Number(point.value))),
+        Some(("orders", |point| Value::Number(point.second))),
+    ];
 }
 
 /// The geometry that differs between the drawings.
@@ -176,8 +199,9 @@ fn figures(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
     if has_before {
         columns.push(Column::number(before));
     }
+    let columns = chart.sort.columns::<Point>(frame, columns);
     let rows = html! {
-        @for point in chart.points {
+        @for point in chart.sort.rows(chart.points) {
             tr {
                 th scope="row" {
                     (point.name)
@@ -194,7 +218,8 @@ fn figures(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
         }
     };
     html! {
-        details.figures id={ (chart.id) "-figures" } {
+        // Its headings lead to this page again.
+        details.figures id={ (chart.id) "-figures" } open[chart.sort.is_chosen()] {
             summary { (frame.say(FIGURES)) }
             (table(chart.summary, &columns, &rows))
         }

@@ -43,22 +43,45 @@ impl Tone {
     }
 }
 
+/// The direction of an order of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The smallest value first.
+    Ascending,
+    /// The largest value first.
+    Descending,
+}
+
 /// A column of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Column<'a> {
     heading: &'a str,
     class: Option<&'static str>,
+    /// The address of the page that is sorted by the column.
+    href: Option<String>,
+    /// The direction in which the rows are sorted by it.
+    direction: Option<Direction>,
 }
 
 impl<'a> Column<'a> {
     /// A column of texts.
     pub(crate) const fn text(heading: &'a str) -> Column<'a> {
-        Column { heading, class: None }
+        Column { heading, class: None, href: None, direction: None }
     }
 
     /// A column of numbers, which are aligned at their ends.
     pub(crate) const fn number(heading: &'a str) -> Column<'a> {
-        Column { heading, class: Some("number") }
+        Column { heading, class: Some("number"), href: None, direction: None }
+    }
+
+    pub(crate) const fn is_number(&self) -> bool {
+        self.class.is_some()
+    }
+
+    /// Returns the column with a link that sorts by it. `direction` is that of the rows, if they
+    /// are sorted by it.
+    pub(crate) fn sorted(self, href: String, direction: Option<Direction>) -> Column<'a> {
+        Column { href: Some(href), direction, ..self }
     }
 }
 
@@ -132,7 +155,13 @@ pub(crate) fn table(caption: &str, columns: &[Column<'_>], rows: &Markup) -> Mar
             table {
                 thead { tr {
                     @for column in columns {
-                        th scope="col" class=[column.class] { (column.heading) }
+                        @let direction = column.direction.map(|direction| match direction {
+                            Direction::Ascending => "ascending",
+                            Direction::Descending => "descending",
+                        });
+                        th scope="col" class=[column.class] aria-sort=[direction] {
+                            (linked(column.href.as_deref(), column.heading))
+                        }
                     }
                 } }
                 tbody { (rows) }
@@ -329,11 +358,16 @@ pub(crate) fn parameter(name: &str, value: &str) -> String {
 
 /// Returns a path with the parts of a query that are not empty.
 pub(crate) fn address(path: &str, query: &str, more: &str) -> String {
-    let parts: Vec<&str> = [query, more].into_iter().filter(|part| !part.is_empty()).collect();
-    match parts.as_slice() {
-        [] => path.to_owned(),
-        parts => format!("{path}?{}", parts.join("&")),
+    match joined(query, more).as_str() {
+        "" => path.to_owned(),
+        query => format!("{path}?{query}"),
     }
+}
+
+/// Returns the query of two parts, each of which may be empty.
+pub(crate) fn joined(query: &str, more: &str) -> String {
+    let parts = [query, more].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("&")
 }
 
 /// Returns a text in percent-encoding, as a segment of a path or a value of a query.

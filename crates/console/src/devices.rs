@@ -5,13 +5,14 @@ use maud::{Markup, html};
 
 use crate::chart::spark;
 use crate::components::{
-    Column, IsFirst, Tone, ago, badge, choice, download, empty, encoded, filter, only_card, pager,
-    parameter, table, text_field,
+    Column, IsFirst, Tone, address, ago, badge, choice, download, empty, encoded, filter, joined,
+    only_card, pager, parameter, table, text_field,
 };
 use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
+use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::{Text, texts};
 
 texts! {
@@ -76,6 +77,8 @@ pub struct Devices {
     pub devices: Vec<DeviceRow>,
     /// Whether devices may match that were not searched yet.
     pub is_partial: bool,
+    /// Their order, if it is another one.
+    pub sort: Sort,
 }
 
 /// A device of the list.
@@ -95,6 +98,17 @@ pub struct DeviceRow {
     pub week: [i64; WEEK_DAYS],
     /// Items in its aisles, as last reported.
     pub stock: i64,
+}
+
+impl Listed for DeviceRow {
+    const COLUMNS: Columns<DeviceRow> = &[
+        Some(("device", |device| Value::text(&device.name))),
+        None,
+        Some(("state", |device| Value::text(device.state.code()))),
+        Some(("active", |device| Value::of(device.last_active.map(|at| at.0)))),
+        Some(("orders", |device| Value::Number(device.week.iter().sum()))),
+        Some(("stock", |device| Value::Number(device.stock))),
+    ];
 }
 
 /// The state of a device.
@@ -178,7 +192,8 @@ pub(crate) fn path_of(code: &str) -> String {
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
     let query = query(view);
-    let csv = format!("{}?{query}&format=csv", Section::Devices.path());
+    let csv = joined(&query, &view.sort.query());
+    let csv = address(Section::Devices.path(), &csv, "format=csv");
     let body = html! {
         (filter(frame, Section::Devices.path(), &fields(frame, view)))
         @if view.devices.is_empty() { (empty(frame.say(NONE_FOUND))) }
@@ -229,8 +244,9 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
         Column::text(frame.say(WEEK)),
         Column::number(frame.say(STOCK)),
     ];
+    let columns = view.sort.columns::<DeviceRow>(frame, columns);
     let rows = html! {
-        @for device in &view.devices {
+        @for device in view.sort.rows(&view.devices) {
             tr {
                 th scope="row" {
                     a href=(path_of(&device.code)) { (device.name) }
@@ -262,7 +278,7 @@ pub fn csv(view: &Devices) -> String {
         ["device_code", "device_name", "group_id", "state", "last_active", "orders_7d", "stock"];
     csv::file(
         COLUMNS,
-        view.devices.iter().map(|device| {
+        view.sort.rows(&view.devices).into_iter().map(|device| {
             let last_active = device.last_active.map(UnixMs::rfc3339).unwrap_or_default();
             let orders: i64 = device.week.iter().sum();
             let (code, name) = (device.code.clone(), device.name.clone());

@@ -7,14 +7,15 @@ use kiosque_model::{Right, UnixMs};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, address, ago, badge, card, download, empty, facts, pager, parameter,
-    table,
+    Column, IsFirst, Tone, address, ago, badge, card, download, empty, facts, joined, pager,
+    parameter, table,
 };
 use crate::csv;
 use crate::format;
 use crate::frame::{ACCOUNT_PATH, Frame, Page, Section};
 use crate::groups::Groups;
 use crate::refused::{self, LookUp, Refused};
+use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::texts;
 use crate::trail;
 
@@ -76,15 +77,13 @@ texts! {
 #[derive(Clone, Debug)]
 pub struct Integrators {
     /// The accounts, by login name.
-    pub accounts: Vec<AccountItem>,
-    /// The live sessions of these accounts, by login name.
-    pub sessions: Vec<SessionItem>,
+    pub accounts: Vec<Account>,
+    /// Their order, if it is another one.
+    pub sort: Sort,
     /// The value of `after` of this page, unless it is the first.
     pub after: Option<String>,
     /// The value of `after` of the next page.
     pub next: Option<String>,
-    /// The last use of each account, by login name.
-    pub last_uses: Vec<(String, UnixMs)>,
     /// How many requests were answered with each code, since the start of this node.
     pub codes: Vec<(i64, i64)>,
     /// The sources of failed logins since the start of this node: source, number, last time.
@@ -93,6 +92,30 @@ pub struct Integrators {
     pub not_recorded: i64,
     /// The look-up of a request, if one was asked for.
     pub look_up: Option<LookUp>,
+}
+
+/// An account of the list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// The account.
+    pub item: AccountItem,
+    /// Its live session.
+    pub session: Option<SessionItem>,
+    /// Its last use, of the present session or of an earlier one.
+    pub last_use: Option<UnixMs>,
+}
+
+impl Listed for Account {
+    const COLUMNS: Columns<Account> = &[
+        Some(("account", |account| Value::text(&account.item.account))),
+        Some(("name", |account| Value::text(&account.item.display_name))),
+        None,
+        None,
+        Some(("session", |account| {
+            Value::of(account.session.as_ref().and_then(|session| session.opened_timestamp))
+        })),
+        Some(("used", |account| Value::of(account.last_use.map(|at| at.0)))),
+    ];
 }
 
 /// The history of an account.
@@ -110,6 +133,8 @@ pub struct History {
     pub entries: Option<Vec<AuditEntry>>,
     /// Its requests since the start of this node, by function.
     pub functions: Vec<Function>,
+    /// The order of the functions, if it is another one.
+    pub sort: Sort,
     /// Its latest refused requests, the last one first.
     pub refused: Vec<Refused>,
     /// The value of `after` of this page, unless it is the first.
@@ -135,6 +160,17 @@ pub struct Function {
     pub slowest_us: i64,
 }
 
+impl Listed for Function {
+    const COLUMNS: Columns<Function> = &[
+        Some(("function", |function| Value::text(&function.path))),
+        Some(("requests", |function| Value::Number(function.requests))),
+        Some(("refused", |function| Value::Number(function.refused))),
+        Some(("failed", |function| Value::Number(function.failed))),
+        Some(("mean", |function| Value::Number(function.mean_us))),
+        Some(("slowest", |function| Value::Number(function.slowest_us))),
+    ];
+}
+
 /// Returns the address of the page of an account.
 #[must_use]
 pub fn path_of(account: &str) -> String {
@@ -146,14 +182,16 @@ pub fn path_of(account: &str) -> String {
 pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
     let columns = [ACCOUNT, DISPLAY_NAME, GROUPS, STATE, SESSION, LAST_USE];
     let columns = columns.map(|heading| Column::text(frame.say(heading)));
-    let rows = html! { @for account in &view.accounts { (row(frame, view, account)) } };
+    let columns = view.sort.columns::<Account>(frame, columns);
+    let rows = html! { @for account in view.sort.rows(&view.accounts) { (row(frame, account)) } };
     let body = html! {
         @if view.accounts.is_empty() { (empty(frame.say(NO_ACCOUNTS))) }
         @else { (table(frame.say(ACCOUNTS), &columns, &rows)) }
         (pager(frame, "", IsFirst::of(view.after.as_deref()), view.next.as_deref()))
     };
     let after = view.after.as_deref().map(|after| parameter("after", after)).unwrap_or_default();
-    let csv = address(Section::Integrators.path(), "format=csv", &after);
+    let query = joined("format=csv", &view.sort.query());
+    let csv = address(Section::Integrators.path(), &query, &after);
     frame.render(&Page {
         heading: frame.say(Section::Integrators.name()),
         note: html! {},
@@ -191,10 +229,10 @@ pub fn csv(view: &Integrators) -> String {
     ];
     csv::file(
         COLUMNS,
-        view.accounts.iter().map(|account| {
-            let session = session_of(view, account);
+        view.sort.rows(&view.accounts).into_iter().map(|account| {
+            let (session, last_use) = (account.session.as_ref(), account.last_use);
+            let account = &account.item;
             let since = session.and_then(|session| session.opened_timestamp);
-            let last_use = last_use(view, account);
             [
                 account.account.clone(),
                 account.display_name.clone(),
@@ -210,29 +248,18 @@ pub fn csv(view: &Integrators) -> String {
     )
 }
 
-/// Returns the live session of an account.
-fn session_of<'v>(view: &'v Integrators, account: &AccountItem) -> Option<&'v SessionItem> {
-    view.sessions.iter().find(|session| session.account == account.account)
-}
-
-fn row(frame: &Frame<'_>, view: &Integrators, account: &AccountItem) -> Markup {
-    let session = session_of(view, account);
+fn row(frame: &Frame<'_>, of: &Account) -> Markup {
+    let account = &of.item;
     html! {
         tr {
             td { a href=(path_of(&account.account)) { (account.account) } }
             td { (account.display_name) }
             td { (account.group_ids.join(", ")) }
             td { (state(frame, account)) }
-            td.long { (session_text(frame, session)) }
-            td { (ago(frame, last_use(view, account))) }
+            td.long { (session_text(frame, of.session.as_ref())) }
+            td { (ago(frame, of.last_use)) }
         }
     }
-}
-
-/// Returns the last use of an account, of its present session or of an earlier one.
-fn last_use(view: &Integrators, account: &AccountItem) -> Option<UnixMs> {
-    let used = view.last_uses.iter().find(|(name, _)| *name == account.account);
-    used.map(|(_, used)| *used)
 }
 
 fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
@@ -298,8 +325,9 @@ fn functions(frame: &Frame<'_>, view: &History) -> Markup {
     let mut columns = vec![Column::text(frame.say(FUNCTION))];
     let numbers = [REQUESTS, REFUSED, FAILED, MEAN, SLOWEST];
     columns.extend(numbers.map(|text| Column::number(frame.say(text))));
+    let columns = view.sort.columns::<Function>(frame, columns);
     let rows = html! {
-        @for function in &view.functions {
+        @for function in view.sort.rows(&view.functions) {
             tr {
                 th scope="row" { code { (function.path) } }
                 @for count in [function.requests, function.refused, function.failed] {

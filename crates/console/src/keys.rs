@@ -4,9 +4,10 @@
 use kiosque_model::{Right, Rights, UnixMs};
 use maud::{Markup, html};
 
-use crate::components::{Column, Tone, ago, badge, card, download, empty, table, time};
+use crate::components::{Column, Tone, address, ago, badge, card, download, empty, table, time};
 use crate::csv;
 use crate::frame::{Frame, Page, Section};
+use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::{Text, texts};
 
 texts! {
@@ -49,6 +50,8 @@ texts! {
 pub struct Keys {
     /// The keys, the newest first.
     pub keys: Vec<Key>,
+    /// Their order, if it is another one.
+    pub sort: Sort,
     /// The result of the form that was sent.
     pub outcome: Option<Outcome>,
 }
@@ -66,6 +69,16 @@ pub struct Key {
     pub revoked_at: Option<UnixMs>,
     /// Its last use.
     pub used_at: Option<UnixMs>,
+}
+
+impl Listed for Key {
+    const COLUMNS: Columns<Key> = &[
+        Some(("name", |key| Value::text(&key.name))),
+        None,
+        Some(("created", |key| Value::Number(key.created_at.0))),
+        Some(("used", |key| Value::of(key.used_at.map(|at| at.0)))),
+        Some(("revoked", |key| Value::of(key.revoked_at.map(|at| at.0)))),
+    ];
 }
 
 /// The result of a form.
@@ -97,14 +110,15 @@ impl std::fmt::Debug for Outcome {
 /// Renders the page.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
+    let csv = address(Section::Keys.path(), "format=csv", &view.sort.query());
     frame.render(&Page {
         heading: frame.say(Section::Keys.name()),
         note: html! {},
-        actions: download(frame, &format!("{}?format=csv", Section::Keys.path())),
+        actions: download(frame, &csv),
         content: html! {
             @if let Some(outcome) = &view.outcome { (shown(frame, outcome)) }
             (card("create", frame.say(CREATE), "", &create_form(frame)))
-            (card("keys", frame.say(ALL), "", &list(frame, &view.keys)))
+            (card("keys", frame.say(ALL), "", &list(frame, view)))
         },
         refresh_s: None,
     })
@@ -112,11 +126,11 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
 
 /// Returns the keys as CSV.
 #[must_use]
-pub fn csv(keys: &[Key]) -> String {
+pub fn csv(view: &Keys) -> String {
     let at = |at: Option<UnixMs>| at.map(UnixMs::rfc3339).unwrap_or_default();
     csv::file(
         ["name", "rights", "created", "last_use", "revoked"],
-        keys.iter().map(|key| {
+        view.sort.rows(&view.keys).into_iter().map(|key| {
             let (name, rights) = (key.name.clone(), key.rights.to_string());
             [name, rights, key.created_at.rfc3339(), at(key.used_at), at(key.revoked_at)]
         }),
@@ -177,11 +191,12 @@ fn create_form(frame: &Frame<'_>) -> Markup {
     }
 }
 
-fn list(frame: &Frame<'_>, keys: &[Key]) -> Markup {
+fn list(frame: &Frame<'_>, view: &Keys) -> Markup {
     let columns = [NAME, RIGHTS, CREATED, USED, STATE, REVOKE];
     let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = view.sort.columns::<Key>(frame, columns);
     let rows = html! {
-        @for key in keys {
+        @for key in view.sort.rows(&view.keys) {
             tr {
                 td { (key.name) }
                 td { (key.rights.to_string().replace(',', ", ")) }
@@ -192,7 +207,7 @@ fn list(frame: &Frame<'_>, keys: &[Key]) -> Markup {
             }
         }
     };
-    match keys.is_empty() {
+    match view.keys.is_empty() {
         true => empty(frame.say(NONE)),
         false => table(frame.say(ALL), &columns, &rows),
     }

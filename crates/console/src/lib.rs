@@ -38,6 +38,7 @@ pub mod refused;
 pub mod search;
 pub mod service;
 pub mod sign_in;
+pub mod sort;
 mod text;
 mod trail;
 

@@ -8,15 +8,18 @@ use kiosque_model::sales::{FleetSales, Turnover};
 use kiosque_model::{Day, Need};
 use maud::{Markup, html};
 
-use crate::chart::{self, Bars, Point};
-use crate::components::{Change, Tile, address, card, download, submit, tile};
+use crate::chart::{self, Bars};
+use crate::components::{Change, Tile, address, card, download, joined, submit, tile};
 use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
 use crate::orders::{Sales, sales_path};
 use crate::period::{Period, SpanLength, picker};
+use crate::sort::Sort;
 use crate::text::texts;
+
+pub use crate::chart::Point;
 
 texts! {
     SALES: "Sales", "销售额";
@@ -72,6 +75,8 @@ pub struct Overview {
     pub sales: FleetSales,
     /// The checks of the service that are not ok.
     pub failed_checks: i64,
+    /// The order of the figures of the trend, if it is another one.
+    pub sort: Sort,
 }
 
 impl Overview {
@@ -104,8 +109,8 @@ pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
     let heading = view.groups.chosen_name().unwrap_or(frame.say(Section::Overview.name()));
     let hidden = view.groups.chosen.iter().map(|group| ("group", group.as_str()));
     let hidden: Vec<(&str, &str)> = hidden.collect();
-    let query = address("", &view.period.query(), &group);
-    let csv = format!("{}{query}&format=csv", frame.path());
+    let query = joined(&view.period.query(), &joined(&group, &view.sort.query()));
+    let csv = address(frame.path(), &query, "format=csv");
     frame.render(&Page {
         heading,
         note: html! { p.note { (view.period.text(frame)) } },
@@ -143,10 +148,15 @@ pub fn csv(view: &Overview) -> String {
         "failed",
         "orders_without_rate",
     ];
-    let days = (view.period.first().0..=view.period.last().0).map(Day);
+    let days = (view.period.first().0..=view.period.last().0).map(|day| {
+        let of = view.sum(Day(day), Day(day));
+        Point::of(Day(day), of.amount.cents(), of.orders)
+    });
+    let days: Vec<Point> = days.collect();
     csv::file(
         COLUMNS,
-        days.map(|day| {
+        view.sort.rows(&days).into_iter().map(|day| {
+            let day = day.first;
             let of = view.sum(day, day);
             let counts = [of.orders, of.items, of.shipped, of.failed, of.unconverted_orders];
             let [orders, items, shipped, failed, unconverted] =
@@ -276,6 +286,7 @@ fn trend(frame: &Frame<'_>, view: &Overview) -> Markup {
         axis: format::whole_dollars,
         figure: format::dollars,
         second: format::count,
+        sort: view.sort,
     };
     card("trend", frame.say(TREND), frame.say(unit), &chart::bars(frame, &chart))
 }
@@ -298,10 +309,11 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
         let shift = |day: Day| Day(day.0 - view.period.shift());
         let before = (length != SpanLength::Month)
             .then(|| view.sum(shift(span.first), shift(span.last)).amount.cents());
-        let (value, second) = (turnover.amount.cents(), turnover.orders);
         let second_href = sales_path(Sales::All, (span.first, span.last), "", &view.groups);
-        let second_href = Some(second_href).filter(|_| second > 0);
-        Point { name, label, value, second, second_href, before, is_complete: span.is_complete }
+        let second_href = Some(second_href).filter(|_| turnover.orders > 0);
+        let is_complete = span.is_complete;
+        let point = Point::of(span.first, turnover.amount.cents(), turnover.orders);
+        Point { name, label, second_href, before, is_complete, ..point }
     };
     view.period.spans().into_iter().map(point).collect()
 }

@@ -3,12 +3,13 @@
 use kiosque_contract::inventory::RefillItem;
 use maud::html;
 
-use crate::components::{Column, download, empty, filter, only_card, table};
+use crate::components::{Column, address, download, empty, filter, joined, only_card, table};
 use crate::csv;
 use crate::devices::path_of;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
+use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::texts;
 
 texts! {
@@ -40,13 +41,31 @@ pub struct Refill {
     pub items: Vec<RefillItem>,
     /// Whether more aisles sell.
     pub is_cut: bool,
+    /// Their order, if it is another one.
+    pub sort: Sort,
+}
+
+impl Listed for RefillItem {
+    const COLUMNS: Columns<RefillItem> = &[
+        Some(("device", |item| Value::text(&item.device_name))),
+        Some(("aisle", |item| Value::text(&item.aisle_code))),
+        Some(("product", |item| Value::text(product(item)))),
+        Some(("stock", |item| Value::Number(item.stock))),
+        Some(("capacity", |item| Value::Number(item.capacity))),
+        Some(("sold", |item| Value::Number(item.tenths_sold_a_day()))),
+        Some(("left", |item| match (item.stock, item.tenths_of_days_left()) {
+            (..=0, _) => Value::Absent,
+            (_, left) => Value::Number(left.unwrap_or(i64::MAX)),
+        })),
+    ];
 }
 
 /// Renders the list.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     let heading = frame.say(Section::Refill.name());
-    let csv = crate::components::address(frame.path(), &view.groups.query(), "format=csv");
+    let query = joined(&view.groups.query(), &view.sort.query());
+    let csv = address(frame.path(), &query, "format=csv");
     let body = html! {
         (filter(frame, Section::Refill.path(), &view.groups.field(frame)))
         @if view.items.is_empty() { (empty(frame.say(NONE))) }
@@ -81,7 +100,7 @@ pub fn csv(view: &Refill) -> String {
     ];
     csv::file(
         COLUMNS,
-        view.items.iter().map(|item| {
+        view.sort.rows(&view.items).into_iter().map(|item| {
             [
                 item.device_code.clone(),
                 item.device_name.clone(),
@@ -107,22 +126,21 @@ fn rows(frame: &Frame<'_>, view: &Refill) -> maud::Markup {
         Column::number(frame.say(SOLD)),
         Column::number(frame.say(LEFT)),
     ];
+    let columns = view.sort.columns::<RefillItem>(frame, columns);
     let left = |item: &RefillItem| match (item.stock, item.tenths_of_days_left()) {
         (..=0, _) => frame.say(EMPTY).to_owned(),
         (_, None) => frame.say(NO_SALES).to_owned(),
         (_, Some(left)) => tenths(left),
     };
     let rows = html! {
-        @for item in &view.items {
+        @for item in view.sort.rows(&view.items) {
             tr {
                 th scope="row" {
                     a href=(path_of(&item.device_code)) { (item.device_name) }
                     " " span.note.code { (item.device_code) }
                 }
                 td { (item.aisle_code) }
-                td {
-                    @if item.goods_name.is_empty() { (item.goods_id) } @else { (item.goods_name) }
-                }
+                td { (product(item)) }
                 td.number { (format::count(item.stock)) }
                 td.number { (format::count(item.capacity)) }
                 td.number { (tenths(item.tenths_sold_a_day())) }
@@ -131,6 +149,11 @@ fn rows(frame: &Frame<'_>, view: &Refill) -> maud::Markup {
         }
     };
     table(frame.say(Section::Refill.name()), &columns, &rows)
+}
+
+/// Returns the name of a product, or its id if it has none.
+fn product(item: &RefillItem) -> &str {
+    if item.goods_name.is_empty() { &item.goods_id } else { &item.goods_name }
 }
 
 /// Formats tenths with one decimal.

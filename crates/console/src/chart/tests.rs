@@ -26,13 +26,14 @@ fn rendered(points: &[Point]) -> String {
         axis: format::whole_dollars,
         figure: format::dollars,
         second: format::count,
+        sort: Sort::Fixed,
     };
     bars(&frame, &chart).into_string()
 }
 
 fn point(value: i64, second: i64, before: Option<i64>, is_complete: bool) -> Point {
     let (name, label) = ("2026-11-20".to_owned(), "11-20".to_owned());
-    Point { name, label, value, second, second_href: None, before, is_complete }
+    Point { name, label, before, is_complete, ..Point::of(Day(0), value, second) }
 }
 
 /// Returns the texts of the cells of the table.
@@ -98,6 +99,7 @@ proptest! {
         let chart = Bars {
             id: "", summary: "", headings: [""; 3], points: &points,
             axis: format::count, figure: format::count, second: format::count,
+            sort: Sort::Free,
         };
         for (at, value) in values.iter().enumerate() {
             for shape in [WIDE, NARROW] {

@@ -12,6 +12,7 @@ use crate::components::{Column, card, empty, linked, table};
 use crate::format;
 use crate::frame::Frame;
 use crate::orders::{Sales, sales_path};
+use crate::sort::Sort;
 use crate::text::{Text, texts};
 
 texts! {
@@ -103,15 +104,8 @@ fn trend(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
         of_day.for_each(|(_, _, of_currency)| totals.add(*of_currency, 1));
         let name = day.to_string();
         let label = name.get(5..).unwrap_or(&name).to_owned();
-        Point {
-            name,
-            label,
-            value: totals.orders,
-            second: totals.failed,
-            second_href: None,
-            before: None,
-            is_complete: day != today,
-        }
+        let point = Point::of(day, totals.orders, totals.failed);
+        Point { name, label, is_complete: day != today, ..point }
     });
     let points: Vec<Point> = points.collect();
     let orders = points.iter().map(|point| point.value).sum();
@@ -125,6 +119,7 @@ fn trend(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
             axis: format::count,
             figure: format::count,
             second: format::count,
+            sort: Sort::Fixed,
         },
     )
 }

@@ -52,6 +52,7 @@ fn view(days: Vec<(Day, Turnover)>) -> Overview {
             without_rate: vec![("ISK".to_owned(), 4)],
         },
         failed_checks: 0,
+        sort: Sort::Free,
     }
 }
 
@@ -147,7 +148,7 @@ fn the_largest_page_is_small() {
             ..view(days.collect()).sales
         };
         let groups = Groups { names: names.collect(), chosen: None };
-        let view = Overview { period, groups, sales, failed_checks: i64::MAX };
+        let view = Overview { period, groups, sales, failed_checks: i64::MAX, sort: Sort::Free };
         let text = rendered(&view, Language::English);
         assert!(text.matches("<g><path").count() <= points);
         assert!(text.len() <= 73_728, "{} bytes", text.len());

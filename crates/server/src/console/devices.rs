@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kiosque_console::device::{self, Aisle, Device};
 use kiosque_console::devices::{self, DeviceRow, Devices, State, WEEK_DAYS};
+use kiosque_console::sort::PARAMETER;
 use kiosque_contract::inventory::AisleItem;
 use kiosque_model::{Day, DeviceCode, GroupId, Need, UnixMs, Zone};
 use kiosque_store::{
@@ -11,7 +12,7 @@ use kiosque_store::{
     OrderFilter, Oversight, SaleTimes,
 };
 
-use super::groups::{choice, chosen, wants_csv};
+use super::groups::{choice, chosen, sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -26,7 +27,9 @@ const ORDERS: usize = 10;
 /// Shows the list of devices that the query selects.
 pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
-    let query = caller.call.known_fields(&["q", "state", "needs", "group", "after", "format"])?;
+    let known = ["q", "state", "needs", "group", "after", PARAMETER, "format"];
+    let query = caller.call.known_fields(&known)?;
+    let sort = sort::<DeviceRow>(&query)?;
     let state = query.text("state");
     let state = state.map(|code| State::of_code(&code).ok_or(Failure::Parameter("state")));
     let (state, groups) = (state.transpose()?, choice(&app.store, &query).await?);
@@ -57,7 +60,8 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let found = app.store.inventory().search_devices(wanted, listing, now).await?;
     let FoundDevices { devices, next, is_cut: is_partial } = found;
     let devices = devices.into_iter().map(row).collect();
-    let view = Devices { groups, search, state, needs, after, next, devices, is_partial };
+    let sort = sort.of_part(after.as_deref(), next.as_deref());
+    let view = Devices { groups, search, state, needs, after, next, devices, is_partial, sort };
     match wants_csv(&query)? {
         true => Ok(Reply::csv("devices.csv", devices::csv(&view))),
         false => Ok(Reply::page(devices::page(&caller.frame(), &view))),

@@ -1,6 +1,7 @@
-//! The choice of a group or of a file of CSV, which several pages have.
+//! The choice of a group, of an order or of a file of CSV, which several pages have.
 
 use kiosque_console::groups::{GroupName, Groups, LISTED_MAX};
+use kiosque_console::sort::{self, Listed, Sort};
 use kiosque_model::GroupId;
 use kiosque_store::Store;
 
@@ -22,6 +23,12 @@ pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Failure> {
     let id = groups.chosen.as_deref().map(GroupId::parse);
     // No group has a text as its id that is none.
     id.transpose().map_err(|_| Failure::not_found())
+}
+
+/// Returns the order of the rows that a query chooses.
+pub(super) fn sort<T: Listed>(query: &Fields) -> Result<Sort, Failure> {
+    let chosen = query.text(sort::PARAMETER);
+    Sort::of::<T>(chosen.as_deref()).ok_or(Failure::Parameter(sort::PARAMETER))
 }
 
 /// Returns whether a query asks for a file of CSV instead of a page.

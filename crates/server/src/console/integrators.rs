@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use kiosque_console::integrators::{self as view, Function, History, Integrators};
+use kiosque_console::integrators::{self as view, Account, Function, History, Integrators};
 use kiosque_console::refused::PARAMETER;
+use kiosque_console::sort;
 use kiosque_contract::AuditEntry;
+use kiosque_contract::inventory::SessionItem;
 use kiosque_model::{LoginName, Right};
 use kiosque_store::{
     AccountUse, AuditPage, AuditQuery, EndedSession, FunctionUsage, Listing, Oversight,
@@ -26,7 +28,8 @@ const GUESSES: usize = 20;
 /// Lists the accounts, with their live sessions.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
-    let query = caller.call.known_fields(&["after", "format", PARAMETER])?;
+    let query = caller.call.known_fields(&["after", sort::PARAMETER, "format", PARAMETER])?;
+    let sort = groups::sort::<Account>(&query)?;
     let (after, wants_csv) = (query.text("after"), wants_csv(&query)?);
     let listing = || Listing { after: after.clone(), limit: ROWS };
     let accounts = app.store.inventory().accounts(listing(), now).await?;
@@ -34,18 +37,22 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let names: Vec<String> =
         accounts.entries.iter().map(|account| account.account.clone()).collect();
     let uses = app.store.trail().uses_of(names).await?;
-    let last = |(name, of): (String, AccountUse)| of.last.map(|last| (name, last));
+    let listed = accounts.entries.into_iter().map(|item| {
+        let of_item = |session: &&SessionItem| session.account == item.account;
+        let session = sessions.entries.iter().find(of_item).cloned();
+        let last_use = uses.get(&item.account).and_then(|of| of.last);
+        Account { item, session, last_use }
+    });
     let codes = app.store.trail().answers_by_code();
     let guesses = app.store.trail().guesses().into_iter().take(GUESSES);
     let view = Integrators {
-        last_uses: uses.into_iter().filter_map(last).collect(),
         codes: codes.into_iter().map(|(code, answers)| (code, count(answers))).collect(),
         guesses: guesses
             .map(|(source, of)| (source.to_string(), count(of.logins), of.last))
             .collect(),
         not_recorded: count(app.store.trail().refused_dropped()),
-        accounts: accounts.entries,
-        sessions: sessions.entries,
+        accounts: listed.collect(),
+        sort: sort.of_part(after.as_deref(), accounts.next.as_deref()),
         next: accounts.next,
         after,
         look_up: refused::look_up(caller).await?,
@@ -58,7 +65,9 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 /// Shows the history of an account. It is a part of the audit trail, which has a right of its own.
 pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
-    let fields = caller.call.known_fields(&["name", "after", "format"])?;
+    let known = ["name", "after", sort::PARAMETER, "format"];
+    let fields = caller.call.known_fields(&known)?;
+    let sort = groups::sort::<Function>(&fields)?;
     let wants_csv = wants_csv(&fields)?;
     let account = fields.text("name").ok_or_else(Failure::not_found)?;
     let store = &caller.call.app.store;
@@ -90,8 +99,18 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let functions = functions.into_iter().map(function).collect();
     let groups = groups::choice(store, &Fields::default()).await?;
     let (account, last_use) = (item, last);
-    let view =
-        History { account, session, last_use, groups, functions, entries, refused, after, next };
+    let view = History {
+        account,
+        session,
+        last_use,
+        groups,
+        functions,
+        sort,
+        entries,
+        refused,
+        after,
+        next,
+    };
     Ok(Reply::page(view::history(&caller.frame(), &view)))
 }
 

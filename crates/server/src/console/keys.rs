@@ -1,11 +1,12 @@
 //! `/console/keys`
 
 use kiosque_console::keys::{self as view, Key, Keys, Outcome};
+use kiosque_console::sort::{PARAMETER, Sort};
 use kiosque_model::{KeyName, OperatorKey, Rights};
 use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
 
 use super::fields::Fields;
-use super::groups::wants_csv;
+use super::groups::{sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -15,9 +16,12 @@ const REVOKED_MAX: usize = 50;
 
 /// Lists the keys.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
-    match wants_csv(&caller.call.known_fields(&["format"])?)? {
-        true => Ok(Reply::csv("keys.csv", view::csv(&listed(caller).await?))),
-        false => shown(caller, None).await,
+    let query = caller.call.known_fields(&[PARAMETER, "format"])?;
+    let (wants_csv, sort) = (wants_csv(&query)?, sort::<Key>(&query)?);
+    let view = Keys { keys: listed(caller).await?, sort, outcome: None };
+    match wants_csv {
+        true => Ok(Reply::csv("keys.csv", view::csv(&view))),
+        false => Ok(Reply::page(view::page(&caller.frame(), &view))),
     }
 }
 
@@ -33,7 +37,8 @@ pub(super) async fn change(
         Some("revoke") => revoke(caller, form).await?,
         _ => return Err(Failure::bad_form(&"it has no action")),
     };
-    Ok(shown(caller, Some(outcome)).await?.secret())
+    let view = Keys { keys: listed(caller).await?, sort: Sort::Free, outcome: Some(outcome) };
+    Ok(Reply::page(view::page(&caller.frame(), &view)).secret())
 }
 
 async fn create(
@@ -72,11 +77,6 @@ async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Failure
         RevokedKey::Revoked => Outcome::Revoked(given),
         RevokedKey::Unknown => Outcome::Unknown(given),
     })
-}
-
-async fn shown(caller: &SignedIn<'_>, outcome: Option<Outcome>) -> Result<Reply, Failure> {
-    let keys = listed(caller).await?;
-    Ok(Reply::page(view::page(&caller.frame(), &Keys { keys, outcome })))
 }
 
 /// Returns the live keys and the latest revoked ones, each the newest first.

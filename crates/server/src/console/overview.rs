@@ -1,12 +1,13 @@
 //! The overview.
 
-use kiosque_console::overview::{self, Overview};
+use kiosque_console::overview::{self, Overview, Point};
 use kiosque_console::period::{BadParameter, Period, PeriodQuery};
+use kiosque_console::sort::PARAMETER;
 use kiosque_model::Day;
 use kiosque_store::{FleetSalesQuery, Oversight};
 
 use super::fields::Fields;
-use super::groups::{choice, chosen, wants_csv};
+use super::groups::{choice, chosen, sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -17,9 +18,10 @@ const PRODUCTS_MAX: usize = 20;
 /// Shows the overview of the period and the group that the query chooses.
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
-    let known = [&PeriodQuery::PARAMETERS[..], &["group", "format"]].concat();
+    let known = [&PeriodQuery::PARAMETERS[..], &["group", PARAMETER, "format"]].concat();
     let query = caller.call.known_fields(&known)?;
     let period = period(&query, app.store.zone().day_of(now))?;
+    let sort = sort::<Point>(&query)?;
     let groups = choice(&app.store, &query).await?;
     let sales = app.store.reports().fleet_sales(FleetSalesQuery {
         group: chosen(&groups)?,
@@ -31,7 +33,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         now,
     });
     let sales = sales.await?.ok_or_else(Failure::not_found)?;
-    let view = Overview { period, groups, sales, failed_checks: caller.failed_checks };
+    let view = Overview { period, groups, sales, failed_checks: caller.failed_checks, sort };
     match wants_csv(&query)? {
         true => Ok(Reply::csv("sales.csv", overview::csv(&view))),
         false => Ok(Reply::page(overview::page(&caller.frame(), &view))),

@@ -1,9 +1,11 @@
 //! `/console/refill`
 
 use kiosque_console::refill::{self, Refill};
+use kiosque_console::sort::{PARAMETER, Sort};
+use kiosque_contract::inventory::RefillItem;
 use kiosque_store::Oversight;
 
-use super::groups::{choice, chosen, wants_csv};
+use super::groups::{choice, chosen, sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -16,13 +18,15 @@ const FILE: usize = 20_000;
 /// Shows the aisles of the group that the query chooses, or of all groups.
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (store, now) = (&caller.call.app.store, caller.call.now);
-    let query = caller.call.known_fields(&["group", "format"])?;
+    let query = caller.call.known_fields(&["group", PARAMETER, "format"])?;
     let (groups, wants_csv) = (choice(store, &query).await?, wants_csv(&query)?);
+    let sort = sort::<RefillItem>(&query)?;
     let limit = if wants_csv { FILE } else { PAGE };
     let mut items = store.inventory().refill(chosen(&groups)?, limit + 1, now).await?;
     let is_cut = items.len() > limit;
     items.truncate(limit);
-    let view = Refill { groups, items, is_cut };
+    let sort = if is_cut { Sort::Fixed } else { sort };
+    let view = Refill { groups, items, is_cut, sort };
     match wants_csv {
         true => Ok(Reply::csv("refill.csv", refill::csv(&view))),
         false => Ok(Reply::page(refill::page(&caller.frame(), &view))),

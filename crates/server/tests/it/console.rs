@@ -14,6 +14,7 @@ mod refused;
 mod sales;
 mod sign_in;
 mod sizes;
+mod sorted;
 mod sources;
 
 use std::collections::BTreeMap;
