@@ -3,7 +3,9 @@
 use kiosque_contract::inventory::RefillItem;
 use maud::html;
 
-use crate::components::{Column, address, download, empty, filter, joined, only_card, table};
+use crate::components::{
+    Column, address, download, empty, filter, joined, only_card, parameter, table, text_field,
+};
 use crate::csv;
 use crate::devices::path_of;
 use crate::format;
@@ -22,6 +24,7 @@ texts! {
     DEVICE: "Device", "设备";
     AISLE: "Aisle", "货道";
     PRODUCT: "Product", "商品";
+    PRODUCT_ID: "Product id", "商品编号";
     STOCK: "Stock", "库存";
     CAPACITY: "Capacity", "容量";
     SOLD: "Sold a day", "日销量";
@@ -37,6 +40,8 @@ texts! {
 pub struct Refill {
     /// The group that owns the devices now.
     pub groups: Groups,
+    /// The `goodsId` of the product that they have; `None` for all.
+    pub product: Option<String>,
     /// The aisles, those first that run out first.
     pub items: Vec<RefillItem>,
     /// Whether more aisles sell.
@@ -60,14 +65,26 @@ impl Listed for RefillItem {
     ];
 }
 
+/// Returns the address of the list of the aisles with a product.
+pub(crate) fn path_of_product(goods_id: &str, groups: &Groups) -> String {
+    address(Section::Refill.path(), &parameter("product", goods_id), &groups.query())
+}
+
 /// Renders the list.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     let heading = frame.say(Section::Refill.name());
-    let query = joined(&view.groups.query(), &view.sort.query());
+    let product = view.product.as_deref().unwrap_or_default();
+    let query = view.product.as_deref().map(|product| parameter("product", product));
+    let query = joined(&view.groups.query(), &query.unwrap_or_default());
+    let query = joined(&query, &view.sort.query());
     let csv = address(frame.path(), &query, "format=csv");
+    let fields = html! {
+        (text_field("search", "product", frame.say(PRODUCT_ID), product))
+        (view.groups.field(frame))
+    };
     let body = html! {
-        (filter(frame, Section::Refill.path(), &view.groups.field(frame)))
+        (filter(frame, Section::Refill.path(), &fields))
         @if view.items.is_empty() { (empty(frame.say(NONE))) }
         @else { (rows(frame, view)) }
         @if view.is_cut {

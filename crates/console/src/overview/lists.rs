@@ -14,10 +14,16 @@ use crate::devices::path_of;
 use crate::format;
 use crate::frame::Frame;
 use crate::orders::Sales;
+use crate::refill::path_of_product;
 
 pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
-    let rows: Vec<BarRow<'_>> =
-        view.sales.products.iter().take(ROWS_MAX).map(product_row).collect();
+    let rows: Vec<BarRow<'_>> = view
+        .sales
+        .products
+        .iter()
+        .take(ROWS_MAX)
+        .map(|product| product_row(view, product))
+        .collect();
     let body = match rows.as_slice() {
         [] => empty(frame.say(NO_SALES)),
         rows => bars(rows, format::count),
@@ -71,11 +77,12 @@ pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
     card("failures", frame.say(FAILURES), frame.say(super::ORDERS), &body)
 }
 
-/// A product without a name is shown by its id.
-fn product_row(product: &ProductRank) -> BarRow<'_> {
+/// Leads to the aisles with the product. One without a name is shown by its id.
+fn product_row<'v>(view: &Overview, product: &'v ProductRank) -> BarRow<'v> {
     let name = product.goods_name.as_deref().filter(|name| !name.is_empty());
     let name = name.unwrap_or(&product.goods_id);
-    BarRow { name, href: None, note: html! {}, value: product.items, value_href: None }
+    let href = Some(path_of_product(&product.goods_id, &view.groups));
+    BarRow { name, href, note: html! {}, value: product.items, value_href: None }
 }
 
 fn row(device: &DeviceSales, note: Markup, value: i64, value_href: Option<String>) -> BarRow<'_> {

@@ -18,15 +18,17 @@ const FILE: usize = 20_000;
 /// Shows the aisles of the group that the query chooses, or of all groups.
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (store, now) = (&caller.call.app.store, caller.call.now);
-    let query = caller.call.known_fields(&["group", PARAMETER, "format"])?;
+    let query = caller.call.known_fields(&["group", "product", PARAMETER, "format"])?;
     let (groups, wants_csv) = (choice(store, &query).await?, wants_csv(&query)?);
     let sort = sort::<RefillItem>(&query)?;
     let limit = if wants_csv { FILE } else { PAGE };
-    let mut items = store.inventory().refill(chosen(&groups)?, limit + 1, now).await?;
+    let product = query.text("product");
+    let of = (chosen(&groups)?, product.clone());
+    let mut items = store.inventory().refill(of, limit + 1, now).await?;
     let is_cut = items.len() > limit;
     items.truncate(limit);
     let sort = if is_cut { Sort::Fixed } else { sort };
-    let view = Refill { groups, items, is_cut, sort };
+    let view = Refill { groups, product, items, is_cut, sort };
     match wants_csv {
         true => Ok(Reply::csv("refill.csv", refill::csv(&view))),
         false => Ok(Reply::page(refill::page(&caller.frame(), &view))),

@@ -57,14 +57,14 @@ const DAYS: i64 = 14;
 const COLLECTED: usize = 10_000;
 
 impl Inventory<'_> {
-    /// Returns the aisles of a group, or of all groups, that run out first, in that order. The
-    /// sales of a device are those in all groups that it was in.
+    /// Returns the aisles of a group, or of all groups, that run out first, in that order; with a
+    /// product, those that have it. The sales of a device are those in all groups that it was in.
     ///
     /// # Errors
     /// The store failed.
     pub async fn refill(
         self,
-        group: Option<GroupId>,
+        (group, product): (Option<GroupId>, Option<String>),
         limit: usize,
         now: UnixMs,
     ) -> Result<Vec<RefillItem>, Error> {
@@ -74,11 +74,15 @@ impl Inventory<'_> {
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
             let sales = Sales::read(read, &groups, now, &zone).await?;
             let (mut items, mut device) = (Vec::new(), Vec::new());
+            let is_wanted = |item: &RefillItem| {
+                product.as_ref().is_none_or(|product| *product == item.goods_id)
+            };
             let rows = numbers(groups);
             read.each_of(&AISLES, &rows, &[now.into()], |row| {
                 let aisle: AisleRow = row.read()?;
                 if device.last().is_some_and(|last: &AisleRow| last.device_no != aisle.device_no) {
-                    items.extend(sales.items(std::mem::take(&mut device), &zone));
+                    let of_device = sales.items(std::mem::take(&mut device), &zone).into_iter();
+                    items.extend(of_device.filter(is_wanted));
                     if items.len() > limit + COLLECTED {
                         keep_first(&mut items, limit);
                     }
@@ -87,7 +91,7 @@ impl Inventory<'_> {
                 Ok(())
             })
             .await?;
-            items.extend(sales.items(device, &zone));
+            items.extend(sales.items(device, &zone).into_iter().filter(is_wanted));
             keep_first(&mut items, limit);
             Ok(items)
         };

@@ -121,6 +121,18 @@ async fn the_aisles_that_run_out_first_are_first() {
     let refill = card(&page, "refill");
     assert_eq!(listed(refill), ["D1", "D3", "D1"]);
     assert!(refill.contains("empty") && refill.contains("no sales"), "{refill}");
+    // A best seller leads to the aisles with it.
+    let products = browser.get("/console/?days=7").await.text;
+    let link = between(card(&products, "products"), "<a href=\"", "\"");
+    assert_eq!(link, ["/console/refill?product=cola"]);
+    for (product, count) in [("cola", 3), ("co", 0)] {
+        let page = browser.get(&format!("/console/refill?product={product}")).await.text;
+        assert_eq!(listed(card(&page, "refill")).len(), count, "{product}");
+        let path = format!("/console/refill?product={product}&amp;format=csv");
+        assert!(page.contains(&path), "{page}");
+        let csv = browser.get(&path.replace("&amp;", "&")).await.text;
+        assert_eq!(csv.lines().count(), count + 1, "{csv}");
+    }
     let none = browser.get("/console/refill?group=g2").await.text;
     assert!(card(&none, "refill").contains("No aisle sells"), "{none}");
 }

@@ -19,7 +19,7 @@ fn sold(id: &str, device: &str, product: &str) -> String {
 async fn listed(browser: &mut Browser, group: &str) -> (Vec<String>, Vec<String>) {
     let page = browser.get(&format!("/console/?days=7&group={group}")).await.text;
     let texts = |texts: Vec<&str>| texts.into_iter().map(|text| text.trim().to_owned()).collect();
-    let products = between(card(&page, "products"), "<span class=\"bar-name\">", "</span>");
+    let products = between(card(&page, "products"), "href=\"/console/refill?product=", "&");
     let devices = between(card(&page, "by-device"), "href=\"/console/devices/", "\"");
     (texts(products), texts(devices))
 }
