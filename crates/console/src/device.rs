@@ -31,7 +31,7 @@ texts! {
     MODEL: "Model", "型号";
     ADDRESS: "Address", "地址";
     LAST_ACTIVE: "Last activity", "最近活动";
-    STOCK: "Stock", "库存";
+    STOCK: "Items in stock", "库存件数";
     CREATED: "Created", "创建时间";
     ORDERS_OF_ALL: "Orders", "订单数";
     NEXT_MOVE: "Next move", "下次转移";

@@ -21,6 +21,7 @@ texts! {
     ALL: "All", "全部";
     ONLINE: "Online", "在线";
     SILENT: "Silent", "离线";
+    GROUP_DISABLED: "Group disabled", "分组已停用";
     DISABLED: "Disabled", "已停用";
     NEEDS: "Needs attention", "需要关注";
     SILENT_DEVICES: "Silent devices", "离线的设备";
@@ -49,7 +50,7 @@ texts! {
     LAST_ACTIVE: "Last activity", "最近活动";
     WEEK: "Orders, 7 days", "7 天订单";
     WEEK_SUMMARY: "Orders of the last 7 days, today last: {0}", "最近 7 天的订单，最后为今天：{0}";
-    STOCK: "Stock", "库存";
+    STOCK: "Items in stock", "库存件数";
     NONE_FOUND: "No device matches.", "没有匹配的设备。";
     MORE: "Only a part of the devices was searched. The next page goes on.",
         "仅搜索了部分设备，下一页继续。";
@@ -118,13 +119,16 @@ pub enum State {
     Online,
     /// It is enabled, and its last activity is not recent.
     Silent,
-    /// Device pages do not list it, or its group is deactivated.
+    /// It is enabled, and its group is deactivated.
+    GroupDisabled,
+    /// Device pages do not list it.
     Disabled,
 }
 
 impl State {
     /// All states.
-    pub const ALL: [State; 3] = [State::Online, State::Silent, State::Disabled];
+    pub const ALL: [State; 4] =
+        [State::Online, State::Silent, State::GroupDisabled, State::Disabled];
 
     /// Returns the value of the parameter `state`.
     #[must_use]
@@ -132,6 +136,7 @@ impl State {
         match self {
             State::Online => "online",
             State::Silent => "silent",
+            State::GroupDisabled => "group-disabled",
             State::Disabled => "disabled",
         }
     }
@@ -146,6 +151,7 @@ impl State {
         match self {
             State::Online => ONLINE,
             State::Silent => SILENT,
+            State::GroupDisabled => GROUP_DISABLED,
             State::Disabled => DISABLED,
         }
     }
@@ -155,7 +161,7 @@ impl State {
         let tone = match self {
             State::Online => Tone::Good,
             State::Silent => Tone::Bad,
-            State::Disabled => Tone::Neutral,
+            State::GroupDisabled | State::Disabled => Tone::Neutral,
         };
         badge(tone, frame.say(self.name()))
     }

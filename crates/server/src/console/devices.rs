@@ -189,6 +189,7 @@ fn state(state: DeviceState) -> State {
     match state {
         DeviceState::Online => State::Online,
         DeviceState::Silent => State::Silent,
+        DeviceState::GroupDisabled => State::GroupDisabled,
         DeviceState::Disabled => State::Disabled,
     }
 }
@@ -197,6 +198,7 @@ fn stored(state: State) -> DeviceState {
     match state {
         State::Online => DeviceState::Online,
         State::Silent => DeviceState::Silent,
+        State::GroupDisabled => DeviceState::GroupDisabled,
         State::Disabled => DeviceState::Disabled,
     }
 }

@@ -1,7 +1,7 @@
 //! Searches of the operator for devices and orders: each match is found once, in parts of any
 //! size.
 
-use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::fleet::{DeviceEntry, Fleet, GroupEntry};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::Sale;
 use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
@@ -10,7 +10,7 @@ use kiosque_store::{
     OrderFilter, OrderPosition, OrdersOf, SaleTimes, Span,
 };
 use kiosque_testkit::entries::{
-    bare_device, bare_order, device, group_id, order, rendered, sold, trade_no,
+    bare_device, bare_order, device, group, group_id, order, rendered, sold, trade_no,
 };
 use kiosque_testkit::{NOW, TestStore};
 
@@ -76,6 +76,24 @@ async fn devices_are_found_by_text_state_and_group() {
             let wanted = search(text, state, group);
             assert_eq!(found(&fixture, &wanted, limit).await, expected, "{wanted:?} by {limit}");
         }
+    }
+}
+
+/// A device of a deactivated group is not the same as one that is disabled itself.
+#[tokio::test]
+async fn devices_of_a_deactivated_group_are_a_state_of_their_own() {
+    let fixture = TestStore::with_fleet().await;
+    let disabled = DeviceEntry { enabled: Some(false), ..device("x1", "b") };
+    let closed = GroupEntry { active: Some(false), ..group("b") };
+    let fleet = Fleet { groups: vec![closed], devices: vec![disabled], ..Fleet::default() };
+    fixture.apply(fleet).await.unwrap();
+    for (state, expected) in [
+        (DeviceState::GroupDisabled, &["e1"][..]),
+        (DeviceState::Disabled, &["x1"]),
+        (DeviceState::Silent, &["d1", "d2"]),
+    ] {
+        let wanted = search("", Some(state), None);
+        assert_eq!(found(&fixture, &wanted, 50).await, expected, "{state:?}");
     }
 }
 

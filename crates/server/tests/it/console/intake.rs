@@ -201,11 +201,11 @@ async fn devices_of_a_deactivated_group_are_not_silent() {
     server.apply(groups).await.unwrap();
     let silent = browser.get("/console/devices?state=silent").await.text;
     assert!(!between(&silent, "href=\"/console/devices/", "\"").contains(&"D1"), "{silent}");
-    let disabled = browser.get("/console/devices?state=disabled").await.text;
+    let disabled = browser.get("/console/devices?state=group-disabled").await.text;
     assert!(between(&disabled, "href=\"/console/devices/", "\"").contains(&"D1"), "{disabled}");
     let overview = browser.get("/console/").await.text;
     assert!(!overview.contains("href=\"/console/devices/D1\""), "{overview}");
-    assert!(browser.get("/console/devices/D1").await.text.contains("Disabled"));
+    assert!(browser.get("/console/devices/D1").await.text.contains("Group disabled"));
 }
 
 /// The last use of a session is seen at once on its node, and on others when it is stored.

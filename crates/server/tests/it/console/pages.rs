@@ -264,6 +264,30 @@ async fn a_replaced_session_is_shown_with_both_addresses() {
     assert!(row.contains(",true,true,2026-03-02T10:00:05.000Z,192.0.2.2,g1,"), "{row}");
 }
 
+/// A device of a deactivated group stays enabled, as `kiosque device list` shows it.
+#[tokio::test]
+async fn devices_of_a_deactivated_group_differ_from_disabled_ones() {
+    let closed = "[[group]]\nid = \"g2\"\nname = \"Two\"\nactive = false\n";
+    let server =
+        TestServer::start(fleet().device("D3", "Attic", "g1").with("enabled = false")).await;
+    server.apply(closed).await.unwrap();
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let badges = |page: &str| {
+        let badges = between(card(page, "devices"), "<span class=\"badge", "</span>");
+        badges.into_iter().map(|badge| badge.split('>').nth(1).unwrap().to_owned()).collect()
+    };
+    let all: Vec<String> = badges(&browser.get("/console/devices").await.text);
+    assert_eq!(all, ["Silent", "Group disabled", "Disabled"]);
+    let of_closed = browser.get("/console/devices?state=group-disabled&format=csv").await.text;
+    assert!(of_closed.contains("\nD2,Platform,g2,group-disabled,"), "{of_closed}");
+    let page = browser.get("/console/devices/D2").await.text;
+    assert!(page.contains("Group disabled") && page.contains("Items in stock"), "{page}");
+    browser.headers.push(("accept-language", "zh-CN".to_owned()));
+    let all: Vec<String> = badges(&browser.get("/console/devices").await.text);
+    assert_eq!(all, ["离线", "分组已停用", "已停用"]);
+}
+
 /// Markup in a name is text, and the language is the one that the browser accepts or the person
 /// chose.
 #[tokio::test]

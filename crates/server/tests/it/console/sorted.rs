@@ -39,7 +39,10 @@ async fn devices_and_aisles_are_sorted_by_numbers_in_the_page_and_its_file() {
     let office = server.create_key_named("office", "read").await;
     let mut browser = Browser::signed_in(&server, &office).await;
     let free = browser.get("/console/devices?q=S").await.text;
-    assert!(free.contains("<a href=\"/console/devices?q=S&amp;sort=-stock\">Stock</a>"), "{free}");
+    assert!(
+        free.contains("<a href=\"/console/devices?q=S&amp;sort=-stock\">Items in stock</a>"),
+        "{free}"
+    );
     assert!(!free.contains("aria-sort"), "{free}");
     let page = browser.get("/console/devices?q=S&sort=-stock").await.text;
     assert_eq!(devices(&page, "devices")[..3], ["S11", "S10", "S09"]);

@@ -54,7 +54,9 @@ pub enum DeviceState {
     Online,
     /// It is enabled, and its last activity is not recent.
     Silent,
-    /// Device pages do not list it, or its group is deactivated.
+    /// It is enabled, and its group is deactivated.
+    GroupDisabled,
+    /// Device pages do not list it.
     Disabled,
 }
 
@@ -84,11 +86,12 @@ pub struct FoundDevice {
 impl DeviceState {
     fn of(device: &DeviceItem, inactive: &[String], online: OnlineSince) -> DeviceState {
         let last_active = device.last_active_timestamp.map(UnixMs);
-        let is_listed = device.enabled && !inactive.contains(&device.group_id);
-        match (is_listed, online.holds(last_active)) {
-            (false, _) => DeviceState::Disabled,
-            (true, true) => DeviceState::Online,
-            (true, false) => DeviceState::Silent,
+        let is_active = !inactive.contains(&device.group_id);
+        match (device.enabled, is_active, online.holds(last_active)) {
+            (false, ..) => DeviceState::Disabled,
+            (true, false, _) => DeviceState::GroupDisabled,
+            (true, true, true) => DeviceState::Online,
+            (true, true, false) => DeviceState::Silent,
         }
     }
 }
