@@ -91,7 +91,8 @@ impl PeriodQuery<'_> {
 }
 
 impl Period {
-    /// Returns the period that a query chooses: the last four weeks if it names none.
+    /// Returns the period that a query chooses: the last four weeks if it names none, and up to a
+    /// last day if it names no first one.
     ///
     /// # Errors
     /// The parameter that cannot be read.
@@ -110,7 +111,10 @@ impl Period {
             (Some(_), ..) => Err(BadParameter("days")),
             (None, from, to) => {
                 let last = to.map_or(Ok(today), |text| day(text).ok_or(BadParameter("to")))?;
-                let first = from.map_or(Ok(last), |text| day(text).ok_or(BadParameter("from")))?;
+                // Without a first day, it is the longest period that ends there.
+                let longest = Day((last.0 + 1 - DAYS_MAX).max(0));
+                let first =
+                    from.map_or(Ok(longest), |text| day(text).ok_or(BadParameter("from")))?;
                 match last.0 - first.0 {
                     0..DAYS_MAX => Ok(Period { first, last, today }),
                     _ => Err(BadParameter("from")),
@@ -295,6 +299,9 @@ mod tests {
         let some = of("", "2024-01-30", "2024-02-02").expect("a period");
         assert_eq!((some.length(), some.query().as_str()), (4, "from=2024-01-30&to=2024-02-02"));
         assert_eq!(some.first_before().to_string(), "2024-01-26");
+        let until = of("", "", "2024-02-02").expect("a period");
+        assert_eq!((until.length(), until.last()), (DAYS_MAX, some.last()));
+        assert_eq!(of("", "", "1970-01-02").map(Period::length), Ok(2));
         for (days, from, to, named) in [
             ("0", "", "", "days"),
             ("3661", "", "", "days"),

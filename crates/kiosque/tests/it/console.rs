@@ -7,6 +7,7 @@ mod phone;
 mod pictures;
 mod preferences;
 mod walk;
+mod wide;
 
 use kiosque_testkit::{Chromium, Key, Sandbox, Scripts, Served, Window, wait_until};
 

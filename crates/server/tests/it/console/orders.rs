@@ -43,6 +43,7 @@ async fn orders_are_listed_by_state_and_day_without_a_device() {
         ("payment=unpaid", &["unpaid"]),
         ("payment=paid,refunding,refunded&from=2026-03-02", &["failed", "sold", "late"]),
         ("from=2026-03-01&to=2026-03-01", &["unpaid", "partial"]),
+        ("to=2026-03-01", &["unpaid", "partial"]),
         ("shipment=success&group=g1", &["sold"]),
         ("group=g2", &["late", "partial"]),
         ("shipment=failed&device=D1", &["failed", "unpaid"]),

@@ -1,0 +1,21 @@
+//! Pages on a wide screen.
+
+use super::{CHINESE, COLOURS, Console};
+use crate::fleet::fleet;
+
+const WIDE: u32 = 1_440;
+
+/// The filter of the list of orders, which has the most fields, is one row with its button.
+#[test]
+fn the_filter_of_orders_is_one_row() {
+    let mut console = Console::of_fleet(fleet());
+    console.sign_in_at("/console/orders");
+    console.show_as(WIDE, COLOURS[0]);
+    for language in ["en", CHINESE] {
+        console.choose("language", language);
+        let ends = "const ends = [...document.querySelectorAll('.card > .filter > *')]
+            .map((field) => Math.round(field.getBoundingClientRect().bottom));
+            return [ends.length, new Set(ends).size]";
+        assert_eq!(console.browser.run(ends), serde_json::json!([9, 1]), "{language}");
+    }
+}
