@@ -4,10 +4,12 @@
 mod call;
 mod fields;
 mod snippets;
+mod summary;
 mod trial;
 
-use kiosque_openapi::reference::{self, Reference};
-use maud::html;
+use kiosque_contract::GATEWAY_PREFIX;
+use kiosque_openapi::reference::{self, CallReference, Reference};
+use maud::{Markup, html};
 
 use crate::components::{Column, card, table};
 use crate::frame::{Frame, Page, Section};
@@ -85,6 +87,31 @@ impl Document {
         format!("{}/{}/{call}", Section::Api.path(), self.code())
     }
 
+    /// Returns the calls in the order of the list: those of the operator that need no key, which
+    /// are for monitoring, come last.
+    fn calls(self) -> Vec<&'static CallReference> {
+        let mut calls: Vec<&CallReference> = self.reference().calls.iter().collect();
+        if self == Document::Operator {
+            calls.sort_by_key(|call| !call.has_secret);
+        }
+        calls
+    }
+
+    /// Renders the method of a call and the path of its address, which breaks after a slash only.
+    fn address(self, call: &CallReference) -> Markup {
+        let prefix = match self {
+            Document::Integrators => GATEWAY_PREFIX,
+            Document::Operator => "",
+        };
+        let path = format!("{prefix}{}", call.path);
+        html! {
+            code.path {
+                (call.method) " "
+                @for part in path.split_inclusive('/') { span { (part) } wbr; }
+            }
+        }
+    }
+
     const fn name(self) -> Text {
         match self {
             Document::Integrators => INTEGRATORS,
@@ -100,11 +127,11 @@ pub fn page(frame: &Frame<'_>) -> String {
     let list = |document: Document| {
         let name = frame.say(document.name());
         let rows = html! {
-            @for call in &document.reference().calls {
+            @for call in document.calls() {
                 tr {
                     th scope="row" { a href=(document.path_of(&call.id)) { (call.id) } }
-                    td { code { (call.method) " " (call.path) } }
-                    td.long lang="en" { (fields::prose(&call.summary)) }
+                    td { (document.address(call)) }
+                    td.long { (summary::summary(frame, call)) }
                 }
             }
         };

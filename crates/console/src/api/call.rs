@@ -4,6 +4,7 @@ use kiosque_openapi::reference::{Answer, CallReference, Content, Field, Paramete
 use kiosque_openapi::refusals;
 use maud::{Markup, html};
 
+use super::summary::summary;
 use super::trial::{self, Trial};
 use super::{Document, fields, snippets};
 use crate::components::{Column, card, table};
@@ -55,12 +56,14 @@ pub fn page(frame: &Frame<'_>, view: &CallPage<'_>) -> String {
     let call = view.call;
     frame.render(&Page {
         heading: &call.id,
-        note: html! { code { (call.method) " " (call.path) } },
+        note: view.document.address(call),
         actions: html! { a.button href=(Section::Api.path()) { (frame.say(ALL)) } },
         content: html! {
-            section.card lang="en" {
-                p { (fields::prose(&call.summary)) }
-                @for paragraph in &call.paragraphs { p.more { (fields::prose(paragraph)) } }
+            section.card {
+                p { (summary(frame, call)) }
+                @for paragraph in &call.paragraphs {
+                    p.more lang="en" { (fields::prose(paragraph)) }
+                }
             }
             @if let Some(outcome) = &view.trial.outcome { (trial::outcome(frame, outcome)) }
             (trial::form(frame, (view.document, call), &view.trial))

@@ -2,7 +2,7 @@
 
 use kiosque_contract::operator_call::CallMethod;
 use kiosque_contract::{ENDPOINTS, Endpoint, OPERATOR_CALLS, TOKEN_HEADER, endpoint};
-use kiosque_testkit::{DEVICES_PATH, Reply, TestRequest, TestServer};
+use kiosque_testkit::{DEVICES_PATH, Reply, TestRequest, TestServer, between, card};
 use serde_json::Value;
 
 use super::{Browser, trail};
@@ -40,6 +40,30 @@ async fn read(server: &TestServer, path: &str, key: &str) -> Reply {
     let request = http::Request::get(path).header("host", "x").header("authorization", bearer);
     let mut caller = server.connect_operator().await;
     caller.send(request.body(Default::default()).unwrap()).await
+}
+
+/// Addresses are those of the listener, and break after slashes. The calls of the operator begin
+/// with those that need a key. The summaries are in the language of the page.
+#[tokio::test]
+async fn the_list_has_whole_addresses_and_summaries_in_both_languages() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let list = browser.get(API).await.text;
+    let address = "<code class=\"path\">POST <span>/</span><wbr><span>v8/</span><wbr>\
+                   <span>third-center-web/</span><wbr>";
+    assert!(list.contains(address), "{list}");
+    assert!(browser.get(&page_of("integrator", "DevicePage")).await.text.contains(address));
+    let operator = between(card(&list, "operator"), "<th scope=\"row\"><a href=\"", "</a>");
+    let ids: Vec<&str> = operator.iter().map(|link| link.split('>').nth(1).unwrap()).collect();
+    assert_eq!(ids[0], "listAccounts");
+    assert_eq!(ids[ids.len() - 4..], ["livez", "metrics", "readyz", "readyzOrders"]);
+    assert!(list.contains("<span lang=\"en\">Logs out.</span>"), "{list}");
+    browser.headers.push(("accept-language", "zh-CN".to_owned()));
+    for path in [API.to_owned(), page_of("integrator", "LogOut")] {
+        let page = browser.get(&path).await.text;
+        assert!(page.contains("<span lang=\"zh-CN\">退出登录。</span>"), "{page}");
+    }
 }
 
 /// The snippets use the paths of the tables, and the address of the listener.
