@@ -53,6 +53,11 @@ texts! {
     WAL: "Write-ahead log", "预写日志";
     NODES: "Nodes with a lease in the last 30 s", "近 30 秒持有租约的节点";
     RENEWED: "{0}, renewed {1}", "{0}，续租于 {1}";
+    FREE: "Free on its file system", "文件系统可用空间";
+    MEMORY: "Resident memory", "常驻内存";
+    UPTIME: "Uptime", "运行时间";
+    UP: "{0} d {1} h {2} min, since {3}", "{0} 天 {1} 小时 {2} 分钟，自 {3} 起";
+    NAMES: "Names of the certificate", "证书名称";
     ACTIVITY: "Last activity", "最近活动";
     NEVER: "none", "无";
     CONTENT: "Stored entries", "已存条目";
@@ -92,6 +97,14 @@ pub struct Service {
     pub not_storing: Option<String>,
     /// The end of the certificate, if it can be read.
     pub certificate_end: Option<UnixMs>,
+    /// The host names and addresses of the certificate.
+    pub certificate_names: Vec<String>,
+    /// The start of this server.
+    pub started: UnixMs,
+    /// The memory of this server, if it is known.
+    pub resident_bytes: Option<u64>,
+    /// The bytes that the file system of the data has left; `None` with a database.
+    pub free_bytes: Option<u64>,
     /// How many milliseconds this node's clock is ahead of the database's, if that is too much.
     pub clock_off_ms: Option<i64>,
     /// How many requests since the start of the server needed an order that is damaged.
@@ -289,14 +302,27 @@ fn program(frame: &Frame<'_>, view: &Service) -> Vec<(Text, String)> {
         (ZONE, status.time_zone.clone()),
         (DATABASE, size(status.database_bytes)),
         (WAL, log),
+        (UPTIME, uptime(frame, view.started)),
         (ACTIVITY, active.unwrap_or_else(|| frame.say(NEVER).to_owned())),
     ];
+    rows.extend(view.free_bytes.map(|bytes| (FREE, size(bytes))));
+    rows.extend(view.resident_bytes.map(|bytes| (MEMORY, size(bytes))));
+    if !view.certificate_names.is_empty() {
+        rows.push((NAMES, view.certificate_names.join(", ")));
+    }
     if view.database.is_some() {
         let renewed: Vec<String> = status.node_timestamps.iter().copied().map(text).collect();
         let nodes = [&*renewed.len().to_string(), &*renewed.join(", ")];
         rows.push((NODES, RENEWED.fill(frame.language, &nodes)));
     }
     rows
+}
+
+fn uptime(frame: &Frame<'_>, started: UnixMs) -> String {
+    let minutes = frame.now.0.saturating_sub(started.0).max(0) / 60_000;
+    let parts = [minutes / 1_440, minutes / 60 % 24, minutes % 60].map(format::count);
+    let [days, hours, minutes] = &parts;
+    UP.fill(frame.language, &[days, hours, minutes, &frame.zone.text(started)])
 }
 
 fn content(view: &Service) -> Vec<(Text, String)> {

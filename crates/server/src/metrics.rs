@@ -24,6 +24,8 @@ use registry::{Each, MetricRegistry};
 /// Every metric of a server.
 #[derive(Debug)]
 pub(crate) struct Metrics {
+    /// The time of the start.
+    pub(crate) started: UnixMs,
     registry: Registry,
     gateway: ListenerMetrics,
     operator: ListenerMetrics,
@@ -131,6 +133,7 @@ impl Metrics {
         let listeners = ListenerCounters::new(&registry);
         let (heartbeats_accepted, heartbeats_rejected) = heartbeats(&registry);
         Metrics {
+            started,
             gateway: listeners.of(Audience::Gateway, ENDPOINTS.iter().map(|one| one.route)),
             operator: listeners.of(Audience::Operator, OPERATOR_CALLS.iter().map(|one| one.path)),
             logins: registry.each(

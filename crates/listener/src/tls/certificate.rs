@@ -99,6 +99,13 @@ impl Certificate {
         current.validity.as_ref().map(|validity| validity.not_after)
     }
 
+    /// Returns the host names and addresses that it is for.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let current = read_ignoring_poison(&self.current);
+        current.validity.as_ref().map(|validity| validity.names.clone()).unwrap_or_default()
+    }
+
     /// Reloads the certificate when its files have changed, which is checked at each `interval`,
     /// and at each `reload`. If the new files cannot be used, such as half written ones, the
     /// current certificate stays in use until they change again.

@@ -38,10 +38,21 @@ async fn service(caller: &SignedIn<'_>) -> Result<Service, Failure> {
         not_answering: cause(app.store.upkeep().answers(now).await),
         not_storing: cause(app.store.upkeep().takes_orders().await),
         certificate_end: app.certificate.get().and_then(|certificate| certificate.not_after()),
+        certificate_names: app.certificate.get().map(|of| of.names()).unwrap_or_default(),
+        started: app.metrics.started,
+        resident_bytes: resident_bytes(),
+        free_bytes: app.store.file_sizes().map(|sizes| sizes.free),
         clock_off_ms: app.store.upkeep().clock_off_ms(),
         damaged_orders: app.metrics.damaged_orders(),
         limits: limits(app),
     })
+}
+
+/// Returns the resident memory of this process; `None` where Linux's `/proc` is absent.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1 << 10)
 }
 
 fn limits(app: &App) -> Vec<Limit> {

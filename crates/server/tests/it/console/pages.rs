@@ -212,6 +212,12 @@ async fn what_a_page_shows_is_downloaded() {
         assert!(service.lines().any(|line| line == row), "{row}: {service}");
     }
 
+    // Of this server: the memory where it is known, and of files the space that is left.
+    assert!(service.contains("program,Uptime,\"0 d 0 h 1 min, since 2026-03-02 10:00:00\","));
+    assert!(service.contains("program,Names of the certificate,"), "{service}");
+    assert!(service.contains("program,Resident memory,"), "{service}");
+    assert_eq!(service.contains("program,Free on its file system,"), server.store.is_file());
+
     let path = "/console/integrators/account?name=ops";
     let (_, history) = download(&mut browser, &format!("{path}&format=csv"), "account").await;
     let entries: Vec<&str> = history.lines().skip(1).collect();
