@@ -378,7 +378,7 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
     let body = match &view.entries {
         None => empty(frame.say(NEEDS_AUDIT)),
         Some(entries) if entries.is_empty() => empty(frame.say(NO_EVENTS)),
-        Some(entries) => trail::entries(frame, frame.say(TIMELINE), entries),
+        Some(entries) => trail::sessions(frame, frame.say(TIMELINE), entries),
     };
     frame.render(&Page {
         heading: &view.account.account,

@@ -1,6 +1,6 @@
 //! Entries of the audit trail as rows of a table.
 
-use kiosque_contract::AuditEntry;
+use kiosque_contract::{AuditDetails, AuditEntry, ChangeCounts, FleetCounts};
 use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEvent;
 use maud::{Markup, html};
@@ -42,6 +42,17 @@ texts! {
     UNKNOWN_SOURCE: "an unknown address", "未知地址";
     IN_GROUP: "group {0}", "分组 {0}";
     TIMES: "{0} times", "{0} 次";
+    LOGIN_REPLACED: "Login, replaced a session", "登录，替换了会话";
+    FILE: "file {0}", "文件 {0}";
+    IMPORTED: "{0} accepted, {1} updated, {2} unchanged, {3} rejected",
+        "新增 {0}，更新 {1}，未变 {2}，被拒 {3}";
+    GROUPS: "groups", "分组";
+    ACCOUNTS: "accounts", "账户";
+    PRODUCTS: "products", "商品";
+    DEVICES: "devices", "设备";
+    CHANGED: "{0}: {1} created, {2} changed", "{0}：新建 {1}，更改 {2}";
+    ENDED_SESSIONS: "sessions ended: {0}", "结束的会话：{0}";
+    NO_CHANGE: "nothing changed", "没有变更";
 }
 
 /// Returns the name of an event.
@@ -68,21 +79,46 @@ pub(crate) const fn name(event: AuditEvent) -> Text {
     }
 }
 
+const COLUMNS: [Text; 7] = [TIME, EVENT, ACCOUNT, ACTOR, SOURCE, DETAIL, REQUEST];
+
 /// Renders entries as a table.
 pub(crate) fn entries(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) -> Markup {
-    let columns = [TIME, EVENT, ACCOUNT, ACTOR, SOURCE, DETAIL, REQUEST];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
-    let rows = html! { @for entry in entries { (row(frame, entry)) } };
+    let columns = COLUMNS.map(|heading| Column::text(frame.say(heading)));
+    let rows = html! { @for entry in entries { (row(frame, entry, None)) } };
     table(caption, &columns, &rows)
 }
 
-fn row(frame: &Frame<'_>, entry: &AuditEntry) -> Markup {
-    let event = AuditEvent::named(&entry.event);
+/// Renders the entries of an account as a table. A login that replaced a session, which has two
+/// entries, is one row.
+pub(crate) fn sessions(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) -> Markup {
+    let columns = COLUMNS.map(|heading| Column::text(frame.say(heading)));
+    let mut rows = Vec::new();
+    let mut left = entries.iter().peekable();
+    while let Some(entry) = left.next() {
+        let is_login = |login: &&AuditEntry| {
+            entry.event == AuditEvent::SessionReplaced.name()
+                && login.event == AuditEvent::Login.name()
+                && login.request_id == entry.request_id
+        };
+        rows.push(row(frame, entry, left.next_if(is_login)));
+    }
+    table(caption, &columns, &html! { @for row in rows { (row) } })
+}
+
+/// Renders an entry; with `login`, that of the login that replaced its session, both.
+fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Markup {
+    let event = AuditEvent::named(&entry.event).map(name);
+    let event = login.map(|_| LOGIN_REPLACED).or(event);
+    // The group that the login selected, not that of the session before.
+    let shown = AuditEntry {
+        group_id: login.map_or_else(|| entry.group_id.clone(), |login| login.group_id.clone()),
+        ..entry.clone()
+    };
     let account = entry.account.as_deref();
     html! {
         tr {
             td { (time(frame, UnixMs(entry.timestamp))) }
-            td { (event.map_or(entry.event.as_ref(), |event| frame.say(name(event)))) }
+            td.event { (event.map_or(entry.event.as_ref(), |event| frame.say(event))) }
             td { @if let Some(account) = account {
                 a href=(address(ACCOUNT_PATH, &parameter("name", account), "")) {
                     (account)
@@ -90,7 +126,7 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry) -> Markup {
             } }
             td { (entry.actor_with_user().unwrap_or_default()) }
             td { (entry.source.as_deref().unwrap_or_default()) }
-            td.long { (detail(frame, entry)) }
+            td.long { (detail(frame, &shown)) }
             td { code.id { (entry.request_id.as_deref().unwrap_or_default()) } }
         }
     }
@@ -110,11 +146,38 @@ fn detail(frame: &Frame<'_>, entry: &AuditEntry) -> String {
     if let Some(group) = &entry.group_id {
         parts.push(IN_GROUP.fill(frame.language, &[group]));
     }
-    parts.extend(entry.detail.clone());
+    let details = entry.details.as_ref();
+    let changes = details.and_then(|details| changes(frame, details));
+    parts.extend(changes.or_else(|| entry.detail.clone()));
+    let file = details.and_then(|details| details.file.as_deref());
+    parts.extend(file.map(|file| FILE.fill(frame.language, &[file])));
     if entry.count > 1 {
         parts.push(TIMES.fill(frame.language, &[&format::count(entry.count)]));
     }
     parts.join(", ")
+}
+
+/// Returns the changes of a fleet, without kinds that did not change, or the counts of an import.
+fn changes(frame: &Frame<'_>, details: &AuditDetails) -> Option<String> {
+    if let Some(fleet) = &details.fleet {
+        let FleetCounts { groups, accounts, products, devices, sessions_ended } = fleet;
+        let kinds = [(GROUPS, groups), (ACCOUNTS, accounts), (PRODUCTS, products)];
+        let kinds = kinds.into_iter().chain([(DEVICES, devices)]);
+        let changed = kinds.filter_map(|(kind, ChangeCounts { created, changed, .. })| {
+            let counts = [created, changed].map(ToString::to_string);
+            let values = [frame.say(kind), &counts[0], &counts[1]];
+            (created + changed > 0).then(|| CHANGED.fill(frame.language, &values))
+        });
+        let ended = Some(sessions_ended).filter(|ended| **ended > 0);
+        let ended = ended.map(|ended| ENDED_SESSIONS.fill(frame.language, &[&ended.to_string()]));
+        let parts: Vec<String> = changed.chain(ended).collect();
+        let nothing = || frame.say(NO_CHANGE).to_owned();
+        return Some(if parts.is_empty() { nothing() } else { parts.join("; ") });
+    }
+    let AuditDetails { accepted, updated, unchanged, rejected, .. } = details;
+    let counts = [(*accepted)?, (*updated)?, (*unchanged)?, (*rejected)?];
+    let counts = counts.map(|count| count.to_string());
+    Some(IMPORTED.fill(frame.language, &counts.each_ref().map(String::as_str)))
 }
 
 /// Returns the columns of an entry in a download.

@@ -76,7 +76,11 @@ fn a_replaced_session_appears_on_the_open_page_of_its_account() {
     let shown = console.browser.run(rows);
     let replaced = "replaced the session opened T from 192.0.2.1, group north";
     assert!(
-        shown.as_array().unwrap().contains(&json!(["Session replaced", "192.0.2.2", replaced])),
+        shown.as_array().unwrap().contains(&json!([
+            "Login, replaced a session",
+            "192.0.2.2",
+            replaced
+        ])),
         "{shown}"
     );
     assert_eq!(console.browser.run("return window.wasLoaded"), true, "it was loaded again");

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use http::Method;
+use kiosque_contract::AuditDetails;
 use kiosque_contract::inventory::LastBackup;
-use kiosque_model::TrustedProxies;
+use kiosque_model::audit::AuditEvent;
+use kiosque_model::{ActedBy, TrustedProxies};
+use kiosque_store::Act;
 use kiosque_testkit::{Reply, TOKEN_PATH, TestRequest, TestServer, between, card};
+use serde_json::json;
 
 use super::{Browser, Cause, SIGN_IN, revoke, trail};
 use crate::operator::fleet;
@@ -172,6 +176,35 @@ async fn the_trail_is_filtered_and_downloaded() {
     assert!(accounts.contains("since 2026-03-02 10:00:00"), "{accounts}");
 }
 
+/// An import has its file, and a fleet the kinds that changed, in the language of the page.
+#[tokio::test]
+async fn changes_are_shown_with_their_file_and_without_zeros() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "audit").await;
+    let counts = [("accepted", 3), ("updated", 0), ("unchanged", 1), ("rejected", 2)];
+    let details: serde_json::Map<_, _> =
+        counts.into_iter().map(|(name, count)| (name.to_owned(), json!(count))).collect();
+    let mut details: AuditDetails = serde_json::from_value(details.into()).unwrap();
+    details.file = Some("/srv/march.csv".to_owned());
+    let act = Act::new(AuditEvent::OrdersImported, details);
+    server.store.trail().record_act(act, ActedBy::command(server.now())).await.unwrap();
+    server.apply("[[group]]\nid = \"g2\"\nname = \"Two\"\n").await.unwrap();
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let first = "groups: 2 created, 0 changed; accounts: 1 created, 0 changed; products: 1 \
+                 created, 0 changed; devices: 2 created, 0 changed";
+    let import = "3 accepted, 0 updated, 1 unchanged, 2 rejected, file /srv/march.csv";
+    let page = browser.get("/console/audit").await.text;
+    for detail in ["nothing changed", first, import] {
+        assert!(page.contains(&format!("<td class=\"long\">{detail}</td>")), "{detail}: {page}");
+    }
+    browser.headers.push(("accept-language", "zh-CN".to_owned()));
+    let page = browser.get("/console/audit").await.text;
+    for detail in ["没有变更", "设备：新建 2，更改 0", "被拒 2, 文件 /srv/march.csv"]
+    {
+        assert!(page.contains(detail), "{detail}: {page}");
+    }
+}
+
 /// Keys, the service and the history of an account are downloaded as they are shown.
 #[tokio::test]
 async fn what_a_page_shows_is_downloaded() {
@@ -259,8 +292,9 @@ async fn a_replaced_session_is_shown_with_both_addresses() {
     }
     let page = browser.get("/console/integrators/account?name=ops").await.text;
     let rows = between(card(&page, "timeline"), "<tr>", "</tr>");
-    let replaced = rows.iter().find(|row| row.contains("Session replaced")).expect(&page);
+    let replaced = rows.iter().find(|row| row.contains("Login, replaced a session")).expect(&page);
     assert!(replaced.contains("2026-03-02 10:00:05") && replaced.contains("<td>192.0.2.2</td>"));
+    assert_eq!(rows.len(), 2 + 1, "the heading, the login and the one before: {rows:?}");
     let earlier = "replaced the session opened 2026-03-02 10:00:00 from 192.0.2.1";
     assert!(replaced.contains(earlier), "{replaced}");
     assert!(page.contains("<main id=\"main\" tabindex=\"-1\" data-refresh=\"2\">"), "{page}");
