@@ -66,6 +66,7 @@ fn every_page_works_at_all_widths_in_both_themes_with_and_without_scripts() {
     pages.push("/console/api/integrator/queryOrderList".to_owned());
     pages.extend(["/console/search?q=HBR-00", "/console/?days=yesterday"].map(str::to_owned));
     pages.push("/console/orders?shipment=failed%2Cpartial&payment=paid".to_owned());
+    pages.push("/console/integrators?sort=-used".to_owned());
     println!("{pages:#?}");
     for page in ["/console/service", "/console/keys"] {
         assert!(pages.iter().any(|found| found == page), "no link leads to {page}: {pages:?}");
