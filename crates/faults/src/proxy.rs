@@ -106,12 +106,13 @@ impl FaultProxy {
     ) -> Response<Content> {
         let is_altered = plan.faults.iter().any(|fault| alters_json(fault.kind));
         let reading = if is_altered { Reading::Whole } else { Reading::Part };
+        let before = self.page_before(request, plan).await;
         let mut answer = match self.server.send(request.request()).await {
             Ok(response) => Answer::read(response, reading).await,
             Err(error) => return unreachable(&error),
         };
         if let Some(noun) = noun {
-            self.alter(request, noun, plan, now, (&mut answer, names)).await;
+            self.alter(noun, plan, before.as_ref(), now, (&mut answer, names));
         }
         let clock = plan.faults.iter().find_map(|fault| match fault.kind {
             Kind::Clock(offset_ms) => Some(offset_ms),
@@ -139,11 +140,11 @@ impl FaultProxy {
     }
 
     /// Alters the JSON of a success.
-    async fn alter(
+    fn alter(
         &self,
-        request: &Read,
         noun: Noun,
         plan: &Plan,
+        before: Option<&PageBefore>,
         now: UnixMs,
         (answer, names): (&mut Answer, &mut Names),
     ) {
@@ -165,7 +166,9 @@ impl FaultProxy {
                     let rows = i64::try_from(rows).unwrap_or(i64::MAX);
                     success.alter_total(|total| total.saturating_sub(rows).max(0))
                 }
-                Kind::ShiftPage(rows) => self.shift(request, &mut success, rows).await,
+                Kind::ShiftPage(rows) => {
+                    before.is_some_and(|before| success.shift(&before.page, rows, before.size))
+                }
                 Kind::Expire(after) => {
                     let end = now.plus_ms(kiosque_clock::millis(after)).0;
                     success.alter_end(|given| given.min(end))
@@ -191,20 +194,24 @@ impl FaultProxy {
         }
     }
 
-    /// Shifts a page, with the rows of the page before it. The first page stays as it is.
-    async fn shift(&self, request: &Read, success: &mut Success, rows: usize) -> bool {
-        let Some(PageAsked { current, size }) = PageAsked::of(request.head.uri.query()) else {
-            return false;
-        };
-        let before = current.checked_sub(1).filter(|before| *before > 0);
-        let Some(before) = before.and_then(|before| request.request_for_page(before, size)) else {
-            return false;
-        };
-        let Ok(response) = self.server.send(before).await else { return false };
+    /// Returns the page before the one that is asked for, if it is to be shifted; the first page
+    /// stays as it is. It is read first: an order that arrives between the two answers is then in
+    /// both, and not in neither (PAGE-8).
+    async fn page_before(&self, request: &Read, plan: &Plan) -> Option<PageBefore> {
+        plan.faults.iter().find(|fault| matches!(fault.kind, Kind::ShiftPage(_)))?;
+        let PageAsked { current, size } = PageAsked::of(request.head.uri.query())?;
+        let before = current.checked_sub(1).filter(|before| *before > 0)?;
+        let response = self.server.send(request.request_for_page(before, size)?).await.ok()?;
         let before = Answer::read(response, Reading::Whole).await;
-        let before = before.whole().and_then(|json| Success::parse(json));
-        before.is_some_and(|before| success.shift(before, rows, size))
+        Some(PageBefore { page: Success::parse(before.whole()?)?, size })
     }
+}
+
+/// The page before one that is shifted.
+struct PageBefore {
+    page: Success,
+    /// The largest number of rows of a page.
+    size: usize,
 }
 
 /// Returns the answer to a call that the server does not see, with the name of its fault.

@@ -70,14 +70,20 @@ impl Success {
 
     /// Begins this page with the last rows of the one before it, and moves as many of its own to
     /// the next page.
-    pub(crate) fn shift(&mut self, mut before: Success, rows: usize, size: usize) -> bool {
-        let Some(earlier) = before.rows(Noun::Orders) else { return false };
-        let moved = earlier.split_off(earlier.len().saturating_sub(rows));
+    pub(crate) fn shift(&mut self, before: &Success, rows: usize, size: usize) -> bool {
+        let earlier = before.records();
+        let moved = &earlier[earlier.len().saturating_sub(rows)..];
         let Some(own) = self.rows(Noun::Orders).filter(|_| !moved.is_empty()) else { return false };
         let added = i64::try_from(moved.len()).unwrap_or_default();
-        own.splice(0..0, moved);
+        own.splice(0..0, moved.iter().cloned());
         own.truncate(size);
         self.alter_total(|total| total.saturating_add(added))
+    }
+
+    /// Returns the rows of a page.
+    fn records(&self) -> &[Value] {
+        let records = self.0.get(DATA).and_then(|data| data.get(RECORDS)?.as_array());
+        records.map_or(&[], Vec::as_slice)
     }
 
     fn rows(&mut self, noun: Noun) -> Option<&mut Vec<Value>> {
@@ -133,12 +139,12 @@ mod tests {
         ] {
             for at in 1..pages.len() {
                 let mut altered = page(8, pages[at]);
-                assert!(altered.shift(page(8, pages[at - 1]), 1, 3));
+                assert!(altered.shift(&page(8, pages[at - 1]), 1, 3));
                 assert_eq!(altered.0["data"]["records"], json!(shifted[at]));
                 assert_eq!(altered.0["data"]["total"], 9);
             }
         }
-        assert!(!page(0, &[]).shift(page(0, &[]), 1, 3), "no row can have arrived before none");
+        assert!(!page(0, &[]).shift(&page(0, &[]), 1, 3), "no row can have arrived before none");
     }
 
     #[test]
