@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     /// Rows arrived since the first page: each later page begins with the last rows of the one
     /// before.
     ShiftPage(usize),
+    /// So many rows arrived since the first page, at calls that `ShiftPage` selected.
+    Shifted(usize),
     /// The rows are in the opposite order.
     Resort,
     /// A row is missing.
@@ -101,7 +103,7 @@ impl Kind {
             Kind::Reset => "reset",
             Kind::CutBody => "cut-body",
             Kind::LoseAnswer => "lose-answer",
-            Kind::ShiftPage(_) => "shift-page",
+            Kind::ShiftPage(_) | Kind::Shifted(_) => "shift-page",
             Kind::Resort => "resort",
             Kind::DropRow => "drop-row",
             Kind::StaleTotal(_) => "stale-total",

@@ -6,7 +6,12 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, Request, Response, Uri, header, response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Incoming};
+use kiosque_contract::{LoginRequest, TOKEN_HEADER};
 use kiosque_listener::{BrokenOff, Content};
+use serde_json::Value;
+
+use crate::rows::PageAsked;
+use crate::shifted::{ListPage, hash};
 
 /// The largest body of a request that is passed on. A server refuses smaller ones already (LIM-1).
 const REQUEST_MAX_BYTES: usize = 4 << 20;
@@ -52,6 +57,22 @@ impl Read {
     /// chooses.
     pub(crate) fn request(&self) -> Request<Full<Bytes>> {
         self.request_to(self.head.uri.clone())
+    }
+
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.head.headers.get(TOKEN_HEADER)?.to_str().ok()
+    }
+
+    /// Returns the login name, if the body is that of a login.
+    pub(crate) fn user(&self) -> Option<String> {
+        serde_json::from_slice(&self.body).ok().map(|login: LoginRequest| login.username)
+    }
+
+    /// Returns the page that is asked for; `None` if the query string is not valid.
+    pub(crate) fn page(&self) -> Option<ListPage> {
+        let page = PageAsked::of(self.head.uri.query())?;
+        let filters: Value = serde_json::from_slice(&self.body).unwrap_or_default();
+        Some(ListPage { list: hash((self.head.uri.path(), filters, page.size)), page })
     }
 
     /// Returns the request for another page.

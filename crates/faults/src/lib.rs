@@ -14,6 +14,7 @@ mod plan;
 mod proxy;
 mod rows;
 mod sessions;
+mod shifted;
 
 pub use fault::Fault;
 pub use grammar::{FaultError, reference};

@@ -6,9 +6,10 @@ use kiosque_clock::{millis, mixed};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
 
-use crate::fault::{Fault, Kind};
+use crate::fault::{Fault, Kind, Trigger};
 use crate::noun::Noun;
-use crate::sessions::Sessions;
+use crate::sessions::{Begun, Sessions};
+use crate::shifted::{ListPage, Shifted};
 
 /// The faults of a proxy, and the calls that they have counted.
 pub struct Faults {
@@ -22,6 +23,7 @@ struct State {
     /// The calls that each fault has selected.
     counts: Vec<u64>,
     sessions: Sessions,
+    shifted: Shifted,
 }
 
 /// The faults of one call.
@@ -44,7 +46,7 @@ impl Faults {
     /// Returns faults that draw their random numbers from a seed.
     #[must_use]
     pub fn new(faults: Vec<Fault>, seed: u64) -> Faults {
-        let state = State { counts: vec![0; faults.len()], sessions: Sessions::default() };
+        let state = State { counts: vec![0; faults.len()], ..State::default() };
         Faults { faults, seed, state: Mutex::new(state) }
     }
 
@@ -59,18 +61,37 @@ impl Faults {
         self.seed
     }
 
-    /// Decides the faults of a call, and counts it.
-    pub(crate) fn plan(&self, noun: Option<Noun>, token: Option<&str>, now: UnixMs) -> Plan {
+    /// Decides the faults of a call, and counts it. A call of a list has a page.
+    pub(crate) fn plan(
+        &self,
+        noun: Option<Noun>,
+        page: Option<ListPage>,
+        token: Option<&str>,
+        now: UnixMs,
+    ) -> Plan {
         let mut state = self.state();
-        let State { counts, sessions } = &mut *state;
-        let mut planned = Vec::new();
+        let State { counts, sessions, shifted } = &mut *state;
+        let mut planned = Vec::<Planned>::new();
         for ((index, fault), count) in (0..).zip(&self.faults).zip(counts) {
             if !noun.is_some_and(|noun| fault.nouns.contains(&noun)) {
                 continue;
             }
             *count += 1;
             let draw = mixed(mixed(mixed(self.seed).wrapping_add(index)).wrapping_add(*count));
-            if !fault.trigger.fires(*count, draw) {
+            let fires = fault.trigger.fires(*count, draw);
+            if let (Kind::ShiftPage(rows), Some(page)) = (fault.kind, page)
+                && fault.trigger != Trigger::Always
+            {
+                let reader = token.map(|token| sessions.reader(token));
+                let rows = shifted.rows(reader, page, if fires { rows } else { 0 });
+                // The rows of several such faults arrive at one list.
+                planned.retain(|other| !matches!(other.kind, Kind::Shifted(_)));
+                if rows > 0 {
+                    planned.push(Planned { kind: Kind::Shifted(rows), draw });
+                }
+                continue;
+            }
+            if !fires {
                 continue;
             }
             match (fault.kind, token) {
@@ -89,12 +110,12 @@ impl Faults {
     }
 
     /// Remembers the session of a login or a switch; `expire` ends it early.
-    pub(crate) fn session_begins(&self, token: &str, expire: Option<Kind>, now: UnixMs) {
+    pub(crate) fn session_begins(&self, begun: Begun<'_>, expire: Option<Kind>, now: UnixMs) {
         let mut state = self.state();
-        state.sessions.session_begins(token, now);
+        state.sessions.session_begins(begun, now);
         if let Some(Kind::Expire(after)) = expire {
             let end = now.plus_ms(millis(after));
-            state.sessions.end(token, end, Kind::Expire(after).name(), now);
+            state.sessions.end(begun.token, end, Kind::Expire(after).name(), now);
         }
     }
 
@@ -106,6 +127,8 @@ impl Faults {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::PageAsked;
+    use crate::sessions::Opener;
 
     const NOW: UnixMs = UnixMs(1_795_000_000_000);
 
@@ -114,7 +137,7 @@ mod tests {
         let faults = texts.iter().map(|text| text.parse().expect(text)).collect();
         let faults = Faults::new(faults, seed);
         let call = |_| {
-            let plan = faults.plan(Some(Noun::Orders), Some("token"), NOW);
+            let plan = faults.plan(Some(Noun::Orders), None, Some("token"), NOW);
             let others = plan.faults.iter().map(|it| (it.kind.name(), it.draw));
             others.chain(plan.ended_by.map(|name| (name, 0))).collect()
         };
@@ -147,12 +170,35 @@ mod tests {
         let aged = "evict(after=5m)".parse().expect("a fault");
         let faults = Faults::new(vec![aged], 1);
         let ended = |token, ms| {
-            faults.plan(Some(Noun::Devices), Some(token), NOW.plus_ms(ms)).ended_by.is_some()
+            let plan = faults.plan(Some(Noun::Devices), None, Some(token), NOW.plus_ms(ms));
+            plan.ended_by.is_some()
         };
-        faults.session_begins("a", None, NOW);
+        let begun = Begun { token: "a", opener: Opener::Login("walker"), group: None };
+        faults.session_begins(begun, None, NOW);
         assert!(!ended("a", 299_999) && !ended("b", 299_999));
         assert!(ended("a", 300_000) && ended("a", 300_001) && !ended("b", 300_001));
         // A login takes no token, so that none is refused.
-        assert_eq!(faults.plan(Some(Noun::Login), Some("a"), NOW.plus_ms(300_001)).ended_by, None);
+        let login = faults.plan(Some(Noun::Login), None, Some("a"), NOW.plus_ms(300_001));
+        assert_eq!(login.ended_by, None);
+    }
+
+    /// PAGE-8: the orders of several faults arrive at one list. Without `every`, `nth` and `chance`
+    /// each call is shifted by itself.
+    #[test]
+    fn a_list_is_shifted_by_all_faults_together() {
+        let shifted = |texts: &[&str]| {
+            let faults = texts.iter().map(|text| text.parse().expect(text)).collect();
+            let faults = Faults::new(faults, 1);
+            [1, 2, 3, 4, 1, 2].map(|current| {
+                let page = ListPage { list: 7, page: PageAsked { current, size: 9 } };
+                let plan = faults.plan(Some(Noun::Orders), Some(page), Some("token"), NOW);
+                plan.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>()
+            })
+        };
+        let rows = |rows| vec![Kind::Shifted(rows)];
+        let both = ["every(2, shift-page(rows=2))", "nth(3, shift-page(rows=3))"];
+        assert_eq!(shifted(&both), [vec![], rows(2), rows(5), rows(7), vec![], rows(2)]);
+        let plain = shifted(&["shift-page"]);
+        assert!(plain.iter().all(|kinds| *kinds == [Kind::ShiftPage(1)]), "{plain:?}");
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use kiosque_clock::Clock;
-use kiosque_contract::TOKEN_HEADER;
 use kiosque_https_client::{ClientError, HttpsClient};
 use kiosque_listener::{ConnectionMetrics, ConnectionOptions, Content, Listener, Stop, WhenFull};
 use kiosque_model::{Limits, TrustedProxies, UnixMs};
@@ -20,6 +19,7 @@ use crate::made;
 use crate::noun::Noun;
 use crate::plan::{Faults, Plan, Planned};
 use crate::rows::{PageAsked, Success};
+use crate::sessions::{Begun, Opener};
 
 /// Passes calls on to a server, and answers some of them with a fault.
 pub struct FaultProxy {
@@ -71,9 +71,10 @@ impl FaultProxy {
             let status = StatusCode::PAYLOAD_TOO_LARGE;
             return made::failed(status, "the body of the request is too large or incomplete");
         };
-        let token = request.head.headers.get(TOKEN_HEADER).and_then(|token| token.to_str().ok());
+        let token = request.token();
         let now = self.clock.now();
-        let plan = self.faults.plan(noun, token, now);
+        let page = noun.filter(|noun| Noun::PAGES.contains(noun)).and_then(|_| request.page());
+        let plan = self.faults.plan(noun, page, token, now);
         let mut names = Names::new();
         let replaced = replacement(&request, &plan, &format!("fault-{call:x}"), &mut names);
         let mut response = match replaced {
@@ -112,7 +113,7 @@ impl FaultProxy {
             Err(error) => return unreachable(&error),
         };
         if let Some(noun) = noun {
-            self.alter(noun, plan, before.as_ref(), now, (&mut answer, names));
+            self.alter((request, noun), plan, before.as_ref(), now, (&mut answer, names));
         }
         let clock = plan.faults.iter().find_map(|fault| match fault.kind {
             Kind::Clock(offset_ms) => Some(offset_ms),
@@ -142,7 +143,7 @@ impl FaultProxy {
     /// Alters the JSON of a success.
     fn alter(
         &self,
-        noun: Noun,
+        (request, noun): (&Read, Noun),
         plan: &Plan,
         before: Option<&PageBefore>,
         now: UnixMs,
@@ -169,6 +170,8 @@ impl FaultProxy {
                 Kind::ShiftPage(rows) => {
                     before.is_some_and(|before| success.shift(&before.page, rows, before.size))
                 }
+                Kind::Shifted(rows) => before
+                    .is_some_and(|before| success.stay_shifted(&before.page, rows, before.size)),
                 Kind::Expire(after) => {
                     let end = now.plus_ms(kiosque_clock::millis(after)).0;
                     success.alter_end(|given| given.min(end))
@@ -187,7 +190,11 @@ impl FaultProxy {
         if let Some(token) = success.token().filter(|_| is_session) {
             let kinds = plan.faults.iter().map(|fault| fault.kind);
             let expire = kinds.into_iter().find(|kind| matches!(kind, Kind::Expire(_)));
-            self.faults.session_begins(token, expire, now);
+            let user = request.user();
+            let former = request.token().unwrap_or_default();
+            let opener = user.as_deref().map_or(Opener::Switch(former), Opener::Login);
+            let begun = Begun { token, opener, group: success.group() };
+            self.faults.session_begins(begun, expire, now);
         }
         if is_altered || names.len() > unaltered {
             answer.replace(success.json());
@@ -198,7 +205,7 @@ impl FaultProxy {
     /// stays as it is. It is read first: an order that arrives between the two answers is then in
     /// both, and not in neither (PAGE-8).
     async fn page_before(&self, request: &Read, plan: &Plan) -> Option<PageBefore> {
-        plan.faults.iter().find(|fault| matches!(fault.kind, Kind::ShiftPage(_)))?;
+        plan.faults.iter().find(|fault| shifts(fault.kind))?;
         let PageAsked { current, size } = PageAsked::of(request.head.uri.query())?;
         let before = current.checked_sub(1).filter(|before| *before > 0)?;
         let response = self.server.send(request.request_for_page(before, size)?).await.ok()?;
@@ -239,6 +246,11 @@ fn replacement(
     })
 }
 
+/// Whether a fault needs the page before the one that is asked for.
+fn shifts(kind: Kind) -> bool {
+    matches!(kind, Kind::ShiftPage(_) | Kind::Shifted(_))
+}
+
 /// Whether a fault changes the JSON of an answer.
 fn alters_json(kind: Kind) -> bool {
     matches!(
@@ -247,6 +259,7 @@ fn alters_json(kind: Kind) -> bool {
             | Kind::DropRow
             | Kind::StaleTotal(_)
             | Kind::ShiftPage(_)
+            | Kind::Shifted(_)
             | Kind::Expire(_)
             | Kind::Clock(_)
     )

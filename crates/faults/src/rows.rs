@@ -11,6 +11,7 @@ const TOTAL: &str = "total";
 const DATA: &str = "data";
 const EXPIRES_IN: &str = "expiresIn";
 const ACCESS_TOKEN: &str = "accessToken";
+const GROUP_ID: &str = "groupId";
 
 /// An envelope with `code` 200.
 pub(crate) struct Success(Value);
@@ -30,6 +31,11 @@ impl Success {
     /// Returns the token of a login or a switch.
     pub(crate) fn token(&self) -> Option<&str> {
         self.0.get(DATA)?.get(ACCESS_TOKEN)?.as_str()
+    }
+
+    /// Returns the group that a login or a switch selects.
+    pub(crate) fn group(&self) -> Option<&str> {
+        self.0.get(DATA)?.get(GROUP_ID)?.as_str()
     }
 
     /// Changes `expiresIn`. This and all other alterations return whether the answer has the field
@@ -73,11 +79,24 @@ impl Success {
     pub(crate) fn shift(&mut self, before: &Success, rows: usize, size: usize) -> bool {
         let earlier = before.records();
         let moved = &earlier[earlier.len().saturating_sub(rows)..];
-        let Some(own) = self.rows(Noun::Orders).filter(|_| !moved.is_empty()) else { return false };
-        let added = i64::try_from(moved.len()).unwrap_or_default();
+        !moved.is_empty() && self.begin_with(moved, moved.len(), size)
+    }
+
+    /// Makes this a page of the list at whose front so many rows have arrived, at most a page. All
+    /// its later pages have the same `total`, those past the end included.
+    pub(crate) fn stay_shifted(&mut self, before: &Success, rows: usize, size: usize) -> bool {
+        let earlier = before.records();
+        let kept = size.saturating_sub(rows).min(earlier.len());
+        self.begin_with(&earlier[kept..], rows, size)
+    }
+
+    /// Puts rows in front of this page's own.
+    fn begin_with(&mut self, moved: &[Value], arrived: usize, size: usize) -> bool {
+        let Some(own) = self.rows(Noun::Orders) else { return false };
         own.splice(0..0, moved.iter().cloned());
         own.truncate(size);
-        self.alter_total(|total| total.saturating_add(added))
+        let arrived = i64::try_from(arrived).unwrap_or_default();
+        self.alter_total(|total| total.saturating_add(arrived))
     }
 
     /// Returns the rows of a page.
@@ -145,6 +164,23 @@ mod tests {
             }
         }
         assert!(!page(0, &[]).shift(&page(0, &[]), 1, 3), "no row can have arrived before none");
+    }
+
+    /// PAGE-6, PAGE-8: the last pages are those of a longer list.
+    #[test]
+    fn the_last_pages_of_a_shifted_list_have_its_total() {
+        let list = [1, 2, 3, 4, 5, 6, 7, 8];
+        for (rows, shifted) in
+            [(1, [&[3, 4, 5][..], &[6, 7, 8], &[]]), (2, [&[2, 3, 4], &[5, 6, 7], &[8]])]
+        {
+            for (current, expected) in (1..).zip(shifted) {
+                let at = |number: usize| &list[(number * 3).min(8)..(number * 3 + 3).min(8)];
+                let mut altered = page(8, at(current));
+                assert!(altered.stay_shifted(&page(8, at(current - 1)), rows, 3));
+                assert_eq!(altered.0["data"]["records"], json!(expected));
+                assert_eq!(altered.0["data"]["total"], json!(8 + rows));
+            }
+        }
     }
 
     #[test]

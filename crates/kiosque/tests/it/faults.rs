@@ -31,12 +31,17 @@ impl Server {
 
     /// Starts a server with this fleet, which contains that of the other tests.
     fn with(fleet: FleetToml) -> Server {
+        Server::with_orders(fleet, ORDERS)
+    }
+
+    fn with_orders(fleet: FleetToml, orders: usize) -> Server {
         let sandbox = KIOSQUE.sandbox_with(fleet, "UTC");
         let line = |number| {
-            let start = format!("2026-01-02 03:04:{number:02}");
+            let (minute, second) = (4 + number / 60, number % 60);
+            let start = format!("2026-01-02 03:{minute:02}:{second:02}");
             OrderLine::new(format!("o{number:02}"), "D1", start).to_string()
         };
-        let orders = sandbox.file("orders.ndjson", (1..=ORDERS).map(line).collect::<String>());
+        let orders = sandbox.file("orders.ndjson", (1..=orders).map(line).collect::<String>());
         sandbox.run(&["import", "orders", &orders]).success();
         let served = sandbox.serve();
         Server { sandbox, served }
