@@ -167,10 +167,10 @@ mod tests {
         let rows = [Row("b", Some(10)), Row("B", Some(9)), Row("a", None), Row("c", Some(10))];
         let sorted = |chosen: &str| {
             let sort = Sort::of::<Row>(Some(chosen)).expect("a column");
-            sort.rows(&rows).iter().map(|row| row.0).collect::<String>()
+            sort.rows(&rows).iter().map(|row| row.0).collect::<Vec<_>>().join(" ")
         };
-        assert_eq!(["name", "-name"].map(sorted), ["abBc", "cbBa"]);
-        assert_eq!(["used", "-used"].map(sorted), ["aBbc", "bcBa"]);
+        assert_eq!(["name", "-name"].map(sorted), ["a b B c", "c b B a"]);
+        assert_eq!(["used", "-used"].map(sorted), ["a B b c", "b c B a"]);
         for wrong in ["", "-", "other", "--name"] {
             assert_eq!(Sort::of::<Row>(Some(wrong)), None, "{wrong}");
         }
