@@ -64,3 +64,13 @@ pub struct Envelope<T> {
     /// The payload of a success; ENV-7 says which shape it has on a failure.
     pub data: T,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_have_the_numbers_of_the_interface() {
+        assert_eq!(Code::ALL.map(Code::number), [200, -1, -2, -3, -4, 0, 500]);
+    }
+}

@@ -428,3 +428,38 @@ impl RefillItem {
         self.sold.saturating_mul(10) / (self.days * self.aisles).max(1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aisles_that_share_a_product_share_its_sales() {
+        let item = |stock, sold, days, aisles| RefillItem {
+            device_code: "d".to_owned(),
+            device_name: "D".to_owned(),
+            aisle_code: "1".to_owned(),
+            goods_id: "p".to_owned(),
+            goods_name: "P".to_owned(),
+            stock,
+            capacity: 12,
+            sold,
+            days,
+            aisles,
+        };
+        for (stock, sold, days, aisles, left, a_day) in [
+            (6, 28, 14, 1, Some(30), 20),
+            (6, 28, 14, 2, Some(60), 10),
+            (5, 3, 7, 1, Some(116), 4),
+            (0, 28, 14, 1, Some(0), 20),
+            (0, 0, 14, 1, Some(0), 0),
+            (-1, 28, 14, 1, Some(0), 20),
+            (6, 0, 14, 1, None, 0),
+            (1, 5, 0, 1, Some(0), 50),
+        ] {
+            let item = item(stock, sold, days, aisles);
+            let found = (item.tenths_of_days_left(), item.tenths_sold_a_day());
+            assert_eq!(found, (left, a_day), "{item:?}");
+        }
+    }
+}

@@ -290,6 +290,13 @@ mod tests {
     }
 
     #[test]
+    fn a_language_is_found_by_its_tag() {
+        assert_eq!(Locale::ALL.map(Locale::tag), ["en", "zh-CN"]);
+        let tagged = ["EN", "zh-cn", "zh", "fr"].map(Locale::tagged);
+        assert_eq!(tagged, [Some(Locale::En), Some(Locale::ZhCn), None, None]);
+    }
+
+    #[test]
     fn every_message_has_words_of_its_own_in_every_language() {
         for locale in Locale::ALL {
             let words: std::collections::HashSet<_> =

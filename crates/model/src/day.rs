@@ -136,8 +136,9 @@ mod tests {
             assert_eq!(zone.start_of(day(text)), begins, "{name} {text}");
             let length = zone.start_of(day(text).next()).0 - begins.0;
             assert_eq!(length / HOUR, hours, "{name} {text}");
-            assert_eq!(zone.day_of(begins), day(text), "{name} {text}");
-            assert_eq!(zone.day_of(begins.plus_ms(length - 1)), day(text), "{name} {text}");
+            for ms in (0..length).step_by(1_800_000).chain([length - 1]) {
+                assert_eq!(zone.day_of(begins.plus_ms(ms)), day(text), "{name} {text} + {ms} ms");
+            }
             assert_eq!(zone.day_of(begins.plus_ms(length)), day(text).next(), "{name} {text}");
         }
     }

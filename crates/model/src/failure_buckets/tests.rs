@@ -219,3 +219,12 @@ proptest! {
         }
     }
 }
+
+/// ENV-12: Retry-After is in whole seconds, and at least one.
+#[test]
+fn a_wait_is_rounded_up_to_seconds() {
+    for (wait_ms, seconds) in [(-5, 1), (0, 1), (1, 1), (1_000, 1), (1_001, 2), (59_999, 60)] {
+        let refusal = Refusal::from(Limited { wait_ms, may_be_returned: false });
+        assert_eq!(refusal, Refusal::TooManyFailures { retry_after_s: seconds }, "{wait_ms}");
+    }
+}
