@@ -1,5 +1,7 @@
 //! `kiosque operator-key`
 
+use std::io::{self, Write};
+
 use anyhow::{Context, bail};
 use kiosque_clock::Entropy;
 use kiosque_model::{KeyName, OperatorKey, Rights, Zone};
@@ -45,7 +47,12 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
         .create_key(holder, key.digest(), acting::by("operator-key create"))
         .await?
     {
-        CreatedKey::Created => print_line!("{}", key.reveal()),
+        // A reader that has gone is an error here, unlike elsewhere.
+        CreatedKey::Created => {
+            writeln!(io::stdout().lock(), "{}", key.reveal()).with_context(|| {
+                format!("the key {name} cannot be printed; revoke it, and create another one")
+            })
+        }
         CreatedKey::NameTaken(since) => {
             let (since, zone) = (store.zone().text(since), store.zone());
             bail!(

@@ -24,6 +24,7 @@ fn a_command_ends_quietly_when_its_output_is_not_read() {
     let orders = sandbox.file("orders.ndjson", order("o1"));
     let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n");
     let backup = sandbox.path("backup.db");
+    sandbox.run(&["operator-key", "create", "feed"]).success();
     let commands: &[&[&str]] = &[
         &["init", "--timezone", "UTC"],
         &["apply", &fleet],
@@ -31,7 +32,6 @@ fn a_command_ends_quietly_when_its_output_is_not_read() {
         &["import", "orders", &orders],
         &["import", "rates", &rates],
         &["import", "list"],
-        &["operator-key", "create", "feed"],
         &["operator-key", "revoke", "feed"],
         &["archive", "--before", "2026-01-01"],
         &["orders", "export"],
@@ -79,6 +79,23 @@ fn a_command_does_its_work_when_its_messages_are_not_read() {
         &["backup", backup.to_str().unwrap()],
     ] {
         silent(command).success();
+    }
+}
+
+/// A key is shown once alone: a command that cannot show it fails, and says what to do.
+#[test]
+fn a_key_that_cannot_be_printed_is_to_be_revoked() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    for (name, ran) in [
+        ("pipe", without_reader(&mut sandbox.command(&["operator-key", "create", "pipe"]))),
+        ("full", Ran::of(sandbox.command(&["operator-key", "create", "full"]).stdout(full))),
+    ] {
+        let reason =
+            format!("kiosque: the key {name} cannot be printed; revoke it, and create another one");
+        assert_eq!(ran.status, 1, "{ran:?}");
+        assert!(ran.stderr.starts_with(&reason), "{ran:?}");
+        sandbox.run(&["operator-key", "revoke", name]).success();
     }
 }
 
