@@ -36,8 +36,9 @@ texts! {
     EMPTY_RULE: "Empty aisles: one is enabled, works, and has no items.",
         "售空货道：有已启用且正常的货道没有商品。";
     UNSOLD_RULE: "Online without a sale: nothing was sold since the beginning of yesterday, and at \
-        least 3 orders on yesterday's weekday in each of the 4 weeks before, in every group that \
-        the device was in. Devices that came to their group since then are not counted.",
+        least 3 orders on yesterday's weekday in each of the 4 weeks before. The sales in all \
+        groups that the device was in count. Devices that came to their group since the beginning \
+        of yesterday are left out.",
         "在线但无销售：自昨天零点起没有销售，而此前 4 周中与昨天同一星期几的日子各有至少 3 单，设备所属过的所有分组均计入。\
         自昨天零点起才加入当前分组的设备不计。";
     FAILING_RULE: "More failed shipments: at least 3 in the last 7 days, today included, and more \

@@ -16,11 +16,13 @@ use crate::text::texts;
 
 texts! {
     RULE: "Aisles that are enabled, work, and are in an enabled device of an active group. Sold a \
-        day is what the device sold of the product in the last 14 days before today, or as many as \
-        it has been known, in every group that it was in, divided by these days and by its aisles \
-        with the product. Days left is the stock, as last reported, divided by that.",
-        "列出已启用、正常工作且位于活跃分组中已启用设备的货道。“日销量”为该设备在今天之前 14 天（或设备已知的天数）内\
-        在其所属过的所有分组中售出的该商品数量，除以天数及该商品的货道数。“可售天数”为最近上报的库存除以日销量。";
+        day is what the device sold of the product, in all groups that it was in, on the 14 days \
+        before today, or, if those are fewer, on the days since it came to its group or since its \
+        first sale, divided by these days and by its aisles with the product. Days left is the \
+        stock, as last reported, divided by that.",
+        "列出已启用、正常工作且位于活跃分组中已启用设备的货道。“日销量”为该设备在今天之前 14 天\
+        （如更短，则自其加入当前分组或首次销售以来）内在其所属过的所有分组中售出的该商品数量，除以天\
+        数及该商品的货道数。“可售天数”为最近上报的库存除以日销量。";
     DEVICE: "Device", "设备";
     AISLE: "Aisle", "货道";
     PRODUCT: "Product", "商品";

@@ -404,7 +404,8 @@ pub struct RefillItem {
     /// Items of the product that the device sold on the last `days` days before today, in every
     /// group that it was in.
     pub sold: i64,
-    /// Days before today that count: fourteen, or as many as the device has been known.
+    /// Days before today that count: fourteen, or those since the device came to its group or first
+    /// sold.
     pub days: i64,
     /// Aisles of the device that sell the product, which share its sales.
     pub aisles: i64,

@@ -235,6 +235,10 @@ impl Postgres {
         if let Some(dry_run) = &self.dry_run {
             return self.roll_back_in_dry_run(dry_run, connection).await;
         }
+        // The server rolls back when it is closed.
+        if !connection.is_reusable() {
+            return;
+        }
         let postgres = Arc::clone(self);
         tokio::spawn(async move {
             let ends = Instant::now() + postgres.wait;

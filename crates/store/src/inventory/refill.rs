@@ -19,7 +19,7 @@ row! {
         device_no: DeviceNo,
         device_code: String,
         device_name: String,
-        created_at_ms: UnixMs,
+        since_ms: UnixMs,
         aisle_code: String,
         goods_id: String,
         goods_name: String,
@@ -36,7 +36,8 @@ statements! {
     /// The aisles that sell, of the devices that groups own now and device pages list; those of a
     /// device together.
     AISLES(now_ms) -> AisleRow = "select d.device_no, d.device_code, d.device_name,
-            d.created_at_ms, a.aisle_code, a.goods_id,
+            case when o.since_ms > d.created_at_ms then o.since_ms else d.created_at_ms end
+                as since_ms, a.aisle_code, a.goods_id,
             coalesce((select p.goods_name from products p where p.goods_id = a.goods_id), '')
                 as goods_name,
             a.curr_stock, a.max_stock
@@ -165,8 +166,8 @@ impl Sales {
         let item = |aisle: AisleRow| {
             let sold = self.goods.get(&aisle.goods_id);
             let sold = sold.and_then(|number| self.sold.get(&(aisle.device_no, *number)));
-            // Older sales may have been imported for a device that is new here.
-            let since = zone.day_of(aisle.created_at_ms);
+            // It may have sold before, in another group or by an import for a new device.
+            let since = zone.day_of(aisle.since_ms);
             let first = self.first_sale.get(&aisle.device_no).map_or(since, |it| since.min(*it));
             RefillItem {
                 aisles: shared.get(&aisle.goods_id).copied().unwrap_or(1),

@@ -21,9 +21,9 @@ fn sold(items: &[RefillItem]) -> Vec<(&str, i64, i64)> {
     items.iter().map(|item| (item.device_code.as_str(), item.sold, item.days)).collect()
 }
 
-/// Sells so many items on each of the 14 days before today.
-async fn sell(fixture: &TestStore, code: &str, count: i64) {
-    let orders = (1..=14).map(|ago| {
+/// Sells so many items on each of some days before today.
+async fn sell(fixture: &TestStore, code: &str, count: i64, days: i64) {
+    let orders = (1..=days).map(|ago| {
         let at = (TODAY.0 - ago) * DAY_MS;
         rendered(Order {
             pay_status: PayStatus::Paid,
@@ -58,7 +58,7 @@ async fn with_aisles() -> TestStore {
 #[tokio::test]
 async fn sales_in_an_earlier_group_count() {
     let fixture = with_aisles().await;
-    sell(&fixture, "d1", 3).await;
+    sell(&fixture, "d1", 3, 14).await;
     moved(&fixture, NOW).await;
     for group in [None, Some("b")] {
         assert_eq!(sold(&ask(&fixture, group).await), [("d1", 42, 14), ("e1", 0, 14)], "{group:?}");
@@ -68,12 +68,21 @@ async fn sales_in_an_earlier_group_count() {
     assert_eq!(sold(&ask(&fixture, None).await), [("d1", 42, 14), ("e1", 0, 14)]);
 }
 
+/// A device that came from a group in which it sold nothing sells by the day since then.
+#[tokio::test]
+async fn days_before_a_move_count_only_with_sales() {
+    let fixture = with_aisles().await;
+    moved(&fixture, NOW.plus_ms(-2 * DAY_MS)).await;
+    sell(&fixture, "d1", 20, 2).await;
+    assert_eq!(sold(&ask(&fixture, None).await), [("d1", 40, 2), ("e1", 0, 14)]);
+}
+
 /// The list has the first aisles of all groups, not those of each.
 #[tokio::test]
 async fn the_aisles_that_run_out_first_are_those_of_all_groups() {
     let fixture = with_aisles().await;
-    sell(&fixture, "d1", 3).await;
-    sell(&fixture, "e1", 4).await;
+    sell(&fixture, "d1", 3, 14).await;
+    sell(&fixture, "e1", 4, 14).await;
     let items = ask(&fixture, None).await;
     assert_eq!(sold(&items), [("e1", 56, 14), ("d1", 42, 14)]);
     let first = fixture.store.inventory().refill((None, None), 1, NOW).await.unwrap();

@@ -118,6 +118,8 @@ pub(crate) struct Connection {
     replanned_at_age_ms: AtomicU64,
     /// The encryption of cancel requests.
     cancelling: Encryption,
+    /// Whether a cancel request was sent, which may arrive late.
+    cancelled: AtomicBool,
     /// Whether tables are distributed: then a statement may touch one shard only.
     pub(super) is_sharded: bool,
 }
@@ -202,6 +204,7 @@ impl Connection {
                 FIRST_REPLAN_AGE.as_millis().try_into().unwrap_or(0),
             ),
             cancelling: encryption.clone(),
+            cancelled: AtomicBool::new(false),
             server: format!("{timeline} {}", server.try_get::<_, String>(2)?),
             timeline,
             is_sharded,
@@ -217,6 +220,7 @@ impl Connection {
     /// Cancels the statement that the server runs for this connection. If this fails as well,
     /// nothing more can be done.
     pub(super) async fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
         let token = self.client.cancel_token();
         let asked = async {
             match &self.cancelling {
@@ -229,12 +233,22 @@ impl Connection {
 
     /// Ends a read at its deadline, and returns the failure. A server that ends a statement when it
     /// is asked to can be relied on.
-    pub(super) async fn ended_at_deadline(&self, read: impl Future) -> Error {
+    pub(super) async fn ended_at_deadline<T, E: From<Error>>(
+        &self,
+        read: impl Future<Output = Result<T, E>>,
+    ) -> E {
         self.cancel().await;
         match tokio::time::timeout(CANCELLED_WAIT, read).await {
-            Ok(_) => Error::TooMuchWork("a read was ended at its deadline"),
-            Err(_) => Error::Unreachable(format!("no answer within {:?}", self.wait)),
+            Ok(Err(error)) if !self.is_open() => error,
+            Ok(_) => Error::TooMuchWork("a read was ended at its deadline").into(),
+            Err(_) => Error::Unreachable(format!("no answer within {:?}", self.wait)).into(),
         }
+    }
+
+    /// Returns whether another transaction may use it. A cancel request that arrives late would end
+    /// a statement of that transaction.
+    pub(super) fn is_reusable(&self) -> bool {
+        !self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Discards its plans if it is twice as old as when they were last discarded. A plan for a

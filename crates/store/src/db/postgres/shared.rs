@@ -106,7 +106,7 @@ impl Postgres {
         let mut work = std::pin::pin!(checked::run(&connection, read, usize::MAX));
         let ran = match tokio::time::timeout_at(ends.into(), &mut work).await {
             Ok(ran) => ran,
-            Err(_) => Err(connection.ended_at_deadline(work).await.into()),
+            Err(_) => Err(connection.ended_at_deadline(work).await),
         };
         // After a refusal, statements that were sent may still run.
         if ran.is_ok() {

@@ -69,6 +69,9 @@ statements! {
 
 /// The most entries that one statement reads.
 const CHUNK_MAX: usize = 8_192;
+/// Indexes of which the next entries are read together, after the first of all of them: those that
+/// come first, so that a busy group among many is read in large parts.
+const TOGETHER: usize = 16;
 
 /// The place of an order in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,10 +143,14 @@ async fn places(
             None if searched < SEARCHED_MAX => {
                 let empty = indexes.iter_mut().filter(|index| index.is_empty());
                 let mut empty: Vec<&mut Index> = empty.collect();
+                if searched > 0 {
+                    empty.sort_by_key(|index| index.next().key());
+                    empty.truncate(TOGETHER);
+                }
                 // Each part goes on, however many indexes there are.
                 let most = ((SEARCHED_MAX - searched) / empty.len().max(1)).clamp(1, CHUNK_MAX);
                 searched += read_chunks(read, filter, &mut empty, chunk.min(most)).await?;
-                chunk *= 2;
+                chunk = (chunk * 2).min(CHUNK_MAX);
             }
             None => return Ok(Listed { entries: places, next: Some(index.after) }),
         }
