@@ -33,7 +33,12 @@ pub(crate) fn run() -> Result<()> {
     let kiosque = built_kiosque()?;
     let directory = root()?.join("target/clients");
     fs::create_dir_all(&directory)?;
-    let demo = Demo::start(&kiosque, &directory.join("demo"))?;
+    // The clients send orders that an earlier run has sent.
+    let data = directory.join("demo");
+    if data.exists() {
+        fs::remove_dir_all(&data)?;
+    }
+    let demo = Demo::start(&kiosque, &data)?;
     for (name, arguments) in DOCUMENTS {
         let document = output(program(&text(&kiosque))?.arg("openapi").args(arguments))?;
         fs::write(directory.join(name).with_extension("json"), document)?;
