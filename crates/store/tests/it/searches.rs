@@ -276,6 +276,27 @@ async fn newest_first(
     }
 }
 
+/// A list that no order of many groups is in ends, however often it reads on.
+#[tokio::test]
+async fn a_list_without_a_match_in_many_groups_ends() {
+    const GROUPS: usize = 1_100;
+    let fixture = TestStore::with_fleet().await;
+    let fleet = Fleet {
+        groups: (0..GROUPS).map(|at| group(&format!("g{at}"))).collect(),
+        devices: (0..GROUPS).map(|at| device(&format!("k{at}"), &format!("g{at}"))).collect(),
+        ..Fleet::default()
+    };
+    fixture.apply(fleet).await.unwrap();
+    let sold = (PayStatus::Paid, ShipmentStatus::Success);
+    let orders = (0..3 * GROUPS).map(|at| {
+        let start = 100 + i64::try_from(at).unwrap();
+        with_states(&format!("o{at}"), &format!("k{}", at % GROUPS), start, sold)
+    });
+    fixture.receive_new(orders.collect()).await;
+    let filter = OrderFilter { shipment: vec![ShipmentStatus::Failed], ..OrderFilter::default() };
+    assert_eq!(newest_first(&fixture, None, &filter, 2).await, [""; 0]);
+}
+
 /// Of each filter there is an order that it includes, and one of the same device that it does not.
 #[tokio::test]
 async fn orders_are_listed_by_state_and_time() {
