@@ -37,7 +37,7 @@ The tasks of this repository.
   tidy     the rules of this repository: lengths, dependencies, words, circles of imports …;
            --pending also shows the places to mend of rules that do not hold yet
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
-  openapi  writes docs/openapi*.json anew; --check only compares them
+  openapi  writes docs/openapi*.json; --check only compares them
   clients  clients in Python and TypeScript, generated from these documents and tried with a demo
   python   the types and the tests of the Python package in clients/python
   pictures takes the pictures of docs/console.md again, with a browser

@@ -389,8 +389,6 @@ mod tests {
     use kiosque_model::{Rights, Zone};
 
     use super::*;
-    use crate::frame::Theme;
-    use crate::language::Language;
 
     #[test]
     fn only_changes_beyond_five_percent_are_coloured() {
@@ -411,16 +409,7 @@ mod tests {
     fn ages_are_rounded_down() {
         let (rights, zone) = (Rights::all(), Zone::utc());
         let now = UnixMs(1_700_000_000_000);
-        let frame = Frame {
-            failed_checks: 0,
-            language: Language::English,
-            theme: Theme::System,
-            rights: &rights,
-            key_name: "office",
-            zone: &zone,
-            now,
-            address: "/console/",
-        };
+        let frame = Frame { now, ..Frame::sample(&rights, &zone, "/console/") };
         for (minutes, text) in [
             (0, "just now"),
             (1, "1 min ago"),

@@ -98,6 +98,23 @@ pub struct Frame<'a> {
     pub address: &'a str,
 }
 
+#[cfg(test)]
+impl<'a> Frame<'a> {
+    /// Returns a frame in English for tests, of the beginning of 1970.
+    pub(crate) fn sample(rights: &'a Rights, zone: &'a Zone, address: &'a str) -> Frame<'a> {
+        Frame {
+            language: Language::English,
+            theme: Theme::System,
+            rights,
+            key_name: "office",
+            zone,
+            now: UnixMs(0),
+            failed_checks: 0,
+            address,
+        }
+    }
+}
+
 /// A page in its frame.
 pub(crate) struct Page<'a> {
     /// The heading, and the first part of the title.

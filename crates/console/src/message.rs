@@ -87,25 +87,14 @@ pub fn page(frame: &Frame<'_>, message: &Message<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kiosque_model::{Rights, UnixMs, Zone};
+    use kiosque_model::{Rights, Zone};
 
     use super::*;
-    use crate::frame::Theme;
-    use crate::language::Language;
 
     #[test]
     fn a_bad_parameter_is_explained_by_its_kind() {
         let (rights, zone) = (Rights::all(), Zone::utc());
-        let frame = Frame {
-            failed_checks: 0,
-            language: Language::English,
-            theme: Theme::System,
-            rights: &rights,
-            key_name: "office",
-            zone: &zone,
-            now: UnixMs(1_700_000_000_000),
-            address: "/console/devices?state=x",
-        };
+        let frame = Frame::sample(&rights, &zone, "/console/devices?state=x");
         let text = |name| Message::BadParameter(name).texts(&frame).1;
         let of_a_day = "The parameter from has a value that this page cannot use. Days are written \
                         yyyy-MM-dd; the first is not after the last, and there are at most 3,660.";

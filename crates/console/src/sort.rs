@@ -144,12 +144,10 @@ impl Sort {
 
 #[cfg(test)]
 mod tests {
-    use kiosque_model::{Rights, UnixMs, Zone};
+    use kiosque_model::{Rights, Zone};
 
     use super::*;
     use crate::components::table;
-    use crate::frame::Theme;
-    use crate::language::Language;
 
     struct Row(&'static str, Option<i64>);
 
@@ -181,16 +179,7 @@ mod tests {
     #[test]
     fn headings_lead_to_the_other_direction_and_keep_the_query() {
         let (rights, zone) = (Rights::all(), Zone::utc());
-        let frame = Frame {
-            failed_checks: 0,
-            language: Language::English,
-            theme: Theme::System,
-            rights: &rights,
-            key_name: "office",
-            zone: &zone,
-            now: UnixMs(0),
-            address: "/console/x?q=a%26b&sort=-used",
-        };
+        let frame = Frame::sample(&rights, &zone, "/console/x?q=a%26b&sort=-used");
         let head = |sort: Sort| {
             let columns = [Column::text("Name"), Column::text("State"), Column::number("Used")];
             let columns = sort.columns::<Row>(&frame, columns);

@@ -37,7 +37,7 @@ pub(crate) enum Kind {
     /// Rows arrived since the first page: each later page begins with the last rows of the one
     /// before.
     ShiftPage(usize),
-    /// So many rows arrived since the first page, at calls that `ShiftPage` selected.
+    /// This number of rows arrived since the first page, at calls that `ShiftPage` selected.
     Shifted(usize),
     /// The rows are in the opposite order.
     Resort,

@@ -82,8 +82,8 @@ impl Success {
         !moved.is_empty() && self.begin_with(moved, moved.len(), size)
     }
 
-    /// Makes this a page of the list at whose front so many rows have arrived, at most a page. All
-    /// its later pages have the same `total`, those past the end included.
+    /// Makes this a page of the list after a number of rows have arrived at its front, at most a
+    /// page. All later pages have the same `total`, those past the end included.
     pub(crate) fn stay_shifted(&mut self, before: &Success, rows: usize, size: usize) -> bool {
         let earlier = before.records();
         let kept = size.saturating_sub(rows).min(earlier.len());

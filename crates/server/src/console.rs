@@ -10,10 +10,10 @@
 mod api;
 mod assets;
 mod audit;
+mod choices;
 mod cookies;
 mod devices;
 mod fields;
-mod groups;
 mod intake;
 mod integrators;
 mod keys;

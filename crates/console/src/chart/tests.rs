@@ -1,23 +1,12 @@
-use kiosque_model::{Rights, UnixMs, Zone};
+use kiosque_model::{Rights, Zone};
 use proptest::prelude::*;
 
 use super::*;
 use crate::format;
-use crate::frame::Theme;
-use crate::language::Language;
 
 fn rendered(points: &[Point]) -> String {
     let (rights, zone) = (Rights::all(), Zone::utc());
-    let frame = Frame {
-        failed_checks: 0,
-        language: Language::English,
-        theme: Theme::System,
-        rights: &rights,
-        key_name: "office",
-        zone: &zone,
-        now: UnixMs(0),
-        address: "/console/",
-    };
+    let frame = Frame::sample(&rights, &zone, "/console/");
     let chart = Bars {
         id: "trend",
         summary: "Sales a day",

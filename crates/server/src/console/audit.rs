@@ -5,7 +5,7 @@ use kiosque_model::Zone;
 use kiosque_model::audit::AuditEvent;
 use kiosque_store::{AuditQuery, Oversight};
 
-use super::groups::wants_csv;
+use super::choices::wants_csv;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;

@@ -12,7 +12,7 @@ use kiosque_store::{
     OrderFilter, Oversight, SaleTimes,
 };
 
-use super::groups::{choice, chosen, sort, wants_csv};
+use super::choices::{choice, chosen, sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use kiosque_ingest::intake_record;
 use kiosque_model::UnixMs;
 use kiosque_store::{ImportRejections, Listing, Oversight};
 
-use super::groups::wants_csv;
+use super::choices::wants_csv;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::app::App;

@@ -12,8 +12,8 @@ use kiosque_store::{
     AccountUse, AuditPage, AuditQuery, EndedSession, FunctionUsage, Listing, Oversight,
 };
 
+use super::choices::{self, wants_csv};
 use super::fields::Fields;
-use super::groups::{self, wants_csv};
 use super::refused;
 use super::reply::Reply;
 use super::request::SignedIn;
@@ -29,7 +29,7 @@ const GUESSES: usize = 20;
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (app, now) = (caller.call.app, caller.call.now);
     let query = caller.call.known_fields(&["after", sort::PARAMETER, "format", PARAMETER])?;
-    let sort = groups::sort::<Account>(&query)?;
+    let sort = choices::sort::<Account>(&query)?;
     let (after, wants_csv) = (query.text("after"), wants_csv(&query)?);
     let listing = || Listing { after: after.clone(), limit: ROWS };
     let accounts = app.store.inventory().accounts(listing(), now).await?;
@@ -67,7 +67,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let known = ["name", "after", sort::PARAMETER, "format"];
     let fields = caller.call.known_fields(&known)?;
-    let sort = groups::sort::<Function>(&fields)?;
+    let sort = choices::sort::<Function>(&fields)?;
     let wants_csv = wants_csv(&fields)?;
     let account = fields.text("name").ok_or_else(Failure::not_found)?;
     let store = &caller.call.app.store;
@@ -97,7 +97,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     }
     let refused = refused::of_account(caller, &account).await?;
     let functions = functions.into_iter().map(function).collect();
-    let groups = groups::choice(store, &Fields::default()).await?;
+    let groups = choices::choice(store, &Fields::default()).await?;
     let (account, last_use) = (item, last);
     let view = History {
         account,

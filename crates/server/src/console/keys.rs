@@ -5,8 +5,8 @@ use kiosque_console::sort::{PARAMETER, Sort};
 use kiosque_model::{KeyName, OperatorKey, Rights};
 use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
 
+use super::choices::{sort, wants_csv};
 use super::fields::Fields;
-use super::groups::{sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;

@@ -10,7 +10,7 @@ use kiosque_store::{
     OrderPosition, OrderSource, Oversight, Span,
 };
 
-use super::groups::{choice, chosen, wants_csv};
+use super::choices::{choice, chosen, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;

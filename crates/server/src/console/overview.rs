@@ -6,8 +6,8 @@ use kiosque_console::sort::PARAMETER;
 use kiosque_model::Day;
 use kiosque_store::{FleetSalesQuery, Oversight};
 
+use super::choices::{choice, chosen, sort, wants_csv};
 use super::fields::Fields;
-use super::groups::{choice, chosen, sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use kiosque_console::sort::{PARAMETER, Sort};
 use kiosque_contract::inventory::RefillItem;
 use kiosque_store::Oversight;
 
-use super::groups::{choice, chosen, sort, wants_csv};
+use super::choices::{choice, chosen, sort, wants_csv};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;

@@ -4,8 +4,8 @@ use kiosque_console::search::{self, Hit, Search};
 use kiosque_model::LoginName;
 use kiosque_store::{DeviceSearch, FoundDevices, Listing, Oversight};
 
+use super::choices::choice;
 use super::fields::Fields;
-use super::groups::choice;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use kiosque_console::Section;
 use kiosque_console::service::{self as view, Limit, Service};
 use kiosque_store::{Error, Oversight};
 
-use super::groups::wants_csv;
+use super::choices::wants_csv;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::app::App;

@@ -41,7 +41,7 @@ statements! {
     /// Groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where $group_id = '' or group_id = $group_id order by group_no";
-    /// On SQLite a row for each group.
+    /// The sales of each day; on SQLite, of each day and group.
     DAYS(first_day, last_day) -> DayRow<'_> = "select d.day, d.currency,
             cast(sum(d.orders) as bigint) as orders, cast(sum(d.items) as bigint) as items,
             cast(sum(d.amount) as bigint) as amount, cast(sum(d.refund) as bigint) as refund,
@@ -56,7 +56,7 @@ statements! {
             select max(day) from rates where currency = r.currency and day <= $first_day
         ), $first_day)
         order by t.currency, t.day";
-    /// The last day with sales. On SQLite a row for each group.
+    /// The last day with sales; on SQLite, that of each group.
     LAST_DAY(before) -> Option<Day> = "select max(d.day) as day
         from {rows r: group_no bigint} cross join sales_by_day d
         where d.group_no = r.group_no and d.day < $before and d.orders <> 0";

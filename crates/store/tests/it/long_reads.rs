@@ -48,7 +48,7 @@ async fn slow_aisles(wait: Duration) -> (TestStore, Store) {
     (fixture, store)
 }
 
-/// Waits until so many statements sleep.
+/// Waits until a number of statements sleep.
 async fn until_sleeping(fixture: &TestStore, wanted: usize) {
     // On a cluster a worker runs the statement, which names the table behind the view.
     let (activity, table) = match is_citus() {

@@ -21,7 +21,7 @@ fn sold(items: &[RefillItem]) -> Vec<(&str, i64, i64)> {
     items.iter().map(|item| (item.device_code.as_str(), item.sold, item.days)).collect()
 }
 
-/// Sells so many items on each of some days before today.
+/// Sells `count` items on each of the last `days` days before today.
 async fn sell(fixture: &TestStore, code: &str, count: i64, days: i64) {
     let orders = (1..=days).map(|ago| {
         let at = (TODAY.0 - ago) * DAY_MS;

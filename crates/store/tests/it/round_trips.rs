@@ -40,8 +40,8 @@ async fn every_business_request_is_one_round_trip() {
     }
 }
 
-/// Returns an apply of so many devices: new ones with aisles, the same with other aisles, the same
-/// again, and the same in another group.
+/// Returns the round trips of applies of `count` devices: new ones with aisles, the same with other
+/// aisles, the same again, and the same in another group.
 async fn applied(counted: &Requests, prefix: &str, count: usize) -> Vec<usize> {
     let fleet = |group: &str, stock: i64| {
         let devices = (0..count).map(|number| DeviceEntry {
