@@ -34,6 +34,7 @@ texts! {
     EMPTY: "empty", "已售空";
     NO_SALES: "no sales", "无销售";
     NONE: "No aisle sells.", "没有在售货道。";
+    NONE_OF_PRODUCT: "No aisle that sells has this product.", "没有可售货道有此商品。";
     CUT: "Only the first {0} aisles are listed.", "仅列出前 {0} 个货道。";
 }
 
@@ -87,7 +88,9 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     };
     let body = html! {
         (filter(frame, Section::Refill.path(), &fields))
-        @if view.items.is_empty() { (empty(frame.say(NONE))) }
+        @if view.items.is_empty() {
+            (empty(frame.say(if view.product.is_some() { NONE_OF_PRODUCT } else { NONE })))
+        }
         @else { (rows(frame, view)) }
         @if view.is_cut {
             p.note { (CUT.fill(frame.language, &[&format::count(length(&view.items))])) }

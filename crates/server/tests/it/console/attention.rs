@@ -128,6 +128,7 @@ async fn the_aisles_that_run_out_first_are_first() {
     for (product, count) in [("cola", 3), ("co", 0)] {
         let page = browser.get(&format!("/console/refill?product={product}")).await.text;
         assert_eq!(listed(card(&page, "refill")).len(), count, "{product}");
+        assert_eq!(page.contains("No aisle that sells has this product."), count == 0, "{page}");
         let path = format!("/console/refill?product={product}&amp;format=csv");
         assert!(page.contains(&path), "{page}");
         let csv = browser.get(&path.replace("&amp;", "&")).await.text;
