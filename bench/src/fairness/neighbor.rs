@@ -144,7 +144,7 @@ impl Load {
             }
             Load::Search => pages(&[
                 "/console/search?q=Kiosk".to_owned(),
-                format!("/console/search?q={}", data::device_code(LARGE, 1)),
+                "/console/search?q=Kiosk%201".to_owned(),
             ])?,
         })
     }
