@@ -56,15 +56,20 @@ statements! {
             select max(day) from rates where currency = r.currency and day <= $first_day
         ), $first_day)
         order by t.currency, t.day";
-    /// The last day with sales; on SQLite, that of each group.
-    LAST_DAY(before) -> Option<Day> = "select max(d.day) as day
+    /// The last day with sales in a range; on SQLite, that of each group.
+    LAST_DAY(first_day, before) -> Option<Day> = "select max(d.day) as day
         from {rows r: group_no bigint} cross join sales_by_day d
-        where d.group_no = r.group_no and d.day < $before and d.orders <> 0";
+        where d.group_no = r.group_no and d.day >= $first_day and d.day < $before
+            and d.orders <> 0";
     /// The devices that groups own or ever owned.
     NAMES() -> NameRow = "select l.group_no, l.device_no, l.device_code, l.device_name
         from {rows r: group_no bigint} cross join ledger l where l.group_no = r.group_no";
 }
 
+/// The groups whose sums are held in memory together.
+const GROUPS_TOGETHER: usize = 64;
+/// The days of the ranges in which the last day with sales is looked for, the latest range first.
+const LOOKED_BACK: [i64; 3] = [31, 366, i64::MAX];
 /// The largest number of snapshots that are read with the cache.
 const CACHED_ATTEMPTS: usize = 3;
 
@@ -132,9 +137,14 @@ impl Reports<'_> {
             }
             let totals = Converted::read(read, &groups, &query).await?;
             let range = (query.first_day, query.last_day);
-            let sums = group_sums::of_groups(read, &context, &groups, range, &totals.rates).await?;
-            let SumsOfGroups::Read(sums) = sums else { return Ok(FleetRead::Outdated) };
-            let fleet = FleetSums::of(read, sums).await?;
+            let mut fleet = FleetSums::default();
+            for groups in groups.chunks(GROUPS_TOGETHER) {
+                let rates = &totals.rates;
+                match group_sums::of_groups(read, &context, groups, range, rates).await? {
+                    SumsOfGroups::Read(sums) => fleet.add(read, sums).await?,
+                    SumsOfGroups::Outdated => return Ok(FleetRead::Outdated),
+                }
+            }
             let attention = attention::of_groups(read, &context, &groups, query.online).await?;
             let sales = fleet.ranked(read, &groups, (&query, totals, attention)).await?;
             Ok(FleetRead::Sales(Box::new(sales)))
@@ -223,8 +233,7 @@ struct FleetSums {
 }
 
 impl FleetSums {
-    async fn of(read: &Read<'_>, groups: Vec<GroupSums>) -> Result<FleetSums, Error> {
-        let mut fleet = FleetSums::default();
+    async fn add(&mut self, read: &Read<'_>, groups: Vec<GroupSums>) -> Result<(), Error> {
         let mut devices: HashMap<(GroupNo, DeviceNo), Turnover> = HashMap::new();
         for GroupSums { group, segments } in &groups {
             for sums in segments {
@@ -232,10 +241,10 @@ impl FleetSums {
                     devices.entry((*group, *device)).or_default().join(turnover);
                 }
                 for (goods_id, totals) in &sums.products {
-                    match fleet.products.get_mut(goods_id) {
+                    match self.products.get_mut(goods_id) {
                         Some(product) => product.join(*totals),
                         None => {
-                            fleet.products.insert(goods_id.clone(), *totals);
+                            self.products.insert(goods_id.clone(), *totals);
                         }
                     }
                 }
@@ -247,18 +256,18 @@ impl FleetSums {
         read.each_of(&NAMES, &numbers(selling.map(|of| of.group)), &[], |row| {
             let NameRow { group_no, device_no, device_code, device_name: name } = row.read()?;
             let Some(turnover) = devices.remove(&(group_no, device_no)) else { return Ok(()) };
-            match fleet.devices.get_mut(&device_code) {
+            match self.devices.get_mut(&device_code) {
                 Some(device) => device.turnover.join(&turnover),
                 None => {
                     let code = device_code.clone();
-                    fleet.devices.insert(device_code, DeviceSales { code, name, turnover });
+                    self.devices.insert(device_code, DeviceSales { code, name, turnover });
                 }
             }
             Ok(())
         })
         .await?;
         match devices.keys().next() {
-            None => Ok(fleet),
+            None => Ok(()),
             Some((_, device)) => {
                 Err(Error::Data(format!("device {} has sales and no name", device.0)))
             }
@@ -283,7 +292,10 @@ impl FleetSums {
         let days = totals.days()?;
         let last_before = match days.range(query.first_day..).next() {
             Some(_) => None,
-            None => last_day_before(read, groups, query.first_day).await?,
+            None => match days.keys().next_back() {
+                Some(last) => Some(*last),
+                None => last_day_before(read, groups, query.totals_from).await?,
+            },
         };
         Ok(FleetSales {
             days: days.into_iter().collect(),
@@ -302,11 +314,18 @@ async fn last_day_before(
     groups: &[GroupNo],
     before: Day,
 ) -> Result<Option<Day>, Error> {
-    let mut last = None;
-    read.each_of(&LAST_DAY, &numbers(groups.iter().copied()), &[before.into()], |row| {
-        last = last.max(row.read()?);
-        Ok(())
-    })
-    .await?;
-    Ok(last)
+    for back in LOOKED_BACK {
+        let first = Day(before.0.saturating_sub(back));
+        let mut last = None;
+        let range = [first.into(), before.into()];
+        read.each_of(&LAST_DAY, &numbers(groups.iter().copied()), &range, |row| {
+            last = last.max(row.read()?);
+            Ok(())
+        })
+        .await?;
+        if last.is_some() {
+            return Ok(last);
+        }
+    }
+    Ok(None)
 }

@@ -114,7 +114,8 @@ impl SegmentSums {
     fn size(&self) -> usize {
         let products = self.products.keys().map(|id| id.len() + size_of::<(String, [i64; 6])>());
         let of = (size_of::<(DeviceNo, Turnover)>(), size_of::<(Day, Turnover)>());
-        self.devices.len() * of.0 + self.days.len() * of.1 + products.sum::<usize>()
+        let elements = self.devices.len() * of.0 + self.days.len() * of.1;
+        size_of::<(Segment, SegmentSums)>() + elements + products.sum::<usize>()
     }
 
     /// Adds a row of stored sums, which has the figures of a day in a currency.
@@ -208,9 +209,15 @@ async fn valid_segments(
             if cached.versions.has_later_orders_than(&versions) {
                 return Ok(None);
             } else if cached.versions.has_sales_of(&versions) {
-                of_group.valid.clone_from(&cached.by_days);
-                let is_checked = |it| cached.by_days.get(it).is_some_and(|known| known.is_checked);
-                of_group.is_cached = segments.iter().all(is_checked);
+                let used = segments.iter().filter_map(|segment| {
+                    let known = cached.by_days.get(segment).filter(|known| known.is_checked)?;
+                    Some((*segment, known.clone()))
+                });
+                of_group.valid = used.collect();
+                of_group.is_cached = of_group.valid.len() == segments.len();
+                if !of_group.is_cached {
+                    of_group.valid.clone_from(&cached.by_days);
+                }
             } else if cached.versions.has_rates_of(&versions)
                 && (0..=CHANGES_MAX).contains(&changes)
             {
