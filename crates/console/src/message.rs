@@ -19,9 +19,9 @@ texts! {
         "读取数据失败。服务器日志中以请求 {0} 记录了原因。";
     BAD_REQUEST: "This address cannot be read", "无法读取此地址";
     BAD_REQUEST_TEXT: "The parameter {0} has a value that this page cannot use. Open the page \
-        without it, and use the form there.", "参数 {0} 的值无法使用。请不带该参数打开页面，再使用其中的表单。";
+        without it, and choose there.", "参数 {0} 的值无法使用。请不带该参数打开页面，再在页面中选择。";
     UNKNOWN_PARAMETER_TEXT: "This page has no parameter {0}. Open it without the parameter, and \
-        use the form there.", "此页面没有参数 {0}。请不带该参数打开页面，再使用其中的表单。";
+        choose there.", "此页面没有参数 {0}。请不带该参数打开页面，再在页面中选择。";
     BAD_PERIOD_TEXT: "The parameter {0} has a value that this page cannot use. Days are written \
         yyyy-MM-dd; the first is not after the last, and there are at most {1}.",
         "参数 {0} 的值无法使用。日期格式为 yyyy-MM-dd，起始日不得晚于结束日，最多 {1} 天。";
@@ -100,7 +100,7 @@ mod tests {
                         yyyy-MM-dd; the first is not after the last, and there are at most 3,660.";
         assert_eq!(text("from"), of_a_day);
         let of_another = "The parameter state has a value that this page cannot use. Open the page \
-                          without it, and use the form there.";
+                          without it, and choose there.";
         assert_eq!(text("state"), of_another);
     }
 }

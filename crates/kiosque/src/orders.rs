@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use kiosque_contract::OrderLine;
 use kiosque_ingest::export::{CSV_MAPPING, CsvExport, order_line};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
@@ -99,6 +99,7 @@ async fn each_order(
         |text: &Option<String>| text.as_deref().map(|text| store.zone().parse_time_or_date(text));
     let since = time(&export.since).transpose().context("--since")?.unwrap_or(UnixMs(i64::MIN));
     let until = time(&export.until).transpose().context("--until")?.unwrap_or(UnixMs(i64::MAX));
+    ensure!(since <= until, "--until is before --since");
     let states = |words: &[&str]| format!("must be one or more of {}", words.join(", "));
     let payment = export.payment.as_deref().map(|text| {
         PayStatus::of_words(text).with_context(|| states(PayStatus::WORDS)).context("--payment")

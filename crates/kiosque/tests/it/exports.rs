@@ -145,6 +145,9 @@ fn an_export_may_be_of_a_group_a_device_or_a_time() {
     let expected = "kiosque: --payment: must be one or more of unpaid, paid, cancelled, refunding, \
                     refunded";
     assert!(wrong.stderr.starts_with(expected), "{wrong:?}");
+    let reversed = ["orders", "export", "--since", "2026-02-02", "--until", "2026-02-01"];
+    let wrong = sandbox.run(&reversed).failure();
+    assert_eq!(wrong.stderr, "kiosque: --until is before --since\n");
     let wrong = sandbox.run(&["orders", "export", "--since", "yesterday"]).failure();
     assert!(wrong.stderr.starts_with("kiosque: --since: \"yesterday\" is not a time"), "{wrong:?}");
 }

@@ -89,11 +89,13 @@ fn order_filter(call: &Call<'_>, query: &mut Query<'_>) -> OrderFilter {
     let payment = query.parse("payment", &payments, PayStatus::of_words);
     let shipments = one_of(ShipmentStatus::WORDS);
     let shipment = query.parse("shipment", &shipments, ShipmentStatus::of_words);
-    let time = |text: &str| call.app.store.zone().parse_time_or_date(text).ok();
-    let expected = "RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss";
-    let since = query.parse("since", expected, time);
-    let until = query.parse("until", expected, time);
+    let zone = call.app.store.zone();
+    let since = query.time("since", zone);
+    let until = query.time("until", zone);
     let (start, end) = (since.unwrap_or(UnixMs(i64::MIN)), until.unwrap_or(UnixMs(i64::MAX)));
+    if start > end {
+        query.refuse("until", "is before since");
+    }
     OrderFilter {
         payment: payment.unwrap_or_default(),
         shipment: shipment.unwrap_or_default(),

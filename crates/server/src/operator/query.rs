@@ -1,7 +1,8 @@
 //! Reads the query string of a call. Every fault is collected.
 
 use kiosque_contract::operator_call::OperatorCall;
-use kiosque_model::{DeviceCode, GroupId};
+use kiosque_model::time::TimeFault;
+use kiosque_model::{DeviceCode, GroupId, UnixMs, Zone};
 use kiosque_store::Listing;
 
 use super::cursor::Cursor;
@@ -50,7 +51,7 @@ impl<'q> Query<'q> {
             Some(_) => Err("must be given once"),
             None => String::from_utf8(value.into_owned()).map_err(|_| "is not valid UTF-8"),
         };
-        text.map_err(|fault| self.faults.push((key, fault.to_owned()))).ok()
+        text.map_err(|reason| self.refuse(key, reason)).ok()
     }
 
     /// Returns the value that `parse` reads from the text of a key, or notes that it is not the
@@ -69,9 +70,27 @@ impl<'q> Query<'q> {
     /// one.
     fn check<T>(&mut self, key: &'static str, value: Option<T>, expected: &str) -> Option<T> {
         if value.is_none() {
-            self.faults.push((key, format!("must be {expected}")));
+            self.refuse(key, &format!("must be {expected}"));
         }
         value
+    }
+
+    /// Returns a time; a date is its midnight in the zone.
+    pub(super) fn time(&mut self, key: &'static str, zone: &Zone) -> Option<UnixMs> {
+        let text = self.text(key)?;
+        match zone.parse_time_or_date(&text) {
+            Ok(time) => return Some(time),
+            Err(TimeFault::NotATime(..)) => {
+                self.refuse(key, "must be RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss");
+            }
+            Err(fault) => self.refuse(key, &format!("is no time: {fault}")),
+        }
+        None
+    }
+
+    /// Notes that the value of a key cannot be used.
+    pub(super) fn refuse(&mut self, key: &'static str, reason: &str) {
+        self.faults.push((key, reason.to_owned()));
     }
 
     /// Returns the id of a group.
