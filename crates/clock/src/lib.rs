@@ -1,5 +1,5 @@
-//! Time and randomness as values. Everything else takes a [`Clock`] or an [`Entropy`], so that
-//! tests decide both; `clippy.toml` forbids reading the system clock anywhere else.
+//! //! Time and randomness as values. Everything else takes a [`Clock`] or an [`Entropy`], so that
+//! tests control both; `clippy.toml` forbids reading the system clock anywhere else.
 
 mod virtual_clock;
 
@@ -34,7 +34,7 @@ impl Clock {
         }
     }
 
-    /// Returns how long to wait until this clock has moved on by a duration.
+    /// Returns how long to wait until this clock has advanced by a duration.
     #[must_use]
     pub fn lasts(&self, duration: Duration) -> Duration {
         match self {
@@ -49,8 +49,8 @@ fn system_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// Mixes the bits of a number (splitmix64): for sequences that a seed decides, never for secrets.
-/// The function is a bijection.
+/// Mixes the bits of a number (splitmix64): for seeded sequences, never for secrets. The function
+/// is a bijection.
 #[must_use]
 pub const fn mixed(number: u64) -> u64 {
     let mut z = number.wrapping_add(GOLDEN);
@@ -68,7 +68,7 @@ pub struct Entropy(Arc<Fill>);
 
 type Fill = dyn Fn(&mut [u8]) -> Result<(), NoEntropy> + Send + Sync;
 
-/// The source of random bytes failed; no token may be made without it.
+/// The source of random bytes failed; no token may be created without it.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the operating system returned no random bytes")]
 pub struct NoEntropy;

@@ -1,4 +1,4 @@
-//! A clock for demonstrations: it begins at any time, and runs faster than time does.
+//! //! A clock for demonstrations: it starts at any time, and may run faster than real time.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use kiosque_model::UnixMs;
 
 use crate::millis;
 
-/// A clock that showed a time when it was made, and has run at its speed since then.
+/// A clock that shows a given time at its creation, and runs at its speed from then on.
 #[derive(Clone, Copy, Debug)]
 pub struct VirtualClock {
     start: UnixMs,
@@ -25,7 +25,7 @@ impl VirtualClock {
         self.after(self.begun.elapsed())
     }
 
-    /// Returns the time that it shows so long after its start.
+    /// Returns the time shown after `elapsed`.
     fn after(&self, elapsed: Duration) -> UnixMs {
         self.start.plus_ms(millis(elapsed.saturating_mul(self.speed)))
     }

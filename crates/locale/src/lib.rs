@@ -21,7 +21,7 @@ impl Locale {
     /// Every language.
     pub const ALL: [Locale; 2] = [Locale::En, Locale::ZhCn];
 
-    /// The language's tag.
+    /// Returns the language's tag.
     #[must_use]
     pub const fn tag(self) -> &'static str {
         match self {
@@ -30,13 +30,13 @@ impl Locale {
         }
     }
 
-    /// The language of exactly this tag.
+    /// Returns the language with exactly this tag.
     #[must_use]
     pub fn tagged(tag: &str) -> Option<Locale> {
         Locale::ALL.into_iter().find(|locale| locale.tag().eq_ignore_ascii_case(tag))
     }
 
-    /// The best match for an `X-Locale` header, written as `Accept-Language` is.
+    /// Returns the best match for an `X-Locale` header, which has the syntax of `Accept-Language`.
     #[must_use]
     pub fn best_match(header: &str) -> Option<Locale> {
         let mut best: Option<(f32, Locale)> = None;
@@ -64,7 +64,7 @@ impl FromStr for Locale {
 
     fn from_str(text: &str) -> Result<Locale, OutOfRange> {
         Locale::tagged(text)
-            .ok_or_else(|| OutOfRange(format!("{text:?} is not supported; en and zh-CN are")))
+            .ok_or_else(|| OutOfRange(format!("{text:?} is not supported; use en or zh-CN")))
     }
 }
 
@@ -117,7 +117,7 @@ impl Message {
         Message::System,
     ];
 
-    /// The message of a refusal.
+    /// Returns the message of a refusal.
     #[must_use]
     pub const fn of(refusal: &Refusal) -> Message {
         match refusal {
@@ -136,7 +136,7 @@ impl Message {
         }
     }
 
-    /// The code that goes with it.
+    /// Returns the code of the message.
     #[must_use]
     pub const fn code(self) -> Code {
         match self {
@@ -208,7 +208,7 @@ const FOREIGN_CURSOR_EN: &str = "must be the value of next in an answer for the 
 const FOREIGN_CURSOR_ZH_CN: &str =
     "必须是当前集团某次应答中的 next；如果已经是，则数据已恢复到较早的状态：请以 null 重新开始";
 
-/// A violation in words, beginning with the field.
+/// Returns a violation in words, beginning with the field.
 #[must_use]
 pub fn violation(violation: &Violation, locale: Locale) -> String {
     let field = violation.field;

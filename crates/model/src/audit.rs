@@ -31,7 +31,7 @@ pub enum AuditEvent {
     Logout,
     /// A login ended a session of its account that was still live.
     SessionReplaced,
-    /// The operator ended a session that was still live, or applied a fleet that did.
+    /// The operator ended a live session, or applied a fleet that did.
     SessionEnded,
     /// The operator applied a fleet.
     FleetApplied,
@@ -39,7 +39,7 @@ pub enum AuditEvent {
     KeyCreated,
     /// The operator revoked such a key.
     KeyRevoked,
-    /// Old orders were archived, or some are current again.
+    /// Orders were archived, or archived orders were restored.
     Archived,
     /// A device without orders was deleted.
     DeviceDeleted,
@@ -187,7 +187,7 @@ impl AccountChange {
 /// Why an import ended early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruption {
-    /// A signal, such as that of Ctrl-C.
+    /// A signal, such as Ctrl-C.
     Signal,
     /// An error.
     Failure,
@@ -212,7 +212,7 @@ impl Interruption {
 pub enum Actor {
     /// A command on the data.
     Command,
-    /// The server, as a setting demands.
+    /// The server, as configured.
     Server,
     /// The holder of a key of the operator's listener, by the key's name.
     Key(KeyName),
@@ -248,9 +248,9 @@ impl fmt::Display for Actor {
 /// A command, and the user of the machine who ran it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandRun {
-    /// The name of the user, if it is known.
+    /// The name of the user, if known.
     pub user: Option<String>,
-    /// The number of the user; `None` if the system does not say.
+    /// The user ID; `None` if the system does not report it.
     pub uid: Option<u32>,
     /// The command, such as `import orders`.
     pub command: String,
@@ -269,9 +269,9 @@ pub struct ActedBy {
     pub actor: Actor,
     /// Time.
     pub at: UnixMs,
-    /// Source and request ID, if a call of the operator's made the change.
+    /// Source and request ID, for changes through the operator's API.
     pub request: Option<(Source, String)>,
-    /// The command, if one made the change and says so.
+    /// The command, if a command made the change and identified itself.
     pub run: Option<CommandRun>,
 }
 
@@ -302,7 +302,7 @@ impl ActedBy {
     }
 }
 
-/// The origin of the login of an ended session. Sessions of older versions have none.
+/// The login that opened a session which has ended. Sessions of older versions have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierSession {
     /// Address.
@@ -320,9 +320,9 @@ pub struct AuditRecord {
     pub at: UnixMs,
     /// Kind of entry.
     pub event: AuditEvent,
-    /// Login name. Never one without an account: users type passwords into that field.
+    /// Login name of an existing account only: users type passwords into that field.
     pub account: Option<String>,
-    /// Actor, of a change by the operator.
+    /// Actor, for changes by the operator.
     pub actor: Option<Actor>,
     /// Source; `None` for several occurrences from different sources.
     pub source: Option<Source>,
@@ -332,7 +332,7 @@ pub struct AuditRecord {
     pub group_id: Option<String>,
     /// Number of occurrences; above 1 for combined refusals of logins.
     pub count: i64,
-    /// Reason of a refused login, change that ended a session, or result of an act.
+    /// Reason of a refused login, change that ended a session, or result of an operation.
     pub detail: Option<String>,
     /// The session that this event ended.
     pub earlier: Option<EarlierSession>,

@@ -5,12 +5,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::ids::GroupNo;
 
-/// A history: changes of a group that are parts of the same data. Data that was restored to an
-/// earlier state begins another one. 0 is none.
+/// A history: changes of a group that belong to the same data. Restoring earlier data starts a new
+/// history. 0 is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryId(pub i64);
 
-/// A position in the changes of a group: after the change with this number. Callers store it as an
+/// A position in the changes of a group, after the change with this number. Callers store it as
 /// opaque text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeCursor {
@@ -18,14 +18,14 @@ pub struct ChangeCursor {
     pub group: GroupNo,
     /// The number of the change; 0 before the first one.
     pub change_no: i64,
-    /// The last change number of the group in the snapshot that the position is from. Orders that
-    /// had changed up to this one are not before the position for that reason.
+    /// The group's last change number in the snapshot that the position is from. An order that had
+    /// changed up to this number does not count as already read for that reason.
     pub last_change_no: i64,
     /// The history of the change with the last change number.
     pub history: HistoryId,
 }
 
-/// The length of a position in bytes, before it is encoded as a text.
+/// The length of an encoded position in bytes, before base64url.
 const BYTES: usize = 32;
 
 impl ChangeCursor {
@@ -37,7 +37,7 @@ impl ChangeCursor {
         URL_SAFE_NO_PAD.encode(bytes.as_flattened())
     }
 
-    /// Reads a position; `None` for a text that [`ChangeCursor::write`] never returned.
+    /// Parses a position; `None` for a text that [`ChangeCursor::write`] never returned.
     #[must_use]
     pub fn read(text: &str) -> Option<ChangeCursor> {
         let bytes: [u8; BYTES] = URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()?;

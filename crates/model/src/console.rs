@@ -1,5 +1,5 @@
-//! Secrets of the console: the value of a session's cookie, and the token of a link that signs in
-//! once.
+//! //! Secrets of the console: the session cookie's value, and the token of a one-time sign-in
+//! link.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use sha2::{Digest, Sha256};
 
 /// Random bytes of a secret.
 pub const SECRET_RANDOM_BYTES: usize = 32;
-/// The time without an act of a person after which a session ends, in milliseconds.
+/// The time without user activity after which a session ends, in milliseconds.
 pub const IDLE_MAX_MS: i64 = 8 * 3_600_000;
-/// The time after the sign-in at which a session ends in any case, in milliseconds.
+/// The time after sign-in at which a session always ends, in milliseconds.
 pub const SESSION_MAX_MS: i64 = 7 * 86_400_000;
-/// The time in which a link can be used, in milliseconds.
+/// The time for which a link is valid, in milliseconds.
 pub const LINK_VALIDITY_MS: i64 = 60_000;
 
-/// A secret in clear: 256 random bits in base64url.
+/// A secret in plain text: 256 random bits in base64url.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConsoleSecret(String);
 
@@ -27,13 +27,13 @@ impl fmt::Debug for ConsoleSecret {
 }
 
 impl ConsoleSecret {
-    /// Returns a new secret of these random bytes.
+    /// Returns a new secret made of these random bytes.
     #[must_use]
     pub fn mint(random: [u8; SECRET_RANDOM_BYTES]) -> ConsoleSecret {
         ConsoleSecret(URL_SAFE_NO_PAD.encode(random))
     }
 
-    /// Returns the secret in clear, to be sent once to the person who signs in.
+    /// Returns the secret in plain text, to be sent once to the person who signs in.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -55,8 +55,8 @@ impl ConsoleDigest {
         ConsoleDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
     }
 
-    /// Returns the digest of a secret that a request presents, to be looked up; `None` if the text
-    /// is not a secret.
+    /// Returns the digest under which to look up a presented secret; `None` if the text is not a
+    /// secret.
     #[must_use]
     pub fn of_presented(characters: &[u8]) -> Option<ConsoleDigest> {
         let random = URL_SAFE_NO_PAD.decode(characters).ok()?;

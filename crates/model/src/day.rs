@@ -12,11 +12,11 @@ const EPOCH: Date = Date::constant(1970, 1, 1);
 /// Days before [`UnixMs::MIN`] and after 9999 are clamped to these.
 const DAY_MIN: i64 = -717_594;
 const DAY_MAX: i64 = 2_932_896;
-/// Days of UTC that are computed by division; the calendar yields the same.
+/// Days whose UTC date is computed by division; the calendar gives the same result.
 const KNOWN_DAYS: std::ops::Range<i64> = DAY_MIN + 2..DAY_MAX - 2;
 const DAY_MS: i64 = 86_400_000;
 
-/// A day of the calendar, counted from 1970-01-01.
+/// A calendar day, counted from 1970-01-01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(pub i64);
 

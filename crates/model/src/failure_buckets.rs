@@ -1,13 +1,13 @@
-//! Token buckets for failed logins: one for each login name and source, and two for each login name
-//! and all unknown sources together. They are the same for names without an account; no account is
-//! ever locked, and no session ends.
+//! //! Token buckets for failed logins: one for each pair of login name and source, and two for
+//! each login name, shared by all unknown sources. Names without an account have the same buckets;
+//! no account is ever locked, and no session ends.
 //!
-//! The second bucket of a name is reserved for first attempts, one a day for each source: sources
-//! that guess empty the first bucket all the time, and a source that comes with the right password
-//! for the first time must get through.
+//! //! The second bucket of a name is reserved for first attempts, one per source and day: sources
+//! that guess keep the first bucket empty, and a new source with the right password must still get
+//! through.
 //!
-//! An attempt takes its tokens before the password is verified, and returns them unless the
-//! password was wrong, so that concurrent attempts are limited, too. Buckets are in memory, under
+//! //! An attempt takes its tokens before the password is verified and returns them unless the
+//! password was wrong, so concurrent attempts are limited too. Buckets are kept in memory, under
 //! keyed hashes of the login names.
 
 use std::collections::hash_map::Entry;
@@ -28,9 +28,9 @@ pub const KEY_BYTES: usize = 32;
 /// The keyed hash of a login name, alone or with a source.
 type BucketId = u128;
 
-/// The time after which an attempt of a source is a first one again.
+/// The time after which an attempt of a source counts as its first again.
 const FIRST_AGAIN_MS: i64 = 86_400_000;
-/// The time in which the buckets of a name admit as many attempts as one of the given size would.
+/// The time in which a name's two buckets admit as many attempts as one of the configured size.
 const HOUR_MS: i64 = 3_600_000;
 
 /// The buckets of all login names.
@@ -42,11 +42,11 @@ pub struct FailureBuckets {
     by_name: Buckets<BucketId>,
     /// By source: one token, which the first attempt takes.
     first_by_source: Buckets<BucketId>,
-    /// By name: for first attempts, once the bucket of the name is empty.
+    /// By name: for first attempts, used when the name's bucket is empty.
     first_by_name: Buckets<BucketId>,
 }
 
-/// The buckets that an attempt has taken a token from, until it ends.
+/// The buckets from which an attempt has taken a token, until it ends.
 #[derive(Debug)]
 pub struct TakenTokens {
     by_source: BucketId,
@@ -60,7 +60,7 @@ pub struct TakenTokens {
 pub struct Limited {
     /// The time until the next token.
     pub wait_ms: i64,
-    /// Whether attempts under way may return a token before.
+    /// Whether attempts in progress may return a token earlier.
     pub may_be_returned: bool,
 }
 
@@ -91,7 +91,7 @@ impl Limited {
 }
 
 impl FailureBuckets {
-    /// Returns full buckets, of the sizes that the limits say. The key is a random one.
+    /// Returns full buckets of the configured sizes. The key must be random.
     #[must_use]
     pub fn new(limits: &Limits, key: [u8; KEY_BYTES]) -> FailureBuckets {
         let count_max = limits.login_failures_kept;
@@ -153,7 +153,7 @@ impl FailureBuckets {
         of_name.settle(&taken.by_name, ended);
     }
 
-    /// Returns a time that does not go back unless the clock was set back: at an earlier time, a
+    /// Returns a time that never decreases unless the clock was set back: at an earlier time, a
     /// bucket would seem fuller than it is.
     fn monotonic(&mut self, now: UnixMs) -> UnixMs {
         let late_ms = self.latest.0.saturating_sub(now.0);
@@ -178,7 +178,7 @@ impl FailureBuckets {
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The password was wrong, or the caller went away before the result.
+    /// The password was wrong, or the client disconnected before the result.
     Failed,
     /// The password was right, or was not verified.
     Otherwise,
@@ -193,14 +193,14 @@ pub struct Buckets<K> {
     capacity_ms: i64,
     count_max: usize,
     full_at: HashMap<K, i64>,
-    /// The same entries, the fullest bucket first.
+    /// The same entries, fullest bucket first.
     by_time: BTreeSet<(i64, K)>,
-    /// The attempts under way of each bucket.
+    /// The attempts in progress of each bucket.
     under_way: HashMap<K, usize>,
 }
 
 impl<K: Clone + Hash + Ord> Buckets<K> {
-    /// Returns full buckets of `free` tokens that regain one each `refill_ms`; at most `count_max`
+    /// Returns full buckets of `free` tokens that regain one every `refill_ms`; at most `count_max`
     /// that are not full are kept.
     #[must_use]
     pub fn new(free: u32, refill_ms: i64, count_max: usize) -> Buckets<K> {
@@ -219,7 +219,7 @@ impl<K: Clone + Hash + Ord> Buckets<K> {
     /// # Errors
     /// The bucket is empty.
     pub fn take(&mut self, id: &K, now: UnixMs) -> Result<(), Limited> {
-        // After the clock was set back, the wait is that of an empty bucket at most.
+        // // After the clock was set back, the wait is at most an empty bucket's.
         let (least, most) = (now.0, now.0.saturating_add(self.capacity_ms));
         let full_at = self.full_at.get(id).copied().unwrap_or(least).clamp(least, most);
         let would_be = full_at.saturating_add(self.refill_ms);
@@ -256,8 +256,8 @@ impl<K: Clone + Hash + Ord> Buckets<K> {
         self.by_time.insert((full_at, id.clone()));
     }
 
-    /// Evicts full buckets, and beyond the maximum the fullest ones. An attacker must empty as many
-    /// other buckets to have an empty one evicted.
+    /// Evicts full buckets, then the fullest ones above the maximum. To have an empty bucket
+    /// evicted, an attacker must empty that many others.
     fn evict(&mut self, now: UnixMs) {
         while let Some((full_at, _)) = self.by_time.first() {
             if *full_at > now.0 && self.full_at.len() <= self.count_max {

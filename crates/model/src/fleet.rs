@@ -1,5 +1,5 @@
-//! The fleet as the operator describes it: groups, accounts, products, devices and their aisles.
-//! A field that is `None` keeps its value; in a new entry it takes its default.
+//! //! The fleet as the operator describes it: groups, accounts, products, devices and their
+//! aisles. A field that is `None` keeps its value; in a new entry it takes its default.
 
 use std::fmt;
 
@@ -7,8 +7,7 @@ use crate::ids::{DeviceCode, GroupId, LoginName};
 use crate::money::{Currency, Minor};
 use crate::time::UnixMs;
 
-/// Entries to create or change, each at most once. Entries that it does not contain stay as they
-/// are.
+/// Entries to create or change, each at most once. Entries that it does not contain are unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fleet {
     /// Groups.
@@ -63,7 +62,7 @@ impl EntryId {
     }
 }
 
-/// Formats an entry as messages name it: `device K-002`.
+/// Formats an entry as in messages: `device K-002`.
 impl fmt::Display for EntryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind.name(), self.id)
@@ -98,7 +97,7 @@ pub struct AccountEntry {
     pub groups: Option<Vec<GroupId>>,
 }
 
-/// A password as a fleet file gives it.
+/// A password as given in a fleet file.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Password {
     /// Plain text, which is hashed before it is stored.
@@ -124,7 +123,7 @@ pub struct ProductEntry {
     pub category: Option<String>,
     /// Currency; required when the product is new.
     pub currency: Option<Currency>,
-    /// List price; `None` in a new product means that none is known.
+    /// List price; `None` in a new product means unknown.
     pub default_price: Option<Minor>,
 }
 

@@ -22,7 +22,7 @@ pub enum IdFault {
 /// Checks that `text` is an ID.
 ///
 /// # Errors
-/// The first fault found.
+/// The first problem found.
 pub fn check_id(text: &str) -> Result<(), IdFault> {
     if text.contains('\0') {
         Err(IdFault::Nul)
@@ -45,7 +45,7 @@ macro_rules! text_id {
             /// Parses an ID: 1 to 64 characters, no NUL, not blank.
             ///
             /// # Errors
-            /// The fault of the text. Nothing has such an ID.
+            /// The text is not an ID. Nothing has such an ID.
             pub fn parse(text: impl Into<String>) -> Result<Self, IdFault> {
                 let text = text.into();
                 check_id(&text)?;

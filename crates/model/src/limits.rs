@@ -1,4 +1,4 @@
-//! The limits that a server enforces. Each is a setting, and a test reaches each.
+//! //! The limits that a server enforces. Each is a setting, and each is reached by a test.
 
 use std::num::NonZero;
 use std::thread;
@@ -15,7 +15,7 @@ pub struct Limits {
     /// Largest request body, in bytes.
     #[arg(long, default_value_t = 1 << 20)]
     pub body_max_bytes: usize,
-    /// Deepest nesting of a JSON body.
+    /// Maximum nesting depth of a JSON body.
     ///
     /// The outermost object has depth 1.
     #[arg(long, default_value_t = 32)]
@@ -23,60 +23,60 @@ pub struct Limits {
     /// Largest page size.
     #[arg(long, default_value_t = 1_000, value_parser = positive::<i64>)]
     pub page_size_max: i64,
-    /// Longest range of a dashboard, in days.
+    /// Maximum range of a dashboard, in days.
     ///
-    /// It holds for elapsed time and for calendar days.
+    /// Applies to elapsed time and to calendar days.
     #[arg(long, default_value_t = 3_660, value_parser = positive::<i64>)]
     pub dashboard_days_max: i64,
-    /// Most devices × days of a dashboard that sums the sales of the devices in its filter.
+    /// Maximum devices × days of a dashboard that sums the sales of filtered devices.
     ///
     /// The default allows ten years of 136 devices, and 500 days of 1,000.
     #[arg(long, default_value_t = 500_000, value_parser = positive::<i64>)]
     pub dashboard_work_max: i64,
-    /// Most device codes in the filter of a dashboard.
+    /// Maximum device codes in the filter of a dashboard.
     #[arg(long, default_value_t = 1_000)]
     pub device_codes_max: usize,
-    /// Largest block of request headers, in bytes.
+    /// Maximum size of the request headers, in bytes.
     ///
-    /// A larger one is answered with HTTP 431, and the connection is closed.
+    /// Larger headers are answered with HTTP 431, and the connection is closed.
     #[arg(long, default_value_t = 32 << 10)]
     pub header_max_bytes: usize,
     /// Concurrent connections of a listener.
     ///
-    /// Further ones wait in the backlog of the listening socket.
+    /// Further connections wait in the backlog of the listening socket.
     #[arg(long, default_value_t = 10_000, value_parser = positive::<usize>)]
     #[arg(help_heading = "Network")]
     pub connections_max: usize,
     /// Concurrent connections of one source to a listener.
     ///
-    /// Further ones are closed at once. A source is an IPv4 address or the /64 of an IPv6
-    /// address; trusted proxies are not limited.
+    /// Further connections are closed at once. A source is an IPv4 address or an IPv6 /64; trusted
+    /// proxies are not limited.
     #[arg(long, default_value_t = 1_000, value_parser = positive::<usize>)]
     #[arg(help_heading = "Network")]
     pub connections_per_source_max: usize,
-    /// Concurrent HTTP/2 streams of a connection.
+    /// Maximum concurrent HTTP/2 streams of a connection.
     #[arg(long, default_value_t = 64, value_parser = str::parse::<u32>, help_heading = "Network")]
     pub http2_streams_max: u32,
-    /// Bytes of answers on one connection that are not sent yet.
+    /// Maximum unsent bytes of answers on one connection.
     ///
-    /// With more, further requests on the connection wait until the client has read enough.
+    /// Above this, further requests on the connection wait until the client has read enough.
     #[arg(long, default_value_t = 4 << 20, value_parser = positive::<usize>)]
     pub unsent_max_bytes: usize,
-    /// Memory of answers that are not sent yet, of all connections, in bytes.
+    /// Memory for unsent answers on all connections, in bytes.
     ///
-    /// Answers in parts do not count. One account may use a quarter; further answers of it fail
+    /// Answers sent in parts do not count. One account may use a quarter; its further answers fail
     /// until the client has read enough.
     #[arg(long, default_value_t = 128 << 20, value_parser = positive::<usize>)]
     pub unread_answers_max_bytes: usize,
-    /// Memory of large answers that are being sent, in bytes.
+    /// Memory for large answers being sent, in bytes.
     ///
-    /// An answer longer than 256 KiB is large, and takes 512 KiB while it is sent in parts. One
+    /// Answers over 256 KiB are large, and take 512 KiB each while they are sent in parts. One
     /// account may use a quarter; further large answers wait.
     #[arg(long, default_value_t = 64 << 20, value_parser = positive::<usize>)]
     pub large_answers_max_bytes: usize,
-    /// Requests of an account that wait for changes at a time.
+    /// Maximum requests of an account that wait for changes at the same time.
     ///
-    /// Further ones fail until one of them is answered.
+    /// Further requests fail until one is answered.
     #[arg(long, default_value_t = 64, value_parser = positive::<usize>)]
     pub change_waits_per_account_max: usize,
     /// Timeout of a TLS handshake.
@@ -95,74 +95,75 @@ pub struct Limits {
     pub body_deadline: Duration,
     /// Idle timeout of a connection and of an operator's stream.
     ///
-    /// It is also the write timeout of a response that the client does not read.
+    /// Also the write timeout of a response that the client does not read.
     #[arg(long, default_value = "75s", value_parser = duration, help_heading = "Network")]
     pub idle_deadline: Duration,
-    /// Concurrent password hashes, for known sources and for all others each [default: cores - 1,
+    /// Concurrent password hashes, separately for known sources and all others [default: cores - 1,
     /// at least 1].
     ///
-    /// A source is known to an account that it has logged in to.
+    /// A source is known to an account after a login to it.
     #[arg(long, default_value_t = spare_cores(), value_parser = positive::<usize>)]
     #[arg(help_heading = "Logins")]
     pub hash_slots: usize,
-    /// Logins that may wait for a hash slot, of known sources and of all others each.
+    /// Logins that may wait for a hash slot, separately for known sources and all others.
     #[arg(long, default_value_t = 64, help_heading = "Logins")]
     pub hash_queue: usize,
-    /// Longest time that a login waits for a hash slot.
+    /// Maximum time that a login waits for a hash slot.
     #[arg(long, default_value = "5s", value_parser = duration, help_heading = "Logins")]
     pub hash_wait: Duration,
     /// Burst of failed logins per source and login name.
     ///
-    /// It allows for typing errors and for workers with an old password. Names without an
-    /// account are limited likewise, so that the limit does not reveal which names exist.
+    /// Allows for typing errors and for workers with an old password. Names without an account are
+    /// limited in the same way, so the limit does not reveal which names exist.
     #[arg(long, default_value_t = 10, value_parser = positive::<u32>, help_heading = "Logins")]
     pub login_failures_free: u32,
-    /// Time until a source may fail once more for a login name.
+    /// Time after which a source may fail again for a login name.
     ///
     /// The default allows 1,440 attempts a day.
     #[arg(long, default_value = "60s", value_parser = duration, help_heading = "Logins")]
     pub login_failure_refill: Duration,
-    /// Burst of failed logins per login name, shared by all sources that never logged in to it.
+    /// Burst of failed logins per login name, shared by all sources that have never logged in to
+    /// it.
     ///
-    /// The default equals the bursts of ten sources.
+    /// The default equals ten sources' bursts.
     #[arg(long, default_value_t = 100, value_parser = positive::<u32>, help_heading = "Logins")]
     pub login_failures_unknown_free: u32,
-    /// Time in which these sources together regain half an attempt for that login name.
+    /// Time in which those sources together regain half an attempt for that login name.
     ///
-    /// The default bounds guessing from any number of sources to 1,900 attempts in the first
-    /// hour. Half of the attempts are reserved for the first one of each source in a day, so
-    /// that a new source of the integrator can log in meanwhile: 450 at once and one more each
-    /// 8 seconds. The other attempts become one more each 4 seconds.
+    /// The default bounds guessing from any number of sources to 1,900 attempts in the first hour.
+    /// Half of the attempts are reserved for each source's first attempt of a day, so that a new
+    /// source of the integrator can still log in: 450 at once and one more every 8 seconds. The
+    /// other half regains one every 4 seconds.
     #[arg(long, default_value = "2s", value_parser = duration, help_heading = "Logins")]
     pub login_failure_unknown_refill: Duration,
-    /// Counters of failed logins in memory, by source and by login name each.
+    /// Counters of failed logins in memory, separately by source and by login name.
     #[arg(long, default_value_t = 65_536, value_parser = positive::<usize>)]
     #[arg(help_heading = "Logins")]
     pub login_failures_kept: usize,
-    /// Longest time that a request waits for the store.
+    /// Maximum time that a request waits for the store.
     #[arg(long, default_value = "5s", value_parser = duration)]
     pub store_wait: Duration,
-    /// Longest time that a stopping server waits for open requests.
+    /// Maximum time that a stopping server waits for open requests.
     #[arg(long, default_value = "10s", value_parser = duration)]
     pub shutdown_deadline: Duration,
-    /// Largest fleet that an operator may send, in bytes.
+    /// Maximum size of a fleet that an operator sends, in bytes.
     #[arg(long, default_value_t = 16 << 20)]
     pub fleet_body_max_bytes: usize,
     /// Concurrent streams of orders.
     #[arg(long, default_value_t = 64, value_parser = positive::<usize>)]
     pub ingest_streams_max: usize,
-    /// Text of streamed orders that are not stored yet, in bytes, of all streams together.
+    /// Maximum size of streamed orders that are not stored yet, in bytes, over all streams.
     #[arg(long, default_value_t = 32 << 20, value_parser = positive::<usize>)]
     pub ingest_queue_max_bytes: usize,
-    /// Threads that validate streamed orders, or store them in a file, at the same time [default:
+    /// Threads that validate streamed orders, and that store them in a database file [default:
     /// cores - 1, at least 1].
     ///
-    /// The default leaves a core to requests.
+    /// The default leaves one core for requests.
     #[arg(long, default_value_t = spare_cores(), value_parser = positive::<usize>)]
     pub ingest_threads: usize,
-    /// Longest time by which a date of an order may lie ahead of its arrival.
+    /// Maximum time by which a date of an order may be later than its arrival.
     ///
-    /// An order that started, was paid or was shipped later than that is rejected.
+    /// Orders that started, were paid or were shipped later than that are rejected.
     #[arg(long, default_value = "24h", value_parser = duration)]
     pub order_lead_max: Duration,
 }
@@ -173,7 +174,7 @@ impl Default for Limits {
     }
 }
 
-/// Returns one core less than the machine has, but at least 1.
+/// Returns one less than the number of cores, but at least 1.
 fn spare_cores() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).saturating_sub(1).max(1)
 }

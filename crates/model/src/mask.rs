@@ -1,6 +1,6 @@
 //! Masking of card and phone numbers, before they are stored or logged.
 
-/// Number of letters and digits that stay readable.
+/// Number of letters and digits that remain readable.
 const SHOWN: usize = 4;
 
 /// Returns the text with all letters and digits but the last four replaced by `*`; if there are

@@ -11,7 +11,7 @@ pub enum Need {
     Broken,
     /// An enabled aisle that works has no items.
     Empty,
-    /// It is online, and sells nothing where it used to sell.
+    /// It is online, but does not sell where it used to sell.
     Unsold,
     /// More of its shipments fail than before.
     Failing,
@@ -22,7 +22,7 @@ impl Need {
     pub const ALL: [Need; 5] =
         [Need::Silent, Need::Broken, Need::Empty, Need::Unsold, Need::Failing];
 
-    /// Returns the word by which addresses name it.
+    /// Returns the word for it in URLs.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Need {
         }
     }
 
-    /// Returns the reason that a word names.
+    /// Returns the reason with this word in URLs.
     #[must_use]
     pub fn of_code(code: &str) -> Option<Need> {
         Need::ALL.into_iter().find(|need| need.code() == code)
@@ -46,7 +46,7 @@ impl Need {
 pub struct Attention {
     /// Enabled devices that an active group owns now.
     pub device_count: i64,
-    /// The codes of those of them that need attention, by the reason.
+    /// The codes of the devices that need attention, by reason.
     pub needs: BTreeMap<Need, BTreeSet<String>>,
     /// Orders that are being refunded.
     pub refunding: i64,

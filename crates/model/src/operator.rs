@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 
 /// Random bytes of a key.
 pub const KEY_RANDOM_BYTES: usize = 32;
-/// Prefix of every key, for scanners that look for leaked secrets.
+/// The prefix of every key, for scanners that search for leaked secrets.
 const PREFIX: &str = "kqo_";
 
-/// A key in clear: its prefix, and 256 random bits in base64url.
+/// A key in plain text: its prefix, and 256 random bits in base64url.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OperatorKey(String);
 
@@ -23,13 +23,13 @@ impl fmt::Debug for OperatorKey {
 }
 
 impl OperatorKey {
-    /// Returns a new key of these random bytes.
+    /// Returns a new key made of these random bytes.
     #[must_use]
     pub fn mint(random: [u8; KEY_RANDOM_BYTES]) -> OperatorKey {
         OperatorKey(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)))
     }
 
-    /// Returns the key in clear, to be printed once to the operator who creates it.
+    /// Returns the key in plain text, to be printed once to the operator who creates it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -51,8 +51,7 @@ impl KeyDigest {
         KeyDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
     }
 
-    /// Returns the digest of a key that a request presents, to be looked up; `None` if the text is
-    /// not a key.
+    /// Returns the digest under which to look up a presented key; `None` if the text is not a key.
     #[must_use]
     pub fn of_presented(characters: &[u8]) -> Option<KeyDigest> {
         let random = characters.strip_prefix(PREFIX.as_bytes())?;
@@ -111,7 +110,7 @@ impl fmt::Display for Right {
 
 /// The name of an unknown right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a right; orders, activity, fleet, audit, read and keys are")]
+#[error("{0:?} is not a right; the rights are orders, activity, fleet, audit, read and keys")]
 pub struct NoRight(String);
 
 /// The rights of a key, at least one.
@@ -125,13 +124,13 @@ impl Rights {
         Rights(Right::ALL.to_vec())
     }
 
-    /// Whether the right is among them.
+    /// Returns whether the right is among them.
     #[must_use]
     pub fn contain(&self, right: Right) -> bool {
         self.0.contains(&right)
     }
 
-    /// Whether all of `others` are among them.
+    /// Returns whether all of `others` are among them.
     #[must_use]
     pub fn contain_all(&self, others: &Rights) -> bool {
         others.iter().all(|right| self.contain(right))
@@ -204,7 +203,7 @@ mod tests {
             assert_eq!(
                 said,
                 format!(
-                    "{named} is not a right; orders, activity, fleet, audit, read and keys are"
+                    "{named} is not a right; the rights are orders, activity, fleet, audit, read and keys"
                 )
             );
         }

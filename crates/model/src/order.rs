@@ -7,8 +7,7 @@ use crate::time::UnixMs;
 /// Largest accepted count of a line.
 pub const COUNT_MAX: i64 = 1_000_000;
 
-/// An order of a report: validated, with every default filled in that does not depend on stored
-/// data.
+/// An order of a report: validated, and complete but for defaults that depend on stored data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Order {
     /// Identity within the group.
@@ -19,7 +18,7 @@ pub struct Order {
     pub trade_no: Option<TradeNo>,
     /// Internal trade number; `None` keeps the stored one, or derives it from the order ID.
     pub trade_no_in: Option<TradeNo>,
-    /// Currency of all amounts, those of the lines included.
+    /// Currency of all amounts, including those of the lines.
     pub currency: Currency,
     /// Price of the order.
     pub total_amount: Minor,
@@ -48,8 +47,8 @@ pub struct Order {
 }
 
 impl Order {
-    /// Returns an order with these fields that is not paid, has no lines, and leaves out every
-    /// other field. It is the base of orders that do not come from a report.
+    /// Returns an unpaid order with these fields, without lines and optional fields. It is the base
+    /// of orders that do not come from a report.
     #[must_use]
     pub const fn unpaid(
         order_id: OrderId,
@@ -116,7 +115,7 @@ macro_rules! status {
         impl $name {
             /// Every state, by its number.
             pub const ALL: &[$name] = &[$($name::$variant,)*];
-            /// The words for the states, by their numbers.
+            /// The words for the states, indexed by number.
             pub const WORDS: &[&str] = &[$($word,)*];
 
             /// Returns the status with this number in JSON.
@@ -131,7 +130,7 @@ macro_rules! status {
                 self as i64
             }
 
-            /// Returns the states of words in any case, which commas separate.
+            /// Parses a comma-separated list of state words, in upper or lower case.
             #[must_use]
             pub fn of_words(words: &str) -> Option<Vec<Self>> {
                 let known = |word: &str| {
@@ -186,7 +185,7 @@ pub struct OrderStates {
 }
 
 impl PayStatus {
-    /// Returns the default of a report that omits the state: paid if there is a payment time.
+    /// Returns the default when a report omits the state: paid if there is a payment time.
     #[must_use]
     pub const fn following(pay_end: Option<UnixMs>) -> PayStatus {
         if pay_end.is_some() { PayStatus::Paid } else { PayStatus::Unpaid }
@@ -200,22 +199,22 @@ impl ShipmentStatus {
         matches!(self, ShipmentStatus::Failed | ShipmentStatus::Partial)
     }
 
-    /// Returns the default of a report that omits the state: shipped if there is a shipment time.
+    /// Returns the default when a report omits the state: shipped if there is a shipment time.
     #[must_use]
     pub const fn following(shipment: Option<UnixMs>) -> ShipmentStatus {
         if shipment.is_some() { ShipmentStatus::Success } else { ShipmentStatus::None }
     }
 }
 
-/// Returns the default of a report that omits the amount paid: the total if there is a payment
-/// time, else 0.
+/// Returns the default when a report omits the amount paid: the total if there is a payment time,
+/// else 0.
 #[must_use]
 pub const fn pay_amount_following(pay_end: Option<UnixMs>, total: Minor) -> Minor {
     if pay_end.is_some() { total } else { Minor(0) }
 }
 
-/// Returns the default of a report that omits the amount paid for a line; `None` if it is larger
-/// than [`MINOR_MAX`].
+/// Returns the default when a report omits the amount paid for a line; `None` if it is larger than
+/// [`MINOR_MAX`].
 #[must_use]
 pub fn line_pay_amount_following(sale_price: Minor, count: i64) -> Option<Minor> {
     let amount = sale_price.0.checked_mul(count)?;

@@ -11,8 +11,8 @@ impl PageRequest {
     /// Default page size (PAGE-1).
     pub const SIZE_DEFAULT: i64 = 10;
 
-    /// Returns the request for page `current`, counted from 1, of pages of `size` rows; `None` if
-    /// either is not positive.
+    /// Returns the request for page `current`, counted from 1, of `size` rows; `None` if either is
+    /// not positive.
     #[must_use]
     pub const fn new(current: i64, size: i64) -> Option<PageRequest> {
         if current >= 1 && size >= 1 { Some(PageRequest { current, size }) } else { None }
@@ -24,14 +24,14 @@ impl PageRequest {
         self.current
     }
 
-    /// Returns the largest number of rows of the page.
+    /// Returns the maximum number of rows of the page.
     #[must_use]
     pub const fn size(self) -> i64 {
         self.size
     }
 
-    /// Returns the number of rows before the page. It is capped at 2^53, so that statements can add
-    /// to it; no device has as many orders.
+    /// Returns the number of rows before the page, capped at 2^53 so that statements can add to it;
+    /// no device has as many orders.
     #[must_use]
     pub const fn skip(self) -> i64 {
         const FAR: i64 = 1 << 53;

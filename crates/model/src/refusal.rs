@@ -1,7 +1,7 @@
 //! Every way in which a request can be refused, with the rule in `docs/interface.md`.
 
-/// The refusal of a request. The server's `locale` module has its text in each language. Rejected
-/// input lines are not refusals: see the `ingest` code.
+/// The refusal of a request. The crate `locale` has its text in each language. Rejected input lines
+/// are not refusals: see the crate `ingest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// AUTH-9: the account has no third-party API access.
@@ -10,8 +10,8 @@ pub enum Refusal {
     NoGroup,
     /// AUTH-19, SCOPE-5: the group cannot be selected, or the selected one was closed.
     GroupClosed,
-    /// SCOPE-3, SCOPE-4: a device or a group outside the permission scope, unknown and foreign ones
-    /// alike.
+    /// SCOPE-3, SCOPE-4: a device or a group outside the permission scope, whether it exists or
+    /// not.
     OutOfScope,
     /// ORD-20: no order of the group has this trade number.
     OrderUnknown,
@@ -26,18 +26,17 @@ pub enum Refusal {
     },
     /// AUTH-15: no token on an authentication path.
     TokenMissing,
-    /// AUTH-16: any other fault of the token.
+    /// AUTH-16: the token is invalid for any other reason.
     TokenInvalid,
     /// AUTH-16: the token of a session that has expired.
     SessionExpired,
-    /// The body could not be parsed; the text names the error and its position, without internals.
+    /// The body could not be parsed; the text says what is wrong and where, without internals.
     Unreadable(String),
     /// There is no such path, or the method is not POST.
     NotFound,
 }
 
-/// Declares the kinds of [`Refusal`], which have the names of its variants, each with the name that
-/// is stored.
+/// Declares the kinds of [`Refusal`], named like its variants, each with the name that is stored.
 macro_rules! kinds {
     ($($kind:ident = $name:literal;)*) => {
         /// The kinds of [`Refusal`], as they are stored and explained to the operator.
@@ -96,11 +95,11 @@ kinds! {
 pub struct Violation {
     /// The name of the field or query key.
     pub field: &'static str,
-    /// The fault of its value.
+    /// Why its value is invalid.
     pub fault: Fault,
 }
 
-/// The fault of a field.
+/// Why a field is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// Required, but missing, null or blank.
@@ -117,11 +116,11 @@ pub enum Fault {
     NotPositive,
     /// Less than zero.
     Negative,
-    /// Over the maximum, which is this.
+    /// Over this maximum.
     OverMaximum(i64),
     /// Not a cursor.
     NotCursor,
-    /// A cursor of another group, or one that knows of changes that the data has lost.
+    /// A cursor of another group, or one from changes that the data has lost.
     ForeignCursor,
     /// Given more than once in the query string.
     Repeated,
@@ -131,12 +130,12 @@ pub enum Fault {
     NoTradeNumber,
     /// Not a list of strings.
     NotTexts,
-    /// More entries than the maximum, which is this.
+    /// More entries than this maximum.
     TooMany(usize),
-    /// A range of more days than the maximum, which is this.
+    /// A range of more days than this maximum.
     RangeTooLong(i64),
-    /// Unix seconds, it seems, where milliseconds are expected.
+    /// Apparently Unix seconds, where milliseconds are expected.
     Seconds,
-    /// More devices × days than the maximum, which is this.
+    /// More devices × days than this maximum.
     TooMuchWork(i64),
 }

@@ -21,7 +21,7 @@ pub fn sale_at(pay_end: Option<UnixMs>, pay_status: PayStatus) -> Option<UnixMs>
     }
 }
 
-/// The figures of a sale that are counted.
+/// The figures of a sale that enter the sums.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sale {
     /// Time of the payment.
@@ -38,7 +38,7 @@ pub struct Sale {
     pub goods: Vec<Sold>,
 }
 
-/// The figures of a line that are counted.
+/// The figures of a line that enter the sums.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sold {
     /// Product.
@@ -103,12 +103,12 @@ pub struct Totals {
     pub refund: i64,
     /// Orders that were shipped.
     pub shipped: i64,
-    /// Orders whose shipment failed in whole or in part.
+    /// Orders whose shipment failed, fully or partially.
     pub failed: i64,
 }
 
 impl Totals {
-    /// Adds `times` times `other`: 1 to add it, -1 to subtract it.
+    /// Adds `other`, multiplied by `times`: 1 adds it, -1 subtracts it.
     pub fn add(&mut self, other: Totals, times: i64) {
         self.orders += times * other.orders;
         self.items += times * other.items;
@@ -127,14 +127,14 @@ impl Totals {
 
 /// Number of stored decimals of a rate.
 const RATE_DECIMALS: usize = 12;
-/// Largest accepted rate: a million dollars for a unit.
+/// Largest accepted rate: a million dollars per unit.
 const RATE_MAX: i64 = 1_000_000 * 10_i64.pow(12);
-/// Largest number of decimals of a currency; products with a rate have as many more.
+/// Largest number of decimals of a currency; products with a rate have that many more.
 const EXPONENT_MAX: u32 = 4;
-/// Parts of a dollar in sums: 16 decimals, so that sums are exact.
+/// Units of a dollar in sums: 16 decimals, so that sums are exact.
 const USD_PARTS: i128 = 10_i128.pow(12 + EXPONENT_MAX);
 
-/// US dollars for a unit of a currency, in units of 10^-12.
+/// US dollars per unit of a currency, in units of 10^-12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate(i64);
 
@@ -148,7 +148,7 @@ pub enum RateFault {
     #[error("{0:?} has more than {RATE_DECIMALS} decimals")]
     TooFine(String),
     /// More than `RATE_MAX`.
-    #[error("{0:?} is more than a million dollars for one unit")]
+    #[error("{0:?} is more than a million dollars per unit")]
     TooLarge(String),
 }
 
@@ -177,7 +177,7 @@ impl Rate {
         if parts == 0 { Err(not_a_decimal()) } else { Ok(Rate(parts)) }
     }
 
-    /// Returns the rate of a stored number; `None` if [`Rate::parts`] cannot have returned it.
+    /// Returns the rate for a stored number; `None` if [`Rate::parts`] cannot have returned it.
     #[must_use]
     pub fn from_parts(parts: i64) -> Option<Rate> {
         (1..=RATE_MAX).contains(&parts).then_some(Rate(parts))
@@ -190,7 +190,7 @@ impl Rate {
     }
 }
 
-/// Formats the decimal number that [`Rate::parse`] reads, without trailing zeros.
+/// Formats the rate as a decimal number that [`Rate::parse`] reads, without trailing zeros.
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = format!("{:0width$}", self.0, width = RATE_DECIMALS + 1);
@@ -231,7 +231,7 @@ impl Rates {
 /// The rates of one currency.
 #[derive(Clone, Copy, Debug)]
 pub enum CurrencyRates<'a> {
-    /// Those of the US dollar.
+    /// The rate of the US dollar.
     One,
     /// By day; on each day the latest one applies.
     Dated(&'a [(Day, Rate)]),
@@ -266,7 +266,7 @@ impl Usd {
             return Ok(Usd(0));
         }
         let shift = 10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
-        // The product of two numbers of 64 bits has 128 bits at most.
+        // // The product of two 64-bit numbers has at most 128 bits.
         let worth = (i128::from(amount.0) * i128::from(rate.0)).checked_mul(shift.into());
         worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
     }
@@ -297,7 +297,7 @@ pub fn permille(part: i64, whole: i64) -> i64 {
     if whole > 0 { half_even(i128::from(part) * 1_000, i128::from(whole)) } else { 0 }
 }
 
-/// Returns `value / parts`, rounded to the nearest integer, halves to the even one.
+/// Returns `value / parts`, rounded to the nearest integer, halves to even.
 fn half_even(value: i128, parts: i128) -> i64 {
     let (whole, rest) = (value.div_euclid(parts), value.rem_euclid(parts));
     // Doubling the remainder could overflow.
@@ -320,18 +320,18 @@ pub struct Turnover {
     pub amount: Usd,
     /// Amount refunded, of sales with a rate.
     pub refund: Usd,
-    /// Number of sales without a rate, which no sum of dollars includes (DASH-12).
+    /// Number of sales without a rate, which are in no sum of dollars (DASH-12).
     pub unconverted_orders: i64,
     /// Number of items of sales with a rate.
     pub converted_items: i64,
     /// Orders that were shipped.
     pub shipped: i64,
-    /// Orders whose shipment failed in whole or in part.
+    /// Orders whose shipment failed, fully or partially.
     pub failed: i64,
 }
 
 impl Turnover {
-    /// Adds sales in one currency, of which the rate is known or not.
+    /// Adds sales in one currency, with a known rate or without one.
     ///
     /// # Errors
     /// The sum is too large.

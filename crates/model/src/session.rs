@@ -1,5 +1,5 @@
-//! Sessions, their tokens, and the permission scope that a session gives. Each account has at most
-//! one session, which is a row in the store. Once a login, a switch or a logout is answered,
+//! //! Sessions, their tokens, and the permission scope that a session grants. Each account has at
+//! most one session, which is a row in the store. Once a login, a switch or a logout is answered,
 //! requests with an older token are refused.
 
 use std::fmt;
@@ -15,8 +15,8 @@ use crate::time::UnixMs;
 pub const TOKEN_RANDOM_BYTES: usize = 32;
 const TOKEN_BYTES: usize = 8 + 8 + TOKEN_RANDOM_BYTES;
 
-/// An access token in clear: the numbers of account and group, and 256 random bits, in base64url.
-/// The numbers are hints, which the session row must confirm.
+/// An access token in plain text: the numbers of account and group, and 256 random bits, in
+/// base64url. The numbers are hints that the session row must confirm.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -37,7 +37,7 @@ impl Token {
         Token(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Returns the token in clear, for the response to its owner.
+    /// Returns the token in plain text, for the response to its owner.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -66,7 +66,7 @@ impl TokenDigest {
     }
 }
 
-/// A well-formed token of a request, which is not verified yet.
+/// A well-formed token of a request, not verified yet.
 #[derive(Clone, Debug)]
 pub struct PresentedToken {
     account_hint: AccountNo,
@@ -75,7 +75,7 @@ pub struct PresentedToken {
 }
 
 impl PresentedToken {
-    /// Parses a header's exact value; `None` if it is not a token.
+    /// Parses the exact value of a header; `None` if it is not a token.
     #[must_use]
     pub fn read(header: &[u8]) -> Option<PresentedToken> {
         let bytes = URL_SAFE_NO_PAD.decode(header).ok()?;
@@ -89,7 +89,7 @@ impl PresentedToken {
         })
     }
 
-    /// Returns a token that no account has, for a session check that ends in a refusal.
+    /// Returns a token that no account has, for a session check that must end in a refusal.
     #[must_use]
     pub fn unissued() -> PresentedToken {
         PresentedToken {
@@ -158,13 +158,13 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns the session that a claim proves: the row of the token's account has the digest of
-    /// the token and has not expired. The only rule for tokens.
+    /// Returns the session that a claim proves: the row of the token's account has the token's
+    /// digest and has not expired. This is the only check of tokens.
     ///
     /// The selected group is the row's. The group in the token is only a hint.
     ///
     /// # Errors
-    /// The fault of the token.
+    /// The token proves no session.
     pub fn prove(claim: &Claim, row: Option<&SessionRow<'_>>) -> Result<Session, TokenFault> {
         let row = row.ok_or(TokenFault::Unknown)?;
         let is_its_token = row.account == claim.token.account_hint
@@ -194,7 +194,7 @@ impl Session {
 pub enum GroupAccess {
     /// Active, and assigned to the account.
     Open,
-    /// Unknown, deactivated, or not (any more) assigned to the account.
+    /// Unknown, deactivated, or not or no longer assigned to the account.
     Closed,
 }
 

@@ -1,9 +1,9 @@
-//! Settings: fields that the operator may set. A struct of settings derives [`clap::Args`], which
-//! declares each once: its name, type, default, check and help text. The program makes flags,
-//! environment variables, the settings file and their documentation of these declarations.
+//! //! Settings: fields that the operator may set. A struct of settings derives [`clap::Args`],
+//! which declares each field once: name, type, default, check and help text. Flags, environment
+//! variables, the settings file and their documentation derive from these declarations.
 //!
-//! The first paragraph of a field's documentation is the short help. It ends with
-//! `[default: TEXT]` if no value expresses the default, or if it depends on the machine.
+//! //! The first paragraph of a field's documentation is the short help. It ends with
+//! `[default: TEXT]` if the default depends on the machine or is not a value.
 
 use std::error::Error;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use clap::{Args, Command};
 
-/// A value of the right syntax that the setting cannot have. Only commands that use the setting
+/// A syntactically valid value that the setting cannot have. Only commands that use the setting
 /// refuse it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -20,7 +20,7 @@ pub struct OutOfRange(pub String);
 /// The result of parsing a value.
 type Parsed<V> = Result<V, Box<dyn Error + Send + Sync>>;
 
-/// Parses settings that are given as flags; the others have their defaults.
+/// Parses settings that are given as flags; the others get their defaults.
 ///
 /// # Errors
 /// A flag is unknown, or its value is invalid.
@@ -32,13 +32,13 @@ pub fn parse<T: Args>(flags: impl IntoIterator<Item = String>) -> Result<T, clap
 /// Returns the defaults of settings.
 ///
 /// # Panics
-/// A default is not a value of its setting.
+/// A default is not valid for its setting.
 #[must_use]
 pub fn defaults<T: Args>() -> T {
     parse([]).expect("each setting accepts its default")
 }
 
-/// Parses a number that must be more than zero.
+/// Parses a number greater than zero.
 ///
 /// # Errors
 /// The text is not such a number.
@@ -49,7 +49,7 @@ where
     more_than_zero(text.parse()?)
 }
 
-/// Parses a duration that must be more than zero.
+/// Parses a duration greater than zero.
 ///
 /// # Errors
 /// The text is not such a duration.
@@ -76,8 +76,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from(length.map_err(|_| invalid())?).map_err(|_| invalid())
 }
 
-/// Returns a duration as it may be written: in the largest unit of which it has at least two, in
-/// seconds otherwise.
+/// Formats a duration in the largest unit of which it has at least two whole ones, otherwise in
+/// seconds.
 #[must_use]
 pub fn written(duration: Duration) -> String {
     let seconds = duration.as_secs();

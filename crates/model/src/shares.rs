@@ -1,4 +1,4 @@
-//! Shares of a limit on concurrent work: one holder leaves half of it to others.
+//! //! Shares of a limit on concurrent work: a single holder leaves half of it to others.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use kiosque_locks::lock_ignoring_poison;
 
-/// The places of a limit, by holder. A holder has half of them at most, and one at least.
+/// The places of a limit, by holder. A holder gets at most half of them, and at least one.
 #[derive(Debug)]
 pub struct ShareCounts<H> {
     free: usize,
@@ -18,14 +18,14 @@ pub struct ShareCounts<H> {
 /// Why a holder gets no further place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoShare {
-    /// It has as many as one holder may have.
+    /// The holder has its full share.
     OfHolder,
     /// All places are taken.
     OfAll,
 }
 
 impl<H: Eq + Hash> ShareCounts<H> {
-    /// Returns `total` places that are all free.
+    /// Returns `total` free places.
     #[must_use]
     pub fn new(total: usize) -> ShareCounts<H> {
         ShareCounts { free: total, holder_max: (total / 2).max(1), held: HashMap::new() }
@@ -40,7 +40,7 @@ impl<H: Eq + Hash> ShareCounts<H> {
     /// Takes a place.
     ///
     /// # Errors
-    /// The holder has its share, or no place is free.
+    /// The holder has its full share, or no place is free.
     pub fn take(&mut self, holder: H) -> Result<(), NoShare> {
         if self.held.get(&holder).is_some_and(|held| *held >= self.holder_max) {
             return Err(NoShare::OfHolder);
@@ -50,7 +50,7 @@ impl<H: Eq + Hash> ShareCounts<H> {
         Ok(())
     }
 
-    /// Gives a place back.
+    /// Returns a place.
     pub fn give_back(&mut self, holder: &H) {
         self.free += 1;
         if let Some(held) = self.held.get_mut(holder) {
@@ -62,14 +62,14 @@ impl<H: Eq + Hash> ShareCounts<H> {
     }
 }
 
-/// Places that are given back when they are dropped. Nothing waits for them.
+/// Places that are returned when they are dropped. Nothing waits for them.
 #[derive(Debug)]
 pub struct Shares<H> {
     counts: Arc<Mutex<ShareCounts<H>>>,
     total: usize,
 }
 
-/// A place, until it is dropped.
+/// A place, held until it is dropped.
 #[derive(Debug)]
 pub struct Share<H: Eq + Hash> {
     counts: Arc<Mutex<ShareCounts<H>>>,
@@ -77,13 +77,13 @@ pub struct Share<H: Eq + Hash> {
 }
 
 impl<H: Clone + Eq + Hash> Shares<H> {
-    /// Returns `total` places that are all free.
+    /// Returns `total` free places.
     #[must_use]
     pub fn new(total: usize) -> Shares<H> {
         Shares { counts: Arc::new(Mutex::new(ShareCounts::new(total))), total }
     }
 
-    /// Returns the number of places that are taken.
+    /// Returns the number of places taken.
     #[must_use]
     pub fn taken(&self) -> usize {
         self.total.saturating_sub(lock_ignoring_poison(&self.counts).free())
@@ -92,7 +92,7 @@ impl<H: Clone + Eq + Hash> Shares<H> {
     /// Takes a place.
     ///
     /// # Errors
-    /// The holder has its share, or no place is free.
+    /// The holder has its full share, or no place is free.
     pub fn take(&self, holder: H) -> Result<Share<H>, NoShare> {
         lock_ignoring_poison(&self.counts).take(holder.clone())?;
         Ok(Share { counts: Arc::clone(&self.counts), holder })

@@ -39,8 +39,8 @@ impl Source {
         }
     }
 
-    /// Returns the same, with one prefix for all loopback addresses: each program of this machine
-    /// may use any of them.
+    /// Returns the same, but one prefix for all loopback addresses: any program on this machine may
+    /// use any of them.
     #[must_use]
     pub fn prefix_with_one_loopback(self) -> SourcePrefix {
         if self.0.is_loopback() { SourcePrefix(Ipv4Addr::LOCALHOST.into()) } else { self.prefix() }
@@ -83,7 +83,7 @@ impl TrustedProxies {
     /// Parses addresses and CIDR ranges.
     ///
     /// # Errors
-    /// A message that names the first text that is neither.
+    /// The first text that is neither is returned in a message.
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<TrustedProxies, String> {
         let ranges = texts.into_iter().map(|text| {
             let text = text.trim();
@@ -134,7 +134,7 @@ impl FromStr for TrustedProxies {
 
 fn range(text: &str) -> Option<IpNet> {
     let given: IpNet = text.parse().ok().or_else(|| text.parse().ok().map(IpAddr::into))?;
-    // Mapped ranges become IPv4 ranges, like the sources that they are compared with.
+    // // Mapped ranges become IPv4 ranges, as do the sources that are compared with them.
     match given {
         IpNet::V6(six) => match six.network().to_ipv4_mapped() {
             Some(four) if six.prefix_len() >= MAPPED_BITS => {
@@ -176,7 +176,7 @@ mod tests {
         }
     }
 
-    /// The source of a login (LIM-7): of trusted proxies the header counts.
+    /// The source of a login (LIM-7): the header counts only from trusted proxies.
     #[test]
     fn the_first_from_the_right_that_is_not_trusted_is_the_source() {
         let near = "10.0.0.0/8,192.0.2.1,2001:db8:ffff::/48";
@@ -184,7 +184,8 @@ mod tests {
             // Without trust the header is ignored.
             ("", "10.0.0.1", &["198.51.100.9"][..], "10.0.0.1"),
             (near, "203.0.113.5", &["198.51.100.9"], "203.0.113.5"),
-            // With it, the first address that is not trusted counts, whatever precedes it.
+            // // With it, the first address that is not trusted counts, regardless of what precedes
+            // it.
             (near, "10.0.0.1", &[], "10.0.0.1"),
             (near, "10.0.0.1", &["198.51.100.9"], "198.51.100.9"),
             (near, "10.0.0.1", &["1.2.3.4, 198.51.100.9"], "198.51.100.9"),
@@ -198,7 +199,7 @@ mod tests {
             (near, "10.0.0.1", &["198.51.100.9,"], "10.0.0.1"),
             (near, "10.0.0.1", &[""], "10.0.0.1"),
             (near, "10.0.0.1", &["198.51.100.256"], "10.0.0.1"),
-            // Ports, brackets and mapped addresses are other spellings.
+            // // Ports, brackets and mapped addresses are alternative spellings.
             (near, "10.0.0.1", &["198.51.100.9:4711"], "198.51.100.9"),
             (near, "10.0.0.1", &["[2001:db8::9]:4711"], "2001:db8::9"),
             (near, "10.0.0.1", &["[2001:db8::9]"], "2001:db8::9"),

@@ -8,7 +8,7 @@ pub fn counted<T: Display + PartialEq + From<u8>>(count: T, noun: &str) -> Strin
     format!("{count} {noun}{plural}")
 }
 
-/// Returns the count of some orders and of their devices: `2 orders of 1 device`.
+/// Returns a number of orders and of their devices: `2 orders of 1 device`.
 #[must_use]
 pub fn orders_of_devices(orders: i64, devices: usize) -> String {
     format!("{} of {}", counted(orders, "order"), counted(devices, "device"))

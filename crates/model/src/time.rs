@@ -61,7 +61,7 @@ pub enum TimeFault {
     OutOfRange(String),
 }
 
-/// The instants that have a local time in a zone.
+/// The instants that a local time in a zone can mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instants {
     /// None: the zone skips it when clocks are set forward.
@@ -72,7 +72,7 @@ pub enum Instants {
     Two(UnixMs, UnixMs),
 }
 
-/// The platform's time zone, which is the statistics time zone too.
+/// The platform's time zone, which is also the statistics time zone.
 #[derive(Clone, Debug)]
 pub struct Zone {
     name: String,
@@ -101,7 +101,7 @@ impl Zone {
     /// Returns the zone with an IANA name such as `Europe/Paris`.
     ///
     /// # Errors
-    /// A message that names the text, if there is no such zone.
+    /// There is no such zone; the message quotes the text.
     pub fn named(name: &str) -> Result<Zone, String> {
         if name.eq_ignore_ascii_case("UTC") {
             return Ok(Zone::utc());
@@ -113,8 +113,8 @@ impl Zone {
         Ok(Zone { name, zone })
     }
 
-    /// Returns whether both have the same local times at all times, as the names of one zone do:
-    /// `Europe/Kyiv` and `Europe/Kiev`. The time zone library does not say which names are aliases.
+    /// Returns whether both zones always have the same local times, as the aliases `Europe/Kyiv`
+    /// and `Europe/Kiev` do. The time zone library does not list aliases.
     #[must_use]
     pub fn has_rules_of(&self, other: &Zone) -> bool {
         let rules = |zone: &TimeZone| {
@@ -158,7 +158,7 @@ impl Zone {
         if let Ok(at) = Timestamp::from_millisecond(known) {
             return self.zone.to_datetime(at);
         }
-        // The last day of 9999: time stamps end before it, dates do not.
+        // // The last day of 9999: timestamps end before it, dates do not.
         let local = known.saturating_add(self.last_offset_ms());
         EPOCH.checked_add(SignedDuration::from_millis(local)).unwrap_or(DateTime::MAX)
     }
@@ -182,7 +182,7 @@ impl Zone {
     /// Parses RFC 3339 with an offset, or the form of FMT-2 in this zone.
     ///
     /// # Errors
-    /// The fault of the text.
+    /// Why the text is not a time.
     pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
         let impossible = || TimeFault::Impossible(text.to_owned());
         match shape(text) {
@@ -206,7 +206,7 @@ impl Zone {
     /// program's own output has no offset.
     ///
     /// # Errors
-    /// The fault of the text.
+    /// Why the text is not a time.
     pub fn parse_first(&self, text: &str) -> Result<UnixMs, TimeFault> {
         match self.parse(text) {
             Err(TimeFault::Ambiguous(..)) => {}
@@ -218,10 +218,10 @@ impl Zone {
         self.instant(first.datetime(), first.offset(), text)
     }
 
-    /// Parses the forms of [`Zone::parse`], or a date, which means its midnight in this zone.
+    /// Parses what [`Zone::parse`] accepts, or a date, which means midnight in this zone.
     ///
     /// # Errors
-    /// The fault of the text.
+    /// Why the text is not a time.
     pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeFault> {
         if text.len() == 10 && matches_digits(text.as_bytes(), b"dddd-dd-dd") {
             self.parse(&format!("{text} 00:00:00"))
@@ -255,7 +255,7 @@ impl Zone {
         }
     }
 
-    /// Returns the instant of a date and time with an offset; `text` is named by the fault.
+    /// Returns the instant of a date and time with an offset; errors quote `text`.
     ///
     /// # Errors
     /// The instant is before 1970, or after 9999 in this zone.

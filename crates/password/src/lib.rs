@@ -16,7 +16,7 @@ const SALT_BYTES: usize = 16;
 #[error("is not an argon2id hash in PHC form ($argon2id$v=19$m=…,t=…,p=…$salt$hash)")]
 pub struct InvalidHash;
 
-/// A hash that no password matches, at the cost of a real one: verified for unknown login names,
+/// A hash that no password matches, as expensive as a real one: verified for unknown login names,
 /// so that they take as long as known ones.
 pub const UNMATCHABLE: &str = "$argon2id$v=19$m=19456,t=2,p=1$a2lvc3F1ZS1ub2JvZHkx\
                                $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
@@ -36,10 +36,10 @@ pub fn hash(password: &str, entropy: &Entropy) -> Result<String, NoEntropy> {
     hash.map(|hash| hash.to_string()).ok_or(NoEntropy)
 }
 
-/// Checks a hash that was made elsewhere.
+/// Checks a hash that was created elsewhere.
 ///
 /// # Errors
-/// It is not an argon2id hash, or its parameters would cost too much.
+/// It is not an argon2id hash, or its parameters are too expensive.
 pub fn check_hash(hash: &str) -> Result<(), InvalidHash> {
     let parsed = PasswordHash::new(hash).map_err(|_| InvalidHash)?;
     let params = Params::try_from(&parsed).map_err(|_| InvalidHash)?;
@@ -49,13 +49,13 @@ pub fn check_hash(hash: &str) -> Result<(), InvalidHash> {
     if argon2id && affordable && complete { Ok(()) } else { Err(InvalidHash) }
 }
 
-/// Returns whether a password matches a hash; `false` for a hash that cannot be read.
+/// Returns whether a password matches a hash; `false` for an unreadable hash.
 #[must_use]
 pub fn verify(hash: &str, password: &str) -> bool {
     verify_in(&mut WorkingMemory::default(), hash, password)
 }
 
-/// [`verify`] in memory of an earlier call, whatever that call's hash was made with.
+/// [`verify`] in the memory of an earlier call, regardless of that call's parameters.
 #[must_use]
 pub fn verify_in(memory: &mut WorkingMemory, hash: &str, password: &str) -> bool {
     compare(&mut memory.0, hash, password).unwrap_or(false)

@@ -54,17 +54,17 @@ fn a_source_may_fail_ten_times_and_then_once_a_minute() {
         assert_eq!(failures(&mut attempts, "ops", 1, at(ms)), free, "at {ms} ms");
         assert_eq!(fail(&mut attempts, "ops", 1, at(ms)), Some(wait_ms), "at {ms} ms");
     }
-    // Another source and another name have buckets of their own.
+    // // Another source and another name have separate buckets.
     assert_eq!(failures(&mut attempts, "ops", 2, at(3_600_000)), 10);
     assert_eq!(failures(&mut attempts, "ops ", 1, at(3_600_000)), 10);
 }
 
-/// LIM-8: any number of sources get no further with one name than the limits of all together: as
-/// far in an hour as with one bucket of a hundred that gets a token in two seconds.
+/// LIM-8: any number of sources together get no further with one name than the shared limits: in an
+/// hour, as far as with one bucket of a hundred tokens that regains one every two seconds.
 #[test]
 fn unknown_sources_share_nineteen_hundred_failures_an_hour() {
     let mut attempts = attempts(&limits());
-    // Sources that are all new take the most.
+    // // Sources that are all new get furthest.
     let mut new = 0..;
     let mut failed_at = |second: i64| {
         let now = at(second * 1_000);
@@ -77,8 +77,8 @@ fn unknown_sources_share_nineteen_hundred_failures_an_hour() {
     assert_eq!(failures(&mut attempts, "ops", 1_000_000, at(3_600_000 + 4_000 * 100)), 10);
 }
 
-/// LIM-8: while two hundred sources guess all the time, a new source gets through with its first
-/// attempt, and with those after it as long as they do not fail.
+/// LIM-8: while two hundred sources keep guessing, a new source gets through with its first
+/// attempt, and with later ones as long as they do not fail.
 #[test]
 fn a_new_source_gets_through_while_others_guess() {
     let mut attempts = attempts(&limits());
@@ -132,12 +132,12 @@ fn after_the_clock_is_set_back_the_wait_is_bounded() {
     failures(&mut attempts, "ops", 1, at(0));
     let back = at(-86_400_000);
     assert_eq!(fail(&mut attempts, "ops", 1, back), Some(60_000));
-    // The bucket of the name is checked when that of the source allows the attempt.
+    // // The name's bucket is checked once the source's bucket allows the attempt.
     assert_eq!(fail(&mut attempts, "ops", 1, back.plus_ms(120_000)), Some(4_000));
     assert_eq!(failures(&mut attempts, "ops", 1, back.plus_ms(128_000)), 2);
 }
 
-/// Requests wait, and are checked in another order: no request gains by it.
+/// Requests wait and are checked in a different order: no request gains by it.
 #[test]
 fn reordered_attempts_gain_nothing() {
     let mut attempts = attempts(&limits());
@@ -184,8 +184,8 @@ fn bucket_ids_depend_on_the_key() {
 }
 
 proptest! {
-    /// Compared with a model that stores each failure: in no span of time do more attempts fail
-    /// than were free and were added, and none is refused that was allowed.
+    /// Compared with a model that stores each failure: in no period do more attempts fail than were
+    /// free and were added, and no allowed attempt is refused.
     #[test]
     fn buckets_agree_with_a_list_of_failures(
         steps in prop::collection::vec((0_i64..90_000, 0_u32..3, any::<bool>()), 1..200),

@@ -9,11 +9,11 @@ use crate::need::Attention;
 pub struct FleetSales {
     /// The days with sales, in order.
     pub days: Vec<(Day, Turnover)>,
-    /// The last day with sales before the first day of a query whose days have none.
+    /// The last day with sales before the period, if the period has no sales.
     pub last_before: Option<Day>,
     /// The sales of each device, in any order.
     pub devices: Vec<DeviceSales>,
-    /// The products that sold best: by items, then by amount, then by `goodsId`.
+    /// The best-selling products: by items, then by amount, then by `goodsId`.
     pub products: Vec<ProductRank>,
     /// Sales without an exchange rate: currency, and number of orders.
     pub without_rate: Vec<(String, i64)>,
@@ -24,9 +24,9 @@ pub struct FleetSales {
 /// The sales of a product.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductRank {
-    /// `goodsId`, of a known product or of other goods.
+    /// The `goodsId`, of a known product or of other goods.
     pub goods_id: String,
-    /// Its present name; of other goods, the name of their latest sale.
+    /// Its current name; for other goods, the name in their latest sale.
     pub goods_name: Option<String>,
     /// Items sold.
     pub items: i64,
@@ -39,7 +39,7 @@ pub struct ProductRank {
 pub struct DeviceSales {
     /// `deviceCode`.
     pub code: String,
-    /// `deviceName`: the present one, or for a device that has left, its last one in the group.
+    /// The `deviceName`: the current one, or the last one in the group for a device that has left.
     pub name: String,
     /// Its sales.
     pub turnover: Turnover,
