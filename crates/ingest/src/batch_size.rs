@@ -14,23 +14,23 @@ const CLASSES: usize = BATCH_MAX.ilog2() as usize + 1;
 pub(crate) struct TransactionTime {
     /// The target duration.
     pub(crate) target: Duration,
-    /// The longest duration, if a shorter one stores fewer orders per second.
+    /// The maximum duration, if a shorter one stores fewer orders per second.
     pub(crate) longest: Duration,
 }
 
 /// Orders stored per second, by the size of the batch.
 ///
 /// A transaction on a cluster takes so long before its first order that none is as short as the
-/// target. Smaller batches would then only store fewer orders.
+/// target. Smaller batches would then only store fewer orders per second.
 #[derive(Debug, Default)]
 pub(crate) struct Throughput {
-    /// A moving average for each power of two; 0 if there was no such batch.
+    /// A moving average for each power of two; 0 without such a batch.
     rates: [u64; CLASSES],
 }
 
 impl Throughput {
-    /// Returns the size of the batch after one of `orders`, which took `took` when `size` was the
-    /// size of a full one.
+    /// Returns the size of the next batch after one of `orders` that took `took`, when `size` was
+    /// the full size.
     pub(crate) fn next_size(
         &mut self,
         size: usize,
@@ -79,8 +79,8 @@ fn class_of(orders: usize) -> usize {
     orders.max(1).ilog2() as usize
 }
 
-/// Returns the size of a batch that takes about `target`, from the duration of the last one. The
-/// size changes by half at most.
+/// Returns the size of a batch that takes about `target`, given the duration of the last one. The
+/// size changes by at most half.
 fn next_size(size: usize, took: Duration, target: Duration) -> usize {
     let took = took.as_micros().max(1);
     let fitting =

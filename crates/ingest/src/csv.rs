@@ -1,9 +1,8 @@
 //! CSV sales reports, whose rows become orders through a mapping.
 //!
-//! [`Mapping::parse`] reads a mapping, and [`read`] applies it to a report. Each order is a
-//! [`MappedOrder`], which passes the checks of every [`OrderLine`]; rows that are not an order are
-//! [`RejectedRows`]; rows that the mapping leaves out are counted. Every row is exactly one of
-//! these.
+//! //! [`Mapping::parse`] reads a mapping, and [`read`] applies it to a report. Each row becomes
+//! part of a [`MappedOrder`], which must pass the checks of every [`OrderLine`], or part of
+//! [`RejectedRows`], or is left out by the mapping and counted.
 
 mod assemble;
 mod bound_mapping;
@@ -49,13 +48,13 @@ use kiosque_contract::OrderLine;
 
 /// The largest report, in rows.
 pub const ROWS_MAX: u64 = 1_000_000;
-/// The largest size of the rows in memory, in bytes, while they are grouped by order.
+/// The maximum size in memory of the rows that are grouped by order, in bytes.
 pub const GROUPED_MAX_BYTES: usize = 512 << 20;
 
 /// An order of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MappedOrder {
-    /// The line of the report that it begins on, from 1.
+    /// The line of the report where it begins, from 1.
     pub first_line: u64,
     /// Its rows.
     pub(crate) rows: Vec<Row>,
@@ -68,7 +67,7 @@ pub struct MappedOrder {
 }
 
 impl MappedOrder {
-    /// Returns the lines that its rows begin on.
+    /// Returns the lines where its rows begin.
     pub fn lines(&self) -> impl Iterator<Item = u64> {
         self.rows.iter().map(|row| row.line)
     }
@@ -77,7 +76,7 @@ impl MappedOrder {
 /// Rows that are not an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedRows {
-    /// The lines that they begin on.
+    /// The lines where they begin.
     pub lines: Vec<u64>,
     /// The invalid lines and columns, and the expected values.
     pub reason: String,
@@ -85,9 +84,9 @@ pub struct RejectedRows {
     pub rows: Vec<RejectedRow>,
 }
 
-/// Applies a mapping to a report. If the mapping has `order.key`, rows stay in memory until the
-/// end, since the rows of an order may be anywhere, up to [`GROUPED_MAX_BYTES`]; otherwise each row
-/// is an order. A file with rejected rows of the report is read like the report.
+/// Applies a mapping to a report. With `order.key`, rows stay in memory until the end, up to
+/// [`GROUPED_MAX_BYTES`], since the rows of an order may be anywhere; otherwise each row is an
+/// order. A file of the report's rejected rows is read like the report.
 ///
 /// # Errors
 /// Everything that prevents reading the report, such as missing columns.
@@ -152,7 +151,7 @@ impl<R> Report<'_, R> {
         self.rows.number()
     }
 
-    /// Returns the line of the last row, once it was read, if it has no line end.
+    /// Returns the line of the last row, once read, if it has no line end.
     pub(crate) fn cut_line(&self) -> Option<u64> {
         self.rows.cut_line()
     }
@@ -183,7 +182,7 @@ impl<R: Read> Iterator for Report<'_, R> {
     fn next(&mut self) -> Option<Self::Item> {
         let bound = self.bound.take()?;
         let next = self.next_with(&bound);
-        // Without a mapping, the iterator has ended for good.
+        // // Without a mapping, the iterator has ended permanently.
         self.bound = next.is_some().then_some(bound);
         next
     }
@@ -247,7 +246,7 @@ impl<R: Read> Report<'_, R> {
         })
     }
 
-    /// Ends reading for good. Groups may lack rows that were not read, so they are dropped.
+    /// Stops reading permanently. Groups may lack rows that were not read, so they are dropped.
     fn stop(&mut self, line: u64, reason: &str) -> RejectedRows {
         self.groups = RowGroups::default();
         self.ready = Some(Vec::new().into_iter());

@@ -5,13 +5,13 @@ use std::sync::Arc;
 /// Why a stream of orders or heartbeats failed.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// A limit on concurrent work is reached; the stream may be sent again soon.
+    /// A limit on concurrent work was reached; the stream may be retried soon.
     #[error("{0}")]
     Busy(&'static str),
     /// The store failed. Streams whose orders were written together share the error.
     #[error(transparent)]
     Store(#[from] Arc<kiosque_store::Error>),
-    /// A task ended before it was done, which is a defect.
+    /// A task ended prematurely, which is a defect.
     #[error("{0}")]
     Internal(String),
 }

@@ -14,7 +14,7 @@ pub use self::csv::{CSV_MAPPING, CsvExport};
 /// texts of the interface lack.
 ///
 /// # Errors
-/// A stored time is not one of the zone.
+/// A stored time is not valid in the zone.
 pub fn order_line(order: ExportedOrder, zone: &Zone) -> Result<OrderLine, TimeFault> {
     let OrderRecord { head, detail_vo_list } = order.item.record;
     let OrderHead { order_id, trade_no_in, .. } = head;

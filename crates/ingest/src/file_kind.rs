@@ -1,4 +1,5 @@
-//! Recognizes files of a wrong kind by their first bytes, so that the message can give the remedy.
+//! //! Recognizes files of a wrong kind by their first bytes, so that the message can suggest a
+//! remedy.
 
 use std::str;
 

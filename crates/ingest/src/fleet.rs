@@ -26,7 +26,7 @@ use crate::json_line::with_plain_types;
 pub use faults::FleetFaults;
 use faults::{FileFault, Place};
 
-/// Warnings that are listed; further ones are counted.
+/// Maximum number of listed warnings; further ones are counted.
 const WARNINGS_MAX: usize = 50;
 
 /// How a fleet file is written.
@@ -41,7 +41,7 @@ pub enum Format {
 /// Reads a fleet file.
 ///
 /// # Errors
-/// Every fault with its entry, or the position at which the file is not TOML or JSON.
+/// All errors, each with its entry, or the position at which the file is not TOML or JSON.
 pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetFaults> {
     let mut faults = Faults(Vec::new());
     let given = match parse_whole(text, format) {
@@ -68,7 +68,7 @@ pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetFaul
 /// Reads a file in which every key is known and every value has its type.
 ///
 /// # Errors
-/// The first fault.
+/// The first error.
 fn parse_whole(text: &str, format: Format) -> Result<FleetFile, String> {
     match format {
         Format::Toml => toml::from_str(text).map_err(|error| error.to_string()),
@@ -82,7 +82,7 @@ fn parse_whole(text: &str, format: Format) -> Result<FleetFile, String> {
     }
 }
 
-/// Reads the parts of a file that can be read, and adds all its faults, at least `first`.
+/// Reads the parts of a file that can be read, and adds all errors, at least `first`.
 fn parse_parts(
     text: &str,
     format: Format,
@@ -100,7 +100,7 @@ fn parse_parts(
     file.unwrap_or_default()
 }
 
-/// Returns the fault with its entry; in a text that is not JSON, with the position only.
+/// Returns the error with its entry; in a text that is not JSON, with the position only.
 fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     match error.inner().is_data() {
         true => with_plain_types(&error.to_string()),
@@ -112,14 +112,14 @@ fn no_json(error: &serde_json::Error) -> String {
     format!("not JSON: {error}")
 }
 
-/// Returns warnings of a fleet: values that are valid and likely wrong.
+/// Returns warnings about a fleet: values that are valid but probably wrong.
 #[must_use]
 pub fn warnings(fleet: &Fleet) -> Vec<String> {
     let aisles = fleet
         .devices
         .iter()
         .flat_map(|device| device.aisles.iter().flatten().map(move |aisle| (&device.code, aisle)));
-    // A capacity of 0 is one that was not given.
+    // // A capacity of 0 means that none was given.
     let full = aisles.filter(|(_, aisle)| (1..aisle.stock).contains(&aisle.capacity));
     let texts = full.map(|(device, aisle)| {
         let Aisle { code, stock, capacity, .. } = aisle;
@@ -135,10 +135,10 @@ pub fn warnings(fleet: &Fleet) -> Vec<String> {
     listed
 }
 
-/// Applies a fleet, all or nothing. A password that is unchanged is not hashed again.
+/// Applies a fleet, all or nothing. An unchanged password is not hashed again.
 ///
 /// # Errors
-/// Every fault, or the store failed.
+/// All errors, or the store failed.
 pub async fn apply(
     store: &Store,
     fleet: impl Into<Arc<Fleet>>,
@@ -162,8 +162,8 @@ pub async fn apply(
     }
 }
 
-/// Compares a given password with the stored hash, and hashes it if it is another one, which takes
-/// tens of milliseconds.
+/// Compares a given password with the stored hash. A changed password is hashed, which takes tens
+/// of milliseconds.
 ///
 /// # Errors
 /// The source of random bytes failed.
@@ -181,7 +181,7 @@ pub fn new_hash(
     Ok(NewHash { compared_with, new })
 }
 
-/// The faults of a fleet.
+/// The errors of a fleet.
 struct Faults(Vec<FileFault>);
 
 impl Faults {
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(parse(toml, Format::Toml, &zone), parse(json, Format::Json, &zone));
     }
 
-    /// A misspelt key or a value of another type hides no other fault.
+    /// A misspelt key or a value of another type hides no other error.
     #[test]
     fn reading_continues_after_a_fault_of_a_key() {
         let toml = r#"

@@ -19,10 +19,10 @@ use crate::json_line::{describe_error, object_text};
 use crate::payment::Payment;
 use crate::unknown_keys::{UnknownKeys, without_positions};
 
-/// Reads an order from a line of NDJSON. Adds keys that it ignores to `unknown_keys`.
+/// Reads an order from a line of NDJSON. Adds ignored keys to `unknown_keys`.
 ///
 /// # Errors
-/// Every fault, each beginning with its field.
+/// All errors, each beginning with its field.
 pub fn parse(
     text: &[u8],
     dates: &DateRules<'_>,
@@ -52,7 +52,7 @@ pub struct DateRules<'a> {
     pub zone: &'a Zone,
     /// The time of arrival.
     pub now: UnixMs,
-    /// The longest time by which a date may lie ahead of it.
+    /// The maximum time by which a date may be later than `now`.
     pub lead_max: Duration,
 }
 
@@ -68,7 +68,7 @@ impl DateRules<'_> {
     }
 }
 
-/// The faults of an order.
+/// The errors of an order.
 struct OrderFaults(Vec<String>);
 
 impl OrderFaults {
@@ -139,10 +139,10 @@ impl OrderFaults {
     }
 }
 
-/// Checks the order, and fills in the values that follow from fields left out.
+/// Checks the order, and derives the values of absent fields.
 ///
 /// # Errors
-/// Every fault, each beginning with its field.
+/// All errors, each beginning with its field.
 pub fn check(mut given: OrderLine, dates: &DateRules<'_>) -> Result<Order, String> {
     let mut faults = OrderFaults(Vec::new());
     let order_id = faults.needed("orderId", given.order_id.take());
@@ -190,7 +190,7 @@ pub fn check(mut given: OrderLine, dates: &DateRules<'_>) -> Result<Order, Strin
 }
 
 impl Payment {
-    /// Reads the amounts, the times and the payment state of an order, and adds their faults.
+    /// Reads the amounts, the times and the payment state of an order, and adds their errors.
     fn read(faults: &mut OrderFaults, given: &OrderLine, dates: &DateRules<'_>) -> Payment {
         let total = faults.needed("totalAmount", given.total_amount);
         let total = total.and_then(|total| faults.amount("totalAmount", total));
@@ -213,7 +213,7 @@ impl Payment {
     }
 }
 
-/// Returns a given internal trade number; none if it equals the one derived from the order's id.
+/// Returns a given internal trade number; `None` if it equals the one derived from the order's id.
 fn given_trade_no_in(
     faults: &mut OrderFaults,
     given: Option<String>,
@@ -235,7 +235,7 @@ fn check_lines(
     let lines: Vec<Line> = lines.collect();
     let paid = |line: &Line| line.pay_amount.0.unsigned_abs();
     let most = MINOR_MAX.unsigned_abs();
-    // A bound on the sum as well, so that the daily totals of a product cannot overflow.
+    // // Also bounds the sum, so that the daily totals of a product cannot overflow.
     if lines.iter().map(|line| u128::from(paid(line))).sum::<u128>() > u128::from(most)
         && lines.iter().all(|line| paid(line) <= most)
     {
@@ -445,7 +445,7 @@ mod tests {
                 "\"totalAmount\":5,\"payStatus\":4",
                 "payStatus: 4 (refunded) requires payEndTime, which is missing",
             ),
-            // A field with a fault of its own contradicts nothing.
+            // // An invalid field contradicts nothing.
             (
                 "\"totalAmount\":-5,\"payAmount\":6",
                 "totalAmount: -5 is not between 0 and 1000000000000",

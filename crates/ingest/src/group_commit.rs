@@ -1,6 +1,6 @@
-//! Group commit for streams: a single writer stores the orders that were queued during one
+//! //! Group commit for streams: a single writer stores the orders that were queued during one
 //! transaction together in the next one. Each submission is answered once it is durable. On a
-//! sharded store, the orders of each group have a transaction of their own.
+//! sharded store, each group's orders have a separate transaction.
 
 mod arrivals;
 mod batch;
@@ -36,44 +36,44 @@ use transaction::{Decided, Transaction};
 
 /// The target duration of a transaction. A longer one would store a tenth more orders per second,
 /// because the pages written grow more slowly than the orders; but those pages are written without
-/// a break, and requests wait meanwhile.
+/// a pause, and requests wait meanwhile.
 const FILE_TIME: TransactionTime =
     TransactionTime { target: Duration::from_millis(10), longest: Duration::from_millis(10) };
-/// The duration where a database server writes the pages and each statement is a round trip. The
-/// locks of the groups are held so long.
+/// The target duration where a database server writes the pages and each statement is a round trip.
+/// The locks of the groups are held for as long.
 const REMOTE_TIME: TransactionTime =
     TransactionTime { target: Duration::from_millis(40), longest: Duration::from_millis(250) };
 /// Orders after which the writer empties its cache of device owners. The cache also has an entry
-/// for each unknown device code, and a stream may name any number of them.
+/// for each unknown device code, and a stream may contain any number of them.
 const OWNERS_CACHE_ORDERS: usize = 100_000;
 
-/// The transactions of a batch that run at a time. Other writers need connections, too.
+/// The concurrent transactions of a batch. Other writers need connections, too.
 const TRANSACTIONS_MAX: usize = 6;
 
-/// The interval at which orders of locked groups are tried again.
+/// The interval at which orders of locked groups are retried.
 const LOCK_RETRY: Duration = Duration::from_millis(10);
 
-/// The submissions that wait, and the state of the writer.
+/// The waiting submissions, and the state of the writer.
 #[derive(Default)]
 struct Queue {
     submissions: VecDeque<Submission>,
     /// Submissions with orders of groups that another transaction has locked.
     locked: Vec<Submission>,
-    /// When they are tried again, if there are any.
+    /// When they are retried, if there are any.
     retry_at: Option<Instant>,
     /// Whether the writer is running.
     writing: bool,
-    /// Orders per transaction. It outlives the writer, so that the next one need not adapt again.
+    /// Orders per transaction, kept so that the next writer need not adapt again.
     size: usize,
     throughput: Throughput,
-    /// The group whose orders the next transaction begins with. A new submission starts with the
-    /// same group, so that its orders touch the same pages.
+    /// The group with which the next transaction begins. A new submission starts with the same
+    /// group, so that its orders touch the same pages.
     current_group: Option<GroupNo>,
 }
 
 impl Queue {
-    /// Queues the submissions with orders of locked groups again if it is time to. They come before
-    /// newer ones, which may have other versions of their orders.
+    /// Queues the submissions with orders of locked groups again if it is time. They precede newer
+    /// ones, which may have later versions of their orders.
     fn retry_locked(&mut self, now: Instant) {
         if self.retry_at.take_if(|at| *at <= now).is_some() {
             let newer = mem::replace(&mut self.submissions, mem::take(&mut self.locked).into());
@@ -85,7 +85,7 @@ impl Queue {
 /// The next work of the writer.
 enum Next {
     Batch(Batch),
-    /// Wait for new submissions, until it is time to try locked groups again.
+    /// Wait for new submissions, until it is time to retry locked groups.
     Wait(Instant),
     /// Nothing; the writer has ended.
     Nothing,
@@ -109,8 +109,8 @@ pub(super) struct GroupCommit {
 }
 
 impl GroupCommit {
-    /// Returns an empty queue. A transaction on SQLite holds one of `cpu_permits`. A group that is
-    /// locked for `wait` fails the submissions with its orders. What is stored is added to
+    /// Returns an empty queue. A transaction on SQLite holds one of `cpu_permits`. If a group is
+    /// locked for `wait`, the submissions with its orders fail. Stored orders are added to
     /// `record`.
     pub(super) fn new(
         (store, clock): (Store, Clock),
@@ -124,8 +124,8 @@ impl GroupCommit {
         GroupCommit { store, clock, wait, cpu_permits, queue, submitted, owners, arrivals, record }
     }
 
-    /// Queues orders that come with a key. The receiver gets their outcomes once they are durable;
-    /// `bytes` is released with them.
+    /// Queues orders sent with a key. The receiver gets their outcomes once they are durable;
+    /// `bytes` is released at the same time.
     pub(super) fn store(
         self: &Arc<Self>,
         mut orders: StorageOrder,
@@ -150,13 +150,13 @@ impl GroupCommit {
         receiver
     }
 
-    /// Returns whether a transaction is under way, and the number of submissions that wait.
+    /// Returns whether a transaction is in progress, and the number of waiting submissions.
     pub(super) fn waiting(&self) -> (bool, usize) {
         let queue = self.queue();
         (queue.writing, queue.submissions.len() + queue.locked.len())
     }
 
-    /// Locks the queue, which is consistent even after a panic under the lock.
+    /// Locks the queue, which is consistent even after a panic while locked.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         lock_ignoring_poison(&self.queue)
     }
@@ -220,7 +220,7 @@ impl GroupCommit {
             let failure = failure.map(Arc::clone);
             self.add(&mut submission, recorded);
             match failure {
-                // The transaction waited as long as a request does.
+                // // The transaction waited as long as a request may.
                 Some(error) => submission.finish_with(&error),
                 None => self.finish_or_queue(submission),
             }
@@ -230,9 +230,9 @@ impl GroupCommit {
         }
     }
 
-    /// Stores a batch in one transaction. On a sharded store it is one for each group, several at a
-    /// time: none needs a two-phase commit, and the workers work at the same time. Returns the
-    /// orders in their order.
+    /// Stores a batch in one transaction; on a sharded store in one for each group, several at a
+    /// time: none needs a two-phase commit, and the workers run in parallel. Returns the orders in
+    /// the same order.
     async fn store_batch(&self, parts: &[Part], orders: Vec<Incoming>) -> Vec<Decided> {
         let now = self.clock.now();
         let all = match self.with_arrivals(parts, now).await {
@@ -253,8 +253,8 @@ impl GroupCommit {
         in_order(stored.into_iter().flatten().collect())
     }
 
-    /// Runs a transaction. If it fails, the orders of each stream and group get one of their own:
-    /// an order on which the store fails does not fail those of others.
+    /// Runs a transaction. If it fails, the orders of each stream and group get a separate one, so
+    /// that an order that makes the store fail does not affect other streams.
     async fn store_or_divide(&self, transaction: Transaction, now: UnixMs) -> Vec<Decided> {
         let error = match self.receive(&transaction, now).await {
             Ok(outcomes) => return transaction.decided(outcomes),
@@ -291,7 +291,7 @@ impl GroupCommit {
         self.store.intake().separable_groups(&self.owners, &transaction.orders).await
     }
 
-    /// Returns the parts of a batch with the arrival of the key of each.
+    /// Returns the parts of a batch, each with the arrival of its key.
     async fn with_arrivals(&self, parts: &[Part], now: UnixMs) -> Result<Vec<BatchPart>, Error> {
         let mut arrivals = self.arrivals.lock().await;
         let mut with_arrivals = Vec::with_capacity(parts.len());
@@ -316,20 +316,20 @@ impl GroupCommit {
     }
 
     /// Adds the outcomes of a transaction to its submission, and to the record at once: the stream
-    /// may wait for its next line.
+    /// may be waiting for its next line.
     fn add(&self, submission: &mut Submission, recorded: Recorded) {
         self.record.add(submission.key().as_str(), self.clock.now(), &recorded.outcomes);
         submission.add(recorded.outcomes);
     }
 
-    /// Adapts the orders per transaction after one with a number of orders.
+    /// Adapts the number of orders per transaction after one of `orders`.
     fn adapt_size(&self, orders: usize, took: Duration) {
         let time = if self.store.is_file() { FILE_TIME } else { REMOTE_TIME };
         let queue = &mut *self.queue();
         queue.size = queue.throughput.next_size(queue.size, (orders, took), time);
     }
 
-    /// Finishes a submission, or queues it again with its other orders.
+    /// Finishes a submission, or queues it again with its remaining orders.
     fn finish_or_queue(&self, submission: Submission) {
         let now = Instant::now();
         if submission.len() == 0 {
@@ -350,13 +350,13 @@ fn is_busy(error: &Error) -> bool {
     matches!(error, Error::Busy(_) | Error::Unreachable(_))
 }
 
-/// Sorts orders as they were in their batch.
+/// Restores the order that the orders had in their batch.
 fn in_order(mut decided: Vec<Decided>) -> Vec<Decided> {
     decided.sort_unstable_by_key(|(index, ..)| *index);
     decided
 }
 
-/// The single writer. If it ends early, the streams that wait receive an error.
+/// The single writer. If it ends prematurely, the waiting streams receive an error.
 struct Writer<'a> {
     of: &'a GroupCommit,
     finished: bool,

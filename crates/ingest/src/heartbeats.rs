@@ -63,7 +63,7 @@ impl Heartbeats {
     }
 }
 
-/// Reads a heartbeat. Adds keys that it ignores to `ignored_keys`.
+/// Reads a heartbeat. Adds ignored keys to `ignored_keys`.
 fn parse(
     raw: &RawLine,
     now: UnixMs,
@@ -124,8 +124,8 @@ mod tests {
         })
     }
 
-    /// Absent, null and future times are now; a time that is not an integer or is below 0 rejects
-    /// the line.
+    /// Absent, null and future times are replaced by now; a time that is not an integer or is below
+    /// 0 rejects the line.
     #[test]
     fn a_future_time_is_replaced_by_now() {
         for (timestamp, want) in [

@@ -1,6 +1,6 @@
-//! Imports an order file: reads and checks its orders, sorts them by trade start, and stores them
-//! in short transactions, so that a server on the same data continues. Invalid lines are reported
-//! and skipped; the other orders are stored.
+//! //! Imports an order file: reads and checks its orders, sorts them by trade start, and stores
+//! them in short transactions, so that a server on the same data can keep working. Invalid lines
+//! are reported and skipped; the other orders are stored.
 
 mod alike;
 mod missing_entries;
@@ -41,9 +41,9 @@ pub(super) use write::PAUSE;
 /// The rules by which an import accepts orders.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportRules {
-    /// The longest time by which a date of an order may lie ahead.
+    /// The maximum time by which a date of an order may be in the future.
     pub lead_max: Duration,
-    /// How doubtful lines and files are treated.
+    /// Whether doubtful lines and files are accepted.
     pub strictness: Strictness,
 }
 
@@ -60,16 +60,16 @@ impl ImportRules {
 pub enum Strictness {
     /// They are imported and noted.
     Lenient,
-    /// An order with an unknown key is rejected, and so is the order of a last line without a line
+    /// An order with an unknown key is rejected, and so is an order on a last line without a line
     /// end. An empty file is an error.
     Strict,
 }
 
-/// Lines that are sorted together. A longer file is sorted in parts.
+/// Number of lines that are sorted together. A longer file is sorted in parts.
 pub const LINES_TOGETHER: usize = 1_000_000;
 
-/// Why an import ended early. The orders stored until then stay, and importing the file again
-/// stores the others.
+/// Why an import ended early. The orders stored so far remain; importing the file again stores the
+/// others.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file cannot be read.
@@ -78,10 +78,10 @@ pub enum ImportError {
     /// The rejected file, or the progress, cannot be written.
     #[error("{0}")]
     Output(String),
-    /// The file is of another kind; the message gives the remedy.
+    /// The file is of another kind; the message suggests a remedy.
     #[error("{0}")]
     OtherKind(String),
-    /// The first lines are all rejected for the same reason, given with the first line.
+    /// The first lines are all rejected for the same reason, which is given with the first line.
     #[error("the first 1,000 lines are rejected for the same reason; nothing was imported: {0}")]
     Alike(String),
     /// The file has no orders, although the import is strict.
@@ -96,8 +96,8 @@ pub enum ImportError {
     /// The store failed.
     #[error("{0}")]
     Store(#[from] Error),
-    /// A thread that checks lines ended early.
-    #[error("a thread that checks lines ended early")]
+    /// A thread that checks lines ended prematurely.
+    #[error("a thread that checks lines ended prematurely")]
     Worker,
     /// The observer ended the import.
     #[error("the import was interrupted")]
@@ -166,7 +166,7 @@ pub trait ImportObserver {
     fn progress(&mut self, progress: Progress) -> ControlFlow<()>;
 }
 
-/// Lines that were checked and are sorted together.
+/// Checked lines that are sorted together.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
     pub(super) orders: Vec<CheckedOrder>,
@@ -321,7 +321,7 @@ impl<'a> Import<'a> {
     }
 
     /// Notes a last line without a line end. A strict import rejects its order instead: the file
-    /// may be cut off in the middle of a number.
+    /// may be cut off within a number.
     fn note_cut_line(&mut self, cut: Option<u64>, strictness: Strictness, chunk: &mut Chunk) {
         let Some(cut) = cut else { return };
         if strictness == Strictness::Lenient {
@@ -340,8 +340,8 @@ impl<'a> Import<'a> {
     async fn store_chunk(&mut self, chunk: Chunk) -> Result<(), ImportError> {
         self.done.unknown_keys.append(&mut chunk.unknown_keys.into_ignored());
         let mut rejected = chunk.rejected;
-        // Boxed, so that its code is generated with this crate, which is optimized for speed, and
-        // not with the program, which is optimized for size.
+        // // Boxed, so that its code is generated in this crate, which is optimized for speed, not
+        // in the program, which is optimized for size.
         let storing: Pin<Box<dyn Future<Output = _> + '_>> =
             Box::pin(write::store(self, chunk.orders, &mut rejected));
         let stored = storing.await;
@@ -351,7 +351,7 @@ impl<'a> Import<'a> {
             self.observer.rejected(one).map_err(|error| {
                 ImportError::Output(format!(
                     "the rejected line {} cannot be written: {error}; \
-                     name another file with --rejected FILE",
+                     specify another file with --rejected FILE",
                     one.line
                 ))
             })?;

@@ -11,6 +11,6 @@ pub(crate) fn log_inconsistent_data(outcomes: &[OrderOutcome]) {
         _ => None,
     });
     for cause in reasons.collect::<BTreeSet<_>>() {
-        tracing::error!(cause, "orders are rejected because of what is stored");
+        tracing::error!(cause, "orders are rejected because of inconsistent stored data");
     }
 }

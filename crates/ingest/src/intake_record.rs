@@ -1,5 +1,5 @@
-//! What the streams of a process have received in the last minutes: orders by key, and the latest
-//! rejected lines. It is bounded, in memory, and lost at a restart.
+//! //! The input of a process's streams in the last minutes: orders by key, and the latest rejected
+//! lines. It is bounded, in memory, and lost at a restart.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -9,15 +9,15 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
 use kiosque_store::{Error, Incoming};
 
-/// The length of a slot, in which orders are counted together.
+/// The length of a slot, whose orders are counted together.
 const SLOT_MS: i64 = 10_000;
 /// The slots of a minute.
 const MINUTE_SLOTS: i64 = 6;
 /// The minutes for which orders are counted.
 pub const MINUTES: usize = 15;
-/// The keys that are counted apart; the others are counted together, without a name.
+/// The number of keys that are counted separately; the others are counted together, without a name.
 const KEYS_MAX: usize = 100;
-/// The rejected lines that are remembered.
+/// The maximum number of rejected lines that are kept.
 const REJECTED_MAX: usize = 200;
 
 /// The number of lines of a chunk by outcome.
@@ -49,9 +49,9 @@ pub(crate) struct Outcomes {
     pub(crate) counts: OrderCounts,
     /// The latest start of a trade among the orders that are stored.
     pub(crate) newest_trade: Option<UnixMs>,
-    /// The rejected lines, as many as are counted.
+    /// The rejected lines; all are counted here.
     pub(crate) rejected: Vec<RejectedOrder>,
-    /// The lines whose transaction failed. They are not stored, or it is not known whether.
+    /// The lines whose transaction failed: not stored, or not known to be stored.
     pub(crate) failed: Vec<FailedOrder>,
     /// The first of the failures.
     pub(crate) failure: Option<Arc<Error>>,
@@ -143,14 +143,14 @@ impl IntakeRecord {
         lock_ignoring_poison(&self.0)
     }
 
-    /// Adds lines of a stream whose outcomes are durable now.
+    /// Adds lines of a stream whose outcomes are now durable.
     pub(crate) fn add(&self, key: &str, now: UnixMs, outcomes: &Outcomes) {
         if outcomes.counts == OrderCounts::default() {
             return;
         }
         let mut inner = self.lock();
         inner.count(key, now, outcomes);
-        // Of a chunk that is wrong as a whole, the last lines are enough.
+        // // If a whole chunk is wrong, the last lines are enough.
         let rejected = &outcomes.rejected;
         let latest = rejected.get(rejected.len().saturating_sub(REJECTED_MAX)..);
         for line in latest.unwrap_or_default() {
@@ -203,7 +203,7 @@ impl Inner {
         }
     }
 
-    /// Removes what is too old, or in the future of a clock that was set back.
+    /// Removes entries that are too old, or in the future of a clock that was set back.
     fn forget(&mut self, now: UnixMs) {
         for of_key in self.by_key.values_mut() {
             of_key.slots.retain(|slot| minutes_ago(*slot, now).is_some());
@@ -264,7 +264,7 @@ mod tests {
         record.add("till", at(0), &outcomes(5, vec![]));
         record.add("till", at(14), &outcomes(2, vec![line(1)]));
         record.add("lab", at(14), &outcomes(1, vec![]));
-        // A chunk that waits for a lock has no outcome yet.
+        // // A chunk that waits for a lock has no outcome yet.
         record.add("waiting", at(14), &outcomes(0, vec![]));
         let by_minute = |first, last| {
             let mut minutes = vec![0; MINUTES];
@@ -296,7 +296,7 @@ mod tests {
         let newest = |trade_start, stored_at| Some(NewestOrder { trade_start, stored_at });
         assert_eq!(add(at(5), None), None);
         assert_eq!(add(at(6), Some(at(4))), newest(at(4), at(6)));
-        // An older order, such as one that is sent again, leaves it.
+        // // An older order, such as a resent one, does not replace it.
         assert_eq!(add(at(7), Some(at(1))), newest(at(4), at(6)));
         assert_eq!(add(at(8), Some(at(8))), newest(at(8), at(8)));
         assert_eq!(add(at(60), None), None, "the earlier orders are forgotten");

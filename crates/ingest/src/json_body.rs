@@ -1,5 +1,5 @@
-//! Splits a JSON body into its elements: those of one array, or objects that follow each other, as
-//! they arrive. Each element is then checked as a line is.
+//! //! Splits a JSON body into its elements as they arrive: the elements of an array, or successive
+//! objects. Each element is then checked like a line.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use super::ndjson::{Excerpt, RawLine};
 
 /// Splits bytes that arrive in buffers into the elements of an array, or into objects.
 ///
-/// It looks for the end of each element alone; whether the element is valid JSON is decided when it
-/// is read. An element is held up to the same size as a line.
+/// It only finds the end of each element; whether the element is valid JSON is decided when it is
+/// parsed. The size limit of an element is that of a line.
 #[derive(Debug, Default)]
 pub struct JsonSplitter {
     expected: Expected,
@@ -20,7 +20,7 @@ pub struct JsonSplitter {
     line_ends: u64,
 }
 
-/// What comes next, outside of an element.
+/// What is expected next, outside of an element.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Expected {
     /// An array, an object, or nothing more.
@@ -46,15 +46,15 @@ struct Element {
     /// The number of open brackets and braces.
     depth: usize,
     is_in_string: bool,
-    /// Whether the character before was a backslash in a string.
+    /// Whether the previous character was a backslash in a string.
     is_escaped: bool,
 }
 
-/// Bytes of a JSON body between its elements that JSON does not have there.
+/// Unexpected bytes between the elements of a JSON body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JsonError {
     expected: &'static str,
-    /// The index of the element before.
+    /// The index of the previous element.
     after: Option<u64>,
 }
 
@@ -63,9 +63,9 @@ impl fmt::Display for JsonError {
         let JsonError { expected, after } = self;
         match after {
             Some(index) => {
-                write!(f, "the body is no valid JSON: expected {expected} after [{index}]")
+                write!(f, "the body is not valid JSON: expected {expected} after [{index}]")
             }
-            None => write!(f, "the body is no valid JSON: expected {expected}"),
+            None => write!(f, "the body is not valid JSON: expected {expected}"),
         }
     }
 }
@@ -79,7 +79,7 @@ impl JsonSplitter {
 
     /// Consumes a buffer up to the end of its first element, or all of it. Returns the number of
     /// bytes consumed, and the element if it is complete. Its number is its position in the array
-    /// from 1, or the line at which it begins.
+    /// from 1, or the line where it begins.
     ///
     /// After an error, no byte is consumed.
     pub fn push(&mut self, buffer: &[u8]) -> (usize, Result<Option<RawLine>, JsonError>) {
@@ -106,7 +106,7 @@ impl JsonSplitter {
         (consumed, Ok(None))
     }
 
-    /// Returns the last element, if the end of the body is its end.
+    /// Returns the last element, if it ends with the body.
     ///
     /// # Errors
     /// The body is cut off.
@@ -127,7 +127,7 @@ impl JsonSplitter {
         }
     }
 
-    /// Reads a byte between elements. The first byte of an element is left to the element.
+    /// Reads a byte between elements. An element's first byte is left to the element.
     fn between(&mut self, byte: u8) -> Result<(), JsonError> {
         self.expected = match (self.expected, byte) {
             (expected, b' ' | b'\t' | b'\r' | b'\n') => expected,
@@ -167,7 +167,7 @@ impl Element {
         Element { number, text, depth: 0, is_in_string: false, is_escaped: false }
     }
 
-    /// Returns how many bytes belong to the element, and whether it ends behind them.
+    /// Returns the number of bytes that belong to the element, and whether it ends after them.
     fn extent(&mut self, bytes: &[u8], is_in_array: bool) -> (usize, bool) {
         for (at, byte) in bytes.iter().enumerate() {
             if self.is_in_string {
@@ -188,7 +188,7 @@ impl Element {
                         return (at + 1, true);
                     }
                 }
-                // What is no object is rejected when it is read.
+                // // Anything that is not an object is rejected when it is parsed.
                 b',' | b']' if self.depth == 0 && is_in_array => return (at, true),
                 b'\n' if self.depth == 0 => return (at, true),
                 _ => {}
@@ -236,7 +236,7 @@ mod tests {
 
     fn check(body: &str, elements: &[(u64, &str)], error: Option<&str>) {
         let elements = elements.iter().map(|(at, text)| (*at, (*text).to_owned())).collect();
-        let error = error.map(|text| format!("the body is no valid JSON: expected {text}"));
+        let error = error.map(|text| format!("the body is not valid JSON: expected {text}"));
         let expected = (elements, error);
         for size in 1..=body.len().max(1) {
             assert_eq!(split(body.as_bytes(), size), expected, "{body} in pieces of {size}");

@@ -1,4 +1,4 @@
-//! Reading one JSON object from a line of text, with errors that name the field.
+//! //! Reading one JSON object from a line of text, with errors that specify the field.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use crate::masking::MASKED_FIELDS;
 /// Returns the text of a line that may be an object; see [`kiosque_contract::Object`].
 ///
 /// # Errors
-/// It is not UTF-8, or begins with something else.
+/// It is not UTF-8, or does not begin like an object.
 pub(crate) fn object_text(text: &[u8]) -> Result<&str, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
@@ -17,7 +17,7 @@ pub(crate) fn object_text(text: &[u8]) -> Result<&str, String> {
     }
 }
 
-/// Parses a text again that does not deserialize, and returns why, beginning with the field.
+/// Parses a text that does not deserialize again, and returns the reason, beginning with the field.
 pub(crate) fn describe_error<'t, T: Deserialize<'t>>(text: &'t str) -> String {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let fault = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
@@ -46,7 +46,7 @@ pub(crate) fn describe_error<'t, T: Deserialize<'t>>(text: &'t str) -> String {
     if field == "." { message } else { format!("{field}: {message}") }
 }
 
-/// Returns a message of the parser without names of Rust types.
+/// Returns a message of the parser without the names of Rust types.
 pub(crate) fn with_plain_types(message: &str) -> String {
     message.replace(", expected i64", ", expected a whole number")
 }

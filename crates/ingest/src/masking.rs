@@ -7,9 +7,9 @@ use serde_json::Value;
 pub(crate) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
 /// Adjacent digits that may be a card or a phone number, in text that is not JSON and in keys.
 pub(crate) const DIGITS_SUSPECT: usize = 7;
-/// [`kiosque_model::money::MINOR_MAX`], which reasons name.
+/// [`kiosque_model::money::MINOR_MAX`], which occurs in reasons.
 const AMOUNT_MAX: &str = "1000000000000";
-/// Digits in groups that may be a card or a phone number. A date and an hour have ten.
+/// Digits in groups that may be a card or a phone number. A date with an hour has ten.
 const GROUPED_SUSPECT: usize = 11;
 
 /// Masks [`MASKED_FIELDS`] at any depth and of any type.
@@ -51,8 +51,8 @@ pub(crate) fn masked_text(text: &str) -> String {
     with_masked_digits(&text, DIGITS_SUSPECT)
 }
 
-/// Returns a text with the digits masked that may be a card or a phone number: as many adjacent
-/// ones, or groups of more digits than a date with an hour has.
+/// Returns a text with the digits masked that may be a card or a phone number: that many adjacent
+/// ones, or groups with more digits than a date with an hour.
 pub(crate) fn with_masked_digits(text: &str, adjacent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

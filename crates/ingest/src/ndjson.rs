@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 /// The longest line of an order file, in bytes.
 pub const LINE_MAX_BYTES: usize = 1 << 20;
-/// The beginning of a line over the limit that is reported, in bytes.
+/// The length of the reported beginning of a line over the limit, in bytes.
 const EXCERPT_BYTES: usize = 1_024;
 
 /// A line of a file or a stream.
@@ -42,7 +42,7 @@ pub enum LineSize {
     TooLong(usize),
 }
 
-/// The beginning of a line that has not ended: all of it up to [`LINE_MAX_BYTES`].
+/// The beginning of a line that has not ended: all of it, up to [`LINE_MAX_BYTES`].
 #[derive(Debug, Default)]
 pub(crate) struct Excerpt {
     text: Vec<u8>,
@@ -113,7 +113,7 @@ impl LineSplitter {
 pub struct RawLines<R> {
     input: R,
     splitter: LineSplitter,
-    /// The number of the last line, once it was returned without a line end.
+    /// The number of the last line, once it was returned, if it has no line end.
     cut_line: Option<u64>,
 }
 
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8]) -> Vec<RawLine> {
-        // A tiny buffer, so that every line crosses its ends.
+        // // A tiny buffer, so that every line crosses its boundaries.
         RawLines::new(io::BufReader::with_capacity(3, text)).map(|line| line.expect("io")).collect()
     }
 

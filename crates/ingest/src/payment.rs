@@ -1,11 +1,11 @@
-//! The amounts, the times and the payment state of an order, and how they contradict one another
+//! //! The amounts, the times and the payment state of an order, and contradictions between them
 //! (ORD-21).
 
 use kiosque_model::order::PayStatus;
 use kiosque_model::{Minor, UnixMs, Zone};
 
-/// The amounts, the times and the payment state of an order. A field with a fault of its own is
-/// `None`, and contradicts nothing.
+/// The amounts, the times and the payment state of an order. An invalid field is `None`, and
+/// contradicts nothing.
 pub(crate) struct Payment {
     /// The price of the order.
     pub(crate) total: Option<Minor>,

@@ -15,8 +15,8 @@ use super::masking::{mask_fields, masked_text, with_masked_digits};
 use super::ndjson::RawLine;
 use super::response_lists::{REASON_CHARS_MAX, truncate};
 
-/// Adjacent digits of a reason that may be a card or a phone number: reasons have numbers of bytes
-/// as well.
+/// Adjacent digits of a reason that may be a card or a phone number: reasons also contain numbers
+/// of bytes.
 const REASON_DIGITS_SUSPECT: usize = 9;
 
 /// A line, or the rows of one order, that was rejected.
@@ -33,7 +33,7 @@ pub struct Rejected {
 }
 
 /// A reason, in which digits that may be a card or a phone number are masked: a reason may quote
-/// any field, and a line may have any value in the wrong one.
+/// any field, and a line may have any value in the wrong field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason(String);
 
@@ -44,7 +44,7 @@ impl Reason {
         Reason(with_masked_digits(text, REASON_DIGITS_SUSPECT))
     }
 
-    /// Returns the text of a report, of which long ones are cut.
+    /// Returns the text for a response, truncated if it is long.
     pub(super) fn reported(&self) -> String {
         truncate(self.0.clone(), REASON_CHARS_MAX)
     }
@@ -90,7 +90,7 @@ impl Rejected {
         Rejected { line: raw.number, order_id, reason: Reason::new(reason), content }
     }
 
-    /// Returns an order that the store rejected, whose record is masked already.
+    /// Returns an order that the store rejected, whose record is already masked.
     #[must_use]
     pub fn order(line: u64, incoming: &Incoming, reason: &str) -> Rejected {
         let mut json = Vec::new();
@@ -105,7 +105,7 @@ impl Rejected {
     #[must_use]
     pub fn message(&self) -> String {
         match self.content {
-            // The reason of rows names their lines, of which there may be several.
+            // // The reason of rows includes their lines, of which there may be several.
             Content::Rows(..) => self.reason.to_string(),
             _ => format!("line {}: {}", self.line, self.reason),
         }
@@ -130,8 +130,8 @@ impl Rejected {
         format!("{}\n", self.to_json()).into_bytes()
     }
 
-    /// Returns the line as it is reported without its content, which the sender has. Long texts are
-    /// cut.
+    /// Returns the line as reported, without its content, which the sender has. Long texts are
+    /// truncated.
     #[must_use]
     pub fn reported(&self) -> RejectedOrder {
         RejectedOrder {

@@ -1,6 +1,6 @@
 //! Bounds of the lists in responses to streams.
 
-/// The rejected lines that a response lists, and the failed ones; the others are only counted.
+/// The maximum number of rejected and of failed lines in a response; further ones are only counted.
 pub(super) const LINES_LISTED_MAX: usize = 1_000;
 /// The longest reason reported in full, in characters: a reason may quote the line.
 pub(super) const REASON_CHARS_MAX: usize = 500;

@@ -1,5 +1,5 @@
-//! The order in which the orders of a file, or of a chunk of a stream, are stored: sorted for page
-//! locality, except for lines that depend on one another.
+//! //! The order in which the orders of a file, or of a chunk of a stream, are stored: sorted for
+//! page locality, except for lines that depend on one another.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct CheckedOrder {
 /// Orders in the order in which they are stored.
 #[derive(Debug)]
 pub(crate) struct StorageOrder {
-    /// Lines that depend on no other one, by group; each device's by trade start.
+    /// Lines that depend on no other one, by group; each device's lines by trade start.
     pub(crate) sorted: Vec<CheckedOrder>,
     /// The other lines, in their order. They are stored after the sorted ones.
     pub(crate) by_line: Vec<CheckedOrder>,
@@ -30,7 +30,7 @@ impl StorageOrder {
         self.sorted.is_empty() && self.by_line.is_empty()
     }
 
-    /// Rotates the groups so that `group` is the first. The order among groups is free.
+    /// Rotates the groups so that `group` is the first. The order of the groups is arbitrary.
     pub(crate) fn rotate_to(&mut self, group: GroupNo, groups: &DeviceGroups) {
         let is_before = |one: &CheckedOrder| group_of(one, groups) < Some(group);
         let start = self.sorted.partition_point(is_before);
@@ -67,12 +67,12 @@ type Scope = Option<GroupNo>;
 /// An order id among the lines.
 struct OrderId<'a> {
     device: &'a str,
-    /// Whether its lines depend on those of another order, or of the same id on another device.
+    /// Whether its lines depend on another order's, or on the same id's on another device.
     is_contested: bool,
 }
 
-/// Returns which lines, in their order, depend on other lines: those after the first of their
-/// order, and all lines of orders that share an id or an internal trade number.
+/// Returns which lines, in order, depend on other lines: those after the first of their order, and
+/// all lines of orders that share an id or an internal trade number.
 fn dependent_lines(orders: &[CheckedOrder], groups: &DeviceGroups) -> Vec<bool> {
     let of_moved = names_of_moved_devices(orders, groups);
     let scope = |one: &CheckedOrder, name: &str| -> Scope {
@@ -121,13 +121,13 @@ fn names_of_moved_devices<'a>(
 
 /// Sorts orders by group, and within a group in runs by time, each sorted by device. Orders that
 /// are read together are then adjacent, and a transaction touches few pages of each index. The
-/// order among devices is free; the orders of one device stay sorted by trade start.
+/// order of the devices is arbitrary; each device's orders stay sorted by trade start.
 fn sort_by_locality(orders: &mut [CheckedOrder], groups: &DeviceGroups) {
     let group = |one: &CheckedOrder| group_of(one, groups);
     orders.sort_by_cached_key(|one| (group(one), one.incoming.trade_start, one.line));
     for of_group in orders.chunk_by_mut(|one, next| group(one) == group(next)) {
         for run in of_group.chunks_mut(RUN) {
-            // A stable sort: the orders of one device stay sorted by trade start.
+            // // A stable sort: each device's orders stay sorted by trade start.
             run.sort_by(|one, next| one.incoming.device_code.cmp(&next.incoming.device_code));
         }
     }
@@ -150,8 +150,8 @@ pub(crate) mod tests {
         groups.map(|(device, group)| (device.to_owned(), GroupNo(group))).into_iter().collect()
     }
 
-    /// Orders from `ID@DEVICE` or `ID@DEVICE#NUMBER`, each started a second before the one before
-    /// it.
+    /// Returns orders for `ID@DEVICE` or `ID@DEVICE#NUMBER`, each started a second after the
+    /// previous one.
     pub(crate) fn checked(orders: &[&str]) -> Vec<CheckedOrder> {
         let orders = orders.iter().zip(1..).map(|(order, line)| {
             let (id, rest) = order.split_once('@').expect("ID@DEVICE");
@@ -176,7 +176,7 @@ pub(crate) mod tests {
         ids.join(" ")
     }
 
-    /// The order among devices is free; the orders of one device are sorted by trade start, and
+    /// The order of the devices is arbitrary; each device's orders are sorted by trade start, and
     /// repeated ones are last.
     #[test]
     fn orders_are_sorted_by_group_and_rotate_to_any_group() {
@@ -203,10 +203,10 @@ pub(crate) mod tests {
     #[test]
     fn lines_that_depend_on_one_another_are_stored_in_their_order() {
         for (orders, sorted, by_line) in [
-            // A number that two orders of a group claim, and of one order on two devices.
+            // // A number claimed by two orders of a group, and by one order on two devices.
             (&["1@a1#N", "2@a2#N", "3@a1", "1@a1"][..], "3", "1 2 1"),
             (&["1@a2", "2@a1", "1@a1", "3@b1"], "2 3", "1 1"),
-            // The order's own number, and that of another group.
+            // // The order's own number, and another group's.
             (&["1@a1#N", "1@a1#N", "2@b1#N", "1@c1"], "1 2 1", "1"),
             // A number of a later line of an order.
             (&["1@a1", "2@a2#N", "3@a1", "1@a1#N"], "3", "1 2 1"),

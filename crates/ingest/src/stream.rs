@@ -26,8 +26,8 @@ use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
 pub use crate::intake_record::OrderCounts;
 
-/// The smallest and the largest chunk. Orders of many groups touch fewer pages per order in a
-/// larger chunk.
+/// The minimum and the maximum chunk. Orders of many groups touch fewer pages per order in a larger
+/// chunk.
 const CHUNK_BYTES_MIN: usize = 256 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// The unknown keys that are logged, each once per run of the server.
@@ -41,12 +41,12 @@ pub struct StreamIntake {
     /// Held while orders are checked or stored. There is one permit fewer than cores, so that
     /// requests keep a core.
     cpu_permits: Arc<Semaphore>,
-    /// The open streams, shared out by key.
+    /// The open streams, with a share for each key.
     streams: Shares<KeyName>,
     queue_bytes: Arc<Semaphore>,
     queue_bytes_max: u32,
     clock: Clock,
-    /// The longest time by which a date of an order may lie ahead.
+    /// The maximum time by which a date of an order may be in the future.
     lead_max: Duration,
     fleet: Mutex<Arc<FleetSnapshot>>,
     unknown_keys: Mutex<BTreeSet<String>>,
@@ -65,21 +65,21 @@ pub struct OrderStream<'a> {
     key: KeyName,
     _share: Share<KeyName>,
     received: OrdersReceived,
-    /// The lines submitted last that could not be stored, and why.
+    /// The most recently submitted lines that could not be stored, with the reason.
     failed: Vec<FailedOrder>,
     failure: Option<Arc<kiosque_store::Error>>,
-    /// The last line of which the outcome is known.
+    /// The last line with a known outcome.
     last_line: u64,
     storing: Option<Storing>,
     started: bool,
 }
 
-/// Why a stream has ended before all of its lines were stored.
+/// Why a stream ended before all of its lines were stored.
 #[derive(Debug)]
 pub struct StreamFailure {
     /// The first failure.
     pub error: Error,
-    /// The outcomes of its lines, if any was stored or rejected.
+    /// The outcomes of its lines, if any line was stored or rejected.
     pub orders: Option<Box<OrdersFailed>>,
 }
 
@@ -91,10 +91,10 @@ struct Storing {
     last_line: u64,
 }
 
-/// A chunk whose lines were checked and sorted.
+/// A chunk whose lines have been checked and sorted.
 struct SortedChunk {
     orders: StorageOrder,
-    /// The fleet whose groups the orders are sorted by.
+    /// The fleet by whose groups the orders are sorted.
     fleet: Arc<FleetSnapshot>,
     rejected: Vec<RejectedOrder>,
     unknown_keys: BTreeSet<String>,
@@ -133,7 +133,7 @@ impl StreamIntake {
         self.record.by_key(self.clock.now())
     }
 
-    /// Returns the lines that this process rejected last, the last one first.
+    /// Returns the lines that this process rejected most recently, the last one first.
     #[must_use]
     pub fn latest_rejected(&self) -> Vec<RejectedLine> {
         self.record.rejected()
@@ -145,7 +145,7 @@ impl StreamIntake {
         self.streams.taken()
     }
 
-    /// Returns whether a transaction is under way, and the number of submissions that wait.
+    /// Returns whether a transaction is in progress, and the number of waiting submissions.
     #[must_use]
     pub fn waiting_to_be_stored(&self) -> (bool, usize) {
         self.commits.waiting()
@@ -161,10 +161,10 @@ impl StreamIntake {
         usize::try_from(self.queue_bytes_max).unwrap_or(usize::MAX)
     }
 
-    /// Admits another stream, which comes with a key.
+    /// Admits another stream, sent with a key.
     ///
     /// # Errors
-    /// [`Error::Busy`] if there are too many, in all or with the key.
+    /// [`Error::Busy`] if there are too many, in total or with the key.
     pub fn admit(&self, key: KeyName) -> Result<OrderStream<'_>, Error> {
         let share = self.streams.take(key.clone()).map_err(|no_share| {
             Error::Busy(match no_share {
@@ -198,7 +198,7 @@ impl StreamIntake {
     }
 
     /// Checks lines on a blocking thread, since a chunk takes milliseconds. The permits limit the
-    /// cores that this takes from requests.
+    /// number of cores that this uses.
     async fn check(&self, lines: Vec<RawLine>) -> Result<SortedChunk, Error> {
         let permit = Arc::clone(&self.cpu_permits).acquire_owned().await;
         let permit = permit.map_err(Error::internal)?;
@@ -211,7 +211,7 @@ impl StreamIntake {
         checking.await.map_err(Error::internal)
     }
 
-    /// Returns the fleet, which is read again after a change.
+    /// Returns the fleet, which is reloaded after a change.
     async fn present_fleet(&self) -> Result<Arc<FleetSnapshot>, Error> {
         let fleet = Arc::clone(&lock_ignoring_poison(&self.fleet));
         let Some(changed) = self.store.fleet().newer_snapshot(&fleet).await? else {
@@ -222,8 +222,8 @@ impl StreamIntake {
         Ok(changed)
     }
 
-    /// Reserves queue space for a chunk. The first chunk of a stream, which can still be refused as
-    /// a whole, does not wait for space; the others do, which slows the caller down.
+    /// Reserves queue space for a chunk. A stream's first chunk, which can still be refused as a
+    /// whole, does not wait for space; later ones do, which slows the caller down.
     async fn reserve(&self, bytes: usize, started: bool) -> Result<OwnedSemaphorePermit, Error> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.queue_bytes_max);
         let queue_bytes = Arc::clone(&self.queue_bytes);
@@ -244,7 +244,7 @@ impl StreamIntake {
         let mut logged = lock_ignoring_poison(&self.unknown_keys);
         for key in keys {
             if logged.len() < UNKNOWN_KEYS_LOGGED_MAX && logged.insert(key.clone()) {
-                tracing::warn!(key = key.as_str(), "ignored an unknown key of streamed orders");
+                tracing::warn!(key = key.as_str(), "ignored an unknown key in streamed orders");
             }
         }
     }
@@ -252,7 +252,7 @@ impl StreamIntake {
 
 impl OrderStream<'_> {
     /// Checks the next lines and queues their orders, unless [`OrderStream::has_failed`]. Returns
-    /// the counts of the lines before them, once those are durable.
+    /// the counts of the previous lines, once those are durable.
     ///
     /// # Errors
     /// None of these lines is stored.
@@ -265,8 +265,8 @@ impl OrderStream<'_> {
         self.store(chunk, reserved).await
     }
 
-    /// Queues orders that are valid, a few at a time. Their line numbers are their positions in the
-    /// list. Returns what [`OrderStream::submit`] returns.
+    /// Queues a few valid orders. Their line numbers are their positions in the list. Returns what
+    /// [`OrderStream::submit`] returns.
     ///
     /// # Errors
     /// None of these orders is stored.
@@ -304,14 +304,14 @@ impl OrderStream<'_> {
         Ok(settled)
     }
 
-    /// Logs the unknown keys of a chunk, and adds those that are not listed yet to the response.
+    /// Logs the unknown keys of a chunk, and adds new ones to the response.
     fn list_ignored(&mut self, keys: BTreeSet<String>) {
         let keys = shown(keys);
         self.intake.log_unknown(&keys);
         add_to_list(&mut self.received.ignored_keys, keys);
     }
 
-    /// Returns whether a line could not be stored. Then no later line is.
+    /// Returns whether a line could not be stored; no later line is stored then.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
@@ -335,7 +335,8 @@ impl OrderStream<'_> {
         Err(StreamFailure { error: failure.into(), orders })
     }
 
-    /// Waits until the lines submitted last are durable, or have failed, and returns their counts.
+    /// Waits until the most recently submitted lines are durable or have failed, and returns their
+    /// counts.
     ///
     /// # Errors
     /// The outcome of the lines is not known.
@@ -359,8 +360,8 @@ impl OrderStream<'_> {
     }
 }
 
-/// Returns the bytes of a chunk. Each stream has one chunk being stored and one being checked, and
-/// half of the queue stays free for new streams.
+/// Returns the size of a chunk in bytes. Each stream has one chunk being stored and one being
+/// checked, and half of the queue stays free for new streams.
 fn chunk_bytes(queue_bytes_max: usize, streams: usize) -> usize {
     (queue_bytes_max / (2 * 2 * streams.max(1))).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
 }

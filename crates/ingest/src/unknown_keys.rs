@@ -1,4 +1,4 @@
-//! The keys of orders and heartbeats that no field has.
+//! //! The keys of orders and heartbeats that are not fields.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use kiosque_model::ids;
 use super::masking::{DIGITS_SUSPECT, with_masked_digits};
 use super::response_lists::truncate;
 
-/// The ignored keys that a response lists.
+/// The maximum number of ignored keys in a response.
 const LISTED_MAX: usize = 100;
 
-/// The effect of unknown keys, and those that were ignored.
+/// How unknown keys are handled, and those that were ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnknownKeys {
     /// They are ignored; each is listed once, without the positions of lines.
@@ -29,7 +29,7 @@ impl UnknownKeys {
     /// Adds the unknown keys of one order.
     ///
     /// # Errors
-    /// The faults of the order, if unknown keys reject it and there are any.
+    /// The errors of the order, if unknown keys reject it and there are any.
     pub(crate) fn add(&mut self, keys: Vec<String>) -> Result<(), String> {
         match self {
             UnknownKeys::Ignored(known) => known.extend(keys),
@@ -60,8 +60,8 @@ impl UnknownKeys {
     }
 }
 
-/// Returns the path of a key without the positions of lines. A card or a phone number in a key is
-/// masked: the log and the responses have the keys.
+/// Returns the path of a key without line positions. A card or phone number in a key is masked,
+/// since keys occur in the log and in responses.
 pub(crate) fn without_positions(path: &serde_ignored::Path<'_>) -> String {
     let path = path.to_string();
     let parts = path.split('.').filter(|part| *part != "?" && part.parse::<usize>().is_err());

@@ -1,4 +1,4 @@
-//! Assembles orders from the rows that have the same key. Every row is read, so that all faults
+//! //! Assembles orders from the rows that have the same key. Every row is read, so that all errors
 //! are reported at once.
 
 use kiosque_model::fleet::ProductEntry;
@@ -55,7 +55,7 @@ pub(super) fn assemble(
     Ok(MappedOrder { first_line, rows, order, device, products })
 }
 
-/// Returns the first field in which two rows of an order differ, as a fault.
+/// Returns the first field in which two rows of an order differ, as an error.
 fn contradiction(
     mapping: &BoundMapping<'_>,
     (first, known): &(&Row, RowValues),

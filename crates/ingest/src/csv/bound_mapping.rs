@@ -1,4 +1,4 @@
-//! A mapping bound to the header of a report: finds cells, and checks rows as a whole.
+//! //! A mapping bound to a report's header: finds cells, and checks rows as a whole.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(super) struct BoundMapping<'m> {
     pub(super) zone: &'m Zone,
 }
 
-/// A row, with its fault if it is invalid as a whole.
+/// A row, with the reason if it is invalid as a whole.
 #[derive(Debug)]
 pub(super) struct CheckedRow {
     pub(super) row: Row,
@@ -63,7 +63,7 @@ impl BoundMapping<'_> {
         let empty = |column: &&ColumnNo| row.text(self.header.position(**column)).trim().is_empty();
         let names: Vec<String> =
             self.mapping.order.key.iter().filter(empty).map(|column| self.name(*column)).collect();
-        format!("column {} is empty, so that the row belongs to no order", names.join(", "))
+        format!("column {} is empty, so the row belongs to no order", names.join(", "))
     }
 
     /// Returns the rejection of rows, with card and phone numbers masked.
@@ -75,7 +75,7 @@ impl BoundMapping<'_> {
         self.reject_rows(rows.into_iter().map(|checked| &checked.row), reason)
     }
 
-    /// Returns the rejection of rows that are whole, with card and phone numbers masked.
+    /// Returns the rejection of well-formed rows, with card and phone numbers masked.
     pub(super) fn reject_rows<'r>(
         &self,
         rows: impl IntoIterator<Item = &'r Row>,
@@ -126,7 +126,7 @@ impl BoundMapping<'_> {
         if secret { format!("{:?}", masked(text)) } else { format!("{text:?}") }
     }
 
-    /// Returns the columns of a template for a message, or the mapping's key if it has none.
+    /// Returns the columns of a template for a message, or the mapping's key if there are none.
     pub(super) fn origin(&self, template: &Template, source: &Source) -> String {
         let names: Vec<String> = template.columns().map(|column| self.name(column)).collect();
         match names.as_slice() {

@@ -58,7 +58,7 @@ impl FieldValue {
 /// A field of a `T` that a mapping may fill.
 #[derive(Debug)]
 pub(super) struct Spec<T: 'static> {
-    /// Its name in an order file, which is the mapping's key too.
+    /// Its name in an order file, which is also the mapping's key.
     pub(super) name: &'static str,
     /// How its text is read.
     pub(super) kind: Kind,
@@ -136,16 +136,16 @@ pub(super) struct Field<T: 'static> {
 pub(super) struct Source {
     /// The mapping's key, for messages.
     pub(super) path: String,
-    /// Templates, of which the first that yields a value counts.
+    /// Templates; the first that yields a value is used.
     pub(super) templates: Vec<Template>,
-    /// Replacements of whole texts; other texts stay as they are.
+    /// Replacements of whole texts; other texts are unchanged.
     pub(super) map: BTreeMap<String, String>,
-    /// How its times are written, if not like the report's others.
+    /// The formats of its times, if they differ from the report's other times.
     pub(super) times: Option<TimeFormats>,
 }
 
 impl Source {
-    /// Returns a source of templates alone.
+    /// Returns a source that only has templates.
     pub(super) fn new(path: &str, templates: Vec<Template>) -> Source {
         Source { path: path.to_owned(), templates, map: BTreeMap::new(), times: None }
     }
@@ -160,7 +160,7 @@ impl Source {
         self.map.get(text.trim()).cloned().unwrap_or(text)
     }
 
-    /// Returns the text of every row, if all have the same.
+    /// Returns the text of every row, if it is always the same.
     pub(super) fn as_constant(&self) -> Option<String> {
         let text = self.templates.first()?.as_constant()?;
         Some(self.mapped(text.to_owned()))
@@ -183,7 +183,7 @@ impl Kind {
     /// Returns the value of a text; `None` for an amount of unknown currency.
     ///
     /// # Errors
-    /// The fault of the text, which is quoted.
+    /// A message that quotes the text.
     pub(super) fn read(
         self,
         text: &str,

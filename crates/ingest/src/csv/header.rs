@@ -1,4 +1,4 @@
-//! The columns of a report, and where the columns of a mapping are among them.
+//! //! The columns of a report, and the positions of a mapping's columns among them.
 
 use kiosque_model::mask::masked;
 
@@ -13,12 +13,12 @@ pub(crate) struct Header {
     names: Vec<String>,
     positions: Vec<usize>,
     secret: Vec<bool>,
-    /// The columns of the report; a file of rejected rows has others after them.
+    /// The columns of the report; a file of rejected rows has additional ones.
     report_width: usize,
 }
 
 impl Header {
-    /// Finds every column that the mapping names.
+    /// Finds every column that the mapping uses.
     ///
     /// # Errors
     /// All columns that are missing or duplicate, and constants that look like columns.
@@ -69,7 +69,7 @@ impl Header {
         &self.names[..self.report_width]
     }
 
-    /// Returns the number that a rejected row has in its report, if the row gives one.
+    /// Returns the number that a rejected row had in its report, if the row specifies one.
     ///
     /// # Errors
     /// The cell is not a number.
@@ -118,14 +118,14 @@ impl Header {
         if is_whole {
             cells.truncate(self.report_width);
         } else if cells.len() == self.report_width {
-            // Otherwise the row would seem whole when it is imported again.
+            // // Otherwise the row would seem complete when it is imported again.
             cells.push(Vec::new());
         }
         RejectedRow { number: row.number, cells }
     }
 }
 
-/// Returns the columns that a header row names.
+/// Returns the column names of a header row.
 ///
 /// # Errors
 /// The header is not text.

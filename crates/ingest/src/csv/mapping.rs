@@ -31,7 +31,7 @@ pub struct Mapping {
 /// How rows are converted to an order.
 #[derive(Clone, Debug)]
 pub(super) struct OrderMapping {
-    /// The columns whose cells combine rows to an order; without any, each row is one.
+    /// The columns whose cells combine rows to an order; without any, each row is an order.
     pub(super) key: Vec<ColumnNo>,
     /// The fields that sources fill.
     pub(super) fields: Vec<Field<OrderLine>>,
@@ -44,7 +44,7 @@ pub(super) struct OrderMapping {
 pub(super) struct LineMapping {
     /// The fields that sources fill.
     pub(super) fields: Vec<Field<OrderLineItem>>,
-    /// The column whose cell is blank in a row without a line; without it, each row has one.
+    /// The column whose cell is blank in a row without a line; without it, each row has a line.
     pub(super) unless_empty: Option<ColumnNo>,
 }
 

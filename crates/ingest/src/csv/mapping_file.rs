@@ -52,7 +52,7 @@ pub(super) struct CreateSection {
 
 /// The source of a value.
 pub(super) enum Given {
-    /// Templates, of which the first that yields a value counts.
+    /// Templates; the first that yields a value is used.
     Templates(Vec<String>),
     /// A table.
     Table(SourceTable),
@@ -103,7 +103,7 @@ pub(super) struct MappingFault {
 }
 
 impl MappingFault {
-    /// Returns the fault of a key, at the position of its value.
+    /// Returns the error of a key, at the position of its value.
     pub(super) fn new(at: Range<usize>, path: &str, fault: impl Display) -> MappingFault {
         MappingFault { at, text: format!("{path}: {fault}") }
     }
@@ -112,7 +112,7 @@ impl MappingFault {
         MappingFault { at: fault.span().unwrap_or_default(), text }
     }
 
-    /// Returns the fault with its line and column in the text of the mapping.
+    /// Returns the error with its line and column in the text of the mapping.
     pub(super) fn in_text(self, text: &str) -> String {
         let before = text.get(..self.at.start).unwrap_or_default();
         let (lines, line) = before
@@ -131,7 +131,7 @@ impl MappingFile {
         let toml = toml::Deserializer::parse(text)
             .map_err(|fault| MappingFault::of_toml(&fault, fault.message().to_owned()))?;
         serde_path_to_error::deserialize(toml).map_err(|fault| {
-            // For a deserializer, a value with its position is a struct.
+            // // To a deserializer, a value with its position is a struct.
             let path = fault.path().to_string().replace(".$__serde_spanned_private_value", "");
             let fault = fault.into_inner();
             let message = fault.message().replace("expected u64", "expected a number, 0 or more");

@@ -1,4 +1,4 @@
-//! Reads a mapping: the sources of its fields, and the columns that they name.
+//! //! Reads a mapping: the sources of its fields, and the columns that they use.
 
 use std::ops::Range;
 
@@ -18,9 +18,9 @@ use crate::masking::MASKED_FIELDS;
 
 /// The amounts that `{#sum}` may fill.
 const SUMMABLE: [&str; 2] = ["totalAmount", "payAmount"];
-/// The key of `[order]` that names columns.
+/// The key of `[order]` that lists columns.
 const KEY: &str = "key";
-/// The key of `[line]` that names a column.
+/// The key of `[line]` that specifies a column.
 const UNLESS_EMPTY: &str = "unless_empty";
 
 impl Mapping {
@@ -76,7 +76,7 @@ fn mark_secrets(order: &[Field<OrderLine>], columns: &mut Columns) {
     }
 }
 
-/// Reads sources, and collects the columns that they name.
+/// Reads sources, and collects the columns that they use.
 struct Parser<'a> {
     numbers: &'a NumberFormat,
     times: &'a TimeFormats,
@@ -189,7 +189,7 @@ impl Parser<'_> {
         Skip::new(column, skip.into_inner()).map_err(|fault| MappingFault::new(at, &path, fault))
     }
 
-    /// Returns columns that are given by their names, without braces.
+    /// Returns columns that are given by name, without braces.
     fn named_columns(
         &mut self,
         path: &str,
@@ -202,7 +202,7 @@ impl Parser<'_> {
         let bare =
             |name: &String| Some(name.strip_prefix('{')?.strip_suffix('}')?.trim().to_owned());
         if let Some((name, bare)) = names.iter().find_map(|name| Some((name, bare(name)?))) {
-            let fault = format!("names columns as they are: write {bare:?}, not {name:?}");
+            let fault = format!("takes column names without braces: write {bare:?}, not {name:?}");
             return Err(MappingFault::new(at, path, fault));
         }
         Ok(names.iter().map(|name| self.columns.number(name, path)).collect())
@@ -254,7 +254,7 @@ impl Parser<'_> {
         checked.map_err(|fault| MappingFault::new(at, path, fault))
     }
 
-    /// Reads templates. A constant may be meant as a column, which the header of a report decides.
+    /// Reads templates. A constant may be meant as a column; the report's header decides.
     fn bare_source(&mut self, path: &str, texts: &[String], kind: Kind) -> Result<Source, String> {
         let templates = self.templates(path, texts)?;
         if let ([template], Kind::Plain) = (templates.as_slice(), kind)

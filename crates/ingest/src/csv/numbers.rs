@@ -97,7 +97,7 @@ impl NumberFormat {
         if fraction.bytes().any(|digit| digit != b'0') {
             return Err("is not a whole number".to_owned());
         }
-        whole.parse().map_err(|_| "is too large a number".to_owned())
+        whole.parse().map_err(|_| "is too large".to_owned())
     }
 
     /// Returns the number with digits, a sign and a decimal point only.
@@ -123,8 +123,8 @@ impl NumberFormat {
         Some(format!("{sign}{whole}{point}{fraction}"))
     }
 
-    /// Removes thousands separators between groups of three digits. A separator anywhere else is a
-    /// fault: it must not turn `1.25` into `125`.
+    /// Removes thousands separators between groups of three digits. A separator anywhere else is an
+    /// error: it must not turn `1.25` into `125`.
     fn without_thousands(&self, whole: &str) -> Option<String> {
         let Some(mark) = self.thousands.filter(|mark| whole.contains(*mark)) else {
             return Some(whole.to_owned());

@@ -13,7 +13,7 @@ use super::mapping::FileFormat;
 use super::row::{Row, Rows};
 
 const COLUMNS: [&str; 3] = ["date", "currency", "usd_per_unit"];
-/// Faults that are listed; further ones are counted.
+/// Maximum number of listed errors; further ones are counted.
 const FAULTS_MAX: usize = 50;
 
 /// Why a file of rates was refused.
@@ -22,7 +22,7 @@ pub enum RatesError {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Input(#[from] io::Error),
-    /// Everything that is wrong, each beginning with its line.
+    /// All problems, each beginning with its line.
     #[error("{}", .0.join("\n"))]
     Faults(Vec<String>),
 }
@@ -39,7 +39,7 @@ pub struct ReadRates {
 /// Reads the rates of a file.
 ///
 /// # Errors
-/// The file cannot be read, or any of its lines is wrong.
+/// The file cannot be read, or any of its lines is invalid.
 pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
     let mut rows = Rows::open(WithHead::read(input), &FileFormat::default())?;
     let Some(header) = rows.next_row()? else {
@@ -122,7 +122,7 @@ fn rate(
     if let Some(flaw) = row.flaw {
         return Err(flaw.to_string());
     }
-    // An unquoted decimal comma splits a rate into two cells, of which the first is a rate, too.
+    // // An unquoted decimal comma splits a rate into two cells, and the first looks like a rate.
     if row.len() != width {
         return Err(format!("has {} cells, the header has {width}", row.len()));
     }

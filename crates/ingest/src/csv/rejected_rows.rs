@@ -1,7 +1,8 @@
-//! Files of rejected rows, which the mapping of their report reads again.
+//! //! Files of rejected rows, which can be imported with the report's mapping.
 //!
-//! They have the columns of the report and a last one for the reason. A mapping that uses row
-//! numbers also needs those of the report: with others, its orders would have other ids.
+//! //! They have the columns of the report and a last one for the reason. For a mapping that uses
+//! row numbers, they also have the row numbers of the report: other numbers would change the
+//! orders' ids.
 
 use std::borrow::Cow;
 
@@ -23,7 +24,7 @@ pub struct RejectedRow {
     pub cells: Vec<Vec<u8>>,
 }
 
-/// The format of a file of rejected rows: that of the report, with a header.
+/// The format of a file of rejected rows: the report's format, with a header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedFormat {
     columns: Vec<String>,
@@ -67,7 +68,7 @@ impl RejectedFormat {
         writer.delimiter(delimiter);
         let cells = cells.map(|cell| match quote {
             Some(_) => Cow::Borrowed(cell),
-            // No cell of such a report has a delimiter, but a reason may have one.
+            // // No cell of such a report contains a delimiter, but a reason may.
             None => {
                 let is_special = |byte: u8| byte == delimiter || matches!(byte, b'\r' | b'\n');
                 cell.iter().map(|byte| if is_special(*byte) { b' ' } else { *byte }).collect()

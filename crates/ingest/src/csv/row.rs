@@ -7,15 +7,15 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
 use super::mapping::FileFormat;
 
-/// The longest row, in bytes of the file.
+/// The maximum length of a row, in bytes of the file.
 pub const ROW_MAX_BYTES: usize = 1 << 20;
 
 /// A row, its cells unquoted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
-    /// The line that it begins on, from 1.
+    /// The line where it begins, from 1.
     pub(super) line: u64,
-    /// The line that it ends on, which differs if a quoted cell has line breaks.
+    /// The line where it ends; a later one if a quoted cell has line breaks.
     pub(super) last_line: u64,
     /// Its number among the rows below the header, from 1, without blank lines.
     pub(super) number: u64,
@@ -85,15 +85,15 @@ pub(super) struct Rows<R> {
     parser: Reader,
     position: Position,
     number: u64,
-    /// The line of the last row, once it was returned without a line end.
+    /// The line of the last row, once it was returned, if it has no line end.
     cut_line: Option<u64>,
-    /// The cells of the row that is read, which fit unless it is too long, and their ends.
+    /// The cells of the current row, which fit unless it is too long, and their ends.
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl<R> Rows<R> {
-    /// Returns the line that is read next.
+    /// Returns the line to be read next.
     pub(super) fn line(&self) -> u64 {
         self.position.line
     }
@@ -171,7 +171,7 @@ impl<R: Read> Rows<R> {
             ends += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                // Of a row that is too long, the beginning is overwritten.
+                // // If a row is too long, its beginning is overwritten.
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     bytes = 0;
                     ends = 0;
@@ -188,7 +188,7 @@ impl<R: Read> Rows<R> {
     }
 
     fn row(&self, flaw: Option<Flaw>, bytes: usize, ends: usize) -> Row {
-        // A row is far shorter than 4 GiB, so that every end fits.
+        // // A row is far shorter than 4 GiB, so every end fits.
         let ends = self.ends[..ends].iter().filter_map(|end| u32::try_from(*end).ok()).collect();
         Row {
             line: self.position.row_line,
@@ -216,15 +216,15 @@ impl<R: Read> Rows<R> {
     }
 }
 
-/// The position in a file: the line, which ends with LF, CR LF or CR, and the place in the row as
-/// the parser sees it. The parser accepts everything: a quote left open would silently make one
-/// cell of all rows up to the next quote.
+/// The position in a file: the line, which ends with LF, CR LF or CR, and the place in the row
+/// according to the parser. The parser accepts everything: an unclosed quote would silently make
+/// one cell of all rows up to the next quote.
 struct Position {
     delimiter: u8,
     quote: Option<u8>,
     line: u64,
     last_byte: u8,
-    /// The line that the row begins on.
+    /// The line where the row begins.
     row_line: u64,
     /// The bytes of the row so far.
     row_bytes: usize,

@@ -42,8 +42,8 @@ impl RowGroups {
     }
 }
 
-/// The ids of the orders read so far. A second order with the same id would overwrite the first
-/// unnoticed, because it would count as an update of it.
+/// The ids of the orders read so far. A second order with the same id would silently overwrite the
+/// first, because it would count as an update.
 #[derive(Default)]
 pub(super) struct SeenIds {
     hashers: (RandomState, RandomState),
@@ -54,7 +54,7 @@ impl SeenIds {
     /// Assembles the order of rows.
     ///
     /// # Errors
-    /// The rows, if they are not an order or their device has one with the same id.
+    /// The rows, if they are not an order or their device has another order with the same id.
     pub(super) fn assemble(
         &mut self,
         mapping: &BoundMapping<'_>,
@@ -63,7 +63,7 @@ impl SeenIds {
         let order = assemble(mapping, rows)?;
         let (device, id) = (&order.order.device_code, &order.order.order_id);
         let id = (device.as_deref().unwrap_or_default(), id.as_deref().unwrap_or_default());
-        // Random keys and 128 bits make collisions, accidental or intended, negligible.
+        // // Random keys and 128 bits make collisions, accidental or malicious, negligible.
         let halves = (self.hashers.0.hash_one(id), self.hashers.1.hash_one(id));
         let digest = (u128::from(halves.0) << 64) | u128::from(halves.1);
         let line = order.first_line;

@@ -22,10 +22,10 @@ pub(super) struct RowValues {
 }
 
 impl RowValues {
-    /// Reads a row that is sound as a whole.
+    /// Reads a well-formed row.
     ///
     /// # Errors
-    /// Everything that is wrong with its cells.
+    /// All errors in its cells.
     pub(super) fn read(mapping: &BoundMapping<'_>, row: &Row) -> Result<RowValues, Vec<String>> {
         let mut reader = RowReader { mapping, row, currency: None, faults: Vec::new() };
         let order = reader.fields(&mapping.mapping.order.fields);
@@ -46,7 +46,7 @@ impl RowValues {
     }
 }
 
-/// Reads one row, collecting every fault in it.
+/// Reads one row, collecting every error in it.
 struct RowReader<'a> {
     mapping: &'a BoundMapping<'a>,
     row: &'a Row,

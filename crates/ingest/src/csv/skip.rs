@@ -55,8 +55,8 @@ impl Skip {
         }
     }
 
-    /// Returns whether the row with this cell is left out. The cells of a broken row may be under
-    /// the wrong columns, so that only an exact match of a text leaves it out.
+    /// Returns whether the row with this cell is left out. The cells of a malformed row may be
+    /// under the wrong columns, so only an exact match of a text leaves it out.
     pub(super) fn takes(&self, cell: &[u8], row: Wholeness) -> bool {
         let cell = cell.trim_ascii();
         let is_in = |texts: &[String]| texts.iter().any(|text| text.trim().as_bytes() == cell);
@@ -70,12 +70,12 @@ impl Skip {
     }
 }
 
-/// Whether a row is sound as a whole.
+/// Whether a row is well-formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wholeness {
-    /// It has as many cells as columns, all of them text.
+    /// It has as many cells as there are columns, all of them UTF-8.
     Whole,
-    /// It has a fault.
+    /// It is malformed.
     Broken,
 }
 

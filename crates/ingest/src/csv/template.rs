@@ -5,11 +5,11 @@ const ROW: &str = "#row";
 /// The sum of the lines, in place of a column's name.
 pub(super) const SUM: &str = "#sum";
 
-/// The fault of a text with U+0000, which PostgreSQL cannot store.
+/// The message for a text with U+0000, which PostgreSQL cannot store.
 pub(super) const NUL: &str = "has a NUL character";
 const LONE_BRACE: &str =
     "has a brace without its counterpart; {Column} takes a cell, {{ and }} are braces";
-const NO_NAME: &str = "has {} without a column's name in it; {Column} takes a cell";
+const NO_NAME: &str = "has {} without a column name in it; {Column} takes a cell";
 const INNER_SUM: &str = "has {#sum}, which is a whole value, and only of an order's amount";
 
 /// The position of a column in [`Columns`].
@@ -23,28 +23,28 @@ impl ColumnNo {
     }
 }
 
-/// The columns that a mapping names, each once.
+/// The columns that a mapping uses, each once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Columns {
-    /// The columns, in the order in which the mapping names them.
+    /// The columns, in the order in which the mapping uses them.
     pub(super) named: Vec<NamedColumn>,
     /// Whether a template has the row's number.
     pub(super) has_row_number: bool,
 }
 
-/// A column that a mapping names.
+/// A column that a mapping uses.
 #[derive(Clone, Debug)]
 pub(super) struct NamedColumn {
     /// The name in the report's header.
     pub(super) name: String,
-    /// The mapping's keys that name it.
+    /// The mapping's keys that use it.
     pub(super) used_by: Vec<String>,
     /// Whether its cells are card or phone numbers, which are masked in messages.
     pub(super) secret: bool,
 }
 
 impl Columns {
-    /// Returns the column called `name`, and records that the mapping's key `path` names it.
+    /// Returns the column called `name`, and records that the mapping's key `path` uses it.
     pub(super) fn number(&mut self, name: &str, path: &str) -> ColumnNo {
         let known = self.named.iter().position(|column| column.name == name);
         let index = known.unwrap_or_else(|| {

@@ -29,7 +29,7 @@ totalAmount = "{Total}"
 tradeStartTime = "{Time}"
 "#;
 
-/// Rows of one `No` are one order.
+/// Rows with the same `No` are one order.
 const KEYED: &str = r#"
 [amount]
 unit = "major"
@@ -60,7 +60,7 @@ struct JsonOrder {
 }
 
 impl JsonOrder {
-    /// Also checks that the order is the one that its line of an order file gives.
+    /// Also checks that the line of an order file gives the same order.
     fn of(mapped: MappedOrder, zone: &Zone) -> JsonOrder {
         let lines = mapped.lines().collect();
         let MappedOrder { first_line, order, device, products, .. } = mapped;
@@ -74,7 +74,7 @@ impl JsonOrder {
     }
 }
 
-/// Returns the orders of a report, in its order, and the number that each filter left out.
+/// The orders of a report, in its order, and the number of rows that each filter left out.
 struct ReadResult {
     orders: Vec<JsonOrder>,
     rejected: Vec<RejectedRows>,
@@ -116,7 +116,7 @@ fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> ReadResult {
     ReadResult { orders, rejected, left_out: reading.left_out(), rows: reading.rows() }
 }
 
-/// The fault that prevents a report from being read at all.
+/// Returns the error that prevents the report from being read at all.
 fn refused(text: &str, report: impl AsRef<[u8]>) -> Vec<String> {
     match read(report.as_ref(), &mapping(text), &Zone::utc()) {
         Ok(_) => panic!("the report was read"),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::texts::texts;
 
-/// The formats of a report's times, and the zone of those without an offset.
+/// The formats of a report's times, and the zone of times without an offset.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "a table")]
 pub(super) struct TimeFormats {
@@ -25,20 +25,20 @@ pub(super) struct TimeFormats {
 #[derive(Clone, Debug)]
 pub(super) struct TimeFormat {
     text: String,
-    /// The fields that give again what an earlier field gives.
+    /// The fields that repeat a part of an earlier field.
     repeated: Vec<Repeated>,
 }
 
-/// A field of a format that gives again what an earlier field gives.
+/// A field of a format that repeats a part of an earlier field.
 #[derive(Clone, Debug, PartialEq)]
 struct Repeated {
     /// Where the field begins.
     start: usize,
-    /// Whether the last hour before it is known with its half of the day.
+    /// Whether an earlier field gives the half of the day for the last hour.
     half_known: bool,
 }
 
-/// Reads formats that give a date.
+/// Reads formats that include a date.
 pub(super) fn formats<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<TimeFormat>, D::Error> {
@@ -65,10 +65,10 @@ impl TimeFormats {
     }
 
     /// Reads a time. Without an offset it is in the mapping's zone, or else in the platform's; a
-    /// date alone means its midnight.
+    /// date without a time means its midnight.
     ///
     /// # Errors
-    /// The fault of the text, which is quoted.
+    /// A message that quotes the text.
     pub(super) fn read(&self, text: &str, platform: &Zone) -> Result<UnixMs, String> {
         let text = text.trim();
         let zone = self.zone.as_ref().unwrap_or(platform);
@@ -96,7 +96,7 @@ impl TimeFormats {
 
 impl TimeFormat {
     fn new(text: String) -> TimeFormat {
-        // In the afternoon, so that hours of both clocks differ.
+        // // In the afternoon, so that hours differ between the 12-hour and the 24-hour clock.
         let sample = Timestamp::new(981_216_306, 123_456_789).unwrap_or_default();
         let sample = Zoned::new(sample, TimeZone::UTC);
         let mut given = [false; PARTS.len()];
@@ -118,8 +118,8 @@ impl TimeFormat {
         TimeFormat { text, repeated }
     }
 
-    /// Returns a part of a time that two fields give with different values, with both. The parser
-    /// takes the last one.
+    /// Returns a part of a time for which two fields give different values, and both values. The
+    /// parser uses the last one.
     fn contradiction(&self, text: &str, last: &BrokenDownTime) -> Option<(&'static str, i64, i64)> {
         self.repeated.iter().find_map(|repeated| {
             let before = &self.text[..repeated.start];
@@ -164,12 +164,12 @@ fn fields(format: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Formats that are suggested if they fit a text, and the one that shows the notation.
+/// Formats that are suggested if they fit a text, and an example of the notation.
 const SUGGESTED: [&str; 4] =
     ["%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M:%S%.f", "%d.%m.%Y %H:%M"];
 const EXAMPLE: &str = "%d.%m.%Y %H:%M:%S";
 
-/// Returns the fault of a text that was read without a format, with a format that fits it.
+/// Returns the error for a text that was read without a format, with a format that fits it.
 fn without_format(fault: &TimeFault, text: &str) -> String {
     if !matches!(fault, TimeFault::NotATime(..)) {
         return fault.to_string();
@@ -183,14 +183,14 @@ fn without_format(fault: &TimeFault, text: &str) -> String {
     }
 }
 
-/// Returns the fault of a format, if it has one. A format must parse a date that it has formatted.
+/// Returns the error in a format, if any. A format must parse a date that it has formatted.
 fn format_fault(format: &str) -> Option<String> {
     if !format.contains('%') {
         return Some(format!("has no fields; formats are those of strftime, such as {EXAMPLE}"));
     }
     if let Some(unknown) = unknown_field(format) {
         return Some(format!(
-            "has the unknown field {unknown}; known are %Y %m %d %H %M %S %.f %z, for example"
+            "has the unknown field {unknown}; known fields include %Y %m %d %H %M %S %.f %z"
         ));
     }
     let sample = Timestamp::from_second(981_173_106).ok()?;
@@ -202,15 +202,15 @@ fn format_fault(format: &str) -> Option<String> {
         return Some("is a format that can be written but not read".to_owned());
     };
     if parts.timestamp().is_none() && parts.to_date().is_err() {
-        return Some("gives no date: year, month and day are needed".to_owned());
+        return Some("has no date: year, month and day are needed".to_owned());
     }
     if parts.timestamp().is_none() && parts.to_time().is_err() {
-        return Some("gives minutes or seconds without the hour".to_owned());
+        return Some("has minutes or seconds without the hour".to_owned());
     }
     None
 }
 
-/// Returns the first field of a format that is not known. Names of zones are not read.
+/// Returns the first unknown field of a format. Names of zones are not read.
 fn unknown_field(format: &str) -> Option<&str> {
     let sample = Zoned::new(Timestamp::UNIX_EPOCH, TimeZone::UTC);
     fields(format).map(|field| &format[field]).find(|field| {
@@ -346,10 +346,10 @@ mod tests {
                 "yyyy-MM-dd HH:mm:ss.SSS",
                 "has no fields; formats are those of strftime, such as %d.%m.%Y %H:%M:%S",
             ),
-            ("%Y-%m-%d %H:%M:%Q", "has the unknown field %Q; known are %Y"),
+            ("%Y-%m-%d %H:%M:%Q", "has the unknown field %Q; known fields include %Y"),
             ("%F %:Q", "has the unknown field %:Q;"),
             ("%F %E", "has the unknown field %E;"),
-            ("%H:%M", "gives no date: year, month and day are needed"),
+            ("%H:%M", "has no date: year, month and day are needed"),
         ] {
             let fault = format_fault(bad).expect(bad);
             assert!(fault.starts_with(want), "{fault}");

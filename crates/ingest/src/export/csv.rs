@@ -55,7 +55,7 @@ fn header() -> impl Iterator<Item = &'static str> {
 /// Writes orders as CSV.
 pub struct CsvExport<W: Write> {
     out: Writer<W>,
-    /// Orders with a blank text, which CSV cannot distinguish from an absent one.
+    /// Orders with a blank text, which in CSV is the same as an absent one.
     inexact: u64,
 }
 
@@ -78,7 +78,7 @@ impl<W: Write> CsvExport<W> {
         let lines = order.detail_vo_list.as_deref().unwrap_or_default();
         let of_order: Vec<Cell<'_>> = ORDER.iter().map(|(_, cell)| cell(order)).collect();
         let mut is_exact = of_order.iter().all(|cell| cell.is_exact);
-        // An order without lines has a row as well.
+        // // An order without lines has one row, too.
         for at in 0..lines.len().max(1) {
             let line = lines.get(at).map(|Object(line)| line);
             let number = line.map(|_| (at + 1).to_string()).unwrap_or_default();
@@ -114,7 +114,7 @@ fn io_error(error: csv::Error) -> io::Error {
 /// A cell of an order; empty without a value.
 struct Cell<'o> {
     text: Cow<'o, str>,
-    /// Whether an import reads the cell as it was. A blank cell is absent for it.
+    /// Whether an import reads the cell unchanged. A blank cell is read as absent.
     is_exact: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The faults of a fleet file, and those that follow from the stored data.
+//! //! The errors of a fleet file itself, and those against the stored data.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -7,23 +7,23 @@ use kiosque_model::UnixMs;
 use kiosque_model::fleet::{EntryId, EntryKind, Fleet};
 use kiosque_store::{Error, FleetFault, Store};
 
-/// The faults of a fleet file, and its entries as far as they could be read.
+/// The errors of a fleet file, and the entries that could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FleetFaults {
-    /// The faults of the file itself.
+    /// The errors of the file itself.
     pub(super) faults: Vec<FileFault>,
     pub(super) readable: Fleet,
 }
 
 impl FleetFaults {
-    /// Returns the faults of the file itself.
+    /// Returns the errors of the file itself.
     #[must_use]
     pub fn of_file(self) -> Vec<String> {
         self.faults.into_iter().map(|fault| fault.text).collect()
     }
 
-    /// Returns these faults and those of the readable entries that follow from the stored data,
-    /// such as unknown groups.
+    /// Returns these errors, and the errors of the readable entries against the stored data, such
+    /// as unknown groups.
     ///
     /// # Errors
     /// The store failed.
@@ -37,14 +37,14 @@ impl FleetFaults {
     }
 }
 
-/// A fault of a fleet file.
+/// An error of a fleet file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct FileFault {
     text: String,
     subject: Subject,
 }
 
-/// The part of a file that has a fault.
+/// The part of a file that has an error.
 #[derive(Clone, Debug, PartialEq)]
 enum Subject {
     /// A field of an entry.
@@ -56,12 +56,12 @@ enum Subject {
 }
 
 impl FileFault {
-    /// Returns a fault of a field.
+    /// Returns an error of a field.
     pub(super) fn of_field(place: &Place, field: &str, fault: impl Display) -> FileFault {
         FileFault::at(place, field, field, fault)
     }
 
-    /// Returns a fault inside a field, at a path such as `groups[1]`.
+    /// Returns an error inside a field, at a path such as `groups[1]`.
     pub(super) fn at(place: &Place, field: &str, path: &str, fault: impl Display) -> FileFault {
         let subject = match place {
             Place::Entry(entry) => Subject::Field(entry.clone(), field.to_owned()),
@@ -70,7 +70,7 @@ impl FileFault {
         FileFault { text: format!("{place}: {path}: {fault}"), subject }
     }
 
-    /// Returns the fault of an entry that the file has twice.
+    /// Returns the error of an entry that the file has twice.
     pub(super) fn duplicate(place: Place) -> FileFault {
         let text = format!("{place}: duplicate entry");
         let subject = match place {
@@ -80,8 +80,8 @@ impl FileFault {
         FileFault { text, subject }
     }
 
-    /// Returns whether a fault of the entries follows from this one: a field that has a fault is
-    /// not missing, and the second entry with an id is not a new one.
+    /// Returns whether an error of the entries follows from this one: an invalid field is not
+    /// missing, and the second entry with an id is not a new one.
     fn explains(&self, fault: &FleetFault) -> bool {
         match (fault, &self.subject) {
             (FleetFault::Required { entry, fields }, Subject::Field(of, field)) => {
@@ -93,14 +93,14 @@ impl FileFault {
     }
 }
 
-/// A fault without a field.
+/// An error without a field.
 impl From<String> for FileFault {
     fn from(text: String) -> FileFault {
         FileFault { text, subject: Subject::Other }
     }
 }
 
-/// A place in a fleet file, as messages name it.
+/// A place in a fleet file, as in messages.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// An entry.

@@ -1,5 +1,5 @@
-//! Reads as much as possible of a fleet file that is not one as a whole, so that all of its faults
-//! are reported together.
+//! //! Reads as much as possible of an invalid fleet file, so that all its errors are reported
+//! together.
 
 use std::fmt::Display;
 
@@ -19,8 +19,8 @@ const DATETIME: &str = "$datetime";
 /// Fields whose values are not quoted in messages.
 const SECRET: [&str; 2] = ["password", "password_hash"];
 
-/// Reads the entries of a fleet file, and adds their faults. Entries without a required field are
-/// left out, and fields with a fault are absent.
+/// Reads the entries of a fleet file, and adds their errors. Entries without a required field are
+/// left out, and invalid fields are absent.
 pub(super) fn entries(file: Value, faults: &mut Vec<FileFault>) -> FleetFile {
     let Value::Object(mut lists) = file else {
         let expected = "an object with lists of group, account, product and device";
@@ -114,7 +114,7 @@ impl Reader<'_> {
         maps
     }
 
-    /// Reads an entry, without the fields that have faults; `None` if a required one is missing.
+    /// Reads an entry without its invalid fields; `None` if a required one is missing.
     fn entry<T: DeserializeOwned>(
         &mut self,
         place: &Place,
@@ -225,15 +225,15 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// Returns the names of the fields of a struct, in their order.
+/// Returns the names of a struct's fields, in order.
 fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
-    // Deserializing always fails, after the names were captured.
+    // // Deserializing always fails, after capturing the names.
     let _ = T::deserialize(FieldNames(&mut names));
     names
 }
 
-/// A deserializer that captures the names of the fields of a struct.
+/// A deserializer that captures the names of a struct's fields.
 struct FieldNames<'n>(&'n mut &'static [&'static str]);
 
 impl<'de> Deserializer<'de> for FieldNames<'_> {
@@ -250,7 +250,7 @@ impl<'de> Deserializer<'de> for FieldNames<'_> {
         _: V,
     ) -> Result<V::Value, ValueError> {
         *self.0 = fields;
-        Err(ValueError::custom("only the names of the fields are wanted"))
+        Err(ValueError::custom("only the field names are needed"))
     }
 
     forward_to_deserialize_any! {

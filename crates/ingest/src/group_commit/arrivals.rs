@@ -1,5 +1,5 @@
-//! The arrivals of streamed orders: one for each key. Another one begins every few minutes, so that
-//! it says when its orders came.
+//! //! The arrivals of streamed orders, separate for each key. A new one begins every few minutes,
+//! so that it shows when its orders came.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,7 +9,7 @@ use kiosque_store::{ARRIVAL_MAX_MS, ArrivalNo, Error, OrderSource, Store};
 
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
-/// The present arrival of each key. There are only as many as keys.
+/// The current arrival of each key.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     node: Option<String>,
@@ -17,7 +17,7 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Returns no arrivals, of a node with the host name of this machine. Only Linux has the file.
+    /// Returns no arrivals, of a node with this machine's host name. Only Linux has the file.
     pub(super) fn here() -> Arrivals {
         let name = fs::read_to_string(HOST_NAME).unwrap_or_default();
         let node = Some(name.trim().to_owned()).filter(|name| !name.is_empty());
@@ -35,7 +35,7 @@ impl Arrivals {
         now: UnixMs,
     ) -> Result<ArrivalNo, Error> {
         if let Some((arrival, since)) = self.by_key.get(key)
-            // A clock that was set back begins another one.
+            // // A clock that was set back begins a new one.
             && (0..ARRIVAL_MAX_MS).contains(&now.0.saturating_sub(since.0))
         {
             return Ok(*arrival);

@@ -1,4 +1,4 @@
-//! The orders of one transaction: a fair share of each submission that waits.
+//! //! The orders of one transaction: a fair share of each waiting submission.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl AsRef<[Incoming]> for Orders {
 }
 
 impl Orders {
-    /// Returns the orders of a transaction that has ended, which shares them no more.
+    /// Returns the orders of a transaction that has ended and no longer shares them.
     pub(super) fn after(orders: Arc<Orders>) -> Vec<Incoming> {
         match Arc::try_unwrap(orders) {
             Ok(mut orders) => std::mem::take(&mut orders.0),
@@ -42,7 +42,7 @@ impl Drop for Orders {
     }
 }
 
-/// The part of a submission that a batch has.
+/// The part of a submission in a batch.
 pub(super) struct Part {
     pub(super) submission: Submission,
     pub(super) lines: Vec<u64>,
@@ -51,7 +51,7 @@ pub(super) struct Part {
 }
 
 impl Batch {
-    /// Takes orders to decide `size` of them at most, a fair share of each submission.
+    /// Takes at most `size` orders to decide, a fair share of each submission.
     pub(super) fn of(submissions: Vec<Submission>, size: usize) -> Batch {
         let waiting: Vec<usize> = submissions.iter().map(Submission::len).collect();
         let mut orders = Vec::with_capacity(size);
@@ -64,7 +64,7 @@ impl Batch {
         Batch { parts, orders }
     }
 
-    /// Returns the group of the next order of the submission with the most orders left.
+    /// Returns the group of the next order of the submission with the most remaining orders.
     pub(super) fn current_group(&self) -> Option<GroupNo> {
         let submissions = self.parts.iter().map(|part| &part.submission);
         submissions.max_by_key(|submission| submission.len()).and_then(Submission::group)
@@ -72,7 +72,7 @@ impl Batch {
 }
 
 /// Returns the max-min fair share of each submission in a batch of `size`: small ones are taken
-/// whole, and large ones share the rest, so that one order never waits for a thousand others.
+/// entirely, and large ones share the rest, so that one order never waits for a thousand others.
 fn shares(waiting: &[usize], size: usize) -> Vec<usize> {
     let mut smallest_first: Vec<usize> = (0..waiting.len()).collect();
     smallest_first.sort_by_key(|at| waiting[*at]);

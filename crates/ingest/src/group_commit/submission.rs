@@ -13,21 +13,21 @@ use crate::intake_record::Outcomes;
 use crate::rejected::Reason;
 use crate::storage_order::{CheckedOrder, StorageOrder, group_of};
 
-/// Orders of one stream that wait for a transaction. They are decided as if each came after all
-/// lines before it.
+/// Orders of one stream that wait for a transaction. The result is as if each came after all lines
+/// before it.
 pub(super) struct Submission {
     /// Sorted orders that the last transaction left undecided; they come before `sorted`.
     left: Vec<CheckedOrder>,
     sorted: IntoIter<CheckedOrder>,
     /// Orders that depend on others. They follow the sorted ones in the order of their lines.
     by_line: Vec<CheckedOrder>,
-    /// The orders that the last transaction left since their groups were locked.
+    /// The orders that the last transaction left undecided because their groups were locked.
     locked: usize,
-    /// When the first of these transactions in a row was.
+    /// The time of the first of these transactions in a row.
     locked_since: Option<Instant>,
-    /// The name of the key that the stream came with.
+    /// The name of the stream's key.
     key: KeyName,
-    /// The fleet whose groups the orders are sorted by.
+    /// The fleet by whose groups the orders are sorted.
     fleet: Arc<FleetSnapshot>,
     outcomes: Outcomes,
     result: oneshot::Sender<Outcomes>,
@@ -78,8 +78,8 @@ impl Submission {
     }
 
     /// Adds the next orders to a batch, and their lines to `lines`. At most `share` of them are
-    /// decided. The orders of locked groups are all among them, so that no later order of their
-    /// device is stored before them; others are added, which need not wait for the lock.
+    /// decided. All orders of locked groups are included, so that no later order of their device is
+    /// stored before them; further orders are added, which need not wait for the lock.
     pub(super) fn fill(
         &mut self,
         batch: &mut Vec<Incoming>,
@@ -103,8 +103,8 @@ impl Submission {
         BatchPart { orders: start..batch.len(), sorted, orders_max: share, arrival: None }
     }
 
-    /// Sorts orders that [`Submission::fill`] returned by their outcomes, which are in the same
-    /// order; the first `sorted` orders were sorted. Those without an outcome are queued again.
+    /// Records the outcomes of orders that [`Submission::fill`] returned, in the same order; the
+    /// first `sorted` orders were sorted. Orders without an outcome are queued again.
     pub(super) fn record(
         &mut self,
         outcomes: impl Iterator<Item = (u64, Incoming, Result<OrderOutcome, Arc<Error>>)>,
@@ -174,11 +174,11 @@ impl Submission {
 
     /// Reports the outcomes.
     pub(super) fn finish(self) {
-        // The stream may have ended; its stored orders stay.
+        // // The stream may have ended; its stored orders remain.
         let _ = self.result.send(self.outcomes);
     }
 
-    /// Reports the outcomes, and that the orders without one have failed.
+    /// Reports the outcomes, and the remaining orders as failed.
     pub(super) fn finish_with(mut self, error: &Arc<Error>) {
         for one in self.left.drain(..).chain(self.sorted.by_ref()).chain(self.by_line.drain(..)) {
             self.outcomes.fail(one.line, &one.incoming, error);

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::storage_order::tests::checked;
 
-    /// The parts of a transaction: of each, the part of the batch, its orders and how many of them
+    /// The parts of a transaction: for each, the part of the batch, its orders and how many of them
     /// are sorted.
     fn parts(transaction: &Transaction) -> Vec<(usize, Vec<&str>, usize)> {
         let part = |(of, part): &(usize, BatchPart)| {

@@ -1,9 +1,9 @@
-//! Files whose first lines are all rejected for the same reason: they are of another kind, or their
-//! mapping is wrong, so that an import of the rest would only repeat the message.
+//! //! Files whose first lines are all rejected for the same reason: they are of another kind, or
+//! their mapping is wrong. Importing the rest would only repeat the message.
 
 use super::{Chunk, ImportError};
 
-/// The lines, or orders of a report, that are compared.
+/// Number of lines, or orders of a report, that are compared.
 pub(super) const OPENING_LINES: usize = 1_000;
 
 /// Checks the first lines of a file.
@@ -22,7 +22,7 @@ pub(super) fn check_opening(chunk: &Chunk) -> Result<(), ImportError> {
     }
 }
 
-/// Returns a reason without its numbers and quotations, which differ from line to line.
+/// Returns a reason without numbers and quotations, which differ between lines.
 fn kind(reason: &str) -> String {
     let mut kind = String::with_capacity(reason.len());
     let (mut is_quoted, mut is_escaped) = (false, false);

@@ -1,6 +1,6 @@
-//! The devices and products that the orders of a report need and that do not exist. Each is created
-//! together with the first of these orders that is stored. Stored products without a price get one
-//! in the same way.
+//! //! The missing devices and products that the orders of a report need. Each is created together
+//! with the first of these orders that is stored. Stored products without a price get one in the
+//! same way.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Positions {
         Positions { by_name, created: HashSet::new() }
     }
 
-    /// Returns those of the entries that were created.
+    /// Returns the entries that were created.
     fn created<T: Clone>(&self, entries: &[T]) -> Vec<T> {
         let entries = (0..).zip(entries);
         let created = entries.filter(|(position, _)| self.created.contains(position));
@@ -90,8 +90,8 @@ impl MissingEntries {
         }
     }
 
-    /// Returns the position of a product that does not exist, or that has no price while the order
-    /// gives it one.
+    /// Returns the position of a product that does not exist, or that has no price if the order has
+    /// one.
     fn product(&mut self, product: ProductEntry) -> Option<usize> {
         let products = &mut Arc::make_mut(&mut self.fleet).products;
         match self.products.by_name.get(&product.id) {

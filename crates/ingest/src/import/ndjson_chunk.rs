@@ -49,8 +49,8 @@ impl LineChecks<'_> {
         Ok(chunk)
     }
 
-    /// Adds the next lines of the file to those of its beginning, and checks them. The chunk
-    /// remains empty at the end of the file.
+    /// Reads and checks the next lines of the file, after its opening lines. The chunk remains
+    /// empty at the end of the file.
     pub(super) fn read(
         &self,
         lines: &mut RawLines<impl BufRead>,

@@ -1,5 +1,5 @@
-//! The results of a dry run that an import does not have: the dates and totals of the file, the
-//! entries that are created for it, and its first orders as integrators would see them.
+//! //! The results that only a dry run has: the dates and totals of the file, the entries that
+//! would be created for it, and its first orders as integrators would see them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use super::missing_entries::MissingEntries;
 /// The orders that are shown.
 const SHOWN: usize = 3;
 
-/// The results of a dry run. Orders that are rejected count for nothing.
+/// The additional results of a dry run. Rejected orders are not counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preview {
     /// The first and the last start of a trade; `None` without orders.
@@ -28,8 +28,8 @@ pub struct Preview {
     pub first_orders: Vec<OrderRecord>,
 }
 
-/// Orders of one currency. An order that the file has several times counts once, as on its last
-/// line.
+/// Orders of one currency. An order that occurs several times in the file counts once, as on its
+/// last line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
     /// The currency.
@@ -48,7 +48,7 @@ pub(super) struct FileOrders {
 
 #[derive(Clone, Copy, Debug)]
 struct FileOrder {
-    /// The first line of the file that has it.
+    /// The first line of the file with the order.
     line: u64,
     trade_start: UnixMs,
     currency: Currency,

@@ -1,5 +1,5 @@
-//! CSV reports: a mapping makes orders from the rows, which are then imported as those of an order
-//! file are.
+//! //! CSV reports: a mapping converts the rows to orders, which are then imported like an order
+//! file.
 
 use std::collections::hash_map::Entry;
 use std::io::Read;
@@ -72,7 +72,7 @@ pub async fn import_report(
 
 impl Import<'_> {
     /// Checks a mapped order by the rules of an order file. Only a valid order adds its device and
-    /// its products to those that are created with the orders.
+    /// its products to those created with the orders.
     fn check(&mut self, mapped: MappedOrder, dates: &DateRules<'_>, chunk: &mut Chunk) {
         let names = Arc::make_mut(&mut self.names);
         let mut named = Vec::new();

@@ -1,5 +1,5 @@
-//! Stores checked orders in short transactions with pauses, so that a server on the same data can
-//! write, too.
+//! //! Stores checked orders in short transactions with pauses, so that a server on the same data
+//! can also write.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use crate::inconsistent_data::log_inconsistent_data;
 use crate::rejected::Rejected;
 use crate::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 
-/// The duration of a transaction; other writers wait for about 20 ms at most.
+/// The target duration of a transaction; other writers wait for at most about 20 ms.
 const FILE_TIME: TransactionTime =
     TransactionTime { target: Duration::from_millis(14), longest: Duration::from_millis(14) };
-/// The duration on a database server, where only writers of the same groups wait.
+/// The target duration on a database server, where only writers of the same groups wait.
 const REMOTE_TIME: TransactionTime =
     TransactionTime { target: Duration::from_millis(14), longest: Duration::from_millis(250) };
 /// The pause between two transactions. Another writer tries to lock the file every millisecond.
@@ -64,7 +64,7 @@ enum Sorting {
     ByLine,
 }
 
-/// An import under way, between two transactions.
+/// An import in progress, between two transactions.
 struct Writer<'i, 'a> {
     import: &'i mut Import<'a>,
     rejected: &'i mut Vec<Rejected>,
@@ -173,7 +173,7 @@ impl Writer<'_, '_> {
             OrderOutcome::Rejected(reason) | OrderOutcome::Inconsistent(reason) => {
                 self.rejected.push(self.import.rejected(line, incoming, &reason));
             }
-            // An import waits for locks, and decides whole batches.
+            // // An import waits for locks, and decides whole batches.
             OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {}
         }
     }

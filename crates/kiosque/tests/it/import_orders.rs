@@ -167,7 +167,7 @@ fn a_rejected_file_that_cannot_be_written_is_reported_with_the_remedy() {
             "line 2: not a JSON object\n\
              1 order of {file} is stored; repeat the command to store the others\n\
              kiosque: {file}: the rejected line 2 cannot be written: {rejected}: Is a directory; \
-             name another file with --rejected FILE\n"
+             specify another file with --rejected FILE\n"
         )
     );
     let named = format!("{file}.mine");

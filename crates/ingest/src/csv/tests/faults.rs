@@ -117,7 +117,7 @@ fn one_bad_row_rejects_its_whole_order_and_no_other() {
     assert_eq!(
         got.reasons(),
         [
-            "line 6: column No is empty, so that the row belongs to no order",
+            "line 6: column No is empty, so the row belongs to no order",
             "line 3: column Price: \"1.001\" is a fraction of a minor unit of USD; \
              line 4: the row has 2 cells under 4 columns",
         ]

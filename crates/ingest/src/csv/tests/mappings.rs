@@ -109,7 +109,7 @@ fn a_fault_names_its_key_and_what_was_expected() {
             "columns = []",
             "report.columns: expected a text or a list of texts, got an empty list",
         ),
-        ("time", "format = \"%H:%M\"", "time.format: \"%H:%M\" gives no date: year, month and day"),
+        ("time", "format = \"%H:%M\"", "time.format: \"%H:%M\" has no date: year, month and day"),
         ("time", "format = \"%F %Q\"", "time.format: \"%F %Q\" has the unknown field %Q"),
         ("time", "zone = \"Mars\"", "time.zone: \"Mars\" is not a time zone"),
         (
@@ -137,7 +137,7 @@ fn a_fault_in_a_field_shows_the_notation() {
             "tradeNo = \"{No\"",
             "order.tradeNo: \"{No\" has a brace without its counterpart",
         ),
-        ("order", "tradeNo = \"{}\"", "order.tradeNo: \"{}\" has {} without a column's name"),
+        ("order", "tradeNo = \"{}\"", "order.tradeNo: \"{}\" has {} without a column name"),
         ("order", "tradeNo = \"{#sum}\"", "order.tradeNo: \"{#sum}\" has {#sum}, which is a whole"),
         (
             "order",
@@ -224,7 +224,7 @@ fn keys_groups_sums_and_filters_are_checked_too() {
         (
             "key = \"No\"",
             "key = \"{No}\"",
-            "order.key: names columns as they are: write \"No\", not",
+            "order.key: takes column names without braces: write \"No\", not",
         ),
         ("key = \"No\"", "key = [\"A\", \"B\"]", "order.orderId: needed, such as"),
         (
