@@ -1,4 +1,4 @@
-//! //! Time and randomness as values. Everything else takes a [`Clock`] or an [`Entropy`], so that
+//! Time and randomness as values. Everything else takes a [`Clock`] or an [`Entropy`], so that
 //! tests control both; `clippy.toml` forbids reading the system clock anywhere else.
 
 mod virtual_clock;

@@ -1,4 +1,4 @@
-//! //! A clock for demonstrations: it starts at any time, and may run faster than real time.
+//! A clock for demonstrations: it starts at any time, and may run faster than real time.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! CSV sales reports, whose rows become orders through a mapping.
 //!
-//! //! [`Mapping::parse`] reads a mapping, and [`read`] applies it to a report. Each row becomes
-//! part of a [`MappedOrder`], which must pass the checks of every [`OrderLine`], or part of
+//! [`Mapping::parse`] reads a mapping, and [`read`] applies it to a report. Each row becomes part
+//! of a [`MappedOrder`], which must pass the checks of every [`OrderLine`], or part of
 //! [`RejectedRows`], or is left out by the mapping and counted.
 
 mod assemble;
@@ -182,7 +182,7 @@ impl<R: Read> Iterator for Report<'_, R> {
     fn next(&mut self) -> Option<Self::Item> {
         let bound = self.bound.take()?;
         let next = self.next_with(&bound);
-        // // Without a mapping, the iterator has ended permanently.
+        // Without a mapping, the iterator has ended permanently.
         self.bound = next.is_some().then_some(bound);
         next
     }

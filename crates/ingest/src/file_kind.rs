@@ -1,5 +1,4 @@
-//! //! Recognizes files of a wrong kind by their first bytes, so that the message can suggest a
-//! remedy.
+//! Recognizes files of a wrong kind by their first bytes, so that the message can suggest a remedy.
 
 use std::str;
 

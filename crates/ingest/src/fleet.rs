@@ -119,7 +119,7 @@ pub fn warnings(fleet: &Fleet) -> Vec<String> {
         .devices
         .iter()
         .flat_map(|device| device.aisles.iter().flatten().map(move |aisle| (&device.code, aisle)));
-    // // A capacity of 0 means that none was given.
+    // A capacity of 0 means that none was given.
     let full = aisles.filter(|(_, aisle)| (1..aisle.stock).contains(&aisle.capacity));
     let texts = full.map(|(device, aisle)| {
         let Aisle { code, stock, capacity, .. } = aisle;

@@ -235,7 +235,7 @@ fn check_lines(
     let lines: Vec<Line> = lines.collect();
     let paid = |line: &Line| line.pay_amount.0.unsigned_abs();
     let most = MINOR_MAX.unsigned_abs();
-    // // Also bounds the sum, so that the daily totals of a product cannot overflow.
+    // Also bounds the sum, so that the daily totals of a product cannot overflow.
     if lines.iter().map(|line| u128::from(paid(line))).sum::<u128>() > u128::from(most)
         && lines.iter().all(|line| paid(line) <= most)
     {
@@ -445,7 +445,7 @@ mod tests {
                 "\"totalAmount\":5,\"payStatus\":4",
                 "payStatus: 4 (refunded) requires payEndTime, which is missing",
             ),
-            // // An invalid field contradicts nothing.
+            // An invalid field contradicts nothing.
             (
                 "\"totalAmount\":-5,\"payAmount\":6",
                 "totalAmount: -5 is not between 0 and 1000000000000",

@@ -1,4 +1,4 @@
-//! //! Group commit for streams: a single writer stores the orders that were queued during one
+//! Group commit for streams: a single writer stores the orders that were queued during one
 //! transaction together in the next one. Each submission is answered once it is durable. On a
 //! sharded store, each group's orders have a separate transaction.
 
@@ -220,7 +220,7 @@ impl GroupCommit {
             let failure = failure.map(Arc::clone);
             self.add(&mut submission, recorded);
             match failure {
-                // // The transaction waited as long as a request may.
+                // The transaction waited as long as a request may.
                 Some(error) => submission.finish_with(&error),
                 None => self.finish_or_queue(submission),
             }

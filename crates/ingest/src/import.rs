@@ -1,6 +1,6 @@
-//! //! Imports an order file: reads and checks its orders, sorts them by trade start, and stores
-//! them in short transactions, so that a server on the same data can keep working. Invalid lines
-//! are reported and skipped; the other orders are stored.
+//! Imports an order file: reads and checks its orders, sorts them by trade start, and stores them
+//! in short transactions, so that a server on the same data can keep working. Invalid lines are
+//! reported and skipped; the other orders are stored.
 
 mod alike;
 mod missing_entries;
@@ -340,8 +340,8 @@ impl<'a> Import<'a> {
     async fn store_chunk(&mut self, chunk: Chunk) -> Result<(), ImportError> {
         self.done.unknown_keys.append(&mut chunk.unknown_keys.into_ignored());
         let mut rejected = chunk.rejected;
-        // // Boxed, so that its code is generated in this crate, which is optimized for speed, not
-        // in the program, which is optimized for size.
+        // Boxed, so that its code is generated in this crate, which is optimized for speed, not in
+        // the program, which is optimized for size.
         let storing: Pin<Box<dyn Future<Output = _> + '_>> =
             Box::pin(write::store(self, chunk.orders, &mut rejected));
         let stored = storing.await;

@@ -1,4 +1,4 @@
-//! //! The input of a process's streams in the last minutes: orders by key, and the latest rejected
+//! The input of a process's streams in the last minutes: orders by key, and the latest rejected
 //! lines. It is bounded, in memory, and lost at a restart.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -150,7 +150,7 @@ impl IntakeRecord {
         }
         let mut inner = self.lock();
         inner.count(key, now, outcomes);
-        // // If a whole chunk is wrong, the last lines are enough.
+        // If a whole chunk is wrong, the last lines are enough.
         let rejected = &outcomes.rejected;
         let latest = rejected.get(rejected.len().saturating_sub(REJECTED_MAX)..);
         for line in latest.unwrap_or_default() {
@@ -264,7 +264,7 @@ mod tests {
         record.add("till", at(0), &outcomes(5, vec![]));
         record.add("till", at(14), &outcomes(2, vec![line(1)]));
         record.add("lab", at(14), &outcomes(1, vec![]));
-        // // A chunk that waits for a lock has no outcome yet.
+        // A chunk that waits for a lock has no outcome yet.
         record.add("waiting", at(14), &outcomes(0, vec![]));
         let by_minute = |first, last| {
             let mut minutes = vec![0; MINUTES];
@@ -296,7 +296,7 @@ mod tests {
         let newest = |trade_start, stored_at| Some(NewestOrder { trade_start, stored_at });
         assert_eq!(add(at(5), None), None);
         assert_eq!(add(at(6), Some(at(4))), newest(at(4), at(6)));
-        // // An older order, such as a resent one, does not replace it.
+        // An older order, such as a resent one, does not replace it.
         assert_eq!(add(at(7), Some(at(1))), newest(at(4), at(6)));
         assert_eq!(add(at(8), Some(at(8))), newest(at(8), at(8)));
         assert_eq!(add(at(60), None), None, "the earlier orders are forgotten");

@@ -1,4 +1,4 @@
-//! //! Splits a JSON body into its elements as they arrive: the elements of an array, or successive
+//! Splits a JSON body into its elements as they arrive: the elements of an array, or successive
 //! objects. Each element is then checked like a line.
 
 use std::fmt;
@@ -188,7 +188,7 @@ impl Element {
                         return (at + 1, true);
                     }
                 }
-                // // Anything that is not an object is rejected when it is parsed.
+                // Anything that is not an object is rejected when it is parsed.
                 b',' | b']' if self.depth == 0 && is_in_array => return (at, true),
                 b'\n' if self.depth == 0 => return (at, true),
                 _ => {}

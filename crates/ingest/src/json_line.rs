@@ -1,4 +1,4 @@
-//! //! Reading one JSON object from a line of text, with errors that specify the field.
+//! Reading one JSON object from a line of text, with errors that specify the field.
 
 use serde::Deserialize;
 

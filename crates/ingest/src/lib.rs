@@ -1,6 +1,6 @@
-//! //! Import: reads fleet files, order files, CSV reports, exchange rates and streams of orders
-//! and heartbeats, and stores them. It is shared by commands and the server, and is independent of
-//! both and of HTTP.
+//! Import: reads fleet files, order files, CSV reports, exchange rates and streams of orders and
+//! heartbeats, and stores them. It is shared by commands and the server, and is independent of both
+//! and of HTTP.
 
 mod batch_size;
 pub mod csv;

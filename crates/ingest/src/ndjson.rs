@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8]) -> Vec<RawLine> {
-        // // A tiny buffer, so that every line crosses its boundaries.
+        // A tiny buffer, so that every line crosses its boundaries.
         RawLines::new(io::BufReader::with_capacity(3, text)).map(|line| line.expect("io")).collect()
     }
 

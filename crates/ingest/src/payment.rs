@@ -1,4 +1,4 @@
-//! //! The amounts, the times and the payment state of an order, and contradictions between them
+//! The amounts, the times and the payment state of an order, and contradictions between them
 //! (ORD-21).
 
 use kiosque_model::order::PayStatus;

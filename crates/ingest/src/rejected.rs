@@ -105,7 +105,7 @@ impl Rejected {
     #[must_use]
     pub fn message(&self) -> String {
         match self.content {
-            // // The reason of rows includes their lines, of which there may be several.
+            // The reason of rows includes their lines, of which there may be several.
             Content::Rows(..) => self.reason.to_string(),
             _ => format!("line {}: {}", self.line, self.reason),
         }

@@ -1,5 +1,5 @@
-//! //! The order in which the orders of a file, or of a chunk of a stream, are stored: sorted for
-//! page locality, except for lines that depend on one another.
+//! The order in which the orders of a file, or of a chunk of a stream, are stored: sorted for page
+//! locality, except for lines that depend on one another.
 
 use std::collections::{HashMap, HashSet};
 
@@ -127,7 +127,7 @@ fn sort_by_locality(orders: &mut [CheckedOrder], groups: &DeviceGroups) {
     orders.sort_by_cached_key(|one| (group(one), one.incoming.trade_start, one.line));
     for of_group in orders.chunk_by_mut(|one, next| group(one) == group(next)) {
         for run in of_group.chunks_mut(RUN) {
-            // // A stable sort: each device's orders stay sorted by trade start.
+            // A stable sort: each device's orders stay sorted by trade start.
             run.sort_by(|one, next| one.incoming.device_code.cmp(&next.incoming.device_code));
         }
     }
@@ -203,10 +203,10 @@ pub(crate) mod tests {
     #[test]
     fn lines_that_depend_on_one_another_are_stored_in_their_order() {
         for (orders, sorted, by_line) in [
-            // // A number claimed by two orders of a group, and by one order on two devices.
+            // A number claimed by two orders of a group, and by one order on two devices.
             (&["1@a1#N", "2@a2#N", "3@a1", "1@a1"][..], "3", "1 2 1"),
             (&["1@a2", "2@a1", "1@a1", "3@b1"], "2 3", "1 1"),
-            // // The order's own number, and another group's.
+            // The order's own number, and another group's.
             (&["1@a1#N", "1@a1#N", "2@b1#N", "1@c1"], "1 2 1", "1"),
             // A number of a later line of an order.
             (&["1@a1", "2@a2#N", "3@a1", "1@a1#N"], "3", "1 2 1"),

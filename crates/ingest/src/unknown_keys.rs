@@ -1,4 +1,4 @@
-//! //! The keys of orders and heartbeats that are not fields.
+//! The keys of orders and heartbeats that are not fields.
 
 use std::collections::BTreeSet;
 

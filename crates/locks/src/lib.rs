@@ -1,9 +1,9 @@
 //! Locks of the standard library without poisoning.
 //!
-//! //! A lock is poisoned when a thread panics while holding it, because the value may be half
-//! changed. The values behind our locks are valid after every statement that changes them. The
-//! state after a panic is documented at the value where it matters, and is never unsound. Refusing
-//! every later request instead would turn one panic into an outage.
+//! A lock is poisoned when a thread panics while holding it, because the value may be half changed.
+//! The values behind our locks are valid after every statement that changes them. The state after a
+//! panic is documented at the value where it matters, and is never unsound. Refusing every later
+//! request instead would turn one panic into an outage.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -1,5 +1,4 @@
-//! //! Secrets of the console: the session cookie's value, and the token of a one-time sign-in
-//! link.
+//! Secrets of the console: the session cookie's value, and the token of a one-time sign-in link.
 
 use std::fmt;
 

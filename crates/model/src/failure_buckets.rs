@@ -1,14 +1,14 @@
-//! //! Token buckets for failed logins: one for each pair of login name and source, and two for
-//! each login name, shared by all unknown sources. Names without an account have the same buckets;
-//! no account is ever locked, and no session ends.
+//! Token buckets for failed logins: one for each pair of login name and source, and two for each
+//! login name, shared by all unknown sources. Names without an account have the same buckets; no
+//! account is ever locked, and no session ends.
 //!
-//! //! The second bucket of a name is reserved for first attempts, one per source and day: sources
-//! that guess keep the first bucket empty, and a new source with the right password must still get
+//! The second bucket of a name is reserved for first attempts, one per source and day: sources that
+//! guess keep the first bucket empty, and a new source with the right password must still get
 //! through.
 //!
-//! //! An attempt takes its tokens before the password is verified and returns them unless the
-//! password was wrong, so concurrent attempts are limited too. Buckets are kept in memory, under
-//! keyed hashes of the login names.
+//! An attempt takes its tokens before the password is verified and returns them unless the password
+//! was wrong, so concurrent attempts are limited too. Buckets are kept in memory, under keyed
+//! hashes of the login names.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -219,7 +219,7 @@ impl<K: Clone + Hash + Ord> Buckets<K> {
     /// # Errors
     /// The bucket is empty.
     pub fn take(&mut self, id: &K, now: UnixMs) -> Result<(), Limited> {
-        // // After the clock was set back, the wait is at most an empty bucket's.
+        // After the clock was set back, the wait is at most an empty bucket's.
         let (least, most) = (now.0, now.0.saturating_add(self.capacity_ms));
         let full_at = self.full_at.get(id).copied().unwrap_or(least).clamp(least, most);
         let would_be = full_at.saturating_add(self.refill_ms);

@@ -1,5 +1,5 @@
-//! //! The fleet as the operator describes it: groups, accounts, products, devices and their
-//! aisles. A field that is `None` keeps its value; in a new entry it takes its default.
+//! The fleet as the operator describes it: groups, accounts, products, devices and their aisles. A
+//! field that is `None` keeps its value; in a new entry it takes its default.
 
 use std::fmt;
 

@@ -11,12 +11,12 @@
 //! - **Order**, **line**: a purchase at a device, and one product of it. A **sale** is an order
 //!   that was paid.
 //! - **Minor unit**: the smallest unit of a currency. All amounts are integers of minor units.
-//! //! - **Rate**: the price of a currency unit in US dollars, from a date on.
+//! - **Rate**: the price of a currency unit in US dollars, from a date on.
 //! - **Source**: the address that a request comes from.
-//! //! - **Refusal**: the answer to an integrator's request that is well-formed but cannot be
-//! granted. A **violation** is one invalid field of a refused request. A **rejection** concerns an
-//! input order or heartbeat that cannot be stored; the rest of the input is stored.
-//! //! - A type named `…Fault` says why a text or a field is invalid.
+//! - **Refusal**: the answer to an integrator's request that is well-formed but cannot be granted.
+//!   A **violation** is one invalid field of a refused request. A **rejection** concerns an input
+//!   order or heartbeat that cannot be stored; the rest of the input is stored.
+//! - A type named `…Fault` says why a text or a field is invalid.
 //! - **Audit trail**: the append-only list of logins and of changes by the operator.
 
 pub mod audit;

@@ -1,4 +1,4 @@
-//! //! The limits that a server enforces. Each is a setting, and each is reached by a test.
+//! The limits that a server enforces. Each is a setting, and each is reached by a test.
 
 use std::num::NonZero;
 use std::thread;

@@ -266,7 +266,7 @@ impl Usd {
             return Ok(Usd(0));
         }
         let shift = 10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
-        // // The product of two 64-bit numbers has at most 128 bits.
+        // The product of two 64-bit numbers has at most 128 bits.
         let worth = (i128::from(amount.0) * i128::from(rate.0)).checked_mul(shift.into());
         worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
     }

@@ -1,5 +1,5 @@
-//! //! Sessions, their tokens, and the permission scope that a session grants. Each account has at
-//! most one session, which is a row in the store. Once a login, a switch or a logout is answered,
+//! Sessions, their tokens, and the permission scope that a session grants. Each account has at most
+//! one session, which is a row in the store. Once a login, a switch or a logout is answered,
 //! requests with an older token are refused.
 
 use std::fmt;

@@ -1,9 +1,9 @@
-//! //! Settings: fields that the operator may set. A struct of settings derives [`clap::Args`],
-//! which declares each field once: name, type, default, check and help text. Flags, environment
+//! Settings: fields that the operator may set. A struct of settings derives [`clap::Args`], which
+//! declares each field once: name, type, default, check and help text. Flags, environment
 //! variables, the settings file and their documentation derive from these declarations.
 //!
-//! //! The first paragraph of a field's documentation is the short help. It ends with
-//! `[default: TEXT]` if the default depends on the machine or is not a value.
+//! The first paragraph of a field's documentation is the short help. It ends with `[default: TEXT]`
+//! if the default depends on the machine or is not a value.
 
 use std::error::Error;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! //! Shares of a limit on concurrent work: a single holder leaves half of it to others.
+//! Shares of a limit on concurrent work: a single holder leaves half of it to others.
 
 use std::collections::HashMap;
 use std::hash::Hash;

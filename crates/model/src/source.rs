@@ -134,7 +134,7 @@ impl FromStr for TrustedProxies {
 
 fn range(text: &str) -> Option<IpNet> {
     let given: IpNet = text.parse().ok().or_else(|| text.parse().ok().map(IpAddr::into))?;
-    // // Mapped ranges become IPv4 ranges, as do the sources that are compared with them.
+    // Mapped ranges become IPv4 ranges, as do the sources that are compared with them.
     match given {
         IpNet::V6(six) => match six.network().to_ipv4_mapped() {
             Some(four) if six.prefix_len() >= MAPPED_BITS => {
@@ -184,7 +184,7 @@ mod tests {
             // Without trust the header is ignored.
             ("", "10.0.0.1", &["198.51.100.9"][..], "10.0.0.1"),
             (near, "203.0.113.5", &["198.51.100.9"], "203.0.113.5"),
-            // // With it, the first address that is not trusted counts, regardless of what precedes
+            // With it, the first address that is not trusted counts, regardless of what precedes
             // it.
             (near, "10.0.0.1", &[], "10.0.0.1"),
             (near, "10.0.0.1", &["198.51.100.9"], "198.51.100.9"),
@@ -199,7 +199,7 @@ mod tests {
             (near, "10.0.0.1", &["198.51.100.9,"], "10.0.0.1"),
             (near, "10.0.0.1", &[""], "10.0.0.1"),
             (near, "10.0.0.1", &["198.51.100.256"], "10.0.0.1"),
-            // // Ports, brackets and mapped addresses are alternative spellings.
+            // Ports, brackets and mapped addresses are alternative spellings.
             (near, "10.0.0.1", &["198.51.100.9:4711"], "198.51.100.9"),
             (near, "10.0.0.1", &["[2001:db8::9]:4711"], "2001:db8::9"),
             (near, "10.0.0.1", &["[2001:db8::9]"], "2001:db8::9"),

@@ -158,7 +158,7 @@ impl Zone {
         if let Ok(at) = Timestamp::from_millisecond(known) {
             return self.zone.to_datetime(at);
         }
-        // // The last day of 9999: timestamps end before it, dates do not.
+        // The last day of 9999: timestamps end before it, dates do not.
         let local = known.saturating_add(self.last_offset_ms());
         EPOCH.checked_add(SignedDuration::from_millis(local)).unwrap_or(DateTime::MAX)
     }

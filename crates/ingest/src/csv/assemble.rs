@@ -1,5 +1,5 @@
-//! //! Assembles orders from the rows that have the same key. Every row is read, so that all errors
-//! are reported at once.
+//! Assembles orders from the rows that have the same key. Every row is read, so that all errors are
+//! reported at once.
 
 use kiosque_model::fleet::ProductEntry;
 use kiosque_model::money::{MINOR_MAX, Minor};

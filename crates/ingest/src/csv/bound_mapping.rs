@@ -1,4 +1,4 @@
-//! //! A mapping bound to a report's header: finds cells, and checks rows as a whole.
+//! A mapping bound to a report's header: finds cells, and checks rows as a whole.
 
 use std::sync::Arc;
 

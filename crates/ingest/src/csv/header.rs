@@ -1,4 +1,4 @@
-//! //! The columns of a report, and the positions of a mapping's columns among them.
+//! The columns of a report, and the positions of a mapping's columns among them.
 
 use kiosque_model::mask::masked;
 
@@ -118,7 +118,7 @@ impl Header {
         if is_whole {
             cells.truncate(self.report_width);
         } else if cells.len() == self.report_width {
-            // // Otherwise the row would seem complete when it is imported again.
+            // Otherwise the row would seem complete when it is imported again.
             cells.push(Vec::new());
         }
         RejectedRow { number: row.number, cells }

@@ -131,7 +131,7 @@ impl MappingFile {
         let toml = toml::Deserializer::parse(text)
             .map_err(|fault| MappingFault::of_toml(&fault, fault.message().to_owned()))?;
         serde_path_to_error::deserialize(toml).map_err(|fault| {
-            // // To a deserializer, a value with its position is a struct.
+            // To a deserializer, a value with its position is a struct.
             let path = fault.path().to_string().replace(".$__serde_spanned_private_value", "");
             let fault = fault.into_inner();
             let message = fault.message().replace("expected u64", "expected a number, 0 or more");

@@ -1,4 +1,4 @@
-//! //! Reads a mapping: the sources of its fields, and the columns that they use.
+//! Reads a mapping: the sources of its fields, and the columns that they use.
 
 use std::ops::Range;
 

@@ -122,7 +122,7 @@ fn rate(
     if let Some(flaw) = row.flaw {
         return Err(flaw.to_string());
     }
-    // // An unquoted decimal comma splits a rate into two cells, and the first looks like a rate.
+    // An unquoted decimal comma splits a rate into two cells, and the first looks like a rate.
     if row.len() != width {
         return Err(format!("has {} cells, the header has {width}", row.len()));
     }

@@ -1,8 +1,8 @@
-//! //! Files of rejected rows, which can be imported with the report's mapping.
+//! Files of rejected rows, which can be imported with the report's mapping.
 //!
-//! //! They have the columns of the report and a last one for the reason. For a mapping that uses
-//! row numbers, they also have the row numbers of the report: other numbers would change the
-//! orders' ids.
+//! They have the columns of the report and a last one for the reason. For a mapping that uses row
+//! numbers, they also have the row numbers of the report: other numbers would change the orders'
+//! ids.
 
 use std::borrow::Cow;
 
@@ -68,7 +68,7 @@ impl RejectedFormat {
         writer.delimiter(delimiter);
         let cells = cells.map(|cell| match quote {
             Some(_) => Cow::Borrowed(cell),
-            // // No cell of such a report contains a delimiter, but a reason may.
+            // No cell of such a report contains a delimiter, but a reason may.
             None => {
                 let is_special = |byte: u8| byte == delimiter || matches!(byte, b'\r' | b'\n');
                 cell.iter().map(|byte| if is_special(*byte) { b' ' } else { *byte }).collect()

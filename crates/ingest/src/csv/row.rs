@@ -171,7 +171,7 @@ impl<R: Read> Rows<R> {
             ends += ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                // // If a row is too long, its beginning is overwritten.
+                // If a row is too long, its beginning is overwritten.
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     bytes = 0;
                     ends = 0;
@@ -188,7 +188,7 @@ impl<R: Read> Rows<R> {
     }
 
     fn row(&self, flaw: Option<Flaw>, bytes: usize, ends: usize) -> Row {
-        // // A row is far shorter than 4 GiB, so every end fits.
+        // A row is far shorter than 4 GiB, so every end fits.
         let ends = self.ends[..ends].iter().filter_map(|end| u32::try_from(*end).ok()).collect();
         Row {
             line: self.position.row_line,

@@ -63,7 +63,7 @@ impl SeenIds {
         let order = assemble(mapping, rows)?;
         let (device, id) = (&order.order.device_code, &order.order.order_id);
         let id = (device.as_deref().unwrap_or_default(), id.as_deref().unwrap_or_default());
-        // // Random keys and 128 bits make collisions, accidental or malicious, negligible.
+        // Random keys and 128 bits make collisions, accidental or malicious, negligible.
         let halves = (self.hashers.0.hash_one(id), self.hashers.1.hash_one(id));
         let digest = (u128::from(halves.0) << 64) | u128::from(halves.1);
         let line = order.first_line;

@@ -96,7 +96,7 @@ impl TimeFormats {
 
 impl TimeFormat {
     fn new(text: String) -> TimeFormat {
-        // // In the afternoon, so that hours differ between the 12-hour and the 24-hour clock.
+        // In the afternoon, so that hours differ between the 12-hour and the 24-hour clock.
         let sample = Timestamp::new(981_216_306, 123_456_789).unwrap_or_default();
         let sample = Zoned::new(sample, TimeZone::UTC);
         let mut given = [false; PARTS.len()];

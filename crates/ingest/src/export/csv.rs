@@ -78,7 +78,7 @@ impl<W: Write> CsvExport<W> {
         let lines = order.detail_vo_list.as_deref().unwrap_or_default();
         let of_order: Vec<Cell<'_>> = ORDER.iter().map(|(_, cell)| cell(order)).collect();
         let mut is_exact = of_order.iter().all(|cell| cell.is_exact);
-        // // An order without lines has one row, too.
+        // An order without lines has one row, too.
         for at in 0..lines.len().max(1) {
             let line = lines.get(at).map(|Object(line)| line);
             let number = line.map(|_| (at + 1).to_string()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! //! The errors of a fleet file itself, and those against the stored data.
+//! The errors of a fleet file itself, and those against the stored data.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;

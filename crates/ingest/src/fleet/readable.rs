@@ -1,4 +1,4 @@
-//! //! Reads as much as possible of an invalid fleet file, so that all its errors are reported
+//! Reads as much as possible of an invalid fleet file, so that all its errors are reported
 //! together.
 
 use std::fmt::Display;
@@ -228,7 +228,7 @@ fn kind_of(value: &Value) -> &'static str {
 /// Returns the names of a struct's fields, in order.
 fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
     let mut names: &'static [&'static str] = &[];
-    // // Deserializing always fails, after capturing the names.
+    // Deserializing always fails, after capturing the names.
     let _ = T::deserialize(FieldNames(&mut names));
     names
 }

@@ -1,5 +1,5 @@
-//! //! The arrivals of streamed orders, separate for each key. A new one begins every few minutes,
-//! so that it shows when its orders came.
+//! The arrivals of streamed orders, separate for each key. A new one begins every few minutes, so
+//! that it shows when its orders came.
 
 use std::collections::HashMap;
 use std::fs;
@@ -35,7 +35,7 @@ impl Arrivals {
         now: UnixMs,
     ) -> Result<ArrivalNo, Error> {
         if let Some((arrival, since)) = self.by_key.get(key)
-            // // A clock that was set back begins a new one.
+            // A clock that was set back begins a new one.
             && (0..ARRIVAL_MAX_MS).contains(&now.0.saturating_sub(since.0))
         {
             return Ok(*arrival);

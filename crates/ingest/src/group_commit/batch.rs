@@ -1,4 +1,4 @@
-//! //! The orders of one transaction: a fair share of each waiting submission.
+//! The orders of one transaction: a fair share of each waiting submission.
 
 use std::sync::Arc;
 

@@ -174,7 +174,7 @@ impl Submission {
 
     /// Reports the outcomes.
     pub(super) fn finish(self) {
-        // // The stream may have ended; its stored orders remain.
+        // The stream may have ended; its stored orders remain.
         let _ = self.result.send(self.outcomes);
     }
 

@@ -1,5 +1,5 @@
-//! //! Files whose first lines are all rejected for the same reason: they are of another kind, or
-//! their mapping is wrong. Importing the rest would only repeat the message.
+//! Files whose first lines are all rejected for the same reason: they are of another kind, or their
+//! mapping is wrong. Importing the rest would only repeat the message.
 
 use super::{Chunk, ImportError};
 

@@ -1,6 +1,6 @@
-//! //! The missing devices and products that the orders of a report need. Each is created together
-//! with the first of these orders that is stored. Stored products without a price get one in the
-//! same way.
+//! The missing devices and products that the orders of a report need. Each is created together with
+//! the first of these orders that is stored. Stored products without a price get one in the same
+//! way.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! //! The results that only a dry run has: the dates and totals of the file, the entries that
-//! would be created for it, and its first orders as integrators would see them.
+//! The results that only a dry run has: the dates and totals of the file, the entries that would be
+//! created for it, and its first orders as integrators would see them.
 
 use std::collections::{BTreeMap, HashMap};
 

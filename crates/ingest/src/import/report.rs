@@ -1,5 +1,4 @@
-//! //! CSV reports: a mapping converts the rows to orders, which are then imported like an order
-//! file.
+//! CSV reports: a mapping converts the rows to orders, which are then imported like an order file.
 
 use std::collections::hash_map::Entry;
 use std::io::Read;

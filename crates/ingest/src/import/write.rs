@@ -1,5 +1,5 @@
-//! //! Stores checked orders in short transactions with pauses, so that a server on the same data
-//! can also write.
+//! Stores checked orders in short transactions with pauses, so that a server on the same data can
+//! also write.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -173,7 +173,7 @@ impl Writer<'_, '_> {
             OrderOutcome::Rejected(reason) | OrderOutcome::Inconsistent(reason) => {
                 self.rejected.push(self.import.rejected(line, incoming, &reason));
             }
-            // // An import waits for locks, and decides whole batches.
+            // An import waits for locks, and decides whole batches.
             OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {}
         }
     }

@@ -54,7 +54,7 @@ fn a_source_may_fail_ten_times_and_then_once_a_minute() {
         assert_eq!(failures(&mut attempts, "ops", 1, at(ms)), free, "at {ms} ms");
         assert_eq!(fail(&mut attempts, "ops", 1, at(ms)), Some(wait_ms), "at {ms} ms");
     }
-    // // Another source and another name have separate buckets.
+    // Another source and another name have separate buckets.
     assert_eq!(failures(&mut attempts, "ops", 2, at(3_600_000)), 10);
     assert_eq!(failures(&mut attempts, "ops ", 1, at(3_600_000)), 10);
 }
@@ -64,7 +64,7 @@ fn a_source_may_fail_ten_times_and_then_once_a_minute() {
 #[test]
 fn unknown_sources_share_nineteen_hundred_failures_an_hour() {
     let mut attempts = attempts(&limits());
-    // // Sources that are all new get furthest.
+    // Sources that are all new get furthest.
     let mut new = 0..;
     let mut failed_at = |second: i64| {
         let now = at(second * 1_000);
@@ -132,7 +132,7 @@ fn after_the_clock_is_set_back_the_wait_is_bounded() {
     failures(&mut attempts, "ops", 1, at(0));
     let back = at(-86_400_000);
     assert_eq!(fail(&mut attempts, "ops", 1, back), Some(60_000));
-    // // The name's bucket is checked once the source's bucket allows the attempt.
+    // The name's bucket is checked once the source's bucket allows the attempt.
     assert_eq!(fail(&mut attempts, "ops", 1, back.plus_ms(120_000)), Some(4_000));
     assert_eq!(failures(&mut attempts, "ops", 1, back.plus_ms(128_000)), 2);
 }

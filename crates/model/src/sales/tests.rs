@@ -133,7 +133,7 @@ proptest! {
             let rate = Rate::from_parts(micros * 1_000_000).expect("a rate");
             sum.plus(Usd::of(Minor(*minor), currency("EUR"), rate).expect("counted"))
         });
-        // // Cents times millionths of a dollar, computed another way.
+        // Cents times millionths of a dollar, computed another way.
         let exact: i128 = sales.iter().map(|(minor, micros)| i128::from(minor * micros)).sum();
         let cents = i128::from(sum.cents());
         prop_assert!((cents * 1_000_000 - exact).abs() <= 500_000);
