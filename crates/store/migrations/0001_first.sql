@@ -1,5 +1,5 @@
--- The tables of a store. Until a version is released, this file is edited; afterwards, each change
--- of the layout is a migration of its own.
+-- The tables of a store. This file is edited until a version is released; afterwards, each change
+-- of the layout is a separate migration.
 
 -- Facts about the data itself, such as its time zone.
 create table house (
@@ -7,10 +7,10 @@ create table house (
     value text not null
 );
 
--- The last number that was given of each kind, where several writers count together.
--- `deleted_devices` is the highest number of a device that was deleted, which is not used again;
--- `fleet` is another number after each change of the owners of devices or of the names of products,
--- and is locked, like `rates`, by the writers of fleets and of exchange rates.
+-- The last number assigned of each kind, where several writers share a counter. `deleted_devices`
+-- is the highest number of a deleted device, which is not reused; `fleet` changes whenever owners
+-- of devices or names of products change. `fleet` and `rates` are locked by the writers of fleets
+-- and of exchange rates.
 create table counters (
     name text primary key,
     last bigint not null
@@ -18,8 +18,8 @@ create table counters (
 insert into counters (name, last) values ('arrivals', 0), ('audit', 0), ('deleted_devices', 0),
     ('fleet', 0), ('imports', 0), ('rates', 0), ('refused_requests', 0);
 
--- Nodes that answer, and when they last wrote that they do; and every primary that a node has seen,
--- by its line of time, and when it was seen first: a promotion makes another one.
+-- Live nodes, with the time of their last write; and every primary that a node has seen, by
+-- timeline, with the time when it was first seen: a promotion starts another timeline.
 create table nodes (
     node text primary key,
     beat_at_ms bigint,
@@ -34,13 +34,13 @@ create table groups (
 );
 
 -- The versions of a group, by which caches are validated, in the row that a writer of its orders
--- locks. `last_change_no` is the last number that a change of an order was given, `history` the
--- history of that number. `fleet` is replaced with each change that a list of its devices shows: of
--- a device, its aisles, or the name of the group or of a product; `rates` with each change of
--- exchange rates. No other write gave them the same number, also not before the data went back.
--- From `devices_from_ms` on, when the last move of a device to or from the group takes effect,
--- device pages list `devices` devices; the number of an earlier time is counted when it is asked
--- for. `refunding` orders are being refunded.
+-- locks. `last_change_no` is the last change number assigned to an order, `history` the history of
+-- that number. `fleet` is replaced with each change that a list of its devices shows: of a device,
+-- its aisles, or the name of the group or of a product; `rates` with each change of exchange rates.
+-- Each such value is unique, even after the data went back. From `devices_from_ms` on, when the
+-- last move of a device to or from the group takes effect, device pages list `devices` devices; for
+-- an earlier time they are counted by the request. `refunding` is the number of orders being
+-- refunded.
 create table group_changes (
     group_no bigint primary key,
     last_change_no bigint not null,
@@ -52,8 +52,8 @@ create table group_changes (
     refunding bigint not null default 0
 );
 
--- The histories of a group: a change belongs to the history with the greatest first number that is
--- not above its own. Groups without changes have no row.
+-- The histories of a group: a change belongs to the history with the greatest first number not
+-- above its own. Groups without changes have no row.
 create table group_histories (
     group_no bigint not null,
     first_change_no bigint not null,
@@ -73,7 +73,7 @@ create table accounts (
     used_at_ms bigint
 );
 
--- The groups of an account in its own order; the first active one is its default.
+-- The groups of an account, in the account's order; the first active one is its default.
 create table account_groups (
     account_no bigint not null,
     group_no bigint not null,
@@ -81,8 +81,8 @@ create table account_groups (
     primary key (account_no, group_no)
 ) /* kept in the order of its key */;
 
--- One row per account is the session: a new login replaces it, and an old token is simply absent.
--- The source and the request that opened it are for the trail of what ends it.
+-- The session of each account: a new login replaces the row, so an old token is simply absent. The
+-- source and request that opened it are recorded in the audit trail when it ends.
 create table sessions (
     account_no bigint primary key,
     group_no bigint not null,
@@ -93,7 +93,8 @@ create table sessions (
     opened_at_ms bigint
 );
 
--- Sources that logged in to an account before: guessing from elsewhere is not held against them.
+-- Sources that logged in to an account before; failed logins from elsewhere do not count against
+-- them.
 create table known_sources (
     account_no bigint not null,
     source text not null,
@@ -150,7 +151,8 @@ create table aisle_texts (
     element text not null
 );
 
--- Who owned which device when, half open; listed is false while the device is not enabled.
+-- The owners of devices over time, as half-open intervals; listed is false while the device is not
+-- enabled.
 create table device_owners (
     group_no bigint not null,
     device_code text not null,
@@ -161,13 +163,14 @@ create table device_owners (
     primary key (group_no, device_code, since_ms)
 ) /* kept in the order of its key */;
 create index device_owners_of_device on device_owners (device_no, since_ms);
--- Finds the place of a device page among thousands of devices.
+-- Finds the position of a device page among thousands of devices.
 create index device_owners_pages on device_owners (group_no, listed, until_ms, device_code);
 
--- A row for each group that owns a device, did, is going to from since_ms on, or has orders of it.
--- The device is in the group's scope from since_ms on, and as soon as there are orders. These have
--- the sequence numbers first_seq to last_seq, with none missing; those up to archived_seq are
--- history, and those up to blocked_seq are in blocks. The name is the one that the device had while the group owned it last.
+-- A row for each group that owns a device, owned it, will own it from since_ms on, or has orders of
+-- it. The device is in the group's scope from since_ms on, and as soon as there are orders. Their
+-- sequence numbers are first_seq to last_seq, without gaps; those up to archived_seq are archived,
+-- and those up to blocked_seq are in blocks. The name is the last one while the group owned the
+-- device.
 create table ledger (
     group_no bigint not null,
     device_code text not null,
@@ -181,15 +184,15 @@ create table ledger (
     blocked_seq bigint not null default 0,
     primary key (group_no, device_code)
 ) /* kept in the order of its key */;
--- Finds the groups that have orders of a device, its former owners and those that keep orders of a
--- period that was replaced.
+-- Finds the groups that have orders of a device: its owner, its former owners, and groups that keep
+-- orders of a period that was replaced.
 create index ledger_of_device on ledger (device_code);
 
 -- An order is its record, packed with its checksum, and the columns by which it is found. A null
--- trade_no_in is made from the order_id. `sale_at_ms` is null while the order is no sale; `sale` has
--- the figures by which parts of days are counted, of a sale, and the states of the order.
--- `arrival_no` is where it came from, which updates leave as it is. A page of a device's orders is
--- a range of the key.
+-- trade_no_in means one derived from the order_id. `sale_at_ms` is null while the order is not a
+-- sale; `sale` has the figures of a sale, by which parts of days are counted, and the states of the
+-- order. `arrival_no` is its origin, which updates do not change. A page of a device's orders is a
+-- range of the key.
 create table orders (
     group_no bigint not null,
     device_no bigint not null,
@@ -215,15 +218,15 @@ create index orders_sale on orders (group_no, sale_at_ms, device_no, seq, sale)
 create index orders_unsold on orders (group_no, trade_start_ms, device_no, seq)
     where sale_at_ms is null;
 
--- The dictionaries by which records are compressed, trained from orders. The number is a checksum of
--- the content. None is changed or deleted: records name them.
+-- The dictionaries by which records are compressed, trained from orders. The number is a checksum
+-- of the content. They are never changed or deleted: records refer to them.
 create table dictionaries (
     dictionary_no bigint primary key,
     content bytea not null
 );
 
--- Bounds of the trade starts of 64 orders each that follow each other, from block * 64 + 1 on. Lists
--- of a span skip the blocks outside of it. The bounds are only widened.
+-- Bounds of the trade starts of 64 consecutive orders each, from block * 64 + 1 on. Lists of a time
+-- span skip the blocks outside of it. The bounds are only widened.
 create table order_blocks (
     group_no bigint not null,
     device_no bigint not null,
@@ -234,10 +237,10 @@ create table order_blocks (
 ) /* kept in the order of its key */;
 create index order_blocks_last on order_blocks (group_no, device_no, last_ms, first_ms, block);
 
--- Sums of sales, moved in the transaction of the order that moves them. A day is counted from
--- 1970-01-01 on the calendar of the platform's zone; amounts are minor units of the currency.
--- `shipped` and `failed` count the orders whose shipment succeeded, and failed in whole or in part.
--- All sales of the day lie between first_sale_at_ms and last_sale_at_ms, which are only widened.
+-- Sums of sales, updated in the transaction of the order. A day is counted from 1970-01-01 on the
+-- calendar of the platform's zone; amounts are minor units of the currency. `shipped` counts the
+-- orders whose shipment succeeded, `failed` those whose shipment failed, fully or partially. All
+-- sales of the day are between first_sale_at_ms and last_sale_at_ms, which are only widened.
 create table sales_by_day (
     group_no bigint not null,
     day bigint not null,
@@ -253,9 +256,9 @@ create table sales_by_day (
     primary key (group_no, day, currency)
 ) /* kept in the order of its key */;
 
--- The sums of the devices of a block, which has 256 device numbers, on a day. `devices` has of each
--- device with sales orders, items, amount, refund, shipped and failed; `products` has of each product
--- items and amount, and those of each device that sold it.
+-- The sums on a day of the devices of a block, which has 256 device numbers. `devices` has, for
+-- each device with sales, orders, items, amount, refund, shipped and failed; `products` has, for
+-- each product, items and amount, in total and for each device that sold it.
 create table sales_by_device (
     group_no bigint not null,
     day bigint not null,
@@ -266,7 +269,7 @@ create table sales_by_device (
     primary key (group_no, day, device_block, currency)
 ) /* kept in the order of its key */;
 
--- The names that goods came with that are no product of ours, as of their latest sale.
+-- The names of goods that are not among the products, as of their latest sale.
 create table goods_names (
     group_no bigint not null,
     goods_id text not null,
@@ -275,7 +278,7 @@ create table goods_names (
     primary key (group_no, goods_id)
 ) /* kept in the order of its key */;
 
--- What a unit of a currency is worth from a day on, in millionths of a millionth of a US dollar.
+-- The price of a currency unit from a day on, in units of 10^-12 US dollars.
 create table rates (
     currency text not null,
     day bigint not null,
@@ -283,7 +286,7 @@ create table rates (
     primary key (currency, day)
 ) /* kept in the order of its key */;
 
--- Where orders came from: an import by a command, or the orders that a key streamed to a node within
+-- Origins of orders: an import by a command, or the orders that a key streamed to a node within
 -- some minutes.
 create table arrivals (
     arrival_no bigint primary key,
@@ -293,9 +296,9 @@ create table arrivals (
     node text
 );
 
--- Imports, finished or not. The details are those of the entry in the audit trail, a JSON object.
--- `active_at_ms` is when one that has not ended last showed that it runs, and `stored_orders` what
--- it has stored so far.
+-- Imports, finished or not. The details are the fields of the audit entry, as a JSON object. For an
+-- import that has not ended, `active_at_ms` is its last sign of life, and `stored_orders` the
+-- number of orders stored so far.
 create table imports (
     import_no bigint primary key,
     started_at_ms bigint not null,
@@ -305,8 +308,8 @@ create table imports (
     details text not null
 );
 
--- Keys of the operator's listener. Only a digest is kept; `may` lists the rights, with commas. The
--- last use by a program is stored at most once a minute.
+-- Keys of the operator's listener. Only a digest is stored; `may` lists the rights, separated by
+-- commas. The last use by a program is stored at most once a minute.
 create table operator_keys (
     key_digest text primary key,
     key_name text not null,
@@ -316,8 +319,8 @@ create table operator_keys (
     used_at_ms bigint
 );
 
--- Sessions of the console, by the digest of their cookie, and the key that each was opened with. A
--- link that signs in once is a session that is not opened, by the digest of its token.
+-- Sessions of the console, by the digest of their cookie, with the key that opened each. A one-time
+-- sign-in link is a session that is not opened yet, by the digest of its token.
 create table console_sessions (
     session_digest text primary key,
     key_digest text not null,
@@ -328,11 +331,11 @@ create table console_sessions (
 create index console_sessions_key on console_sessions (key_digest, expires_at_ms);
 create index console_sessions_end on console_sessions (expires_at_ms);
 
--- Who did what, only ever added to, and purged from its old end. `account` is a login name that
--- exists; `actor` an operator's key, or a command. `count` is above 1 for refusals of the same kind
--- that are recorded together. `reason` says why a login was refused, why a session ended, or by which
--- proof the console was entered; `details` are the fields of a change, a JSON object. `other_…` say
--- from where the session came that a login replaced.
+-- The audit trail, which is append-only and purged from its old end. `account` is an existing login
+-- name; `actor` an operator's key, or a command. `count` is above 1 for refusals of the same kind
+-- that are recorded together. `reason` says why a login was refused, why a session ended, or how a
+-- person signed in to the console; `details` are the fields of a change, a JSON object. `other_…`
+-- is the origin of the session that a login replaced.
 create table audit (
     entry_no bigint primary key,
     at_ms bigint not null,
@@ -351,10 +354,9 @@ create table audit (
 );
 create index audit_account on audit (account, entry_no) where account is not null;
 
--- Requests of integrators that were refused or failed, of the last day: look-ups by their ids. The
--- account is the one that is proven or claimed; the details are a JSON object. A share is an account,
--- the logins with its name, or a part of all other sources; the rows of the largest shares are
--- deleted first.
+-- Refused or failed requests of integrators in the last day, for look-ups by id. The account is the
+-- proven or the claimed one; the details are a JSON object. A share is an account, the logins with
+-- its name, or a part of all other sources; the rows of the largest shares are deleted first.
 create table refused_requests (
     number bigint primary key,
     share text not null,

@@ -1,5 +1,5 @@
-//! The use of accounts: what is counted in memory, and the last use of their sessions, which is
-//! stored as well.
+//! The use of accounts: counters in memory, and the last use of their sessions, which is also
+//! stored.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -29,14 +29,14 @@ statements! {
 /// The use of an account.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountUse {
-    /// The last request with its token, on any node up to a minute ago, and on this one.
+    /// The last request with its token: on this node, or on any node up to a minute ago.
     pub last: Option<UnixMs>,
     /// Its requests since the start of this process, by function.
     pub functions: Vec<FunctionUsage>,
 }
 
 impl Trail<'_> {
-    /// Counts an answered request. `account` is the one that its token proves.
+    /// Counts an answered request. `account` is the one proven by its token.
     pub fn count_request(
         self,
         account: Option<AccountNo>,
@@ -60,8 +60,7 @@ impl Trail<'_> {
         *of = Guesses { logins: of.logins + 1, last: now };
     }
 
-    /// Returns the sources of failed logins since the start of this process, the ones with the most
-    /// first.
+    /// Returns the sources of failed logins since the start of this process, most failures first.
     #[must_use]
     pub fn guesses(self) -> Vec<(SourcePrefix, Guesses)> {
         let guesses = lock_ignoring_poison(&self.0.usage.guesses);
@@ -71,13 +70,13 @@ impl Trail<'_> {
         all
     }
 
-    /// Returns how many requests since the start of this process were answered with each code.
+    /// Returns the number of answers with each code since the start of this process.
     #[must_use]
     pub fn answers_by_code(self) -> Vec<(i64, u64)> {
         self.0.usage.answers_by_code()
     }
 
-    /// Stores the last use of the sessions that were used since it was stored, at most once a
+    /// Stores the last use of sessions that were used since it was last stored, at most once a
     /// minute each.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The time at which each device was last active. Heartbeats are frequent and small: they are
 //! buffered in memory, where the next read sees them, and written to the ledger in batches. A crash
-//! loses the heartbeats since the last write; an orderly stop writes them.
+//! loses the heartbeats since the last write; an orderly shutdown writes them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,8 +13,8 @@ use crate::owners::Owners;
 
 /// The latest heartbeat of each (group, device) that has sent one since the store was opened.
 ///
-/// Written heartbeats stay here as well, for reads whose snapshot is older than the write. There
-/// are never more entries than rows of the ledger.
+/// Written heartbeats are kept as well, for reads whose snapshot is older than the write. There are
+/// never more entries than rows of the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     has_any: AtomicBool,
@@ -34,8 +34,8 @@ struct LatestHeartbeat {
 }
 
 impl Activity {
-    /// Returns when a device was last active in a group: the time in its ledger row, or that of a
-    /// later heartbeat.
+    /// Returns when a device was last active in a group: the time in its ledger row, or the time of
+    /// a later heartbeat.
     pub(crate) fn merged(&self, key: LedgerKey, row: Option<UnixMs>) -> Option<UnixMs> {
         // `None` comes before any time.
         row.max(self.latest(key))
@@ -66,7 +66,8 @@ impl Activity {
         self.has_any.store(!latest.is_empty(), Ordering::Release);
     }
 
-    /// Returns the heartbeats to write, almost in the order of the ledger's key, for page locality.
+    /// Returns the heartbeats to write, approximately in the order of the ledger's key, for page
+    /// locality.
     pub(crate) fn unwritten(&self) -> OwnedHeartbeats {
         let latest = read_ignoring_poison(&self.latest);
         let unwritten = latest.iter().filter(|(_, beat)| beat.unwritten);

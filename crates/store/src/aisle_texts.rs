@@ -1,6 +1,6 @@
 //! The element of each device in the hierarchy of aisles (DASH-22), as JSON. It is stored when an
-//! apply changes it, so that the hierarchy of a group costs a row for each device, however many
-//! aisles the devices have.
+//! apply changes it, so that reading the hierarchy of a group takes one row per device, however
+//! many aisles the devices have.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -51,25 +51,25 @@ statements! {
         from {rows r: device bigint} cross join aisle_texts t where t.device_no = r.device";
 }
 
-/// Devices whose elements are made and written together.
+/// Number of devices whose elements are built and written together.
 const DEVICES_PER_STEP: usize = 1_000;
 
-/// Elements that are made while the lines of their devices arrive.
+/// Elements that are built as the lines of their devices arrive.
 #[derive(Default)]
 struct Elements {
     made: Vec<Made>,
     open: Option<(DeviceNo, DeviceAisles)>,
 }
 
-/// An element that is made.
+/// A finished element.
 struct Made {
     device: DeviceNo,
     code: String,
     element: String,
 }
 
-/// Makes the elements of devices whose rows have been written, and of all devices that sell
-/// products with these ids, and stores them.
+/// Builds and stores the elements of devices whose rows have been written, and of all devices that
+/// sell products with these ids.
 pub(crate) async fn update(
     write: &Write<'_>,
     mut devices: BTreeSet<DeviceNo>,
@@ -89,7 +89,7 @@ pub(crate) async fn update(
     Ok(())
 }
 
-/// Returns the codes of the devices whose stored element is not the one made of their aisles.
+/// Returns the codes of the devices whose stored element does not match their aisles.
 pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
     let (mut found, mut last) = (Vec::new(), DeviceNo(i64::MIN));
     loop {
@@ -100,7 +100,7 @@ pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
     }
 }
 
-/// Returns the elements of devices, except those that are stored already.
+/// Returns the elements of devices that differ from the stored ones.
 async fn outdated_of(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
     let mut stored = HashMap::new();
     read.each_of(&STORED_OF, &keys(devices), &[], |row| {
@@ -139,7 +139,7 @@ fn keys(devices: &[DeviceNo]) -> Vec<[Value<'static>; 1]> {
 }
 
 impl Elements {
-    /// Adds a line. Lines come device by device, cabinet by cabinet, layer by layer.
+    /// Adds a line. Lines are sorted by device, cabinet and layer.
     fn add(&mut self, line: LineRow<'_>) -> Result<(), Error> {
         let LineRow { device_no, device_code, device_name, placed } = line;
         if self.open.as_ref().is_none_or(|(open, _)| *open != device_no) {
@@ -171,7 +171,7 @@ impl Elements {
 }
 
 impl PlacedAisle<'_> {
-    /// Adds the aisle to the last layer of the last cabinet, or to a new one after it.
+    /// Adds the aisle to the last layer of the last cabinet, or to a new one.
     fn add_to(self, cabinets: &mut Vec<Cabinet>) {
         let cabinet = match cabinets.last_mut() {
             Some(last) if last.cabinet_code == self.cabinet_code => last,

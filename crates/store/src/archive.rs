@@ -1,11 +1,11 @@
 //! Archiving moves the boundary of each device: the orders with sequence numbers up to it are
-//! archived. The boundary for a time T is the last order that started before T, of those that
-//! arrived before the first order that started at T or later; an order that is dated ahead of the
-//! archiving is not such an order (ORD-5).
+//! archived. The boundary for a time T is the last order that started before T, among the orders
+//! that arrived before the first order that started at T or later; orders dated after the time of
+//! archiving are disregarded (ORD-5).
 //!
 //! A time that is not earlier than the last one moves boundaries forward only: orders up to a
-//! boundary are not looked at again. An earlier one places each boundary among all orders of its
-//! device, and some may become current again (ORD-22).
+//! boundary are not examined again. An earlier time places each boundary among all orders of its
+//! device, and may restore archived orders (ORD-22).
 
 use futures_util::future::try_join_all;
 use kiosque_contract::AuditDetails;
@@ -28,7 +28,7 @@ row! {
         pub(crate) first_seq: i64,
         pub(crate) archived_seq: i64,
         pub(crate) last_seq: i64,
-        /// The last one in a block.
+        /// The last sequence number in a block.
         pub(crate) blocked_seq: i64,
     }
 }
@@ -53,19 +53,19 @@ statements! {
         where group_no = $group_no and device_code = $device_code and archived_seq = $old_seq";
 }
 
-/// Boundaries that one transaction moves; other writers wait for it.
+/// Maximum number of boundaries that one transaction moves; other writers wait for it.
 const BOUNDARIES_PER_TRANSACTION: usize = 200;
 
 /// The result of archiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Archived {
-    /// The time: orders that started before it were archived.
+    /// Orders that started before this time were archived.
     pub before: UnixMs,
     /// Orders that are archived now.
     pub orders: i64,
     /// Devices whose boundary was moved forward.
     pub devices: usize,
-    /// Orders that are current again.
+    /// Orders that were restored.
     pub returned_orders: i64,
     /// Devices whose boundary was moved back.
     pub returned_devices: usize,
@@ -97,7 +97,7 @@ impl From<Archived> for Act {
     }
 }
 
-/// Whether a command may make archived orders current again.
+/// Whether a command may restore archived orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
     /// It may.
@@ -109,18 +109,17 @@ pub enum Returning {
 /// Why a command did not archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// Archived orders would become current again. Nothing was changed.
+    /// Archived orders would be restored. Nothing was changed.
     #[error("{} would become current again", orders_of_devices(*orders, *devices))]
     WouldReturn {
         /// Their number.
         orders: i64,
         /// Their devices.
         devices: usize,
-        /// The later time, before which orders are archived.
+        /// The later time before which orders are archived.
         archived_before: UnixMs,
     },
-    /// The store failed; boundaries that were moved until then stay so, and a repetition moves the
-    /// others.
+    /// The store failed; boundaries moved so far stay moved, and another call moves the others.
     #[error(transparent)]
     Store(#[from] Error),
 }
@@ -137,7 +136,7 @@ struct Boundary {
 /// The boundaries that a time moves.
 struct Plan {
     before: UnixMs,
-    /// The later time before which orders are archived, if this one is earlier.
+    /// The later time of the last archiving, if this one is earlier.
     back_from: Option<UnixMs>,
     boundaries: Vec<Boundary>,
 }
@@ -150,18 +149,17 @@ enum Direction {
 }
 
 impl Upkeep<'_> {
-    /// Archives the orders that started before a time. Boundaries move forward only, also when the
-    /// time is earlier than the last one. Orders that start after `now` are dated ahead.
+    /// Archives the orders that started before a time. Boundaries only move forward, even if the
+    /// time is earlier than the last one. Orders that start after `now` are disregarded.
     ///
     /// # Errors
-    /// The store failed; orders archived until then stay archived, and another call does the rest.
+    /// The store failed; orders archived so far stay archived, and another call archives the rest.
     pub async fn archive(self, before: UnixMs, now: UnixMs) -> Result<Archived, Error> {
         let plan = self.plan_archiving(before, now, Direction::Forward).await?;
         self.move_boundaries(plan).await
     }
 
-    /// Archives the orders that started before a time. Those that an earlier time does not archive
-    /// are current again.
+    /// Archives the orders that started before a time, and restores those that it no longer covers.
     ///
     /// # Errors
     /// See [`ArchiveError`].
@@ -204,7 +202,7 @@ impl Upkeep<'_> {
             let set = async move |write: &Write<'_>| set_boundaries(write, &chunk, until_now).await;
             archived = self.0.db.write::<_, Error>(Deadline::OfRequest, set).await?;
         }
-        // After all boundaries, so that a repetition moves those that a failure left.
+        // After all boundaries, so that another call moves those that a failure left.
         if let Some(last) = back_from
             && archived.devices + archived.returned_devices == boundaries.len()
         {
@@ -229,7 +227,7 @@ impl Plan {
     }
 }
 
-/// Returns the boundaries that move, sorted by group.
+/// Returns the boundaries to move, sorted by group.
 async fn boundaries(
     read: &Read<'_>,
     before: UnixMs,
@@ -259,7 +257,7 @@ async fn boundaries(
 }
 
 /// Moves boundaries, which are sorted by group, except those that another process has moved
-/// meanwhile. Adds those that it moved to the result.
+/// meanwhile. Adds the moved ones to the result.
 async fn set_boundaries(
     write: &Write<'_>,
     boundaries: &[Boundary],

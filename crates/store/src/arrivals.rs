@@ -1,6 +1,6 @@
-//! Where orders came from. An arrival is an import, or the orders that a key streams to a node
-//! within some minutes. A new order has the number of its arrival, which updates leave as it is. So
-//! the source of an order costs a number in its row, and a source one row every few minutes.
+//! Origins of orders. An arrival is an import, or the orders that a key streams to a node within
+//! some minutes. A new order has the number of its arrival, which updates do not change. So the
+//! source of an order takes a number in its row, and a source one row every few minutes.
 
 use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
 
@@ -33,10 +33,10 @@ statements! {
         order by a.arrival_no limit $most)";
 }
 
-/// The time in which the orders that a key streams to a node are one arrival, in milliseconds.
+/// The time for which the orders that a key streams to a node are one arrival, in milliseconds.
 pub const ARRIVAL_MAX_MS: i64 = 10 * 60_000;
 
-/// Arrivals that one transaction purges; other writers wait for it.
+/// Maximum number of arrivals that one transaction purges; other writers wait for it.
 const PURGED_PER_TRANSACTION: u32 = 500;
 
 /// The number of an arrival.
@@ -52,7 +52,7 @@ pub enum OrderSource {
     Stream {
         /// The name of the key.
         key_name: String,
-        /// The host name of the node, if it is known.
+        /// The host name of the node, if known.
         node: Option<String>,
     },
 }
@@ -68,7 +68,7 @@ impl OrderSource {
 /// The arrival of an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The time from which on orders with the same arrival came in.
+    /// The time when orders with the same arrival began to come in.
     pub since: UnixMs,
     /// Their source.
     pub source: OrderSource,
@@ -81,7 +81,7 @@ impl ArrivalNo {
 }
 
 impl Intake<'_> {
-    /// Stores that orders of a source begin to arrive. Orders with this arrival are received as
+    /// Stores the start of an arrival. Orders with this arrival are received as
     /// [`crate::BatchPart::arrival`].
     ///
     /// # Errors
@@ -102,11 +102,11 @@ impl Intake<'_> {
         self.0.db.write(Deadline::OfRequest, begin).await
     }
 
-    /// Deletes the arrivals that began before `before`, the oldest first: their orders stay,
+    /// Deletes the arrivals that began before `before`, the oldest first: their orders remain,
     /// without a source. Returns their number.
     ///
     /// # Errors
-    /// The store failed; arrivals purged until then stay purged.
+    /// The store failed; arrivals purged so far stay purged.
     pub async fn purge_arrivals(self, before: UnixMs) -> Result<u64, Error> {
         let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
         let mut purged = 0;
@@ -120,7 +120,7 @@ impl Intake<'_> {
         }
     }
 
-    /// Returns the arrival of the order of a group with an id; `None` if it is not known.
+    /// Returns the arrival of a group's order by id; `None` if unknown.
     ///
     /// # Errors
     /// The store failed.

@@ -1,5 +1,5 @@
 //! The audit trail, which is append-only: an entry is written in the transaction of the change that
-//! it records, if there is one. Old entries are purged.
+//! it records, if any. Old entries are purged.
 
 pub(crate) mod details;
 mod pending;
@@ -85,13 +85,13 @@ statements! {
         where s.account_no = $account_no";
 }
 
-/// Every statement of this module and of those below it.
+/// Every statement of this module and its submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, pending::ALL, purge::ALL].into_iter().flatten().copied()
 }
 
-/// How much later than entries of later events an entry may be written: refused logins are recorded
-/// once a minute, and clocks are adjusted.
+/// The maximum time by which an entry may be written after entries of later events: refused logins
+/// are recorded once a minute, and clocks are adjusted.
 const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
 
 /// Selects entries of the audit trail.
@@ -105,7 +105,7 @@ pub struct AuditQuery {
     pub source: Option<Source>,
     /// Only events at or after this time.
     pub since: Option<UnixMs>,
-    /// The largest number of entries to return.
+    /// The maximum number of entries.
     pub limit: usize,
     /// Only entries with a smaller number, to continue after a page.
     pub before: Option<i64>,
@@ -140,7 +140,7 @@ pub struct AuditPage {
 }
 
 impl Trail<'_> {
-    /// Records an act of the operator.
+    /// Records an operation of the operator.
     ///
     /// # Errors
     /// The store failed.
@@ -153,7 +153,7 @@ impl Trail<'_> {
             .await
     }
 
-    /// Records events that belong to no other transaction: refused logins. After
+    /// Records events that belong to no other transaction, such as refused logins. After
     /// [`Error::Unknown`], the same `events` can be recorded again; they are never stored twice.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl Trail<'_> {
     }
 }
 
-/// Records an act in its transaction.
+/// Records an operation in its transaction.
 pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<(), Error> {
     let detail = act.reason.map(str::to_owned);
     let happened = AuditRecord { detail, ..AuditRecord::by_operator(act.event, by) };
@@ -273,7 +273,7 @@ async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String
     read.one(&LOGIN_NAME, &[account.into()], |row| row.read()).await
 }
 
-/// Inserts an entry. Its text is the reason alone: that of other details is rendered when it is
+/// Inserts an entry. Its text is only the reason; the text of other details is rendered when it is
 /// read.
 async fn insert(
     write: &Write<'_>,
@@ -324,7 +324,7 @@ fn text<T: ToString>(value: Option<T>) -> Option<String> {
 async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     let before = query.before.unwrap_or(i64::MAX);
     let since = query.since.unwrap_or(UnixMs(i64::MIN));
-    // Numbers grow with time, except for delayed entries: the scan towards older entries stops
+    // Numbers increase with time, except for delayed entries: the scan towards older entries stops
     // here.
     let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
     let floor = read.one(&LAST_BEFORE, &stop, |row| row.read()).await?.unwrap_or(0_i64);
@@ -354,7 +354,7 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
     let earlier = row.other.parse()?;
     // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
-    // A text that a later version wrote in another form is left out.
+    // Details that a later version wrote in another form are left out.
     let details: Option<AuditDetails> =
         row.details.and_then(|text| serde_json::from_str(text).ok());
     let happened = AuditRecord {

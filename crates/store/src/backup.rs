@@ -1,5 +1,5 @@
-//! A consistent copy of the data while others read and write it. It gets its name only when it is
-//! complete, undamaged and durable.
+//! A consistent copy of the data, made while others read and write it. It gets its final name only
+//! when it is complete, undamaged and durable.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -13,14 +13,14 @@ use crate::error::Error;
 use crate::inventory;
 use crate::views::Upkeep;
 
-/// The end of the name of a backup that is being written.
+/// The suffix of the name of an unfinished backup.
 pub const UNFINISHED_SUFFIX: &str = ".partial";
 
-/// The reason why no backup was made.
+/// Why no backup was made.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The file exists already.
-    #[error("{0} exists; a backup replaces nothing")]
+    #[error("{0} exists; a backup does not replace a file")]
     Exists(PathBuf),
     /// Another backup is writing it.
     #[error("another backup is writing {0}")]
@@ -52,7 +52,7 @@ pub struct BackedUp {
 }
 
 impl Upkeep<'_> {
-    /// Copies the data as it is now to a new file, which must not exist yet, and checks the copy.
+    /// Copies the current data to a new file, which must not exist yet, and checks the copy.
     /// `progress` is called with the pages copied so far and may stop the backup. A failed backup
     /// leaves no file.
     ///
@@ -92,7 +92,7 @@ async fn backup(
     Ok(BackedUp { bytes: partial.finish(file)?, orders })
 }
 
-/// Returns the error of a backup of which the store failed.
+/// Returns the error of a backup during which the store failed.
 fn damage(error: Error) -> BackupError {
     match error {
         Error::Sqlite(_) if error.is_damage() => BackupError::Damaged(error.to_string()),
@@ -100,14 +100,14 @@ fn damage(error: Error) -> BackupError {
     }
 }
 
-/// Removes what a crash left of a backup to `file`. A backup that is being written remains.
+/// Removes the remains of a backup to `file` after a crash, but not a backup in progress.
 ///
 /// # Errors
 /// The remains cannot be opened or removed.
 pub fn remove_unfinished(file: &Path) -> io::Result<()> {
     let path = partial_path(file);
     match File::open(&path)?.try_lock() {
-        // Its writer may have renamed it since; a removal by this name is right all the same.
+        // Its writer may have renamed it since; removing this name is still correct.
         Ok(()) => fs::remove_file(&path),
         Err(TryLockError::WouldBlock) => Ok(()),
         Err(TryLockError::Error(error)) => Err(error),

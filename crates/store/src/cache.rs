@@ -1,5 +1,5 @@
-//! The cache of a process. Its values are bounded in bytes together, and each has the versions of
-//! its group that it was read at, by which its reader validates it.
+//! The cache of a process. The total size of its values is bounded, and each has the versions of
+//! its group at which it was read, by which its reader validates it.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use kiosque_model::{DeviceCode, GroupNo};
 /// The size of the cache in bytes.
 pub(crate) const CACHE_BYTES: usize = 64 << 20;
 
-/// What a value is, and its group.
+/// The kind of a value, and its group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
     /// The sales of days.
@@ -54,13 +54,13 @@ impl Cache {
         Cache { capacity, entries: Mutex::default() }
     }
 
-    /// Returns the value of a key, which always has the same type.
+    /// Returns the value of a key; a key's value always has the same type.
     pub(crate) fn get<T: Any + Send + Sync>(&self, key: &Key) -> Option<Arc<T>> {
         let value = self.entries().by_key.get(key).map(|(_, value)| Arc::clone(value))?;
         value.downcast().ok()
     }
 
-    /// Replaces the value of a key. One of more than a quarter of the capacity is not cached.
+    /// Replaces the value of a key. A value larger than a quarter of the capacity is not cached.
     pub(crate) fn insert(&self, key: Key, size: usize, value: Arc<impl Any + Send + Sync>) {
         let size = size.saturating_add(ENTRY_BYTES);
         let mut entries = self.entries();
@@ -76,7 +76,7 @@ impl Cache {
         entries.size += size;
         entries.by_key.insert(key, (size, value));
         drop(entries);
-        // Freed after the lock, since it takes long.
+        // Dropped after the lock is released, since it takes long.
         drop((replaced, cleared));
     }
 

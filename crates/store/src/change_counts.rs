@@ -11,7 +11,7 @@ pub(crate) enum EntryChange {
 }
 
 impl EntryChange {
-    /// Compares a stored row, if there is one, with the row after the apply.
+    /// Compares a stored row, if any, with the row after the apply.
     pub(crate) fn between<T: PartialEq>(old: Option<&T>, new: &T) -> EntryChange {
         match old {
             None => EntryChange::Created,

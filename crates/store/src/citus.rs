@@ -1,5 +1,5 @@
 //! The layout on Citus: how each table is distributed. All rows of a group are on one shard, so
-//! that a request touches one shard. Sessions are distributed by account: a session must have
+//! that a request accesses one shard. Sessions are distributed by account: a session must have
 //! exactly one row.
 
 use crate::db::{Deadline, PLANNER, Read};
@@ -8,7 +8,7 @@ use crate::metadata;
 use crate::sql::{Columns, FromRow, Sql};
 use crate::views::Upkeep;
 
-/// Those of these tables that are not distributed, if any table is. Only Citus has the catalog.
+/// Finds the tables that are not distributed, if any table is. Only Citus has the catalog.
 static UNDISTRIBUTED: Sql = Sql::declared(
     "kiosque_store::citus::UNDISTRIBUTED",
     "select t.name from unnest(string_to_array($names, ',')) as t(name)
@@ -45,7 +45,7 @@ const EVERYWHERE: [&str; 9] = [
     "rates",
     "operator_keys",
 ];
-/// Tables on the coordinator alone, to which every Kiosque node connects.
+/// Tables on the coordinator only, to which every Kiosque node connects.
 const AT_THE_COORDINATOR: [&str; 10] = [
     "arrivals",
     "audit",
@@ -59,13 +59,13 @@ const AT_THE_COORDINATOR: [&str; 10] = [
     "refused_requests",
 ];
 
-/// The beginning of the script. Without nodes, Citus makes the coordinator the only one, and no
-/// worker can be added any more.
+/// The beginning of the script. Without nodes, Citus would make the coordinator the only one, and
+/// no worker could be added later.
 const BEFORE: &str = r"-- Distributes the tables of Kiosque over the workers of a Citus cluster.
--- Run it by psql on the coordinator, as the role that owns the tables, and again after an upgrade
--- of Kiosque: tables that are distributed already are left as they are. Before: `create extension
--- citus` in this database on every node, then `citus_set_coordinator_host` and `citus_add_node` on
--- the coordinator.
+-- Run it with psql on the coordinator, as the role that owns the tables, and again after an upgrade
+-- of Kiosque: tables that are already distributed are skipped. Before that, run
+-- `create extension citus` in this database on every node, then `citus_set_coordinator_host` and
+-- `citus_add_node` on the coordinator.
 \set ON_ERROR_STOP on
 set client_min_messages = 'warning';
 create extension if not exists citus;
@@ -76,9 +76,9 @@ do $$ begin
     end if;
 end $$;
 ";
-/// Sets the role's planner on the workers, which plan every statement for their shards again. With
-/// the lock, the script can run for several schemas at a time. Without propagation, the workers do
-/// not set each other's planner.
+/// Sets the role's planner settings on the workers, which plan every statement for their shards
+/// again. The lock allows the script to run for several schemas at a time. Without propagation, the
+/// workers do not set each other's planner.
 const WORKER_SETTINGS: &str = r"-- Settings of the planner on the workers, also on new ones.
 do $$
 declare
@@ -114,7 +114,7 @@ pub fn citus_statements() -> String {
     for table in EVERYWHERE {
         text.push_str(&unless_done("create_reference_table", table, ""));
     }
-    text.push_str("-- The rows are on the nodes now; these are the copies from before.\n");
+    text.push_str("-- The rows are on the nodes now; these are the old copies.\n");
     for table in BY_GROUP.iter().chain(&BY_ACCOUNT).chain(&EVERYWHERE) {
         text.push_str(&format!(
             "select truncate_local_data_after_distributing_table('{table}');\n"
@@ -130,8 +130,8 @@ pub fn citus_statements() -> String {
 }
 
 impl Upkeep<'_> {
-    /// Returns the tables that the script has not distributed yet: those of the migrations since
-    /// its last run. None if it has never run.
+    /// Returns the tables that the script has not distributed yet: those of migrations since its
+    /// last run. Empty if it has never run.
     ///
     /// # Errors
     /// The store failed.
@@ -147,7 +147,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// Returns a statement that distributes a table, unless it is distributed already.
+/// Returns a statement that distributes a table unless it already is distributed.
 fn unless_done(function: &str, table: &str, placement: &str) -> String {
     format!(
         "select {function}('{table}'{placement}) where not exists \

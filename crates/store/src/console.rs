@@ -1,5 +1,5 @@
-//! Sessions of the console and links that sign in once. A session is valid while its key is live,
-//! until [`IDLE_MAX_MS`] after the last act of a person and at most [`SESSION_MAX_MS`] after the
+//! Sessions of the console and one-time sign-in links. A session is valid while its key is live,
+//! until [`IDLE_MAX_MS`] after the last user activity and at most [`SESSION_MAX_MS`] after the
 //! sign-in: every request reads both rows, and nothing is cached.
 
 use kiosque_contract::AuditDetails;
@@ -14,14 +14,14 @@ use crate::keys::{self, CreatedKey, KeyHolder};
 use crate::sql::{Row, row, statements};
 use crate::views::Operators;
 
-/// Sessions of one key; beyond them, the one that has been idle for longest ends at a sign-in.
+/// Maximum sessions of one key; at a further sign-in, the one that has been idle longest ends.
 const SESSIONS_OF_KEY_MAX: i64 = 100;
-/// Expired rows that a sign-in or a new link removes. Each adds one row, so that the rows that have
-/// expired become fewer.
+/// Maximum expired rows that a sign-in or a new link removes. Each adds only one row, so the number
+/// of expired rows decreases.
 const PURGED_MAX: i64 = 100;
-/// The most by which the clocks of two nodes that use the same links differ.
+/// The maximum difference of the clocks of two nodes that use the same links.
 const CLOCKS_DIFFER_MS: i64 = 10_000;
-/// The use of a session is stored again when the stored one is this old.
+/// The use of a session is stored again when the stored time is this old.
 const USE_STORED_MS: i64 = 60_000;
 
 row! {
@@ -69,7 +69,7 @@ statements! {
         where opened_at_ms is null and expires_at_ms <= $latest_ms";
 }
 
-/// A live session of the console. Only [`Operators::console_session`] makes one, from a session
+/// A live session of the console. Only [`Operators::console_session`] creates one, from a session
 /// that has not expired and a key that is not revoked.
 #[derive(Clone, Debug)]
 pub struct ConsoleSession {
@@ -85,14 +85,14 @@ impl ConsoleSession {
         &self.holder
     }
 
-    /// Returns the proof that the key has a right, if it has it.
+    /// Returns proof that the key has a right, if it does.
     #[must_use]
     pub fn oversight(&self, right: Right) -> Option<Oversight<'_>> {
         self.holder.rights.contain(right).then_some(Oversight { session: self, right })
     }
 }
 
-/// Proof that a request is of a live session whose key has a right. Pages are made for it.
+/// Proof that a request belongs to a live session whose key has a right. Pages require it.
 #[derive(Clone, Copy, Debug)]
 pub struct Oversight<'s> {
     session: &'s ConsoleSession,
@@ -100,7 +100,7 @@ pub struct Oversight<'s> {
 }
 
 impl Oversight<'_> {
-    /// Returns the right that is proven.
+    /// Returns the proven right.
     #[must_use]
     pub fn right(&self) -> Right {
         self.right
@@ -116,23 +116,24 @@ impl Oversight<'_> {
 /// The cause of a request with a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionUse {
-    /// An act of a person, which prolongs the session.
+    /// User activity, which prolongs the session.
     Act,
-    /// The script of an open page, which renews its figures.
+    /// The script of an open page, which refreshes its figures.
     Renewal,
 }
 
-/// The proof of a key with which a person signs in.
+/// The credential with which a person signs in.
 #[derive(Clone, Debug)]
 pub enum SignInProof {
     /// The key.
     Key(KeyDigest),
-    /// A link of [`Operators::create_link`], which is spent.
+    /// A link of [`Operators::create_link`], which this consumes.
     Link(ConsoleDigest),
 }
 
 impl Operators<'_> {
-    /// Returns the session of a presented cookie, if it is live. Acts are stored once a minute.
+    /// Returns the session of a presented cookie, if it is live. User activity is stored once a
+    /// minute.
     ///
     /// # Errors
     /// The store failed, or this node may not answer for sessions.
@@ -162,8 +163,8 @@ impl Operators<'_> {
     }
 
     /// Opens a session with the digest `new`, and ends the session of the `earlier` cookie. Returns
-    /// the holder of the key; `None` if the key is not live, or the link is unknown, spent or too
-    /// old. A link is spent in the same transaction.
+    /// the holder of the key; `None` if the key is not live, or the link is unknown, used or too
+    /// old. A link is consumed in the same transaction.
     ///
     /// # Errors
     /// The store failed, or this node may not answer for sessions.
@@ -205,7 +206,7 @@ impl Operators<'_> {
     }
 
     /// Returns whether there is such a live key or such a link. Anyone can send a wrong one, which
-    /// must not take the writer.
+    /// must not occupy the writer.
     async fn may_sign_in(self, proof: &SignInProof) -> Result<bool, Error> {
         Ok(match proof {
             SignInProof::Key(key) => {
@@ -234,8 +235,8 @@ impl Operators<'_> {
         self.0.db.write(Deadline::OfRequest, sign_out).await
     }
 
-    /// Creates a link that signs in once with the live key of a name, for [`LINK_VALIDITY_MS`] from
-    /// `by.at`. Returns whether there is such a key.
+    /// Creates a one-time sign-in link with the live key of a name, valid for [`LINK_VALIDITY_MS`]
+    /// from `by.at`. Returns whether there is such a key.
     ///
     /// # Errors
     /// The store failed.
@@ -297,7 +298,7 @@ impl Operators<'_> {
         self.0.db.write(Deadline::OfRequest, end).await
     }
 
-    /// Stores that a session is used.
+    /// Stores the use of a session.
     async fn store_use(
         self,
         session: ConsoleDigest,
@@ -313,7 +314,8 @@ impl Operators<'_> {
 }
 
 /// Ends the sessions and links that had expired at the `latest` time before the clock was set back
-/// to `now`, and the sessions that would live too long since then. Returns the number of sessions.
+/// to `now`, and the sessions that would live too long from then on. Returns the number of
+/// sessions.
 pub(crate) async fn end_passed(
     write: &Write<'_>,
     latest: UnixMs,
@@ -323,7 +325,7 @@ pub(crate) async fn end_passed(
     write.execute(&SESSIONS_PASSED, &[latest.into(), now.plus_ms(IDLE_MAX_MS).into()]).await
 }
 
-/// Spends a link. Returns the digest of its key; `None` if it is unknown, spent or too old. Only
+/// Consumes a link. Returns the digest of its key; `None` if it is unknown, used or too old. Only
 /// one transaction deletes the row.
 async fn spend(
     write: &Write<'_>,
@@ -335,7 +337,7 @@ async fn spend(
         return Ok(None);
     };
     let is_spent = write.execute(&END, &digest).await? == 0;
-    // A link from the future was made before the clock was set back.
+    // A link from the future was created before the clock was set back.
     let left_ms = row.expires_at_ms.0.saturating_sub(now.0);
     let is_valid = !is_spent && (1..=LINK_VALIDITY_MS + CLOCKS_DIFFER_MS).contains(&left_ms);
     Ok(is_valid.then_some(row.key_digest))

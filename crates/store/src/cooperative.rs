@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 /// How long a thread works before it yields.
 const YIELD_INTERVAL: Duration = Duration::from_micros(100);
-/// A request releases the core within this time. A core that comes back later went to another
-/// CPU-bound thread; yielding to it every time would starve this one, so it backs off.
+/// A request releases the core within this time. If the core comes back later, it went to another
+/// CPU-bound thread; yielding to that thread every time would starve this one, so it backs off.
 const REQUEST_MAX: Duration = Duration::from_millis(2);
-/// How long a thread does not yield after its core came back late. Doubles each time in a row, up
-/// to the maximum.
+/// The time without yields after the core came back late. Doubles each consecutive time, up to the
+/// maximum.
 const BACKOFF_INITIAL: Duration = Duration::from_millis(10);
 const BACKOFF_MAX: Duration = Duration::from_millis(160);
 
@@ -28,7 +28,7 @@ impl YieldState {
     const INITIAL: YieldState =
         YieldState { running_since: None, backoff_until: None, backoff: BACKOFF_INITIAL };
 
-    /// Returns whether the thread is to yield now.
+    /// Returns whether the thread should yield now.
     fn is_due(self, now: Instant) -> bool {
         let has_run = |since| now.duration_since(since) >= YIELD_INTERVAL;
         self.running_since.is_none_or(has_run) && self.backoff_until.is_none_or(|it| it <= now)

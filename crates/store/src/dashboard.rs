@@ -1,17 +1,17 @@
 //! The dashboard: reports on the sales and the devices of a group.
 //!
-//! A report is one method of [`Reports`](crate::views::Reports), in a file of its own below this
-//! module. To add one:
+//! A report is one method of [`Reports`](crate::views::Reports), in a separate file of this module.
+//! To add one:
 //!
 //! 1. Declare its answer.
-//! 2. Read what it needs with `scoped`, as one tuple of readings: [`sums`] has the sums of
-//!    whole days, exchange rates and the sales of partial days, [`device_sums`] the sales of
-//!    devices and products. Other statements are declared in the file of the report. A report of
-//!    sales by day uses `Reports::sales_by_day`, which has a cache.
-//! 3. With a filter of devices, read with `Reports::scoped_to_devices`, which refuses those that
-//!    are out of scope. A list of devices adds `DashboardQuery::devices_in_scope` to what it reads,
+//! 2. Read what it needs with `scoped`, as one tuple of readings: [`sums`] has the sums of whole
+//!    days, exchange rates and the sales of partial days, [`device_sums`] the sales of devices and
+//!    products. Other statements are declared in the file of the report. A report of sales by day
+//!    uses `Reports::sales_by_day`, which has a cache.
+//! 3. With a filter of devices, read with `Reports::scoped_to_devices`, which refuses devices that
+//!    are out of scope. A list of devices adds `DashboardQuery::devices_in_scope` to its readings,
 //!    and refuses with `DashboardQuery::selected`.
-//! 4. Make the answer from the rows. What is summed, converted and ranked is a function in
+//! 4. Compute the answer from the rows. Sums, conversions and rankings are functions in
 //!    [`figures`].
 //! 5. List the file here, and its statements in [`all`].
 
@@ -48,7 +48,7 @@ pub use group_profile::ProfileElement;
 use range::Range;
 pub use summary::Summary;
 
-/// Every statement of this module and of those below it.
+/// Every statement of this module and its submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let shared = [filter::ALL, device_sums::ALL, sums::ALL];
     let reports = [
@@ -63,7 +63,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     shared.into_iter().chain(reports).flatten().copied().chain(fleet_sales::all())
 }
 
-/// The parameters that all reports have.
+/// The common parameters of all reports.
 #[derive(Clone, Debug)]
 pub struct DashboardQuery {
     /// Another group of the account. The selected group stays selected.

@@ -42,12 +42,12 @@ pub(crate) enum Db {
     Postgres(Arc<Postgres>),
 }
 
-/// How long reads and writes of one transaction may take.
+/// The time limit of the reads and writes of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Deadline {
     /// As long as a request waits.
     OfRequest,
-    /// The start of the work is awaited as long as a request waits, and its end without limit.
+    /// Starting the work is limited like a request; its duration is not.
     None,
 }
 
@@ -65,10 +65,10 @@ impl Db {
         })
     }
 
-    /// Reads for an account, behind a check, in one snapshot. The read begins where it is cheapest,
+    /// Reads for an account, behind a check, in one snapshot. The read starts where it is cheapest,
     /// with a budget of work: on the calling thread for SQLite, on a shared connection for
-    /// PostgreSQL. If the budget is spent, `again` returns the read that begins again, as a long
-    /// one, under a permit of the account; it is returned once it has its rows.
+    /// PostgreSQL. If the budget is spent, `again` returns the read to start over, as a long one,
+    /// under a permit of the account; it is returned once it has its rows.
     pub(crate) async fn read_checked<R: CheckedRead + 'static>(
         &self,
         account: AccountNo,
@@ -96,8 +96,8 @@ impl Db {
         }
     }
 
-    /// Reads from one snapshot on the blocking pool, a few readers at a time. The reads of accounts
-    /// have other permits and connections.
+    /// Reads from one snapshot on the blocking pool, a few readers at a time. Reads for accounts
+    /// have separate permits and connections.
     pub(crate) async fn read<T, E>(
         &self,
         deadline: Deadline,
@@ -116,8 +116,8 @@ impl Db {
     }
 
     /// Writes in one transaction on the blocking pool; durable when it returns. An error rolls the
-    /// transaction back. So does a conflict with another transaction; then `change` runs again.
-    /// Closed data is refused.
+    /// transaction back. So does a conflict with another transaction, after which `change` runs
+    /// again. Closed data is refused.
     pub(crate) async fn write<T, E>(
         &self,
         deadline: Deadline,
@@ -130,7 +130,7 @@ impl Db {
         self.write_to(ClosedData::Refused, deadline, change).await
     }
 
-    /// As [`Db::write`], for data that may be closed.
+    /// Like [`Db::write`], but for data that may be closed.
     pub(crate) async fn write_to<T, E>(
         &self,
         closed_data: ClosedData,
@@ -279,8 +279,8 @@ impl Read<'_> {
         Ok(())
     }
 
-    /// Returns the damage that the integrity check of SQLite finds in the database file. PostgreSQL
-    /// has tools of its own for that.
+    /// Returns the damage that SQLite's integrity check finds in the database file. PostgreSQL has
+    /// separate tools for that.
     pub(crate) fn integrity(&self) -> Result<Vec<String>, Error> {
         match self {
             Read::Sqlite(snapshot) => snapshot.integrity(),
@@ -288,8 +288,8 @@ impl Read<'_> {
         }
     }
 
-    /// Returns the damage that the integrity check of SQLite finds in the tables that lists of
-    /// orders begin with: a damaged page can hide rows without an error.
+    /// Returns the damage that SQLite's integrity check finds in the tables that lists of orders
+    /// begin with: a damaged page can hide rows without an error.
     pub(crate) fn integrity_of_lists(&self) -> Result<Vec<String>, Error> {
         match self {
             Read::Sqlite(snapshot) => snapshot.integrity_of_lists(),
@@ -298,7 +298,7 @@ impl Read<'_> {
     }
 
     /// Copies this snapshot into an empty file that no other connection uses. `progress` is called
-    /// between steps; `Break` ends the copy. PostgreSQL has tools of its own for that.
+    /// between steps; `Break` ends the copy. PostgreSQL has separate tools for that.
     pub(crate) fn copy_to(
         &self,
         file: &Path,
@@ -307,7 +307,7 @@ impl Read<'_> {
         match self {
             Read::Sqlite(snapshot) => snapshot.copy_to(file, progress),
             Read::Postgres(_) => Err(Error::Data(
-                "is kept in PostgreSQL, which is backed up by its own tools: pg_basebackup with \
+                "is stored in PostgreSQL, which is backed up by its own tools: pg_basebackup with \
                  archived WAL, or pg_dump"
                     .to_owned(),
             )),
@@ -369,13 +369,13 @@ impl Write<'_> {
     pub(crate) fn close_data(&self) -> Result<(), Error> {
         match &self.0 {
             Read::Sqlite(connection) => sqlite::close(connection),
-            Read::Postgres(_) => Err(Error::Data("data in PostgreSQL is not closed".to_owned())),
+            Read::Postgres(_) => Err(Error::Data("data in PostgreSQL cannot be closed".to_owned())),
         }
     }
 
-    /// Locks the row that a statement selects until this transaction ends, unless another one has
-    /// locked it. Returns whether it is locked now. On SQLite every writing transaction is the only
-    /// one.
+    /// Locks the row that a statement selects until this transaction ends, unless another
+    /// transaction has locked it. Returns whether it is locked now. On SQLite every writing
+    /// transaction is the only one.
     pub(crate) async fn try_lock(
         &self,
         sql: &'static Sql,
@@ -388,8 +388,8 @@ impl Write<'_> {
         }
     }
 
-    /// Waits for the lock of the layout, which this transaction then holds until it ends. On SQLite
-    /// every writing transaction is the only one.
+    /// Waits for the lock of the layout, and holds it until this transaction ends. On SQLite every
+    /// writing transaction is the only one.
     pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {
         match &self.0 {
             Read::Sqlite(_) => Ok(()),

@@ -18,7 +18,7 @@ use crate::sql::{Row, Sql, row, statements};
 use crate::state::State;
 
 row! {
-    /// Begins with the number, so that a reader can skip a device by its number alone.
+    /// Begins with the number, so that a reader can skip a device without reading further columns.
     pub(crate) struct DeviceRow<'r> {
         device_no: DeviceNo,
         device_code: &'r str,
@@ -78,7 +78,7 @@ pub struct DeviceQuery {
     pub page: PageRequest,
 }
 
-/// A `deviceCode` filter; `Err` for a text that cannot be a code, which names no device.
+/// A `deviceCode` filter; `Err` for a text that cannot be a code.
 pub type CodeFilter = Result<DeviceCode, IdFault>;
 
 /// The earliest last activity with which a device counts as online.
@@ -112,7 +112,7 @@ pub struct Device<'a> {
     pub total_curr_stock: i64,
     /// Its last activity in this group.
     pub last_active: Option<UnixMs>,
-    /// The time of the `apply` that first had it.
+    /// The time of the `apply` that created it.
     pub created_at: UnixMs,
 }
 
@@ -135,13 +135,13 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Every statement of this module and of those below it.
+/// Every statement of this module and its submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, page::ALL].into_iter().flatten().copied()
 }
 
 impl DeviceQuery {
-    /// Returns whether the page is one of all devices of the group.
+    /// Returns whether the page has no filters.
     pub(crate) fn is_plain(&self) -> bool {
         let DeviceQuery { group: _, code, name_part, is_online, page: _ } = self;
         code.is_none() && name_part.is_none() && is_online.is_none()
@@ -156,7 +156,7 @@ impl DeviceQuery {
     }
 }
 
-/// Reads devices of a group into `rows` with `add`, behind the group itself.
+/// Reads devices of a group into `rows` with `add`, after the group itself.
 pub(crate) fn devices_of<T: Send + 'static>(
     state: &State,
     group: HintedGroup,
@@ -204,7 +204,7 @@ fn listed_with(group: HintedGroup, now: UnixMs, code: &DeviceCode) -> Bound {
     Bound::new(&LISTED_OF, [group.into(), now.into()]).with_rows(codes)
 }
 
-/// Returns the device of a [`DeviceRow`] of the group.
+/// Returns the device for a [`DeviceRow`] of the group.
 pub(crate) fn device<'r>(
     owner: &'r GroupRow,
     row: &'r Row<'_>,

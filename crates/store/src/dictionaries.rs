@@ -1,11 +1,11 @@
-//! The dictionaries of the data. The first is trained from the data's own orders as soon as there
-//! are some thousands; later records are packed with it.
+//! The dictionaries of the data. The first one is trained from the data's own orders once there are
+//! some thousands; later records are packed with it.
 //!
-//! A dictionary that is stored is never changed or deleted. Another process may store one at any
-//! time, and a snapshot that has a record has the dictionary of it: so a read of records loads the
-//! dictionaries that its snapshot has and the process does not know, or runs again after it met
-//! one. A dictionary has texts of orders of all groups, such as names of products, and no card or
-//! phone numbers.
+//! A stored dictionary is never changed or deleted. Another process may store one at any time, and
+//! a snapshot with a record also has the record's dictionary: so a read of records loads the
+//! dictionaries of its snapshot that are new to the process, or runs again after it found one
+//! missing. A dictionary contains texts of orders of all groups, such as names of products, but no
+//! card or phone numbers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -37,21 +37,21 @@ statements! {
         order by o.group_no, o.change_no");
 }
 
-/// The changes of orders after which a dictionary is trained.
+/// The number of order changes after which a dictionary is trained.
 const TRAINED_AFTER: i64 = 4_000;
-/// The changes whose orders it is trained from; at most twice as many.
+/// The number of changes from whose orders it is trained; at most twice as many.
 const SAMPLES_MIN: i64 = 2_000;
 
-/// Counts orders that were packed with dictionary 0. `left` is how many may still be, before this
-/// process asks whether to train another one. Returns whether to ask now; other callers go on
-/// meanwhile.
+/// Counts orders that were packed with dictionary 0. `left` is the number of further ones before
+/// this process checks whether to train another. Returns whether to check now; other callers
+/// continue meanwhile.
 fn is_due(left: &AtomicI64, packed: i64) -> bool {
     let now_left = left.fetch_sub(packed, Ordering::Relaxed).saturating_sub(packed);
     now_left <= 0 && left.swap(TRAINED_AFTER, Ordering::Relaxed) <= 0
 }
 
-/// Loads the dictionaries that a snapshot has and the process does not know. Returns the one to
-/// pack records with, if there is one.
+/// Loads the dictionaries of a snapshot that are new to the process. Returns the one to pack
+/// records with, if any.
 pub(crate) async fn load<'d>(
     read: &Read<'_>,
     dictionaries: &'d Dictionaries,
@@ -105,9 +105,9 @@ pub(crate) async fn load_dictionaries(state: &State) -> Result<(), Error> {
     read_records(state, Deadline::OfRequest, async |_, _| Ok(())).await
 }
 
-/// Trains the dictionary of the data if it has none and is large enough, after orders were
-/// packed with dictionary 0. Orders are stored and read as well without: a failure only means
-/// that it is tried again after further orders.
+/// Trains the dictionary of the data if it has none and is large enough, after orders were packed
+/// with dictionary 0. Orders can be stored and read without one: after a failure, training is
+/// retried after further orders.
 pub(crate) async fn train_if_due(state: &State, packed: i64) {
     if !state.db.is_dry_run() && is_due(&state.training, packed) {
         let _ = train_from_orders(state).await;

@@ -11,17 +11,18 @@ use crate::db::{PRIVATE_FILE, database_exists, database_files};
 use crate::error::Error;
 use crate::file_system::io_error;
 
-/// The file that a server locks. Its text is the number of the process and its command.
+/// The file that a server locks. Its text is the process ID and the command.
 const LOCK: &str = "kiosque.lock";
-/// Only the owner may enter the directory: it holds password hashes, digests of tokens and a key.
+/// Only the owner may enter the directory: it contains password hashes, digests of tokens and a
+/// key.
 const PRIVATE_DIRECTORY: u32 = 0o700;
-/// Interval at which a server tries to take a lock that a command is looking at.
+/// Interval at which a server tries to take a lock that a command is checking.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 /// Access of other users to a file.
 const OTHERS: u32 = 0o077;
 
-/// Creates a directory that only its owner may enter, whatever the umask. One that exists stays as
-/// it is. Directories above it are created with the usual access.
+/// Creates a directory that only its owner may enter, regardless of the umask. An existing one is
+/// not changed. Directories above it are created with the usual permissions.
 ///
 /// # Errors
 /// It cannot be created.
@@ -37,7 +38,7 @@ pub fn create_directory(directory: &Path) -> Result<(), Error> {
             // Another command was faster.
             Err(_) if directory.is_dir() => Ok(()),
             Err(error) => Err(error),
-            // The umask may have removed access of the owner.
+            // The umask may have removed permissions of the owner.
             Ok(()) => fs::set_permissions(directory, Permissions::from_mode(PRIVATE_DIRECTORY)),
         }
     };
@@ -74,7 +75,7 @@ pub struct ServerLock {
 }
 
 impl ServerLock {
-    /// Takes the lock of a directory that exists, for a command such as `serve`.
+    /// Takes the lock of an existing directory, for a command such as `serve`.
     ///
     /// # Errors
     /// Another server has it, or the file cannot be opened.
@@ -95,7 +96,7 @@ impl ServerLock {
             }
             thread::sleep(RETRY_INTERVAL);
         }
-        // The text is for a message only, and a full disk is no reason not to serve.
+        // The text is only for a message, and a full disk is no reason not to serve.
         let _ = write_holder(&mut file, command);
         Ok(ServerLock { _file: file })
     }
@@ -119,7 +120,7 @@ pub struct ServerProcess {
 /// Returns the server that uses a directory, if there is one.
 ///
 /// # Errors
-/// The file of the lock cannot be read, or does not name its holder.
+/// The file of the lock cannot be read, or does not identify its holder.
 pub fn server_process(directory: &Path) -> Result<Option<ServerProcess>, Error> {
     let path = directory.join(LOCK);
     let failed = |error| io_error(&path, &error);
@@ -130,7 +131,7 @@ pub fn server_process(directory: &Path) -> Result<Option<ServerProcess>, Error> 
     if is_free(&file).map_err(failed)? {
         return Ok(None);
     }
-    let unnamed = || failed(io::Error::new(io::ErrorKind::InvalidData, "names no process"));
+    let unnamed = || failed(io::Error::new(io::ErrorKind::InvalidData, "does not name a process"));
     read_holder(&mut file).map(Some).ok_or_else(unnamed)
 }
 

@@ -21,7 +21,7 @@ pub(crate) static TABLES: TemporaryTables = TemporaryTables {
         "goods_names",
         "rates",
     ],
-    // Sums, bounds, entries and histories, by which no dry run decides.
+    // Sums, bounds, entries and histories, which no dry run depends on.
     empty: &[
         "group_histories",
         "sales_by_day",

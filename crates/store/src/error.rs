@@ -5,26 +5,26 @@ use std::time::Duration;
 use kiosque_model::money::MoneyFault;
 use kiosque_model::{DeviceNo, GroupNo, Refusal};
 
-/// A failure of the store; never the caller's fault.
+/// A failure of the store; never caused by the request.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Other work kept the store busy for longer than a request waits.
     #[error("the store was busy for {0:?}")]
     Busy(Duration),
-    /// A read took longer than a request waits, or the reads of its account took the account's
-    /// share for as long.
+    /// A read took longer than a request waits, or the account's other reads took its share for as
+    /// long.
     #[error("too much work for one request: {0}")]
     TooMuchWork(&'static str),
     /// SQLite failed.
     #[error("the store failed: {0}")]
     Sqlite(rusqlite::Error),
-    /// A file cannot be opened, read or written: no space, no permission, or a device that fails.
+    /// A file cannot be opened, read or written: no space, no permission, or a failing device.
     #[error("{0}")]
     File(String),
     /// A file of the data was replaced, moved or removed while this program had it open.
     #[error("{0}")]
     FileChanged(String),
-    /// The database file is damaged: SQLite, or the check of a backup, has found it.
+    /// The database file is damaged, according to SQLite or to the check of a backup.
     #[error("{0}")]
     Damaged(String),
     /// Another server uses the directory.
@@ -40,15 +40,15 @@ pub enum Error {
     #[error("the database failed: {}", describe(.0))]
     Postgres(tokio_postgres::Error),
     /// PostgreSQL does not answer, or its answers cannot be trusted now.
-    #[error("the database cannot be relied on now: {0}")]
+    #[error("the database cannot be relied on at the moment: {0}")]
     Unreachable(String),
-    /// The outcome of a commit is not known.
+    /// The outcome of a commit is unknown.
     #[error("it is not known whether this was done: {0}")]
     Unknown(String),
     /// The data was not written by this program, or the request does not fit this data.
     #[error("{0}")]
     Data(String),
-    /// The record of an order is damaged. Other orders are read.
+    /// The record of an order is damaged. Other orders can be read.
     #[error("{0}")]
     UnreadableOrder(Box<UnreadableOrder>),
     /// The data was moved to a database while this program had it open.
@@ -77,9 +77,9 @@ pub struct UnreadableOrder {
 /// What is wrong with a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RecordFault {
-    #[error("its checksum is not that of its columns and its record")]
+    #[error("its checksum does not match its columns and its record")]
     Checksum,
-    #[error("its record claims {0} bytes, which is more than any has")]
+    #[error("its record claims to have {0} bytes, which is too many")]
     Length(u64),
     #[error("its record needs dictionary {0}, which is missing or damaged")]
     Dictionary(u32),
@@ -87,7 +87,7 @@ pub(crate) enum RecordFault {
     Text,
 }
 
-/// The reason for a request without an answer.
+/// Why a request has no answer.
 #[derive(Debug)]
 pub enum Refused {
     /// The caller is not authorized, or the subject of the request does not exist.
@@ -97,7 +97,7 @@ pub enum Refused {
 }
 
 impl Error {
-    /// Returns what is wrong, without the name of an order that is damaged.
+    /// Returns what is wrong, without identifying a damaged order.
     pub(crate) fn fault(&self) -> String {
         match self {
             Error::UnreadableOrder(order) => order.fault.to_string(),
@@ -105,7 +105,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the record of an order names a dictionary that this process has not read.
+    /// Returns whether the record of an order has a dictionary that this process has not read.
     pub(crate) fn lacks_dictionary(&self) -> bool {
         matches!(self, Error::UnreadableOrder(order)
             if matches!(order.fault, RecordFault::Dictionary(_)))
@@ -157,7 +157,7 @@ impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::OperationInterrupted) => {
-                Error::TooMuchWork("a statement was ended at its limit")
+                Error::TooMuchWork("a statement was cancelled at its time limit")
             }
             _ => Error::Sqlite(error),
         }
@@ -168,7 +168,7 @@ impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         use tokio_postgres::error::SqlState;
         let code = error.code();
-        // The server ended the statement, or could not start it.
+        // The server cancelled the statement, or could not start it.
         let unavailable = [
             SqlState::ADMIN_SHUTDOWN,
             SqlState::CRASH_SHUTDOWN,
@@ -179,7 +179,7 @@ impl From<tokio_postgres::Error> for Error {
         match code {
             None => Error::Unreachable(describe(&error)),
             Some(&SqlState::QUERY_CANCELED) => {
-                Error::TooMuchWork("the database ended a statement at its limit")
+                Error::TooMuchWork("the database cancelled a statement at its time limit")
             }
             Some(code) if unavailable.contains(code) => Error::Unreachable(describe(&error)),
             Some(&SqlState::DISK_FULL) => Error::File(Error::Postgres(error).to_string()),
@@ -188,7 +188,7 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
-/// A deadline at which PostgreSQL had not answered.
+/// A deadline by which PostgreSQL had not answered.
 impl From<tokio::time::error::Elapsed> for Error {
     fn from(_: tokio::time::error::Elapsed) -> Self {
         Error::Unreachable("no answer in time".to_owned())

@@ -27,13 +27,13 @@ pub(crate) async fn with_tables() -> Schema {
     schema
 }
 
-/// Returns the commands that give a connection the planner of the service.
+/// Returns the commands that configure a connection's planner like the service.
 pub(crate) fn settings() -> String {
     PLANNER.map(|setting| format!("set {setting};")).concat()
 }
 
-/// Returns the rows of the tables that an explained statement has read, those that it removed by a
-/// filter included.
+/// Returns the rows of the tables that an explained statement has read, including those that it
+/// removed by a filter.
 pub(crate) fn rows_read(plan: &str, tables: &[&str]) -> f64 {
     let number = |text: &str| {
         let end = text.find(|other: char| !other.is_ascii_digit() && other != '.');
@@ -90,7 +90,7 @@ impl Sqlite {
     }
 }
 
-/// Statements that find orders do so by an index of their own, however many orders a group has.
+/// Statements that find orders use an index of the table, however many orders a group has.
 #[tokio::test]
 async fn only_a_recount_reads_all_orders_of_a_group() {
     let database = sqlite().await;

@@ -1,4 +1,4 @@
-//! The reasons for which a file cannot be opened or written, and the room on its file system.
+//! Reasons why a file cannot be opened or written, and the free space on its file system.
 
 use std::fs;
 use std::io;
@@ -70,7 +70,8 @@ fn free(path: &Path) -> String {
 }
 
 /// Returns the message for a file that this user may not write, or that is on a read-only file
-/// system. `None` if neither is so. Files next to it are created, so its directory counts as well.
+/// system; `None` if neither applies. Files are created next to it, so its directory counts as
+/// well.
 pub(crate) fn not_writable(path: &Path) -> Option<String> {
     let directory = directory_of(path);
     let places = [
@@ -103,7 +104,7 @@ pub(crate) fn not_writable(path: &Path) -> Option<String> {
 }
 
 /// Returns the message for a file system that is mounted read-only or has less than `least` bytes
-/// left, if that is so.
+/// left, if that is the case.
 pub(crate) fn without_room(path: &Path, least: u64) -> Option<String> {
     let found = FileSystem::of(directory_of(path)).ok()?;
     if found.is_read_only {

@@ -1,5 +1,5 @@
-//! Applies a fleet: entries are created or changed, the rest of the data stays, and nothing is
-//! applied if any entry has a fault.
+//! Applies a fleet: entries are created or changed, the rest of the data is unchanged, and nothing
+//! is applied if any entry is invalid.
 //!
 //! The stored state of all entries is read first, the changes are computed from it, and then they
 //! are written: a fixed number of statements for every few thousand rows. The groups whose devices
@@ -58,7 +58,7 @@ pub(crate) use stored_devices::{DeviceRow, each_aisle};
 use stored_devices::{Devices, faults_of_late_moves};
 pub use unnamed::Unnamed;
 
-/// Every statement of the modules below this one.
+/// Every statement of the submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let parts = [
         accounts::ALL,
@@ -79,8 +79,8 @@ pub type NewHashes = HashMap<String, NewHash>;
 /// A given password, compared with the stored hash.
 #[derive(Clone)]
 pub struct NewHash {
-    /// The hash that was stored; `None` for a new account. If another one is stored when the fleet
-    /// is applied, the comparison has to be repeated.
+    /// The hash that was stored; `None` for a new account. If a different one is stored when the
+    /// fleet is applied, the comparison must be repeated.
     pub compared_with: Option<String>,
     /// The hash to store; `None` if the password is the stored one.
     pub new: Option<String>,
@@ -105,11 +105,11 @@ pub struct Applied {
     pub devices: ChangeCounts,
     /// Sessions that ended because their account lost its access.
     pub sessions_ended: usize,
-    /// The new moves that take effect at another time than now.
+    /// The new moves that take effect at a time other than now.
     pub dated_moves: Vec<DatedMove>,
-    /// The entries that were created or changed, with their fields; of a dry run alone.
+    /// The entries that were created or changed, with their fields; only in a dry run.
     pub differences: Vec<EntryDifference>,
-    /// The stored entries that the fleet does not name, of a dry run alone.
+    /// The stored entries that are not in the fleet; only in a dry run.
     pub unnamed: Vec<Unnamed>,
 }
 
@@ -124,13 +124,13 @@ pub struct DatedMove {
     pub since: UnixMs,
 }
 
-/// The reason why a fleet was not applied, not even in part.
+/// Why a fleet was not applied, not even in part.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The faults, each naming its entry.
+    /// The errors, each with its entry.
     #[error("{}", fault::lines(.0))]
     Faults(Vec<FleetFault>),
-    /// Another password was set since the given one was compared with the stored hash. Compare it
+    /// Another password was set after the given one was compared with the stored hash. Compare it
     /// again, and repeat the apply.
     #[error("another apply has changed a password at the same time; apply the fleet again")]
     PasswordChanged,
@@ -141,14 +141,14 @@ pub enum ApplyError {
 
 impl FleetView<'_> {
     /// Applies a fleet, all or nothing, and records it in the audit trail. Each list of the fleet
-    /// names an entry once. `new_hashes` has the hashes of the passwords that it gives.
+    /// has an entry once. `new_hashes` has the hashes of its passwords.
     ///
-    /// It takes effect at the time that `clock` shows once no other apply can change the fleet: a
-    /// fleet that waited, or whose passwords were hashed, must not take a move that has begun
+    /// It takes effect at the time of `clock` when no other apply can change the fleet: a fleet
+    /// that waited, or whose passwords were hashed, must not mistake a move that has begun
     /// meanwhile for a planned one.
     ///
     /// # Errors
-    /// Every fault of the fleet, a password that was changed at the same time, or the store failed.
+    /// All errors of the fleet, a password that was changed at the same time, or the store failed.
     pub async fn apply(
         self,
         fleet: impl Into<Arc<Fleet>>,
@@ -157,7 +157,7 @@ impl FleetView<'_> {
         clock: &Clock,
     ) -> Result<Applied, ApplyError> {
         let (fleet, clock) = (fleet.into(), clock.clone());
-        // SQLite has one writer, which others wait for: it need not read as well.
+        // SQLite has one writer, for which others wait: the reading is done before.
         let read_ahead = match self.0.db.is_file() {
             true => Some(self.read_ahead(Arc::clone(&fleet)).await?),
             false => None,
@@ -205,7 +205,7 @@ async fn read_stored(read: &Read<'_>, fleet: &Fleet) -> Result<StoredFleet, Erro
 /// The effect of an apply.
 struct Changed {
     applied: Applied,
-    /// Of the entry in the audit trail.
+    /// For the entry in the audit trail.
     details: AuditDetails,
     /// The sessions that ended.
     ended: Vec<EndedSession>,
@@ -244,7 +244,7 @@ impl Apply<'_> {
         Ok(applied)
     }
 
-    /// Writes the changes that lead from the stored state to a fleet.
+    /// Writes the changes from the stored state to a fleet.
     async fn change(&self, fleet: &Fleet, stored: StoredFleet) -> Result<Changed, ApplyError> {
         let now = self.by.at;
         let (changes, mut applied) = plan(self.write, fleet, stored, self.new_hashes, now).await?;
@@ -259,7 +259,7 @@ impl Apply<'_> {
         Ok(Changed { applied, details, ended })
     }
 
-    /// Writes the changes, and returns the sessions that end with them.
+    /// Writes the changes, and returns the sessions that they end.
     async fn write(&self, changes: &FleetChanges<'_>) -> Result<Vec<EndedSession>, ApplyError> {
         let write = self.write;
         groups::write(write, &changes.groups).await?;
@@ -281,8 +281,8 @@ impl Apply<'_> {
     }
 
     /// Locks all groups with rows that the apply changes, in the order of their numbers, and
-    /// invalidates the lists of those of `listing`. From then on, no stream adds orders to them
-    /// until this transaction ends.
+    /// invalidates the lists of the groups in `listing`. From then on, no stream adds orders to
+    /// them until this transaction ends.
     async fn lock_groups(
         &self,
         changes: &FleetChanges<'_>,
@@ -297,7 +297,7 @@ impl Apply<'_> {
             }
         });
         try_join_all(locks).await?;
-        // Orders may have come since the moves were planned.
+        // Orders may have arrived since the moves were planned.
         let late_moves = &changes.late_moves;
         let faults = faults_of_late_moves(self.write, late_moves, self.by.at).await?;
         if faults.is_empty() { Ok(()) } else { Err(ApplyError::Faults(sorted(faults))) }

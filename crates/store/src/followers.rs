@@ -1,9 +1,9 @@
 //! Requests that wait for the next change of a group: its followers.
 //!
-//! A commit of this process wakes the followers of its groups at once, and a login wakes those with
-//! the session before. Commits of other processes are found by one look-up a second for all
-//! followers together, which is made only while there are any. To be woken proves nothing: a
-//! follower reads again, and that read proves its session.
+//! A commit of this process wakes the followers of its groups at once, and a login wakes those of
+//! the previous session. Commits of other processes are found by one look-up a second for all
+//! followers together, only while there are any. Being woken proves nothing: a follower reads
+//! again, and that read proves its session.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -25,20 +25,19 @@ pub(crate) struct Followers {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The last known change number of each group that has followers; 0 before the first one is
-    /// known.
+    /// The last known change number of each group with followers; 0 before the first one is known.
     groups: HashMap<GroupNo, watch::Sender<i64>>,
-    /// The digest of the last known token of each account that has followers; `None` without a
-    /// session, and before the first one is known.
+    /// The digest of the last known token of each account with followers; `None` without a session,
+    /// and before the first one is known.
     tokens: HashMap<AccountNo, watch::Sender<Option<String>>>,
-    /// The requests of each account that wait; `None` for the operator's.
+    /// The waiting requests of each account; `None` for the operator's.
     waiting: HashMap<Option<AccountNo>, usize>,
     /// Whether the look-ups are running.
     is_looking_up: bool,
 }
 
-/// The last change numbers of followed groups, and the digests of followed sessions: those that are
-/// known, or those that were found in the store.
+/// The last change numbers of followed groups, and the digests of followed sessions: the known
+/// ones, or those found in the store.
 #[derive(Default)]
 pub(crate) struct Followed {
     pub(crate) groups: HashMap<GroupNo, i64>,
@@ -62,7 +61,7 @@ struct FollowedSession {
     token: watch::Receiver<Option<String>>,
 }
 
-/// A request that waits, counted until this is dropped.
+/// A waiting request, counted until this is dropped.
 #[derive(Debug)]
 pub struct ChangeWait {
     followers: Arc<Followers>,
@@ -75,7 +74,7 @@ impl Followers {
     }
 
     /// Returns a follower of a group, with the session of a token if it is an integrator's, and
-    /// whether the look-ups are to be started.
+    /// whether to start the look-ups.
     pub(crate) fn follow(
         self: &Arc<Self>,
         group: GroupNo,
@@ -110,8 +109,8 @@ impl Followers {
         }
     }
 
-    /// Returns the known values, to look them up; `None` without followers, which ends that. Values
-    /// that have no followers any more are forgotten.
+    /// Returns the known values, to look them up; `None` without followers, which ends the
+    /// look-ups. Values without followers are removed.
     pub(crate) fn known(&self) -> Option<Followed> {
         let mut state = self.state();
         state.groups.retain(|_, known| known.receiver_count() > 0);
@@ -124,8 +123,8 @@ impl Followers {
         state.is_looking_up.then_some(followed)
     }
 
-    /// Wakes the followers of groups and sessions that differ in the store. A value that has been
-    /// replaced since the look-up began is newer than the one that was found.
+    /// Wakes the followers of groups and sessions that differ in the store. A value that was
+    /// replaced after the look-up began is newer than the one that was found.
     pub(crate) fn compare(&self, before: &Followed, mut found: Followed) {
         let state = self.state();
         for (group, last_change_no) in found.groups {
@@ -144,7 +143,7 @@ impl Followers {
     }
 }
 
-/// Replaces a value that fits, and wakes its followers.
+/// Replaces a value that satisfies a condition, and wakes its followers.
 fn replace_if<T>(value: Option<&watch::Sender<T>>, new: T, fits: impl Fn(&T) -> bool) {
     let Some(value) = value else { return };
     value.send_if_modified(|old| {
@@ -156,7 +155,7 @@ fn replace_if<T>(value: Option<&watch::Sender<T>>, new: T, fits: impl Fn(&T) -> 
     });
 }
 
-/// The task that looks up. If it panics, the next follower starts another one.
+/// The look-up task. If it panics, the next follower starts another one.
 pub(crate) struct LookUps(pub(crate) Arc<Followers>);
 
 impl Drop for LookUps {
@@ -174,7 +173,7 @@ impl Follower {
         self.group
     }
 
-    /// Reads. [`Follower::woken`] then returns at once for an event that happened during the read.
+    /// Reads. [`Follower::woken`] then returns at once if something happened during the read.
     pub async fn read<T>(&mut self, read: impl Future<Output = T>) -> T {
         self.changes.mark_unchanged();
         if let Some(session) = &mut self.session {
@@ -183,11 +182,11 @@ impl Follower {
         read.await
     }
 
-    /// Counts this follower as waiting. Of an account, and of the operator, at most `max` wait at a
-    /// time.
+    /// Counts this follower as waiting. At most `max` requests of an account, and of the operator,
+    /// wait at a time.
     ///
     /// # Errors
-    /// `TooMuchWork` if as many wait already.
+    /// `TooMuchWork` if as many are waiting already.
     pub fn begin_wait(&self, max: usize) -> Result<ChangeWait, Error> {
         let followers = Arc::clone(&self.followers);
         let account = self.session.as_ref().map(|session| session.account);
@@ -202,7 +201,7 @@ impl Follower {
         Ok(ChangeWait { followers, account })
     }
 
-    /// Returns when, since the last read began, the group got another last change than
+    /// Returns when, since the last read began, the group's last change is other than
     /// `last_change_no`, or the session may have ended. The number is lower if changes were lost.
     pub async fn woken(&mut self, last_change_no: i64) {
         let session = self.session.as_mut();
@@ -221,7 +220,7 @@ impl Follower {
     }
 }
 
-/// Returns when a value is replaced by one that fits.
+/// Returns when a value is replaced by one that satisfies a condition.
 async fn changed<T>(value: &mut watch::Receiver<T>, fits: impl Fn(&T) -> bool) {
     // A sender is removed only if it has no receivers.
     while value.changed().await.is_ok() {
@@ -250,7 +249,7 @@ mod tests {
     const GROUP: GroupNo = GroupNo(1);
     const ACCOUNT: AccountNo = AccountNo(2);
 
-    /// Whichever of them is dropped last, and whenever the others are.
+    /// Regardless of the order in which they are dropped.
     #[test]
     fn values_without_followers_are_forgotten() {
         let followers = Followers::default();
@@ -287,8 +286,8 @@ mod tests {
         assert!(!is_looking_up());
     }
 
-    /// A slow look-up finds the values before a commit of this process and a login: it does not
-    /// hide them.
+    /// A slow look-up finds the values from before a commit of this process and a login: it does
+    /// not hide them.
     #[test]
     fn a_look_up_replaces_nothing_newer() {
         let followers = Followers::default();
@@ -303,7 +302,7 @@ mod tests {
         followers.session_changed(ACCOUNT, Some("new"));
         followers.compare(&before, found(1, "old"));
         assert_eq!((*changes.borrow(), token.borrow().as_deref()), (2, Some("new")));
-        // The next one counts again, also if the data has fewer changes after a failover.
+        // The next one counts again, even if the data has fewer changes after a failover.
         let before = followers.known().expect("followers");
         followers.compare(&before, found(1, "newer"));
         assert_eq!((*changes.borrow(), token.borrow().as_deref()), (1, Some("newer")));

@@ -24,9 +24,10 @@ statements! {
             and (ledger.last_active_ms is null or ledger.last_active_ms < r.at_ms)";
 }
 
-/// Rows that one transaction updates. Other writers wait for it, about 20 ms at most.
+/// Maximum number of rows that one transaction updates. Other writers wait for it, at most about 20
+/// ms.
 const ROWS_PER_TRANSACTION: usize = 250;
-/// How many times a ledger is tried that another transaction has locked.
+/// Attempts for a ledger that another transaction has locked.
 const ATTEMPTS: usize = 3;
 /// The pause between two transactions, in which other writers run. A waiting writer retries every
 /// millisecond.
@@ -37,11 +38,11 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub struct Heartbeat {
     /// The device that sent it.
     pub device_code: DeviceCode,
-    /// When it was sent; decides which group it belongs to.
+    /// When it was sent; determines the group that it belongs to.
     pub at: UnixMs,
 }
 
-/// A heartbeat whose device is not known.
+/// A heartbeat of an unknown device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedHeartbeat {
     /// Its index in the batch, from 0.
@@ -51,8 +52,8 @@ pub struct RefusedHeartbeat {
 }
 
 impl Intake<'_> {
-    /// Records heartbeats. Every read that begins from now on sees them. Returns those whose device
-    /// is not known.
+    /// Records heartbeats. Every read that begins later sees them. Returns those of unknown
+    /// devices.
     ///
     /// # Errors
     /// The store failed; then no heartbeat was recorded.
@@ -74,8 +75,7 @@ impl Intake<'_> {
     /// Returns their number.
     ///
     /// # Errors
-    /// The store failed; unwritten heartbeats are still seen by reads, and the next call writes
-    /// them.
+    /// The store failed; reads still see unwritten heartbeats, and the next call writes them.
     pub async fn write_activity(self) -> Result<usize, Error> {
         let (mut unwritten, mut count) = (self.0.activity.unwritten(), 0);
         for _ in 0..ATTEMPTS {
@@ -119,7 +119,7 @@ async fn assign_owners(
         match ownership.and_then(|device| Some((device.owner_at(heartbeat.at)?, device.device))) {
             Some(key) => owned.push((key, heartbeat.at)),
             None => {
-                // The number of unknown codes has no bound.
+                // The number of unknown codes is unbounded.
                 owners.forget(code);
                 let reason = format!("deviceCode: no device {code} is known");
                 refused.push(RefusedHeartbeat { index, reason });
@@ -130,9 +130,9 @@ async fn assign_owners(
 }
 
 /// Writes heartbeats, sorted by group, to the ledgers that no other transaction has locked, and
-/// returns these heartbeats. A ledger that an order has set to a later time stays, and so do those
-/// that were deleted. A batch of orders locks ledgers in another order: to wait for one of them
-/// could block both.
+/// returns these heartbeats. Ledgers that an order has set to a later time are unchanged, as are
+/// deleted ones. A batch of orders locks ledgers in a different order: waiting for one of them
+/// could deadlock.
 async fn raise(write: &Write<'_>, rows: &[(LedgerKey, UnixMs)]) -> Result<OwnedHeartbeats, Error> {
     let mut written = OwnedHeartbeats::new();
     for group_rows in rows.chunk_by(|(one, _), (next, _)| one.0 == next.0) {

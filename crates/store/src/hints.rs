@@ -1,6 +1,6 @@
-//! What a process remembers of earlier requests, to send statements before their parameters are
-//! proven: tokens and groups, the devices of filters, and the goods that sold best. Hints prove
-//! nothing: each is checked by the snapshot of the request that uses it.
+//! What a process remembers from earlier requests, to send statements before their parameters are
+//! proven: tokens and groups, the devices of filters, and best-selling goods. Hints prove nothing:
+//! each is checked by the snapshot of the request that uses it.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -13,13 +13,13 @@ use kiosque_model::{AccountNo, DeviceNo, GroupId, GroupNo, PresentedToken, Scope
 
 use crate::error::Refused;
 
-/// A `groupId` filter; `Err` for a text that cannot be an id, which names no group.
+/// A `groupId` filter; `Err` for a text that cannot be an id.
 pub type GroupFilter = Result<GroupId, IdFault>;
 
-/// A cache of the last token of each account, and of the groups that each account has asked for by
-/// their ids, as they were proven.
+/// A cache of the last token of each account, and of the groups that each account has requested by
+/// id, as they were proven.
 ///
-/// They are hints, and prove nothing: each query that uses one is checked in its own snapshot. They
+/// They are hints and prove nothing: each query that uses one is checked in its own snapshot. They
 /// decide whether statements may run before that check is answered. There are never more entries
 /// than accounts, and groups of accounts.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct ProvenBefore {
     groups: RwLock<HashMap<AccountNo, HashMap<GroupId, GroupNo>>>,
 }
 
-/// The earlier tokens of an account that are remembered.
+/// The number of an account's earlier tokens that are kept.
 const EARLIER_MAX: usize = 8;
 
 /// A hash of a token. Another token with the same hash is refused by its check.
@@ -54,21 +54,21 @@ impl ProvenBefore {
         Presented { account: token.account_hint(), hash: self.hash(token.digest()) }
     }
 
-    /// Returns whether a token is the last one of its account that was proven.
+    /// Returns whether a token is the last proven one of its account.
     pub(crate) fn has_token(&self, token: &PresentedToken) -> bool {
         let known = read_ignoring_poison(&self.tokens).get(&token.account_hint()).copied();
         known.is_some_and(|known| known == self.hash(token.digest()))
     }
 
-    /// Returns whether a token is, or was, one of the account that it names, as far as this process
-    /// remembers.
+    /// Returns whether a token is or was valid for the account whose number it contains, as far as
+    /// this process remembers.
     pub(crate) fn had_token(&self, token: &PresentedToken) -> bool {
         let (account, hash) = (token.account_hint(), self.hash(token.digest()));
         let earlier = read_ignoring_poison(&self.earlier);
         self.has_token(token) || earlier.get(&account).is_some_and(|known| known.contains(&hash))
     }
 
-    /// Adds a token that was proven, or has just been given out.
+    /// Adds a token that was proven, or was just issued.
     pub(crate) fn add_token(&self, account: AccountNo, digest: &TokenDigest) {
         let hash = self.hash(digest);
         let before = write_ignoring_poison(&self.tokens).insert(account, hash);
@@ -123,8 +123,8 @@ impl ProvenBefore {
     }
 }
 
-/// The numbers of devices by their codes, as filters of each group found them. Those of a group say
-/// nothing about a filter of another group.
+/// The numbers of devices by code, as filters of each group found them. They say nothing about a
+/// filter of another group.
 #[derive(Debug, Default)]
 pub(crate) struct KnownDevices(Mutex<HashMap<GroupNo, HashMap<String, DeviceNo>>>);
 
@@ -133,7 +133,7 @@ const KNOWN_MAX: usize = 50_000;
 const KNOWN_GROUPS_MAX: usize = 1_000;
 
 impl KnownDevices {
-    /// Returns the numbers of devices of a group. Those that no filter has found are left out.
+    /// Returns the numbers of devices of a group. Those that no filter has found yet are left out.
     pub(crate) fn numbers(&self, codes: &[&str], group: Option<GroupNo>) -> Vec<DeviceNo> {
         let known = lock_ignoring_poison(&self.0);
         let known = group.and_then(|group| known.get(&group));
@@ -158,16 +158,17 @@ impl KnownDevices {
     }
 }
 
-/// Goods that are looked up for one report at most, unless more have just sold best.
+/// Maximum number of goods that are looked up for one report, unless more have just been best
+/// sellers.
 const HINTED_MAX: usize = 32;
 /// Groups with hints; the hints are cleared when there are more.
 const SELLING_GROUPS_MAX: usize = 10_000;
 
-/// The goods that sold best in the latest answers about each group, the latest first.
+/// The best-selling goods in the latest answers about each group, the latest first.
 #[derive(Debug, Default)]
 pub(crate) struct BestSellerHints(Mutex<HashMap<HintKey, Vec<String>>>);
 
-/// A group as the caller names it.
+/// A group as specified by the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum HintKey {
     Selected(GroupNo),
@@ -188,7 +189,7 @@ impl BestSellerHints {
         self.by_group().get(key).cloned().unwrap_or_default()
     }
 
-    /// Puts the goods of an answer in front of the earlier ones.
+    /// Puts the goods of an answer before the earlier ones.
     pub(crate) fn insert(&self, key: HintKey, mut latest: Vec<String>) {
         let mut by_group = self.by_group();
         if by_group.len() >= SELLING_GROUPS_MAX {

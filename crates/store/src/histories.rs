@@ -1,14 +1,14 @@
-//! The histories of a group: which of its changes are parts of the same data.
+//! The histories of a group: which of its changes belong to the same data.
 //!
-//! Change numbers alone do not show that data went back: after a restore, or a failover that lost
-//! something, other changes get the numbers of those that were lost. So each change belongs to a
-//! history, and a cursor names that of the last change that it knows of.
+//! Change numbers alone do not reveal that data went back: after a restore, or a failover that lost
+//! something, other changes get the numbers of the lost ones. So each change belongs to a history,
+//! and a cursor has the history of the last change that it covers.
 //!
 //! Data goes back only while nothing has it open, or together with the database server. So each
-//! opening of the data begins a history of its own in a group when it first changes an order of it,
-//! and does so again on a server with another timeline or another start. The history is then one of
-//! the group's, and stays so: further changes continue the latest history, whichever opening began
-//! it. A group gets at most one row for each opening that changes it.
+//! opening of the data begins its own history in a group when it first changes an order there, and
+//! does so again on a server with another timeline or start time. The history then remains one of
+//! the group's: further changes continue the latest history, whichever opening began it. A group
+//! gets at most one row for each opening that changes it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,7 +42,7 @@ statements! {
         (group_no, first_change_no, history) values ($group_no, $first_change_no, $history)";
 }
 
-/// The writes of this process that were given a number.
+/// The number of writes of this process that were assigned a number.
 static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// An opening of the data by a process.
@@ -59,8 +59,8 @@ impl Opening {
         HistoryId(self.digest(write, &[]))
     }
 
-    /// Returns a number for a write that no other write of any process gets, also not after the
-    /// data went back.
+    /// Returns a number for a write that no other write of any process gets, even after the data
+    /// went back.
     pub(crate) fn version(self, write: &Write<'_>) -> i64 {
         self.digest(write, &WRITES.fetch_add(1, Ordering::Relaxed).to_be_bytes())
     }
@@ -86,8 +86,8 @@ impl ChangeCounter {
         counter.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))
     }
 
-    /// Stores the number of a later change as the last one, and begins the history before the first
-    /// of the changes between. `refunding` more orders are being refunded after them.
+    /// Stores a later last change number, and begins the history before the first of the changes
+    /// since the previous one. They add `refunding` orders that are being refunded.
     pub(crate) async fn advance(
         &self,
         write: &Write<'_>,

@@ -1,6 +1,6 @@
-//! Imports: each has a number, and is listed with its user, its files and its counts, and with the
-//! lines that it rejected last. One that runs shows so every few seconds, so that one whose process
-//! was lost can be recognized.
+//! Imports: each has a number, and is listed with its user, its files and its counts, and with its
+//! last rejected lines. A running import updates its row every few seconds, so that one whose
+//! process was lost can be recognized.
 
 use std::time::Duration;
 
@@ -52,12 +52,12 @@ statements! {
         from imports where import_no < $before_no order by import_no desc limit $count";
 }
 
-/// How often an import that runs shows so.
+/// The interval at which a running import updates its row.
 pub const IMPORT_ACTIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// An import that has not shown that it runs for so long was interrupted: longer than a command
-/// waits for the store.
+/// The time without an update after which an import was interrupted: longer than a command waits
+/// for the store.
 const LOST_AFTER_MS: i64 = 60_000;
-/// The rejected lines of an import that are stored.
+/// The maximum number of rejected lines of an import that are stored.
 pub const IMPORT_REJECTED_MAX: usize = 50;
 
 /// The stored details. Programs of earlier versions ignore the lines.
@@ -70,7 +70,7 @@ struct StoredDetails {
     rejected_lines: Vec<RejectedOrder>,
 }
 
-/// The lines that an import rejected last.
+/// The last rejected lines of an import.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportRejections {
     /// The number of the import.
@@ -82,7 +82,7 @@ pub struct ImportRejections {
 }
 
 impl Intake<'_> {
-    /// Stores that an import begins. Returns its number.
+    /// Stores the start of an import. Returns its number.
     ///
     /// # Errors
     /// The store failed.
@@ -98,8 +98,8 @@ impl Intake<'_> {
         self.0.db.write(Deadline::OfRequest, begin).await
     }
 
-    /// Stores that an import runs, and how many orders it has stored so far. It does so every
-    /// [`IMPORT_ACTIVE_INTERVAL`].
+    /// Stores that an import is running, and how many orders it has stored so far. To be called
+    /// every [`IMPORT_ACTIVE_INTERVAL`].
     ///
     /// # Errors
     /// The store failed.
@@ -116,7 +116,7 @@ impl Intake<'_> {
         self.0.db.write(Deadline::OfRequest, show).await
     }
 
-    /// Ends the imports whose processes were lost, and records that in the audit trail. Returns
+    /// Ends the imports whose processes were lost, and records this in the audit trail. Returns
     /// their number.
     ///
     /// # Errors
@@ -136,8 +136,8 @@ impl Intake<'_> {
         Ok(ended)
     }
 
-    /// Stores the result of an import with the lines that it rejected last, of which there are at
-    /// most [`IMPORT_REJECTED_MAX`], and records it in the audit trail.
+    /// Stores the result of an import with its last rejected lines, at most
+    /// [`IMPORT_REJECTED_MAX`], and records it in the audit trail.
     ///
     /// # Errors
     /// The store failed.
@@ -171,8 +171,8 @@ impl Intake<'_> {
         self.0.db.write(Deadline::OfRequest, cancel).await
     }
 
-    /// Returns a part of the imports as they are `now`, the last one first: those with smaller
-    /// numbers than `after`.
+    /// Returns a part of the imports as of `now`, the last one first: those with smaller numbers
+    /// than `after`.
     ///
     /// # Errors
     /// The store failed.
@@ -190,8 +190,8 @@ impl Intake<'_> {
         self.0.db.read(Deadline::OfRequest, list).await
     }
 
-    /// Returns the lines that each of the last `count` imports rejected last, those of the last
-    /// import first. Imports without any, and those that run, are left out.
+    /// Returns the last rejected lines of each of the last `count` imports, the last import first.
+    /// Imports without any, and running ones, are left out.
     ///
     /// # Errors
     /// The store failed.
@@ -213,7 +213,7 @@ fn rejections(row: &Row<'_>) -> Result<Option<ImportRejections>, Error> {
     Ok(ended.map(|at| ImportRejections { import, at, lines }))
 }
 
-/// Ends an import unless it has shown since that it runs. Returns whether it has ended so.
+/// Ends an import unless it has been updated since. Returns whether it ended it.
 async fn end_lost(write: &Write<'_>, lost: &LostImport, by: &ActedBy) -> Result<bool, Error> {
     let LostImport { import_no, active_at_ms, details } = lost;
     let reason = Interruption::ProcessLost;
@@ -232,7 +232,7 @@ fn item(row: &Row<'_>, now: UnixMs) -> Result<(i64, ImportItem), Error> {
     let row: ImportRow<'_> = row.read()?;
     let ImportRow { import_no, started_at_ms, ended_at_ms, active_at_ms, stored_orders, details } =
         row;
-    // A text that a later version wrote in another form is left out.
+    // Details that a later version wrote in another form are left out.
     let details: AuditDetails = serde_json::from_str(details).unwrap_or_default();
     let so_far = Some(stored_orders)
         .filter(|orders| (ended_at_ms.is_none() || details.reason.is_some()) && *orders > 0);

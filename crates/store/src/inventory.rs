@@ -1,6 +1,7 @@
 //! Reads for the operator, who has no session: lists of the stored data in parts, and its totals.
 //!
-//! No read here grows with the number of orders: counts of orders come from the ledgers.
+//! The cost of a read here does not grow with the number of orders: counts of orders come from the
+//! ledgers.
 
 mod accounts;
 mod device_orders;
@@ -24,7 +25,7 @@ pub use orders::{DamagedOrder, ExportedOrder, OrderFilter, OrderKey, OrdersOf};
 pub(crate) use overview::{damage_found, order_count};
 pub use rates::RateKey;
 
-/// Every statement of the modules below this one.
+/// Every statement of the submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     let parts = [
         accounts::ALL,
@@ -57,13 +58,13 @@ pub struct Listed<T, K = String> {
 }
 
 impl<K> Listing<K> {
-    /// Returns the number of rows to read: one more than the part has, to know whether it is the
+    /// Returns the number of rows to read: one more than the part has, to see whether it is the
     /// last one.
     pub(crate) fn count(&self) -> i64 {
         i64::try_from(self.limit).unwrap_or(i64::MAX - 1) + 1
     }
 
-    /// Cuts the rows to the part.
+    /// Truncates the rows to the part.
     pub(crate) fn cut<T>(&self, mut entries: Vec<T>, key: impl Fn(&T) -> K) -> Listed<T, K> {
         let is_last = entries.len() <= self.limit;
         entries.truncate(self.limit);
@@ -73,7 +74,7 @@ impl<K> Listing<K> {
 }
 
 impl Listing {
-    /// Reads the part by a statement with the parameters `after` and `count`.
+    /// Reads the part with a statement that has the parameters `after` and `count`.
     async fn read<T>(
         &self,
         read: &Read<'_>,

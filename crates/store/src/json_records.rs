@@ -7,7 +7,7 @@ use crate::error::Error;
 /// The usual size of a page of ten orders.
 const USUAL_BYTES: usize = 12 << 10;
 
-/// JSON values in one buffer, each to be read back as a slice.
+/// JSON values in one buffer, each readable as a slice.
 #[derive(Clone, Debug, Default)]
 pub struct JsonRecords {
     json: Vec<u8>,
@@ -18,7 +18,7 @@ impl JsonRecords {
     /// Adds a value.
     ///
     /// # Errors
-    /// It does not serialize; the buffer is not usable any more.
+    /// It does not serialize; the buffer is no longer usable.
     pub fn push(&mut self, value: &impl Serialize) -> Result<(), Error> {
         self.push_with(|json| {
             serde_json::to_writer(json, value)
@@ -39,7 +39,7 @@ impl JsonRecords {
         Ok(())
     }
 
-    /// Returns the buffer without room for further values, and its size in bytes.
+    /// Returns the buffer without spare capacity, and its size in bytes.
     pub(crate) fn shrunk(mut self) -> (JsonRecords, usize) {
         self.json.shrink_to_fit();
         let size = self.json.len() + size_of_val(self.ends.as_slice());

@@ -71,14 +71,14 @@ pub struct KeyEntry {
     pub created_at: UnixMs,
     /// When it was revoked, if it was.
     pub revoked_at: Option<UnixMs>,
-    /// Its last use, to about a minute; `None` if it has not been used since this is stored.
+    /// Its last use, to about a minute; `None` if none has been recorded.
     pub used_at: Option<UnixMs>,
 }
 
-/// Whether the use of a key is to be stored.
+/// Whether the use of a key should be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyUse {
-    /// A use is stored that is at most a minute old.
+    /// The stored use is at most a minute old.
     Stored,
     /// [`Operators::store_key_use`] is to be called.
     Due,
@@ -89,7 +89,7 @@ pub enum KeyUse {
 pub enum CreatedKey {
     /// The key is valid now.
     Created,
-    /// A live key, created at this time, has the name.
+    /// A live key, created at this time, already has the name.
     NameTaken(UnixMs),
 }
 
@@ -107,7 +107,8 @@ impl Operators<'_> {
     /// use.
     ///
     /// # Errors
-    /// The store failed, or this node may not answer for keys: it could read one that is revoked.
+    /// The store failed, or this node may not answer for keys: it might read one that has been
+    /// revoked.
     pub async fn key_in_use(
         self,
         digest: &KeyDigest,
@@ -150,13 +151,13 @@ impl Operators<'_> {
         self.0.db.write(Deadline::OfRequest, create).await
     }
 
-    /// Revokes the live key of that name. No request that starts afterwards is accepted with it.
+    /// Revokes the live key with that name. No request that starts afterwards is accepted with it.
     ///
     /// # Errors
     /// The store failed.
     pub async fn revoke_key(self, name: KeyName, by: ActedBy) -> Result<RevokedKey, Error> {
         let revoke = async move |write: &Write<'_>| {
-            // No key is being granted by this one meanwhile.
+            // This key cannot be creating another one meanwhile.
             write.take_layout_lock().await?;
             let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), by.at.into()]).await?;
             if revoked == 0 {
@@ -170,7 +171,7 @@ impl Operators<'_> {
         self.0.db.write(Deadline::OfRequest, revoke).await
     }
 
-    /// Returns all keys, revoked ones included, the oldest first.
+    /// Returns all keys, including revoked ones, the oldest first.
     ///
     /// # Errors
     /// The store failed.
@@ -238,7 +239,7 @@ pub(crate) async fn live_holder(
     read.one(&HOLDER_OF_KEY, &[key_digest.into()], holder).await
 }
 
-/// Returns the digest of the live key of a name.
+/// Returns the digest of the live key with a name.
 pub(crate) async fn live_digest(read: &Read<'_>, name: &KeyName) -> Result<Option<String>, Error> {
     read.one(&DIGEST_OF_LIVE_KEY, &[name.as_str().into()], |row| row.read()).await
 }

@@ -1,6 +1,6 @@
-//! Sources that logged in to an account before. The login limiter does not count the failures of
-//! other sources against them. Each login refreshes its source; the newest sources are remembered,
-//! up to a maximum number and age.
+//! Sources that logged in to an account before. The login limiter does not count failures of other
+//! sources against them. Each login refreshes its source; the newest sources are kept, up to a
+//! maximum number and age.
 
 use kiosque_model::source::{KNOWN_SOURCE_AGE_MS, KNOWN_SOURCES_MAX};
 use kiosque_model::{AccountNo, LoginName, SourcePrefix, UnixMs};
@@ -92,7 +92,7 @@ impl Sessions<'_> {
     }
 }
 
-/// Remembers the source of a login, in its transaction.
+/// Stores the source of a login, in its transaction.
 pub(crate) async fn remember(
     write: &Write<'_>,
     account: AccountNo,
@@ -107,7 +107,7 @@ pub(crate) async fn remember(
     Ok(())
 }
 
-/// Returns the time up to which logins are too old to be remembered.
+/// Returns the time up to which logins are too old to be considered.
 fn expired_at(now: UnixMs) -> UnixMs {
     now.plus_ms(-KNOWN_SOURCE_AGE_MS)
 }

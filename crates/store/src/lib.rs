@@ -1,5 +1,5 @@
-//! Persistence: every SQL statement, and the mapping between rows and types of the model. Nothing
-//! here knows HTTP or reads a clock (`now` is an argument).
+//! Persistence: every SQL statement, and the mapping between rows and types of the model.
+//! Independent of HTTP, and reads no clock (`now` is an argument).
 //!
 //! Every statement is written once, in the SQL that SQLite and PostgreSQL share, in the module that
 //! uses it. Business reads go through `scoped`, which proves the session in the same
@@ -142,14 +142,14 @@ impl Store {
     /// Opens a store, and brings its layout up to date.
     ///
     /// # Errors
-    /// No data where some was expected, data of a newer program, another time zone than the
-    /// recorded one, or an engine that fails.
+    /// No data where some was expected, data of a newer program, a time zone other than the
+    /// recorded one, or a failing engine.
     pub async fn open(options: &OpenOptions<'_>) -> Result<Store, Error> {
         Ok(Store { state: Arc::new(open::open(options).await?) })
     }
 
-    /// The same for a move, of which the source may have been moved away already, and the target
-    /// may be incomplete.
+    /// The same for a move, whose source may already have been moved away, and whose target may be
+    /// incomplete.
     ///
     /// # Errors
     /// As above.
@@ -228,7 +228,7 @@ impl Store {
         Inventory(&self.state)
     }
 
-    /// Returns the view of what has happened.
+    /// Returns the view of recorded events.
     pub fn trail(&self) -> Trail<'_> {
         Trail(&self.state)
     }

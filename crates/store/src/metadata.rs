@@ -61,8 +61,8 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
     }
 }
 
-/// Returns the version of the fleet, to validate caches. Each change of the owners of devices or of
-/// the names of products replaces it.
+/// Returns the version of the fleet, to validate caches. It is replaced whenever owners of devices
+/// or names of products change.
 pub(crate) async fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
     read.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
@@ -77,7 +77,7 @@ pub(crate) async fn lock_fleet(write: &Write<'_>) -> Result<(), Error> {
     write.execute(&LOCK_COUNTER, &[FLEET.into()]).await.map(|_| ())
 }
 
-/// Replaces the version of the fleet by one that no other write has had.
+/// Replaces the version of the fleet by a unique one.
 pub(crate) async fn fleet_changes(write: &Write<'_>, version: i64) -> Result<(), Error> {
     write.execute(&SET_COUNTER, &[FLEET.into(), version.into()]).await.map(|_| ())
 }
@@ -98,8 +98,8 @@ pub(crate) async fn next_import(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, IMPORTS).await
 }
 
-/// Returns the last of `count` numbers of refused requests, and locks these until the transaction
-/// ends.
+/// Returns the last of `count` numbers for refused requests, and locks the counter until the
+/// transaction ends.
 pub(crate) async fn take_refused_numbers(write: &Write<'_>, count: i64) -> Result<i64, Error> {
     let params = [REFUSED_REQUESTS.into(), count.into()];
     write.one(&TAKE, &params, |row| row.read()).await?.ok_or_else(missing_counter)
@@ -110,18 +110,18 @@ pub(crate) async fn next_arrival(write: &Write<'_>) -> Result<i64, Error> {
     increment(write, ARRIVALS).await
 }
 
-/// Returns the time before which orders were archived last; 0 if they never were.
+/// Returns the time before which orders were last archived; 0 if they never were.
 pub(crate) async fn archived_before(read: &Read<'_>) -> Result<UnixMs, Error> {
     let last = read.one(&COUNTER, &[ARCHIVED_BEFORE.into()], |row| row.read()).await?;
     Ok(last.unwrap_or(UnixMs(0)))
 }
 
-/// Notes that orders are archived that started before a time, unless they are for a later one.
+/// Records that orders that started before a time are archived, unless a later time is recorded.
 pub(crate) async fn raise_archived_before(write: &Write<'_>, at: UnixMs) -> Result<(), Error> {
     write.execute(&RAISE_COUNTER, &[ARCHIVED_BEFORE.into(), at.into()]).await.map(|_| ())
 }
 
-/// Notes that orders that started at a time or later are current again, unless another process has
+/// Records that orders that started at a time or later are restored, unless another process has
 /// archived some meanwhile.
 pub(crate) async fn lower_archived_before(
     write: &Write<'_>,
@@ -132,13 +132,13 @@ pub(crate) async fn lower_archived_before(
     write.execute(&REPLACE_COUNTER, &params).await.map(|_| ())
 }
 
-/// Returns the highest number of a device that was deleted.
+/// Returns the highest number of a deleted device.
 pub(crate) async fn last_deleted_device(read: &Read<'_>) -> Result<i64, Error> {
     let last = read.one(&COUNTER, &[DELETED_DEVICES.into()], |row| row.read()).await?;
     last.ok_or_else(missing_counter)
 }
 
-/// Notes that a device was deleted. The fleet is locked.
+/// Records the deletion of a device. The fleet is locked.
 pub(crate) async fn device_deleted(write: &Write<'_>, number: DeviceNo) -> Result<(), Error> {
     let last = last_deleted_device(write).await?.max(number.0);
     write.execute(&SET_COUNTER, &[DELETED_DEVICES.into(), last.into()]).await.map(|_| ())
@@ -159,8 +159,8 @@ pub(crate) async fn last_audit_entry(read: &Read<'_>) -> Result<i64, Error> {
     read.one(&COUNTER, &[AUDIT.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
-/// Writes a row and restores it. The engine does not see that nothing has changed, so that the
-/// commit succeeds only if the data can be written.
+/// Writes a row and restores it. The engine does not notice that nothing has changed, so the commit
+/// succeeds only if the data can be written.
 pub(crate) async fn change_nothing(write: &Write<'_>) -> Result<(), Error> {
     for count in [1_i64, -1] {
         write.execute(&ADD, &[AUDIT.into(), count.into()]).await?;
@@ -212,7 +212,7 @@ pub(crate) fn marker_entry(name: &str) -> String {
 }
 
 /// Returns the value of a marker of data that is not opened: it may be of another version, or of
-/// another program, and stays as it is. `None` if it has no such marker.
+/// another program, and is not changed. `None` if it has no such marker.
 ///
 /// # Errors
 /// There is no database in the directory, or it cannot be read.

@@ -60,7 +60,7 @@ pub(crate) fn texts() -> String {
 /// Runs the migrations that have not run yet, all or none.
 ///
 /// # Errors
-/// `NoData` if there is none and none is to be created, data of an earlier layout or of a newer
+/// `NoData` if there is none and none should be created, data of an earlier layout or of a newer
 /// program, or the store failed.
 pub(crate) async fn up(
     write: &Write<'_>,

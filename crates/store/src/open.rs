@@ -18,7 +18,7 @@ pub(crate) async fn open(options: &OpenOptions<'_>) -> Result<State, Error> {
     Ok(state)
 }
 
-/// The same for a move, of which the source may have been moved away already, and the target may be
+/// The same for a move, whose source may already have been moved away, and whose target may be
 /// incomplete.
 pub(crate) async fn open_unsettled(options: &OpenOptions<'_>) -> Result<State, Error> {
     let db = Db::open(options, migrate::REGISTER)?;

@@ -22,7 +22,7 @@ use crate::sql::{Row, Sql, has_no_nul, row, statements};
 use crate::views::Orders;
 
 row! {
-    /// What determines the orders on a page: of the same state, a page has the same orders.
+    /// What determines the orders on a page: in the same state, a page has the same orders.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     struct PageState {
         last_change_no: i64,
@@ -35,9 +35,9 @@ row! {
 }
 
 statements! {
-    /// The state of the page with each of its orders; without an order on the page, or if the
-    /// caller knows those of its last change, the state alone. The newest `skip` orders are not on
-    /// the page, nor those from the `end`-th on.
+    /// The state of the page with each of its orders; the state alone if the page has no orders, or
+    /// if the caller knows the orders of its last change. The page excludes the newest `skip`
+    /// orders, and those from the `end`-th on.
     PAGE(
         group_no, device_code, now_ms, with_history, skip, end, known_change_no, known_history
     ) -> PageRow<'_> = concat!(
@@ -58,7 +58,7 @@ statements! {
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
             and g.group_no = $group_no
         order by o.seq");
-    /// The keys are found first: SQLite takes the primary key for as good as the index of trade
+    /// The keys are found first: SQLite considers the primary key as good as the index of trade
     /// numbers, and would read all orders of the group.
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
@@ -76,17 +76,18 @@ statements! {
         where group_no = $group_no and order_id = $order_id and trade_no_in is null");
 }
 
-/// Every statement of this module and of those below it.
+/// Every statement of this module and its submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, blocks::ALL, changes::ALL, following::ALL, in_span::ALL].into_iter().flatten().copied()
 }
 
-/// The largest number of orders of a page that is cached.
+/// The maximum size of a page that is cached.
 const CACHED_SIZE_MAX: i64 = 20;
-/// Above every sequence number. Larger offsets are read as this one, so that sums do not overflow.
+/// Above every sequence number. Larger offsets are clamped to this one, so that sums do not
+/// overflow.
 const MAX_OFFSET: i64 = i64::MAX / 4;
 
-/// Whether archived orders are listed, too.
+/// Whether archived orders are also listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
     /// Current orders only.
@@ -159,7 +160,7 @@ impl Orders<'_> {
                 Some(cached) if cached.state == state => {
                     return Ok(OrderPage { total, oldest_first: Arc::clone(&cached.records) });
                 }
-                // Another boundary of the archive, which is no change of an order.
+                // The boundary of the archive differs, which is not a change of an order.
                 _ if uses_cache => uses_cache = false,
                 _ => {
                     let device = &request.device;
@@ -170,7 +171,7 @@ impl Orders<'_> {
         }
     }
 
-    /// Reads a page, without its orders if its state has the same last change as `known`.
+    /// Reads a page, without its orders if the last change of its state is `known`.
     async fn page_rows(
         self,
         claim: &Claim,
@@ -235,8 +236,8 @@ impl Orders<'_> {
 }
 
 impl OrderQuery {
-    /// Returns the key by which the page is cached, if it is: a first page of current orders of the
-    /// usual size, which callers ask for again and again, and the others once.
+    /// Returns the key by which the page is cached, if it is: a first page of current orders with a
+    /// usual size, which callers request repeatedly, unlike the others.
     fn cache_key(&self, group: GroupNo) -> Option<Key> {
         let OrderQuery { device, history, span: _, page } = self;
         let is_first = *history == History::Left && page.current() == 1;
@@ -244,7 +245,7 @@ impl OrderQuery {
         Some(Key::FirstOrders(group, device, page.size()))
     }
 
-    /// Returns how many of the newest orders come before the page, and how many it has at most.
+    /// Returns the number of newest orders before the page, and the maximum number on it.
     fn skip_and_size(&self) -> (i64, i64) {
         (self.page.skip().min(MAX_OFFSET), self.page.size().min(MAX_OFFSET))
     }
@@ -253,10 +254,10 @@ impl OrderQuery {
 /// A page of orders as the JSON of list records.
 #[derive(Debug)]
 pub struct OrderPage {
-    /// The number of orders in scope, on all pages together.
+    /// The number of orders in scope, on all pages.
     pub total: i64,
-    /// Oldest first. Rows that are stored one after the other are read without a search for each
-    /// in that direction alone.
+    /// Oldest first. Only in that direction are consecutively stored rows read without a search for
+    /// each.
     oldest_first: Arc<JsonRecords>,
 }
 
@@ -267,7 +268,7 @@ impl OrderPage {
     }
 }
 
-/// A first page of orders, and the state that it was read at.
+/// A first page of orders, and the state at which it was read.
 #[derive(Debug)]
 struct CachedPage {
     state: PageState,

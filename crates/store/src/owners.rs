@@ -59,20 +59,20 @@ impl Ownership {
         latest.or(self.periods.first()).map(|(group, _)| *group)
     }
 
-    /// Returns the last owner, which may be that of a planned move.
+    /// Returns the last owner, which may be the target of a planned move.
     pub(crate) fn last_owner(&self) -> Option<GroupNo> {
         self.periods.last().map(|(group, _)| *group)
     }
 
-    /// Returns every group that may have orders of the device, in the order of their numbers: its
-    /// owners at any time, and those that keep orders of a period that was replaced.
+    /// Returns every group that may have orders of the device, by number: its owners at any time,
+    /// and groups that keep orders of a period that was replaced.
     pub(crate) fn groups(&self) -> &[GroupNo] {
         &self.groups
     }
 }
 
-/// Returns groups, and those in which their present devices were from a time on. An order belongs
-/// to the group that owned its device when the trade started.
+/// Returns groups, and the groups in which their current devices were from a time on. An order
+/// belongs to the group that owned its device when the trade started.
 pub(crate) async fn with_earlier_groups(
     read: &Read<'_>,
     groups: &[GroupNo],
@@ -102,7 +102,7 @@ pub struct DeviceGroups {
 }
 
 impl DeviceGroups {
-    /// Returns the present group of a device, or the next one if a move is ahead.
+    /// Returns the current group of a device, or the next one if a move is pending.
     #[must_use]
     pub fn latest(&self, code: &str) -> Option<GroupNo> {
         self.latest.get(code).copied()
@@ -116,7 +116,7 @@ impl DeviceGroups {
 }
 
 impl Extend<(String, GroupNo)> for DeviceGroups {
-    /// Adds periods of ownership, those of a device in the order of their time.
+    /// Adds periods of ownership, sorted by time for each device.
     fn extend<I: IntoIterator<Item = (String, GroupNo)>>(&mut self, periods: I) {
         for (code, group) in periods {
             match self.latest.entry(code) {
@@ -133,7 +133,7 @@ impl Extend<(String, GroupNo)> for DeviceGroups {
 }
 
 impl FromIterator<(String, GroupNo)> for DeviceGroups {
-    /// Collects periods of ownership, those of a device in the order of their time.
+    /// Collects periods of ownership, sorted by time for each device.
     fn from_iter<I: IntoIterator<Item = (String, GroupNo)>>(periods: I) -> DeviceGroups {
         let mut groups = DeviceGroups::default();
         groups.extend(periods);
@@ -145,7 +145,7 @@ impl FromIterator<(String, GroupNo)> for DeviceGroups {
 #[derive(Debug, Default)]
 pub struct Owners {
     fleet_version: i64,
-    /// By device code; `None` for a code that no device has.
+    /// By device code; `None` for an unknown code.
     by_code: HashMap<String, Option<Arc<Ownership>>>,
 }
 
@@ -165,8 +165,8 @@ impl Owners {
         self.fleet_version
     }
 
-    /// Reads the owners of the devices that are not cached yet. A read that fails leaves the cache
-    /// as it was: a code is cached as unknown only after a complete answer without it.
+    /// Reads the owners of the devices that are not cached yet. A failed read does not change the
+    /// cache: a code is cached as unknown only after a complete answer without it.
     pub(crate) async fn load<'c>(
         &mut self,
         read: &Read<'_>,
@@ -225,8 +225,8 @@ impl Owners {
         self.get(order.device_code.as_str())?.owner_at(order.trade_start)
     }
 
-    /// Returns the number of the first group that each order may affect, or may affect together
-    /// with another order. `None` for orders of unknown devices, which affect none.
+    /// Returns the number of the first group that each order may affect, alone or together with
+    /// another order; `None` for orders of unknown devices, which affect none.
     pub(crate) fn first_groups(&self, batch: &[Incoming]) -> Vec<Option<GroupNo>> {
         let mut firsts = BTreeMap::new();
         let groups = |order: &Incoming| {

@@ -1,4 +1,4 @@
-//! Dated exchange rates: US dollars for one unit of a currency, valid from a day on.
+//! Dated exchange rates: US dollars per unit of a currency, valid from a day on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ statements! {
         on conflict (currency, day) do update set usd_per_unit_e12 = excluded.usd_per_unit_e12";
 }
 
-/// The factor by which a rate must differ from the one before to be reported.
+/// The factor by which a rate must differ from the previous one to be reported.
 const JUMP: i128 = 10;
 
 /// A rate that is valid from a day on.
@@ -42,7 +42,7 @@ pub struct DatedRate {
     pub day: Day,
     /// The currency that it converts.
     pub currency: Currency,
-    /// Dollars for one unit of the currency.
+    /// Dollars per unit of the currency.
     pub rate: Rate,
 }
 
@@ -51,9 +51,9 @@ pub struct DatedRate {
 pub struct RatesSet {
     /// The rates by their effect.
     pub counts: ChangeCounts,
-    /// The rates that replaced another one, in their order.
+    /// The rates that replaced another one, in order.
     pub replaced: Vec<ReplacedRate>,
-    /// The new and changed rates that differ from the one before by more than ten times, in their
+    /// The new and changed rates that differ from the previous one by a factor of more than ten, in
     /// order.
     pub jumps: Vec<RateJump>,
 }
@@ -61,16 +61,16 @@ pub struct RatesSet {
 /// A rate that replaced the stored one of its currency and day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplacedRate {
-    /// The rate that is stored now.
+    /// The rate that is now stored.
     pub new: DatedRate,
     /// The rate that was stored.
     pub old: Rate,
 }
 
-/// A rate that differs from the one before by more than ten times.
+/// A rate that differs from the previous one by a factor of more than ten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateJump {
-    /// The rate that is stored now.
+    /// The rate that is now stored.
     pub new: DatedRate,
     /// The rate that it replaced, or the one of the latest earlier day.
     pub before: DatedRate,
@@ -102,7 +102,7 @@ async fn set(write: &Write<'_>, rates: &[DatedRate], opening: Opening) -> Result
     Ok(effect)
 }
 
-/// Rates by the code of their currency and their day.
+/// Rates by currency code and day.
 type RatesByDay = BTreeMap<(&'static str, Day), Rate>;
 
 /// Returns the stored rates of the currencies of some rates.

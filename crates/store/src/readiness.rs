@@ -1,4 +1,4 @@
-//! Whether the store answers requests and takes orders.
+//! Whether the store answers requests and accepts orders.
 
 use kiosque_model::{Claim, PresentedToken, UnixMs};
 
@@ -25,7 +25,7 @@ impl Upkeep<'_> {
     }
 
     /// Checks that orders would be stored: the data is where it was opened and has not been moved
-    /// to a database, there is room for it, and it can be written. After a write that the file
+    /// to a database, there is space for it, and it can be written. After a write that the file
     /// system prevented, this is tried.
     ///
     /// # Errors
@@ -40,11 +40,11 @@ impl Upkeep<'_> {
         Ok(())
     }
 
-    /// Checks that the database file is not known to be damaged: neither this program has found it,
-    /// nor the latest backup.
+    /// Checks that the database file is not known to be damaged, from reads of this program or from
+    /// the latest backup.
     ///
     /// # Errors
-    /// The damage, with the way out, or the store failed.
+    /// The damage, with the remedy, or the store failed.
     pub async fn check_undamaged(self) -> Result<(), Error> {
         self.0.db.check_undamaged(None)?;
         if !self.0.db.is_file() {
@@ -54,7 +54,7 @@ impl Upkeep<'_> {
         self.0.db.check_undamaged(found.as_deref())
     }
 
-    /// Looks whether the files of the data are those that were opened, and refuses every request
+    /// Checks that the files of the data are the ones that were opened, and refuses every request
     /// while they are not: writes to a file that was replaced, moved, removed or overwritten would
     /// be lost. The program calls this once a second.
     pub fn check_files(self) {
@@ -62,8 +62,8 @@ impl Upkeep<'_> {
     }
 
     /// Checks the whole database file if a read has found it damaged. If it is not, the device had
-    /// an error that has passed, and the data counts as undamaged again. The program calls this
-    /// at intervals.
+    /// a temporary error, and the data counts as undamaged again. The program calls this at
+    /// intervals.
     pub async fn check_damage(self) {
         self.0.db.check_damage().await;
     }
@@ -75,7 +75,7 @@ impl Upkeep<'_> {
     }
 
     /// Returns how many milliseconds this node's clock was ahead of the database's when
-    /// [`Upkeep::check_clock`] compared them last, if that is too much.
+    /// [`Upkeep::check_clock`] last compared them, if that is too much.
     #[must_use]
     pub fn clock_off_ms(self) -> Option<i64> {
         self.0.db.clock_off_ms()

@@ -1,8 +1,8 @@
 //! Stores batches of orders, each in one transaction. New orders take the next sequence numbers of
-//! their (group, device). An order whose id is stored already is an update, or changes nothing.
+//! their (group, device). An order whose id is already stored is an update, or changes nothing.
 //!
 //! For each group of a batch: lock it, read the stored state of its orders, apply order by order,
-//! and write the changes. A batch costs a handful of statements on PostgreSQL, which takes many
+//! and write the changes. A batch takes a handful of statements on PostgreSQL, which accepts many
 //! rows at once.
 
 mod batch_owners;
@@ -37,7 +37,7 @@ pub use creating::{EntryIndexes, NeededEntries};
 use group_writer::GroupWriter;
 pub(crate) use stored_groups::each_stored_order;
 
-/// Every statement of this module's parts.
+/// Every statement of the submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [group_writer::ALL, order_row::ALL, stored_groups::ALL].into_iter().flatten().copied()
 }
@@ -54,13 +54,13 @@ pub enum OrderOutcome {
     /// It is not stored, for this reason.
     Rejected(String),
     /// It is not stored: the stored order is damaged, or the rows of its device contradict each
-    /// other, in this way.
+    /// other, as described.
     Inconsistent(String),
     /// It is not decided: another transaction has locked one of the groups of its device.
     GroupLocked,
-    /// It is not decided: its part of the batch has as many decided orders as it may have.
+    /// It is not decided: its part of the batch already has the maximum number of decided orders.
     NotReached,
-    /// It is not decided: earlier lines of its stream may decide it, and come later.
+    /// It is not decided: it may depend on earlier lines of its stream, which come later.
     Deferred,
 }
 
@@ -71,12 +71,12 @@ pub struct ReceiveOptions {
     pub now: UnixMs,
     /// How to treat groups that another transaction has locked.
     pub locked_groups: LockedGroups,
-    /// The parts of the batch, without gaps. None: all of it is one part in its lines' order.
+    /// The parts of the batch, without gaps. If empty, the batch is one part in line order.
     pub parts: Vec<BatchPart>,
 }
 
 impl ReceiveOptions {
-    /// Decides all orders in their order, and waits for the locks of their groups.
+    /// Decides all orders in order, and waits for the locks of their groups.
     #[must_use]
     pub fn at(now: UnixMs) -> ReceiveOptions {
         ReceiveOptions { now, locked_groups: LockedGroups::Wait, parts: Vec::new() }
@@ -93,7 +93,7 @@ pub enum LockedGroups {
     Skip,
 }
 
-/// Orders of a batch that are neighbours and come from the same stream.
+/// Consecutive orders of a batch from the same stream.
 #[derive(Clone, Debug)]
 pub struct BatchPart {
     /// Their indexes in the batch.
@@ -101,12 +101,12 @@ pub struct BatchPart {
     /// The number of orders that come first and are sorted for page locality. They share no order
     /// id and no internal trade number with any other line. One that finds its number taken, or
     /// would free a number, depends on the lines before it: it is [`OrderOutcome::Deferred`]. The
-    /// other orders follow in the order of their lines; they are [`OrderOutcome::NotReached`] if
-    /// one of the sorted ones is not decided.
+    /// other orders follow in line order; they are [`OrderOutcome::NotReached`] if one of the
+    /// sorted ones is not decided.
     pub sorted: usize,
-    /// The number of orders to decide at most; the others are [`OrderOutcome::NotReached`].
+    /// The maximum number of orders to decide; the others are [`OrderOutcome::NotReached`].
     pub orders_max: usize,
-    /// The arrival of its new orders, if it is known.
+    /// The arrival of its new orders, if known.
     pub arrival: Option<ArrivalNo>,
 }
 
@@ -133,8 +133,8 @@ impl Intake<'_> {
         Ok(self.committed(stored.await?).await)
     }
 
-    /// Wakes the followers of a batch that is durable, and trains a dictionary if it is time to.
-    /// Returns the outcomes.
+    /// Wakes the followers of a durable batch, and trains a dictionary if it is due. Returns the
+    /// outcomes.
     async fn committed(self, batch: Written) -> Vec<OrderOutcome> {
         self.0.followers.changed(&batch.changes);
         if batch.packed_with_built_in > 0 {
@@ -144,7 +144,7 @@ impl Intake<'_> {
     }
 }
 
-/// An order with its group: the one that has it already, or that owned its device at the start of
+/// An order with its group: the one that already has it, or that owned its device at the start of
 /// the trade.
 #[derive(Clone, Copy)]
 struct OwnedOrder<'a> {
@@ -158,7 +158,7 @@ struct OwnedOrder<'a> {
     arrival: Option<ArrivalNo>,
 }
 
-/// The reason why an order has its position in a part.
+/// Why an order has its position in a part.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
     /// It is sorted for page locality; earlier lines may come later.
@@ -177,18 +177,18 @@ impl OwnedOrder<'_> {
 /// The result of a batch.
 struct Written {
     outcomes: Vec<OrderOutcome>,
-    /// The last change number of each group of which an order changed.
+    /// The last change number of each group with a changed order.
     changes: Vec<(GroupNo, i64)>,
     /// The number of records that were packed with dictionary 0.
     packed_with_built_in: i64,
 }
 
-/// The transaction of a batch, and the context that its groups share.
+/// The transaction of a batch, and the shared context of its groups.
 struct BatchWriter<'a> {
     write: &'a Write<'a>,
     options: &'a ReceiveOptions,
     zone: &'a Zone,
-    /// The history that the changes begin, unless an earlier batch has.
+    /// The history that the changes begin, unless an earlier batch has begun it.
     history: HistoryId,
     dictionaries: &'a Dictionaries,
 }
@@ -202,8 +202,8 @@ impl BatchWriter<'_> {
             (fleet_version, ownerships) = self.ownerships(batch, owners).await?;
             let owned = self.assign_owners(batch, &ownerships, &mut outcomes);
             let locked_elsewhere = self.lock_groups(&owned).await?;
-            // A device may have moved before the groups were locked, but not any more. Nor is a
-            // record stored with another dictionary than these.
+            // A device may have moved before the groups were locked, but not after. Nor can a
+            // record be stored with another dictionary from now on.
             let (version, dictionary) = try_join!(
                 biased;
                 metadata::fleet_version(self.write),
@@ -303,8 +303,7 @@ impl BatchWriter<'_> {
     }
 
     /// Locks all groups of the devices of the orders: while an order is stored in one of them, no
-    /// other transaction stores it in another one. Returns those that another transaction has
-    /// locked.
+    /// other transaction stores it in another. Returns those that another transaction has locked.
     async fn lock_groups(&self, owned: &[OwnedOrder<'_>]) -> Result<Vec<GroupNo>, Error> {
         let of_devices = owned.iter().flat_map(|one| one.ownership.groups());
         let mut groups: Vec<GroupNo> = of_devices.copied().collect();
@@ -363,7 +362,7 @@ fn reject(field: &str, reason: &str) -> OrderOutcome {
     OrderOutcome::Rejected(format!("{field}: {reason}"))
 }
 
-/// Returns each text once, sorted, as the rows of a statement.
+/// Returns the distinct texts, sorted, as the rows of a statement.
 fn distinct<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
     let mut texts: Vec<&str> = texts.collect();
     texts.sort_unstable();

@@ -1,6 +1,6 @@
-//! The record of an order: the order as it is sent in a list, whole but for its three numbers,
-//! which have columns of their own. It is rendered once, when the order is written, and stored
-//! compressed with a [dictionary](dictionaries); [`stored`] reads it back.
+//! The record of an order: the order as sent in a list, without its three numbers, which have
+//! separate columns. It is rendered once, when the order is written, and stored compressed with a
+//! [dictionary](dictionaries); [`stored`] reads it back.
 
 pub(crate) mod dictionaries;
 pub(crate) mod sale;
@@ -41,7 +41,7 @@ pub type ProductNames = HashMap<String, String>;
 pub struct Record(String);
 
 /// Returns the text of a record without the card and the phone number, which a dictionary must not
-/// have.
+/// contain.
 pub(crate) fn without_personal_data(text: &[u8]) -> Result<String, Error> {
     let fields: Fields<'_> = parsed(text)?;
     let hidden = |number: Option<Cow<'_, str>>| number.map(|_| Cow::Borrowed(""));
@@ -74,8 +74,7 @@ pub struct Incoming {
     pub trade_no: Option<TradeNo>,
     /// Internal trade number, if one was given.
     pub trade_no_in: Option<TradeNo>,
-    /// The lines without a product name of their own, by position. An update keeps their stored
-    /// names.
+    /// The lines without their own product name, by position. An update keeps their stored names.
     pub nameless_lines: Vec<usize>,
     /// The sale that the order counts as.
     pub sale: Option<Sale>,
@@ -100,7 +99,7 @@ impl Incoming {
         let record = Record(json(&fields(&order, zone, names))?);
         let mut sale = Sale::of(&order);
         for sold in sale.iter_mut().flat_map(|sale| &mut sale.goods) {
-            // A product is counted under its own name; other goods under the name on the order.
+            // A product is counted under its current name; other goods under the name in the order.
             sold.name = sold.name.take().filter(|_| !names.contains_key(&sold.goods_id));
         }
         Ok(Incoming {
@@ -126,7 +125,7 @@ impl Incoming {
     }
 
     /// Returns the text to store in place of `stored`: a line that was given without a name keeps
-    /// the one that is stored, since names are as of the sale.
+    /// the stored one, since names are as of the sale.
     ///
     /// # Errors
     /// The stored text cannot be read.

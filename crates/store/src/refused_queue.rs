@@ -6,26 +6,27 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{AccountNo, LoginName, Source, SourcePrefix, UnixMs};
 use serde::{Deserialize, Serialize};
 
-/// Requests that wait at most, except that those that could not be written wait as well.
+/// Maximum number of waiting requests, not counting those that could not be written.
 pub(crate) const WAITING_MAX: usize = 1_000;
-/// Requests without a proven account that wait at most, so that guesses leave room for accounts.
+/// Maximum number of waiting requests without a proven account, so that guesses leave space for
+/// accounts.
 const UNPROVEN_MAX: usize = WAITING_MAX / 2;
-/// Requests of one account, or of one source, that wait at most.
+/// Maximum number of waiting requests of one account, or of one source.
 const SENDER_MAX: usize = 100;
-/// The sender of a request, as far as it is known.
+/// The sender of a request, as far as known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sender {
-    /// An account whose token was valid, or was given to it before.
+    /// An account whose token is or was valid.
     Account(AccountNo),
     /// A login with this name, which may not exist.
     Login(LoginName),
-    /// A source with a token that names an account and proves nothing.
+    /// A source with a token that refers to an account and proves nothing.
     Claimed(AccountNo),
     /// A source without a token.
     Unknown,
 }
 
-/// A request that was refused or that failed. It has no password, token or key.
+/// A request that was refused or that failed. It contains no password, token or key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RefusedRequest {
     pub(crate) request_id: String,
@@ -43,13 +44,13 @@ pub struct Exchange {
     pub method: String,
     /// The path.
     pub path: String,
-    /// The page that the query string asked for.
+    /// The page that the query string requested.
     pub page: Option<String>,
-    /// The fields that the function knows, as JSON; `None` if the body was not read.
+    /// The known fields of the function, as JSON; `None` if the body was not read.
     pub body: Option<String>,
     /// The status of HTTP.
     pub status: u16,
-    /// The answer, as it was sent.
+    /// The answer, as sent.
     pub answer: String,
     /// The kind of refusal; `None` if the server failed.
     pub refusal: Option<String>,
@@ -57,7 +58,7 @@ pub struct Exchange {
     pub cause: Option<String>,
 }
 
-/// The queue. Requests that have no room are counted and lost.
+/// The queue. Requests that do not fit are counted and lost.
 #[derive(Debug, Default)]
 pub(crate) struct RefusedQueue(Mutex<Waiting>);
 
@@ -67,7 +68,7 @@ struct Waiting {
     dropped: u64,
 }
 
-/// A sender with a limit of its own in the queue.
+/// A sender with a separate limit in the queue.
 #[derive(PartialEq, Eq)]
 enum Part {
     Account(AccountNo),
@@ -79,8 +80,8 @@ impl RefusedQueue {
         lock_ignoring_poison(&self.0)
     }
 
-    /// Adds a request if there is room for it, and counts it as lost otherwise. `exchange` is
-    /// called if there is room.
+    /// Adds a request if there is space for it, and counts it as lost otherwise. `exchange` is
+    /// called if there is space.
     pub(crate) fn add(
         &self,
         (request_id, at): (&str, UnixMs),
@@ -96,7 +97,7 @@ impl RefusedQueue {
         waiting.requests.push(RefusedRequest { request_id, at, sender, source, exchange });
     }
 
-    /// Returns how many requests had no room.
+    /// Returns how many requests did not fit.
     pub(crate) fn dropped(&self) -> u64 {
         self.lock().dropped
     }

@@ -1,10 +1,9 @@
-//! Requests of integrators that were refused or failed, found by their ids for a day, on any node.
+//! Requests of integrators that were refused or failed, found by id for a day, on any node.
 //!
-//! A request that is refused adds an entry to a bounded queue in memory and waits for nothing. A
-//! node writes its queue about once a second, in one transaction, which also deletes the rows that
-//! are too many: the oldest ones of the largest shares, so that no account loses its rows to the
-//! failures of others. Requests without a proven account have a limit of their own and short
-//! details.
+//! A refused request adds an entry to a bounded queue in memory and waits for nothing. A node
+//! writes its queue about once a second, in one transaction, which also deletes surplus rows: the
+//! oldest ones of the largest shares, so that no account loses its rows to the failures of others.
+//! Requests without a proven account have a separate limit and short details.
 
 use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
 
@@ -15,35 +14,35 @@ use crate::refused_queue::{Exchange, RefusedRequest, Sender, WAITING_MAX};
 use crate::sql::{Row, Value, has_no_nul, row, statements};
 use crate::views::{Sessions, Trail};
 
-/// The most requests that are stored.
+/// The maximum number of stored requests.
 const REQUESTS_MAX: i64 = 100_000;
-/// Those that are left after some were deleted.
+/// The number that remains after surplus ones were deleted.
 const REQUESTS_KEPT: i64 = 93_000;
 /// The number of stored requests after which all shares are trimmed again.
 const TRIM_INTERVAL: i64 = 5_000;
 const _: () = assert!(REQUESTS_KEPT + TRIM_INTERVAL + 2 * WAITING_MAX as i64 <= REQUESTS_MAX);
-/// The most of them that are stored without a proven account, which anyone can send.
+/// The maximum number stored without a proven account, which anyone can send.
 const UNPROVEN_MAX: i64 = 3_500;
-/// The most bytes of the details of such a request.
+/// The maximum size of the details of such a request.
 const UNPROVEN_DETAILS_MAX: usize = 1_500;
-/// The bytes that clients without an account can fill at most. A page of the database may have but
-/// one of their rows, once others were deleted from it.
+/// The maximum number of bytes that clients without an account can fill. A page of the database may
+/// contain only one of their rows, once others were deleted from it.
 const UNPROVEN_BYTES_MAX: i64 = 32 << 20;
-/// The size of a page of PostgreSQL, the larger one, in which a row lies alone, and that of its
-/// entries in the indexes.
+/// The size of a page of PostgreSQL, the larger one, for a row alone on it, and of its index
+/// entries.
 const ROW_BYTES_MAX: i64 = 8_192 + 512;
 const _: () = assert!(UNPROVEN_MAX * ROW_BYTES_MAX <= UNPROVEN_BYTES_MAX);
-/// The shares of all sources without an account together. More sources than this share them, so
-/// that a network of addresses has no more rows than as many accounts.
+/// The number of shares of all sources without an account. If there are more sources, they share
+/// them, so that a network of addresses has no more rows than that many accounts.
 const SOURCE_SHARES: u32 = 64;
-/// Old rows that one transaction deletes.
+/// Maximum number of old rows that one transaction deletes.
 const PURGED_PER_TRANSACTION: i64 = 2_000;
 
-/// The age at which they are deleted, and no longer found.
+/// The age at which they are deleted and can no longer be found.
 pub const REFUSED_AGE_MS: i64 = 86_400_000;
 
-/// The shares of accounts, and of the logins with the name of an account, which cost it none of its
-/// own requests. Shares without a proven account come from `LOGINS` on in the order of the names.
+/// The shares of accounts, and of logins with the name of an account, which do not cost it any of
+/// its own requests. Shares without a proven account begin with `LOGINS` in the order of the names.
 const ACCOUNT: &str = "account";
 const LOGINS: &str = "logins";
 
@@ -70,7 +69,7 @@ statements! {
         where r.share = $share and r.at_ms > $after_ms
         order by r.number desc limit $count";
     /// A login name that does not exist is not stored: people type passwords there. A request that
-    /// an attempt with an unknown outcome has stored stays as it is.
+    /// an attempt with an unknown outcome has stored is not changed.
     INSERT(logins) = "insert into refused_requests
             (number, share, request_id, at_ms, account_no, source, details)
         select r.number, coalesce($logins || ' ' || (select a.account_no from accounts a
@@ -81,7 +80,7 @@ statements! {
             account_no bigint, login_name text, source text, details text} where true
         on conflict do nothing";
     /// Deletes all but a number of the requests from a share on, the oldest ones of the largest
-    /// shares: a request goes before those of which less newer ones are in their shares.
+    /// shares: requests with more newer ones in their shares are deleted first.
     TRIM(from_share, kept) = "delete from refused_requests where number in (
         select ranked.number from (
             select number, row_number() over (partition by share order by number desc) as place
@@ -99,15 +98,15 @@ statements! {
 /// A stored request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRequest {
-    /// Its place in the order of storage.
+    /// Its position in the order of storage.
     pub number: i64,
     /// The id in the header of the answer.
     pub request_id: String,
     /// When it arrived.
     pub at: UnixMs,
-    /// The login name of the account, if it is known or claimed.
+    /// The login name of the account, if known or claimed.
     pub account: Option<String>,
-    /// Whether the request was one of the account: its token was valid, or was given to it before.
+    /// Whether the request was the account's: its token is or was valid.
     pub is_proven: bool,
     /// The address of the sender.
     pub source: String,
@@ -117,7 +116,7 @@ pub struct FoundRequest {
 
 impl Trail<'_> {
     /// Adds a request to those that the next [`Trail::write_refused`] stores. `exchange` is called
-    /// if there is room for it. This never waits, and writes nothing.
+    /// if there is space for it. Never waits, and writes nothing.
     pub fn add_refused(
         self,
         id_and_time: (&str, UnixMs),
@@ -128,7 +127,7 @@ impl Trail<'_> {
     }
 
     /// Returns the sender of a request with a token, which its refusal did not prove: the account
-    /// if the token is, or was, its own, as far as this process remembers.
+    /// if the token is or was valid for it, as far as this process remembers.
     #[must_use]
     pub fn sender_of(self, token: &PresentedToken) -> Sender {
         match self.0.proven_before.had_token(token) {
@@ -137,17 +136,16 @@ impl Trail<'_> {
         }
     }
 
-    /// Returns how many requests had no room in the queue since the start of the process.
+    /// Returns how many requests did not fit in the queue since the start of the process.
     #[must_use]
     pub fn refused_dropped(self) -> u64 {
         self.0.refused.dropped()
     }
 
-    /// Stores the requests of the queue, in one transaction, and deletes those that are too many
-    /// now.
+    /// Stores the requests of the queue, in one transaction, and deletes surplus ones.
     ///
     /// # Errors
-    /// The store failed. The requests stay in the queue.
+    /// The store failed. The requests remain in the queue.
     pub async fn write_refused(self) -> Result<(), Error> {
         let batch = self.0.refused.take();
         if batch.is_empty() {
@@ -162,10 +160,10 @@ impl Trail<'_> {
         written
     }
 
-    /// Deletes the requests that are no longer found.
+    /// Deletes the requests that can no longer be found.
     ///
     /// # Errors
-    /// The store failed; those deleted until then stay deleted.
+    /// The store failed; those deleted so far remain deleted.
     pub async fn purge_refused(self, now: UnixMs) -> Result<(), Error> {
         let until = now.plus_ms(-REFUSED_AGE_MS);
         let purge = async move |write: &Write<'_>| {
@@ -191,7 +189,7 @@ impl Trail<'_> {
         self.0.db.one(&BY_ID, &params, found).await
     }
 
-    /// Returns the latest requests of an account in the last day, `count` at most, the last one
+    /// Returns at most `count` of the latest requests of an account in the last day, the last one
     /// first.
     ///
     /// # Errors
@@ -232,15 +230,15 @@ fn found(row: &Row<'_>) -> Result<FoundRequest, Error> {
         account: login_name,
         is_proven: share.starts_with(ACCOUNT),
         source,
-        // A text that a later version wrote in another form is left out.
+        // Details that a later version wrote in another form are left out.
         exchange: serde_json::from_str(details).unwrap_or_default(),
     })
 }
 
-/// Stores a batch, and deletes rows that are too many.
+/// Stores a batch, and deletes surplus rows.
 async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error> {
     let count = i64::try_from(batch.len()).unwrap_or(i64::MAX);
-    // This locks the counter: one node writes at a time.
+    // Locks the counter: one node writes at a time.
     let last = metadata::take_refused_numbers(write, count).await?;
     let before = last - count;
     let texts: Vec<[String; 3]> = batch
@@ -273,7 +271,7 @@ async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error>
     Ok(())
 }
 
-/// Returns the share of a request, if it is no login with the name of an account.
+/// Returns the share of a request, if it is not a login with the name of an account.
 fn share(request: &RefusedRequest) -> String {
     match &request.sender {
         Sender::Account(number) => share_of(ACCOUNT, *number),

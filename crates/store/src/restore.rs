@@ -1,5 +1,5 @@
-//! Makes a backup the data of a directory. The copy is made, opened and verified in a directory of
-//! its own; only then is the data that was there moved aside, and the copy takes its place.
+//! Restores a backup to a directory. The copy is made, opened and verified in a separate directory;
+//! only then is the existing data moved aside, and the copy takes its place.
 
 use std::fs::{self, File};
 use std::io;
@@ -19,13 +19,13 @@ use crate::verify::Verified;
 use crate::views::Upkeep;
 use crate::{migrate, open};
 
-/// The directory, in that of the data, in which a copy is verified.
+/// The directory within the data's directory in which a copy is verified.
 const STAGE: &str = "restoring";
 
-/// The reason why nothing was restored.
+/// Why nothing was restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The file is not one that can be restored.
+    /// The file cannot be restored.
     #[error("{0} {1}")]
     NoBackup(PathBuf, &'static str),
     /// The file has another problem.
@@ -55,11 +55,11 @@ pub struct Staged {
 }
 
 /// Copies a backup that [`ensure_backup`] accepts, opens the copy, which brings its layout up to
-/// date, and verifies it: the integrity of the file, and all that [`Upkeep::verify`] recounts. The
-/// data of the directory is not touched. The caller has the lock of the directory.
+/// date, and verifies it: the integrity of the file, and everything that [`Upkeep::verify`]
+/// recounts. The existing data is not changed. The caller has the lock of the directory.
 ///
 /// # Errors
-/// The file is no backup, or cannot be copied, opened or verified.
+/// The file is not a backup, or cannot be copied, opened or verified.
 pub async fn stage_backup(
     backup: &Path,
     directory: &Path,
@@ -67,7 +67,7 @@ pub async fn stage_backup(
 ) -> Result<Staged, RestoreError> {
     let stage = directory.join(STAGE);
     let failed = |error| RestoreError::File(stage.clone(), error);
-    // What a crash has left.
+    // The remains of a crash.
     remove_directory(&stage).map_err(failed)?;
     create_directory(&stage).map_err(RestoreError::Unusable)?;
     let mut staged = Staged { directory: directory.to_owned(), verified: Verified::default() };
@@ -78,7 +78,7 @@ pub async fn stage_backup(
     match has_table(&staged.database(), migrate::REGISTER) {
         Ok(true) => {}
         Ok(false) => {
-            let reason = "is no backup of Kiosque: it is the database of another program";
+            let reason = "is not a backup of Kiosque: it is the database of another program";
             return Err(RestoreError::NoBackup(backup.to_owned(), reason));
         }
         Err(error) => return Err(RestoreError::Unusable(error)),
@@ -106,8 +106,8 @@ pub async fn stage_backup(
 }
 
 impl Staged {
-    /// Moves the data of the directory to a directory `aside` in it, which must not exist, and the
-    /// copy to its place. Returns whether there was data.
+    /// Moves the data of the directory to a new directory `aside` in it, and the copy to its place.
+    /// Returns whether there was data.
     ///
     /// # Errors
     /// A command has the data open, or a file cannot be moved.
@@ -151,29 +151,29 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // A drop cannot report an error. The next restore removes what is left.
+        // A drop cannot report an error. The next restore removes the remains.
         let _ = remove_directory(&self.directory.join(STAGE));
     }
 }
 
-/// Fails unless a file can be a backup, or is the database of a server that was stopped.
+/// Fails unless a file may be a backup, or is the database of a stopped server.
 ///
 /// # Errors
-/// The file is no database, cannot be read, is cut off, or has a write-ahead log.
+/// The file is not a database, cannot be read, is truncated, or has a write-ahead log.
 pub fn ensure_backup(path: &Path) -> Result<(), RestoreError> {
     let failed = |error| RestoreError::File(path.to_owned(), error);
     let none = |reason| Err(RestoreError::NoBackup(path.to_owned(), reason));
     let file = File::open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return none("is no file; name a backup");
+        return none("is not a file; specify a backup");
     }
     let Some(header) = Header::of(&file).map_err(failed)? else {
-        return none("is no backup of Kiosque: it is no database");
+        return none("is not a backup of Kiosque: it is not a database");
     };
     let [_, log, _] = database_files(path);
     if !header.is_backup() && fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return none(
-            "is a database with a write-ahead log, and no backup; make a backup of it with \
+            "is a database with a write-ahead log, not a backup; make a backup of it with \
              `kiosque backup`",
         );
     }
@@ -191,7 +191,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     copy.sync_all()
 }
 
-/// Returns a lock that no other process has on the database file, if there is one.
+/// Returns a lock that another process has on the database file, if any.
 fn exclusive(database: &Path) -> Result<Option<File>, RestoreError> {
     let failed = |error| RestoreError::File(database.to_owned(), error);
     match fs::symlink_metadata(database) {

@@ -1,9 +1,9 @@
 //! Reads on behalf of a session. The session check and every statement that the answer needs are
 //! sent to the engine together.
 //!
-//! The token names an account and a group, so that the statements can be sent before the session is
-//! proven. Both are hints: rows are read into an [`Unproven`], which only the [`Scope`] of the
-//! group that they belong to opens, and only the row of the session gives a scope.
+//! The token contains the numbers of an account and a group, so that the statements can be sent
+//! before the session is proven. Both are hints: rows are read into an [`Unproven`], which only the
+//! [`Scope`] of their group opens, and only the session row yields a scope.
 
 mod unproven;
 
@@ -24,7 +24,7 @@ use crate::hints::GroupFilter;
 pub use unproven::Unproven;
 
 /// The group whose rows are read, before it is known whether the caller may see them. Only
-/// [`scoped`] makes one of a token or a filter.
+/// [`scoped`] creates one from a token or a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HintedGroup(GroupNo);
 
@@ -48,7 +48,7 @@ impl From<HintedGroup> for Value<'_> {
 /// A read within one group, and the claim of its caller.
 struct ScopedRead<'c, R> {
     claim: Cow<'c, Claim>,
-    /// The caller asks for this group instead of the selected one.
+    /// The caller requests this group instead of the selected one.
     filter: Option<Cow<'c, GroupFilter>>,
     /// What the check proves.
     scope: Option<Scope>,
@@ -113,7 +113,7 @@ async fn read_scoped<R: Readings>(
     filter: Option<&GroupFilter>,
     readings: &impl Fn(HintedGroup) -> R,
 ) -> Result<(Scope, R::Rows), Refused> {
-    // No caller is to cause reads with a token or a filter that has never been proven.
+    // No caller may cause reads with a token or a filter that has never been proven.
     let is_known = !state.db.sends_ahead() || state.proven_before.has_token(&claim.token);
     let hinted = presumed_group(state, claim, filter).filter(|_| is_known);
     let mut group = match hinted {
@@ -134,8 +134,8 @@ async fn read_scoped<R: Readings>(
         if let Some(rows) = rows.open(scope) {
             return Ok((scope, rows));
         }
-        // The hint was wrong: the session row has another group than its token, or the id of
-        // the filter has been given to another group.
+        // The hint was wrong: the session row has another group than its token, or the id of the
+        // filter now belongs to another group.
         if let Some(filter) = filter {
             state.proven_before.add_group(filter, scope);
         }
@@ -143,7 +143,7 @@ async fn read_scoped<R: Readings>(
     }
 }
 
-/// Returns the group that a read is about, unless the account has never named it. The group is
+/// Returns the group that a read is about, unless the account has never requested it. The group is
 /// not proven.
 pub(crate) fn presumed_group(
     state: &State,

@@ -1,6 +1,6 @@
-//! Ends sessions that a clock has passed before it was set back, and those that were opened while
-//! it was ahead (AUTH-25), those of the console too. The latest time of the clock is stored now and
-//! then, so that a restart does not forget it.
+//! Ends sessions, including those of the console, that a clock passed before it was set back, and
+//! those that were opened while it was ahead (AUTH-25). The latest time of the clock is stored
+//! periodically, so that a restart does not forget it.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -24,11 +24,10 @@ statements! {
 }
 
 impl Sessions<'_> {
-    /// Observes the time of this node's clock. The program does so about once a second. If the
-    /// clock has been set back, all sessions that had expired before are ended, and those that were
-    /// opened while it was ahead, which end later than one that is opened now, for `validity`.
-    /// Their number is returned. Times of a clock that differs too much from the database's do not
-    /// count.
+    /// Observes the time of this node's clock. The program calls this about once a second. If the
+    /// clock has been set back, ends all sessions that had expired before, and those that were
+    /// opened while it was ahead, which end later than a session of `validity` opened now. Returns
+    /// their number. Times of a clock that differs too much from the database's are ignored.
     ///
     /// # Errors
     /// The store failed; the next call tries again.
@@ -52,7 +51,7 @@ impl Sessions<'_> {
         Ok(ended)
     }
 
-    /// Stores the latest time that was observed, before the program ends.
+    /// Stores the latest observed time, before the program ends.
     ///
     /// # Errors
     /// The store failed.
@@ -62,7 +61,7 @@ impl Sessions<'_> {
     }
 
     /// Stores the time of the clock. If it was set back, ends the sessions that end until the
-    /// latest time or after the latest end of a new session. Returns how many.
+    /// latest time or after the latest end of a new session. Returns their number.
     async fn write_time(
         self,
         now: UnixMs,

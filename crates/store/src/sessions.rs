@@ -76,7 +76,7 @@ statements! {
         where account_no = $account_no and token_digest = $token_digest";
 }
 
-/// Every statement of this module and of that below it.
+/// Every statement of this module and its submodule.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, end::ALL].into_iter().flatten().copied()
 }
@@ -123,8 +123,8 @@ pub(crate) fn check_statement() -> &'static Sql {
     &SESSION
 }
 
-/// Binds the session check to the account that a claim names, and to the id of another group that
-/// its query is about.
+/// Binds the session check to the account of a claim, and to the id of another group that its query
+/// is about.
 pub(crate) fn check(claim: &Claim, filter: Option<&GroupId>) -> Bound {
     let account = claim.token.account_hint().into();
     match filter {
@@ -182,7 +182,7 @@ impl Sessions<'_> {
 
     /// Opens a session in the account's default group, replacing any earlier one. The caller has
     /// verified the password against `credentials`; the account is read again, because `apply` may
-    /// have changed it since. The same transaction writes the audit entry and remembers the source.
+    /// have changed it since. The same transaction writes the audit entry and stores the source.
     ///
     /// # Errors
     /// `Credentials`, `ApiNotEnabled`, `NoGroup`, or the store failed.
@@ -263,8 +263,8 @@ impl Sessions<'_> {
     }
 }
 
-/// Deletes the session of an account if an answer says that it has expired: it stays ended when
-/// the clock is set back (AUTH-25).
+/// Deletes the session of an account if an answer says that it has expired: it stays ended when the
+/// clock is set back (AUTH-25).
 pub(crate) async fn ended_if_expired<T>(
     state: &State,
     (account, now): (AccountNo, UnixMs),
@@ -274,8 +274,8 @@ pub(crate) async fn ended_if_expired<T>(
         let end = async move |write: &Write<'_>| {
             write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
         };
-        // The refusal is right even if this fails; the next use of the token tries again. The
-        // write is boxed, because its future would enlarge that of every request.
+        // The refusal is right even if this fails; the next use of the token tries again. The write
+        // is boxed, because its future would enlarge that of every request.
         let _ = Box::pin(state.db.write::<_, Error>(Deadline::OfRequest, end)).await;
     }
     answer
@@ -391,7 +391,7 @@ fn opened(
 ) -> Result<OpenedSession, Refused> {
     let selected = groups.iter().find(|row| row.group_no == group);
     let selected =
-        selected.ok_or_else(|| Error::Data(format!("group {} is open and not listed", group.0)))?;
+        selected.ok_or_else(|| Error::Data(format!("group {} is open but not listed", group.0)))?;
     let group_id = selected.group_id.clone();
     let switchable = groups
         .into_iter()

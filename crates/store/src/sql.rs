@@ -14,10 +14,10 @@
 //! ```
 //!
 //! Parameters are written by name, declared once and bound in the declared order. A statement
-//! returns the columns of its row type in their order; a scalar type declares one column of any
-//! name, no type declares no columns. Both are checked when the text is translated, once per
-//! statement, and against each engine by `Upkeep::prepare_all`. Bulk statements take many rows at
-//! once; see [`bulk`].
+//! returns the columns of its row type in order; a scalar type declares one column of any name, no
+//! type declares no columns. Both are checked when the text is translated, once per statement, and
+//! against each engine by `Upkeep::prepare_all`. Bulk statements take many rows at once; see
+//! [`bulk`].
 
 mod bulk;
 mod row;
@@ -93,7 +93,7 @@ impl Sql {
     }
 
     /// Returns the text for SQLite, its parameters as `?1…`. SQLite numbers `$1` by first
-    /// appearance and `?1` by its digits, so that only the latter keeps the declared order.
+    /// appearance and `?1` by its digits, so only the latter keeps the declared order.
     pub(crate) fn for_sqlite(&self) -> Result<&str, Error> {
         Ok(&self.translated()?.sqlite)
     }
@@ -125,8 +125,7 @@ impl Sql {
     /// statement.
     ///
     /// The first column is true in the row of the proof. Each row has only the columns of its own
-    /// part, as many as `widths` says; the others are null. The parameters of the proof come
-    /// first.
+    /// part, according to `widths`; the others are null. The parameters of the proof come first.
     pub(crate) fn with_proof(&self, proof: &Sql, widths: (usize, usize)) -> Result<String, Error> {
         let (proof_width, own_width) = widths;
         let (proof_text, own_text) = (proof.for_postgres()?, self.for_postgres()?);

@@ -1,4 +1,4 @@
-//! The inner value of a store: its engine, and what this process keeps in memory.
+//! The inner value of a store: its engine, and the in-memory state of this process.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -24,8 +24,8 @@ pub(crate) struct State {
     pub(crate) activity: Arc<Activity>,
     pub(crate) cache: Arc<Cache>,
     pub(crate) dictionaries: Arc<Dictionaries>,
-    /// The orders that this process may still pack with dictionary 0 before it asks whether to
-    /// train another one.
+    /// The number of orders that this process may still pack with dictionary 0 before it checks
+    /// whether to train another one.
     pub(crate) training: Arc<AtomicI64>,
     pub(crate) proven_before: ProvenBefore,
     pub(crate) best_seller_hints: BestSellerHints,

@@ -1,4 +1,4 @@
-//! Every statement, and faults, for tests.
+//! All statements, and injected faults, for tests.
 
 use crate::db::{Deadline, Read};
 use crate::error::Error;
@@ -13,7 +13,7 @@ use crate::{
 
 impl Upkeep<'_> {
     /// Prepares every statement of this crate on the engine, and checks its columns, for tests.
-    /// Returns how many there are.
+    /// Returns their number.
     ///
     /// # Errors
     /// The name of the first statement that is refused, and why.
@@ -31,7 +31,7 @@ impl Upkeep<'_> {
         self.0.db.faults().arm(Some((statements, error)));
     }
 
-    /// Removes a fault that has not occurred. Returns whether there was one.
+    /// Removes an injected fault that has not occurred. Returns whether there was one.
     #[cfg(debug_assertions)]
     #[must_use]
     pub fn disarm_fault(self) -> bool {

@@ -82,13 +82,13 @@ pub(crate) struct BlockDay {
     pub(crate) currency: &'static str,
 }
 
-/// An accumulator of the changes of a group by a transaction, so that each row is written once.
+/// An accumulator of a transaction's changes to a group, so that each row is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
     by_day: BTreeMap<(Day, &'static str), DayTotals>,
     by_device: BTreeMap<BlockDay, BlockSums>,
     names: BTreeMap<String, (UnixMs, String)>,
-    /// The rows that were read; empty where there is none.
+    /// The rows that were read; empty for absent rows.
     stored: BTreeMap<BlockDay, StoredBlock>,
     /// The day of the last sale, and its times.
     cached_day: Option<(Day, Range<UnixMs>)>,
@@ -124,7 +124,7 @@ impl Sums {
         self.read(write, group, keys).await
     }
 
-    /// Reads those of these rows that were not read before.
+    /// Reads the rows that were not read before.
     async fn read(
         &mut self,
         write: &Write<'_>,
@@ -172,7 +172,8 @@ impl Sums {
         }
     }
 
-    /// Records the names of goods that are no product of the fleet. An empty name is not recorded.
+    /// Records the names of goods that are not products of the fleet. An empty name is not
+    /// recorded.
     pub(crate) fn record_goods_names(&mut self, sale: &Sale) {
         for goods in &sale.goods {
             let Some(name) = goods.name.as_ref().filter(|name| !name.is_empty()) else { continue };
@@ -272,7 +273,7 @@ impl BlockDay {
     }
 }
 
-/// Returns the figures of a sum, in the order in which every table has them.
+/// Returns the figures of a sum, in the order of their columns in every table.
 pub(crate) fn figures(sum: Totals) -> [i64; 6] {
     [sum.orders, sum.items, sum.amount, sum.refund, sum.shipped, sum.failed]
 }

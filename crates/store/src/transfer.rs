@@ -1,6 +1,6 @@
-//! Moving the data of a directory to a database, sessions included. A move that is interrupted
-//! leaves a database that is not opened; the next run empties it and begins again. At the end, the
-//! row count and digest of every table and group are compared between both sides.
+//! Moving the data of a directory to a database, including sessions. An interrupted move leaves a
+//! database that is not opened; the next run empties it and begins again. At the end, the row count
+//! and digest of every table and group are compared between both sides.
 
 mod digests;
 mod tables;
@@ -17,7 +17,7 @@ use crate::views::Upkeep;
 use digests::{Digests, difference};
 use tables::Table;
 
-/// Metadata of the directory: the id of its move, and the time at which the move was complete.
+/// Metadata of the directory: the id of its move, and the time when the move was completed.
 const MOVE_ID: &str = "move_id";
 const MOVED_AT: &str = "moved_at";
 /// Metadata of the database: the id of the unfinished move into it.
@@ -68,14 +68,17 @@ impl Moved {
     }
 }
 
-/// The reason why a move is not complete.
+/// Why a move is not complete.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
-    /// The database has data that no move brought.
-    #[error("the database holds data already; a move goes into an empty one")]
+    /// The database has data that was not moved there.
+    #[error("the database already has data; move into an empty one")]
     NotEmpty,
-    /// A move from another directory has begun there.
-    #[error("another directory's move into this database is not finished; give this one its own")]
+    /// A move from another directory into it has begun.
+    #[error(
+        "another directory's move into this database is not finished; use another database for this \
+         one"
+    )]
     Another,
     /// The copy is not equal to the directory.
     #[error(
@@ -84,7 +87,7 @@ pub enum MoveError {
     )]
     Differ(Vec<String>),
     /// The move is complete.
-    #[error("this data has been moved already; the directory stays as it was then")]
+    #[error("this data has already been moved; the directory has not changed since")]
     HasMoved,
     /// A store failed; the next run begins again.
     #[error(transparent)]
@@ -96,7 +99,7 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
     if let Some(at_ms) = metadata::entry_now(db, MOVED_AT).await? {
         let at = Zone::utc().text(UnixMs(at_ms.parse().unwrap_or_default()));
         return Err(Error::Data(format!(
-            "this data was moved to a database at {at} UTC; the directory stays as it was then"
+            "this data was moved to a database at {at} UTC; the directory has not changed since"
         )));
     }
     if metadata::entry_now(db, MOVE_INTO).await?.is_some() {
@@ -197,7 +200,7 @@ async fn check_target(
     Ok(())
 }
 
-/// Marks the database as unfinished, and removes what it has: the counters of new data, and the
+/// Marks the database as unfinished, and removes its content: the counters of new data, and the
 /// rows of an interrupted run.
 async fn begin(write: &Write<'_>, id: &str, tables: &[Table]) -> Result<(), Error> {
     let names: Vec<&str> = tables.iter().map(|table| table.name).collect();

@@ -1,6 +1,6 @@
-//! What integrators have asked of this process since its start: requests by account and function,
-//! refusals by code, the last use of each account's session, and failed logins by source. It is
-//! bounded and in memory; the last use is stored as well, at most once a minute.
+//! Use of this process by integrators since its start: requests by account and function, refusals
+//! by code, the last use of each account's session, and failed logins by source. It is bounded and
+//! in memory; the last use is also stored, at most once a minute.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -11,12 +11,12 @@ use kiosque_contract::{Code, ENDPOINTS, EndpointInfo};
 use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
-/// The accounts that are counted apart; further ones are counted together.
+/// The maximum number of accounts that are counted separately; further ones are counted together.
 const ACCOUNTS_MAX: usize = 1_000;
-/// The sources of failed logins that are counted. A new one replaces the one whose last failure is
-/// the oldest.
+/// The maximum number of sources of failed logins that are counted. A new one replaces the one
+/// whose last failure is the oldest.
 pub(crate) const SOURCES_MAX: usize = 256;
-/// How often the last use of a session is stored.
+/// The interval at which the last use of a session is stored.
 const USE_STORED_MS: i64 = 60_000;
 
 /// The counters of a process.
@@ -34,7 +34,7 @@ struct AccountCounters {
     used: Option<UnixMs>,
     /// The last use that was stored.
     stored: Option<UnixMs>,
-    /// By function, as its place in [`ENDPOINTS`], and code.
+    /// By function, as its position in [`ENDPOINTS`], and code.
     answers: BTreeMap<(Option<usize>, i64), Answers>,
 }
 
@@ -52,9 +52,9 @@ pub struct FunctionUsage {
     pub route: &'static str,
     /// Its requests.
     pub requests: u64,
-    /// Those of them that were refused.
+    /// The number of refused requests among them.
     pub refused: u64,
-    /// Those of them that the server could not answer.
+    /// The number of requests among them that the server could not answer.
     pub failed: u64,
     /// The mean time until the answer.
     pub mean: Duration,
@@ -107,7 +107,7 @@ impl Usage {
         counters.map_or((None, Vec::new()), |counters| (counters.used, counters.functions()))
     }
 
-    /// Returns the number of answers of each code, success first and failures of the server last.
+    /// Returns the number of answers with each code, success first and server failures last.
     pub(crate) fn answers_by_code(&self) -> Vec<(i64, u64)> {
         let mut by_code: BTreeMap<_, u64> = BTreeMap::new();
         let accounts = read_ignoring_poison(&self.accounts);
@@ -120,7 +120,7 @@ impl Usage {
         by_code.into_iter().map(|((_, Reverse(code)), answers)| (code, answers)).collect()
     }
 
-    /// Returns the accounts whose last use is to be stored, by number.
+    /// Returns the accounts whose last use should be stored, by number.
     pub(crate) fn due(&self, now: UnixMs) -> Vec<(AccountNo, UnixMs)> {
         let accounts = read_ignoring_poison(&self.accounts);
         let due = accounts.iter().filter_map(|(account, counters)| {
@@ -136,7 +136,7 @@ impl Usage {
         due
     }
 
-    /// Notes that the last use of an account is stored.
+    /// Records that the last use of an account is stored.
     pub(crate) fn stored(&self, account: AccountNo, used: UnixMs) {
         if let Some(counters) = read_ignoring_poison(&self.accounts).get(&account) {
             lock_ignoring_poison(counters).stored = Some(used);

@@ -10,7 +10,7 @@ pub(crate) fn put(bytes: &mut Vec<u8>, number: i64) {
     bytes.push(rest.to_le_bytes()[0]);
 }
 
-/// Reads the number that `bytes` begin with, and moves them behind it; `None` if there is none.
+/// Reads the number at the beginning of `bytes`, and advances them; `None` if there is none.
 #[inline]
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<i64> {
     let (byte, rest) = bytes.split_first()?;

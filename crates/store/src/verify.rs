@@ -1,8 +1,8 @@
 //! Recounts from the orders everything that is stored as a count or a sum, and lists each
-//! difference and each record that cannot be read.
+//! difference and each unreadable record.
 //!
-//! Every group is read in a snapshot of its own: a snapshot of all groups would keep the old rows
-//! of busy tables for as long as a recount takes.
+//! Every group is read in a separate snapshot: a snapshot of all groups would keep the old rows of
+//! busy tables for as long as a recount takes.
 
 mod blocks;
 mod devices;
@@ -58,11 +58,11 @@ pub struct Verified {
     pub orders: i64,
     /// Ledgers compared with them.
     pub ledgers: usize,
-    /// Sums of sales recounted from them.
+    /// Sums of sales that were recounted.
     pub sums: usize,
     /// A description of each difference.
     pub differences: Vec<String>,
-    /// Orders of the present group that are being refunded.
+    /// Orders of the current group that are being refunded.
     refunding: i64,
 }
 
@@ -74,8 +74,8 @@ struct Group {
 }
 
 impl Upkeep<'_> {
-    /// Checks the database file, and recounts each group in a snapshot of its own. Damage is
-    /// reported among the differences, and the recount continues after it.
+    /// Checks the database file, and recounts each group in a separate snapshot. Damage is reported
+    /// among the differences, and the recount continues after it.
     ///
     /// # Errors
     /// The store failed for a reason other than damaged data.
@@ -102,7 +102,7 @@ impl Upkeep<'_> {
             self.check_part(&name, &mut verified, check).await?;
             let zone = self.0.zone.clone();
             let check = async move |read: &Read<'_>, found: &mut Verified| {
-                // Not those that this process knows: what is stored is checked.
+                // Not the ones that this process knows: the stored ones are checked.
                 let (zone, group, dictionaries) = (&zone, &group, &Dictionaries::default());
                 dictionaries::load(read, dictionaries).await?;
                 sums::Recount { read, zone, group, dictionaries }.run(found).await
@@ -134,7 +134,7 @@ impl Upkeep<'_> {
         verified.note_damage(name, ran)
     }
 
-    /// Returns all groups, and reports orders of groups that do not exist.
+    /// Returns all groups, and reports orders of nonexistent groups.
     async fn groups_to_verify(self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
         let groups = async |read: &Read<'_>| {
             let mut groups = read
@@ -186,7 +186,7 @@ impl Verified {
     }
 }
 
-/// Every statement of this module and of those below it.
+/// Every statement of this module and its submodules.
 pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, blocks::ALL, devices::ALL, owners::ALL, sums::ALL].into_iter().flatten().copied()
 }

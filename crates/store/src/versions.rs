@@ -1,8 +1,8 @@
 //! The versions of a group's data, by which caches are validated: one row, which each writer
 //! changes in its own transaction, and which is read in the snapshot that proves the session.
 //!
-//! Data can go back, and numbers that only grow are then given again. So a change of an order has a
-//! number and a history, and the other versions are numbers that no other write has given.
+//! Data can go back, and an increasing number would then be assigned again. So a change of an order
+//! has a number and a history, and the other versions are globally unique numbers.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,13 +44,13 @@ statements! {
 }
 
 impl Versions {
-    /// Returns whether lists of the group's devices are the same, at times from which on no move of
-    /// a device is ahead.
+    /// Returns whether lists of the group's devices are the same, at times when no move of a device
+    /// is pending.
     pub(crate) fn has_lists_of(&self, other: &Versions) -> bool {
         self.fleet == other.fleet
     }
 
-    /// Returns whether no move of a device is ahead at a time.
+    /// Returns whether no move of a device is pending at a time.
     pub(crate) fn is_settled(&self, now: UnixMs) -> bool {
         self.devices_from_ms <= now.0
     }

@@ -18,11 +18,11 @@ pub struct Orders<'s>(pub(crate) &'s State);
 #[derive(Clone, Copy, Debug)]
 pub struct Reports<'s>(pub(crate) &'s State);
 
-/// Received orders and heartbeats, where they came from, and imports.
+/// Received orders and heartbeats, their origins, and imports.
 #[derive(Clone, Copy, Debug)]
 pub struct Intake<'s>(pub(crate) &'s State);
 
-/// Changes of the fleet and of exchange rates, and what decides about them.
+/// Changes of the fleet and of exchange rates, and the data that they depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct FleetView<'s>(pub(crate) &'s State);
 
@@ -30,7 +30,7 @@ pub struct FleetView<'s>(pub(crate) &'s State);
 #[derive(Clone, Copy, Debug)]
 pub struct Inventory<'s>(pub(crate) &'s State);
 
-/// What has happened: the audit trail, refused requests, and the use of accounts.
+/// Recorded events: the audit trail, refused requests, and the use of accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct Trail<'s>(pub(crate) &'s State);
 

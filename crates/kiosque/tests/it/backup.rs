@@ -162,7 +162,7 @@ fn an_existing_file_is_not_overwritten() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let file = sandbox.file("copy.db", "mine");
     let ran = sandbox.run(&["backup", &file]).failure();
-    assert_eq!(ran.stderr, format!("kiosque: {file} exists; a backup replaces nothing\n"));
+    assert_eq!(ran.stderr, format!("kiosque: {file} exists; a backup does not replace a file\n"));
     assert_eq!(sandbox.read("copy.db"), "mine");
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("nowhere", &file).unwrap();

@@ -45,7 +45,7 @@ fn assert_refused(sandbox: &Sandbox, reason: &str) {
     let (data, shown) = (sandbox.data(), database(sandbox));
     let said = format!(
         "kiosque: {} {reason}, and {}-wal belongs to other data: move the log away, or restore a \
-         backup with `kiosque restore FILE --data {}`, which moves away what is there\n",
+         backup with `kiosque restore FILE --data {}`, which moves away the files that are there\n",
         shown.display(),
         shown.display(),
         data.display()
@@ -169,7 +169,7 @@ fn a_file_that_was_copied_next_to_the_log_of_a_killed_server_is_refused() {
     fs::remove_file(database(&sandbox)).unwrap();
     for _ in 0..2 {
         let ran = sandbox.run(&["init", "--timezone", "UTC"]).failure();
-        assert!(ran.stderr.contains("kiosque.db is no database, and "), "{}", ran.stderr);
+        assert!(ran.stderr.contains("kiosque.db is not a database, and "), "{}", ran.stderr);
         assert!(fs::read(sandbox.data().join("kiosque.db-wal")).unwrap() == log);
         drop(OpenOptions::new().create(true).append(true).open(database(&sandbox)).unwrap());
     }

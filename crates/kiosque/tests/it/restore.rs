@@ -111,12 +111,15 @@ fn what_is_no_backup_is_not_restored() {
     let before = fs::read(sandbox.data().join("kiosque.db")).unwrap();
     for (file, reason) in [
         ("absent.db", "absent.db: No such file"),
-        ("notes.txt", "notes.txt is no backup of Kiosque: it is no database"),
-        ("empty.db", "empty.db is no backup of Kiosque: it is no database"),
-        ("photos.db", "photos.db is no backup of Kiosque: it is the database of another program"),
+        ("notes.txt", "notes.txt is not a backup of Kiosque: it is not a database"),
+        ("empty.db", "empty.db is not a backup of Kiosque: it is not a database"),
+        (
+            "photos.db",
+            "photos.db is not a backup of Kiosque: it is the database of another program",
+        ),
         ("short.db", "short.db is cut off: it lacks pages that it had"),
         ("damaged.db", "the backup "),
-        (".", ". is no file; name a backup"),
+        (".", ". is not a file; specify a backup"),
     ] {
         let ran = sandbox.run(&["restore", file]).failure();
         assert!(ran.stderr.starts_with(&format!("kiosque: {reason}")), "{file}: {}", ran.stderr);

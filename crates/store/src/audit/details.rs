@@ -1,15 +1,15 @@
-//! The details of an entry as fields.
+//! The details of an entry, as fields.
 
 use kiosque_contract::{AuditDetails, FleetCounts};
 use kiosque_model::audit::{AuditEvent, AuditRecord, CommandRun, Interruption};
 use kiosque_model::{ActedBy, UnixMs, Zone, counted, orders_of_devices};
 
-/// A change by the operator. Applied fleets have entries of their own.
+/// A change by the operator. Applied fleets have a separate kind of entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Act {
     /// The kind of entry.
     pub event: AuditEvent,
-    /// The text of the entry, if no details have it.
+    /// The text of the entry, if it is not in the details.
     pub reason: Option<&'static str>,
     /// The details, without the run of a command.
     pub details: AuditDetails,
@@ -23,7 +23,7 @@ impl Act {
     }
 
     /// Returns the end of an import before the end of its file. `orders` are stored, new or not;
-    /// `None` if their number is not known.
+    /// `None` if their number is unknown.
     #[must_use]
     pub fn import_interrupted(import: i64, reason: Interruption, orders: Option<u64>) -> Act {
         let details = AuditDetails {
@@ -36,7 +36,7 @@ impl Act {
     }
 }
 
-/// Adds the command, if one made the change, to details: its user, and the files that it read.
+/// Adds the command that made the change, if any, to details: its user, and the files that it read.
 pub(crate) fn with_run(details: AuditDetails, by: &ActedBy) -> AuditDetails {
     let Some(CommandRun { user, uid, command, file, mapping, import }) = by.run.clone() else {
         return details;
@@ -45,7 +45,7 @@ pub(crate) fn with_run(details: AuditDetails, by: &ActedBy) -> AuditDetails {
     AuditDetails { user, uid, command: Some(command), file, mapping, import_id, ..details }
 }
 
-/// Returns the details of a change as people read them.
+/// Returns the details of a change as text for people.
 pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> {
     Some(match event {
         AuditEvent::FleetApplied => {
@@ -82,7 +82,7 @@ pub(super) fn text(event: AuditEvent, details: &AuditDetails) -> Option<String> 
             let orders = details.orders.map(|orders| format!(", {orders} orders stored"));
             format!("import {import}: {reason}{}", orders.unwrap_or_default())
         }
-        // Sessions of integrators and of the console, whose text is a reason or nothing.
+        // Sessions of integrators and of the console, whose text is a reason or empty.
         AuditEvent::Login
         | AuditEvent::LoginRefused
         | AuditEvent::SwitchGroup

@@ -1,4 +1,4 @@
-//! Events that are recorded once, although the outcome of an attempt may be unknown.
+//! Events that are recorded once, even if the outcome of an attempt is unknown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -26,12 +26,12 @@ statements! {
 #[derive(Clone, Debug)]
 pub struct PendingEvents {
     events: Arc<[AuditRecord]>,
-    /// The number that the last attempt gave to the first entry; 0 before the first attempt.
+    /// The number that the last attempt assigned to the first entry; 0 before the first attempt.
     attempted_no: Arc<AtomicI64>,
 }
 
 impl PendingEvents {
-    /// Returns events that no attempt has recorded.
+    /// Returns events that no attempt has recorded yet.
     #[must_use]
     pub fn new(events: Vec<AuditRecord>) -> PendingEvents {
         PendingEvents { events: events.into(), attempted_no: Arc::default() }
@@ -45,7 +45,7 @@ impl PendingEvents {
 
     pub(super) async fn record(&self, write: &Write<'_>) -> Result<(), Error> {
         let Some((first, others)) = self.events.split_first() else { return Ok(()) };
-        // This locks the counter: an attempt with an unknown outcome has ended now.
+        // Locks the counter: an attempt with an unknown outcome has ended by now.
         let entry_no = metadata::next_audit_entry(write).await?;
         let attempted_no = self.attempted_no.load(Ordering::Relaxed);
         let recorded = write

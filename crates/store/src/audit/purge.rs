@@ -18,14 +18,14 @@ statements! {
         where entry_no > $after_no and entry_no <= $last_no and at_ms < $before_ms";
 }
 
-/// Entries that one transaction purges; other writers wait for it.
+/// Maximum number of entries that one transaction purges; other writers wait for it.
 const PURGED_PER_TRANSACTION: usize = 500;
 
 impl Trail<'_> {
     /// Deletes the entries of events before `before`, the oldest first. Returns their number.
     ///
     /// # Errors
-    /// The store failed; entries purged until then stay purged.
+    /// The store failed; entries purged so far stay purged.
     pub async fn purge(self, before: UnixMs) -> Result<usize, Error> {
         let (mut purged, mut after) = (0, 0);
         loop {

@@ -1,4 +1,4 @@
-//! Every statement is compared with the statements that Citus can run on one shard.
+//! Compares every statement with the statements that Citus can run on one shard.
 
 use std::collections::BTreeSet;
 
@@ -108,7 +108,7 @@ const VOLATILE: &str = "a volatile function in a change of a distributed table";
 const VOLATILE_FUNCTIONS: [&str; 5] =
     ["now()", "random()", "clock_timestamp", "nextval", "gen_random_uuid"];
 
-/// Returns the reason for which Citus refuses a statement or runs it in more than one step.
+/// Returns why Citus refuses a statement or runs it in more than one step.
 fn refusal(text: &str) -> Option<&'static str> {
     let text = &text.replace("( ", "(");
     if text.starts_with("insert into ") && text.contains(" unnest(") {
@@ -336,7 +336,7 @@ fn every_row_of_a_shard_has_an_identity() {
     }
 }
 
-/// A worker plans the statements of the coordinator by settings of its own.
+/// A worker plans the coordinator's statements by its own settings.
 #[test]
 fn the_workers_have_the_settings_of_the_planner() {
     let script = citus_statements();

@@ -21,9 +21,9 @@ pub(super) use goods::ALL;
 /// The sales of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProductSales {
-    /// `goodsId`, of a known product or of other goods.
+    /// The `goodsId`, of a known product or of other goods.
     pub goods_id: String,
-    /// Its present name; of other goods, the name of their latest sale.
+    /// Its current name; for other goods, the name in their latest sale.
     pub goods_name: String,
     /// Items sold.
     pub items: i64,
@@ -33,7 +33,7 @@ pub struct ProductSales {
     pub converted_items: i64,
     /// The number of devices that sold it.
     pub devices: i64,
-    /// The lowest price of an enabled aisle, or the default price when there is none; `None` for
+    /// The lowest price of an enabled aisle, or the default price if there is none; `None` for
     /// other goods, and without an exchange rate.
     pub price: Option<Usd>,
     /// The default price; `None` for other goods, and without an exchange rate.
@@ -41,8 +41,8 @@ pub struct ProductSales {
 }
 
 impl Reports<'_> {
-    /// Returns the products that sold best: by items, then by amount, then by `goodsId`; at most
-    /// `most`. Returns none if no enabled device of the filter is the group's now (DASH-19).
+    /// Returns at most `most` best-selling products: by items, then by amount, then by `goodsId`.
+    /// Returns none if the group owns no enabled device of the filter now (DASH-19).
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
@@ -85,7 +85,7 @@ impl Reports<'_> {
             add_parts(&mut sales, parts, &devices, &sums.rates)?;
             let best = ranked(sales, |sales| sales.totals, most);
             let ids = || best.iter().map(|(goods_id, _)| goods_id.clone());
-            // Only the goods that were sent have names, prices and devices.
+            // Only the goods that were looked up have names, prices and devices.
             if ids().all(|goods_id| goods.contains(&goods_id)) {
                 self.0.best_seller_hints.insert(key, ids().collect());
                 return Ok(of_goods.describe(best)?);

@@ -34,10 +34,10 @@ statements! {
 }
 
 impl<'r> ElementRow<'r> {
-    /// Returns the element, which is sent as it is stored.
+    /// Returns the element, which is sent as stored.
     ///
     /// # Errors
-    /// It is no JSON: the data is damaged.
+    /// It is not JSON: the data is damaged.
     pub(super) fn json(&self) -> Result<Option<&'r str>, Error> {
         if let Some(element) = self.element {
             serde_json::from_str::<serde::de::IgnoredAny>(element).map_err(|error| {

@@ -21,8 +21,8 @@ statements! {
 }
 
 impl Reports<'_> {
-    /// Returns the sales of a device in all of its groups, with the day and the currency of each,
-    /// in any order.
+    /// Returns the sales of a device in all of its groups, each with its day and currency, in any
+    /// order.
     ///
     /// # Errors
     /// The store failed.

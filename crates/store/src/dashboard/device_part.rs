@@ -1,5 +1,5 @@
-//! Parts of a list of devices. A long list is read part by part, each from a snapshot of its own,
-//! so that no snapshot is held while the caller of the list reads it.
+//! Parts of a list of devices. A long list is read in parts, each from a separate snapshot, so that
+//! no snapshot is held while the client reads the list.
 
 use super::DashboardQuery;
 use super::filter::rows_of;
@@ -19,7 +19,7 @@ pub struct DevicePart {
 pub struct DevicesRead<A> {
     /// The accumulated devices.
     pub devices: A,
-    /// The code after which the next part begins; `None` if this part is the last.
+    /// The code after which the next part begins; `None` if this is the last part.
     pub next: Option<String>,
 }
 
@@ -49,7 +49,7 @@ impl DevicePart {
         (codes, next)
     }
 
-    /// Returns the most devices as a parameter of a statement.
+    /// Returns the maximum number of devices as a parameter of a statement.
     pub(super) fn size(&self) -> Value<'static> {
         i64::try_from(self.size).unwrap_or(i64::MAX).into()
     }
@@ -70,7 +70,7 @@ impl<A> PartRows<A> {
         }
     }
 
-    /// Returns the part that these rows are, of the devices with the codes of a query.
+    /// Returns the part formed by these rows, of the devices with the codes of a query.
     pub(super) fn finish(self, part: &DevicePart, query: &DashboardQuery) -> DevicesRead<A> {
         let next = match query.codes() {
             None => (self.count >= part.size).then_some(self.last),

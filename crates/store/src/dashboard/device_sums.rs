@@ -1,5 +1,5 @@
-//! The sales of devices and of products on the days of a range, behind the rates that they are
-//! converted with.
+//! The sales of devices and of products on the days of a range, after the exchange rates for
+//! converting them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,7 +101,7 @@ pub(super) async fn each_day_of_device(
     .await
 }
 
-/// Reads what sales are converted with.
+/// Reads the exchange rates, then the sales.
 fn converted<T: Send + 'static>(
     devices: &Devices,
     range: &Range,

@@ -1,4 +1,4 @@
-//! The figures of reports: functions over rows that were read, without SQL.
+//! The figures of reports: functions of rows, without SQL.
 
 pub(super) mod days;
 pub(super) mod device_sums;

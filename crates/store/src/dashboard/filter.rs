@@ -1,8 +1,8 @@
 //! The devices of a filter, each of which must be in scope (SCOPE-4).
 //!
-//! Sums of sales are found by the numbers of devices, and a filter has codes. A device keeps its
-//! number until it is deleted, so the statements of a report are sent with the numbers that an
-//! earlier filter of its group found; if the devices in scope are others, it runs again with those.
+//! Sums of sales are found by device number, and a filter has codes. A device keeps its number
+//! until it is deleted, so the statements of a report are sent with the numbers that an earlier
+//! filter of its group found; if the devices in scope differ, the report runs again.
 
 use kiosque_model::{Claim, DeviceNo, GroupNo, Refusal, Scope, UnixMs};
 
@@ -50,7 +50,7 @@ impl Devices {
 }
 
 impl Reports<'_> {
-    /// Reads about the devices of a query, of which those of a filter are in scope.
+    /// Reads about the devices of a query, after checking which devices of a filter are in scope.
     ///
     /// # Errors
     /// `OutOfScope` if one is not.
@@ -78,7 +78,7 @@ impl Reports<'_> {
     }
 }
 
-/// Returns the devices of a query about a group. Those that no filter has found are left out.
+/// Returns the devices of a query about a group. Those that no filter has found yet are left out.
 fn known_devices(state: &State, query: &DashboardQuery, group: Option<GroupNo>) -> Devices {
     match query.codes() {
         Some(codes) => Devices::of(state.known_devices.numbers(&codes, group)),
@@ -91,7 +91,8 @@ impl DashboardQuery {
         self.devices.is_empty()
     }
 
-    /// Returns the codes of the filter, sorted, each once; `None` for a query about all devices.
+    /// Returns the codes of the filter, sorted and without duplicates; `None` for a query about all
+    /// devices.
     pub(super) fn codes(&self) -> Option<Vec<&str>> {
         let codes = self.devices.iter().filter_map(|code| code.as_ref().ok());
         let mut codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
@@ -114,7 +115,7 @@ impl DashboardQuery {
         (!self.is_of_all_devices()).then(in_scope)
     }
 
-    /// Returns the devices of the query, of which those of the filter are in scope that were read.
+    /// Returns the devices of the query, given which devices of the filter are in scope.
     ///
     /// # Errors
     /// `OutOfScope` if one is not.

@@ -1,6 +1,6 @@
-//! The sales of a group, or of all groups, for the operator. They are the sums that the reports of
-//! integrators read, so that the figures are the same. Each statement reads all groups. The sums by
-//! device and by product are cached group by group.
+//! The sales of a group, or of all groups, for the operator. They are read from the same sums as
+//! the integrators' reports, so that the figures are the same. Each statement reads all groups. The
+//! sums by device and by product are cached for each group.
 
 mod attention;
 mod group_sums;
@@ -49,14 +49,14 @@ statements! {
         from {rows r: group_no bigint} cross join sales_by_day d
         where d.group_no = r.group_no and d.day >= $first_day and d.day <= $last_day
         group by d.day, d.currency";
-    /// The rate on the first day, and all later ones.
+    /// The rate on the first day, and all later rates.
     RATES(first_day, last_day) -> RateRow<'_> = "select t.currency, t.day, t.usd_per_unit_e12
         from {rows r: currency text} cross join rates t
         where t.currency = r.currency and t.day <= $last_day and t.day >= coalesce((
             select max(day) from rates where currency = r.currency and day <= $first_day
         ), $first_day)
         order by t.currency, t.day";
-    /// The last day with sales in a range; on SQLite, that of each group.
+    /// The last day with sales in a range; on SQLite, of each group.
     LAST_DAY(first_day, before) -> Option<Day> = "select max(d.day) as day
         from {rows r: group_no bigint} cross join sales_by_day d
         where d.group_no = r.group_no and d.day >= $first_day and d.day < $before
@@ -70,10 +70,10 @@ statements! {
 const GROUPS_TOGETHER: usize = 64;
 /// The days of the ranges in which the last day with sales is looked for, the latest range first.
 const LOOKED_BACK: [i64; 3] = [31, 366, i64::MAX];
-/// The largest number of snapshots that are read with the cache.
+/// The maximum number of snapshots that are read with the cache.
 const CACHED_ATTEMPTS: usize = 3;
 
-/// Every statement of this module and of those below it.
+/// Every statement of this module and its submodules.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, attention::ALL, names::ALL, group_sums::ALL].into_iter().flatten().copied()
 }
@@ -91,9 +91,9 @@ pub struct FleetSalesQuery {
     pub last_day: Day,
     /// The largest number of products.
     pub products_max: usize,
-    /// The last activity from which a device is online.
+    /// The earliest last activity with which a device is online.
     pub online: OnlineSince,
-    /// The time of the request, which decides about the owners of devices.
+    /// The time of the request, which determines the owners of devices.
     pub now: UnixMs,
 }
 
@@ -116,7 +116,7 @@ impl Reports<'_> {
                 FleetRead::Outdated => {}
             }
         }
-        // A cache without room has nothing that is later than a snapshot.
+        // A cache without capacity has nothing later than a snapshot.
         context.cache = Arc::new(Cache::new(0));
         match self.read_sales(query, context).await? {
             FleetRead::Sales(sales) => Ok(Some(*sales)),
@@ -166,11 +166,11 @@ struct Context {
 enum FleetRead {
     Sales(Box<FleetSales>),
     NoGroup,
-    /// Cached sums are of a later snapshot.
+    /// Some cached sums are from a later snapshot.
     Outdated,
 }
 
-/// The sales of each day, and what they are converted with.
+/// The sales of each day, and the rates for converting them.
 struct Converted {
     by_day: BTreeMap<(Day, &'static str), (Currency, Totals)>,
     rates: Rates,

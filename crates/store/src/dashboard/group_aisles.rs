@@ -14,7 +14,7 @@ use crate::sql::Row;
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
 
-/// A part, and the versions that it was read at.
+/// A part, and the versions at which it was read.
 #[derive(Debug)]
 pub(crate) struct CachedPart {
     versions: Versions,
@@ -34,7 +34,7 @@ pub struct AislesJson {
 
 impl Reports<'_> {
     /// Returns a part of the enabled devices that the group owns now, each with its aisles. The
-    /// part ends with the device that makes it longer than `most_bytes`. The query has no filter of
+    /// part ends with the device with which it exceeds `most_bytes`. The query has no filter of
     /// devices.
     ///
     /// # Errors

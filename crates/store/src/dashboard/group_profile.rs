@@ -1,9 +1,8 @@
-//! The profile of all devices of a group, as JSON that is cached. Of the last activity of the
+//! The profile of all devices of a group, as JSON that is cached. For the last activity of the
 //! devices, a part of the list reads one key range of the ledger.
 //!
-//! A profile holds while no apply has changed a device of the group or its name, at times at which
-//! no move of a device is ahead. Each part compares the versions in the snapshot that proves the
-//! session.
+//! A profile is valid while no apply has changed a device of the group or its name, and no move of
+//! a device was pending. Each part compares the versions in the snapshot that proves the session.
 
 mod texts;
 
@@ -57,8 +56,7 @@ pub(crate) struct GroupProfile {
 
 /// Profiles of larger groups are not cached.
 const DEVICES_MAX: i64 = 50_000;
-/// The most devices of a group of which a device page loads the profile that later pages are made
-/// from.
+/// The maximum number of devices of a group whose profile a device page loads for later pages.
 const LOADED_BY_PAGES_MAX: i64 = 128;
 
 /// A device of the profile of a group.
@@ -169,7 +167,7 @@ impl Reports<'_> {
         Ok(page)
     }
 
-    /// Returns devices of the cached profile of a group with their last activity, if it holds.
+    /// Returns devices of the cached profile of a group with their last activity, if it is valid.
     async fn cached_devices(
         self,
         claim: &Claim,
@@ -196,7 +194,7 @@ impl Reports<'_> {
     }
 
     /// Reads and caches the profile of a group, unless it has more than `most` devices or a move of
-    /// one is ahead.
+    /// one is pending.
     async fn load_profile(
         self,
         claim: &Claim,
@@ -230,8 +228,8 @@ impl Reports<'_> {
         })
     }
 
-    /// Returns when each device of a place was last active. `read` has all devices in the ledger,
-    /// also those that have left. A ledger without a device of the profile is damaged.
+    /// Returns when each device of a range was last active. `read` has all devices in the ledger,
+    /// including former ones. A ledger without a device of the profile is damaged.
     fn last_active(
         self,
         profile: &GroupProfile,

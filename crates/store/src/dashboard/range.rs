@@ -2,7 +2,7 @@
 
 use kiosque_model::{Day, UnixMs, Zone};
 
-/// A time range that is not empty, and its days.
+/// A non-empty time range, and its days.
 #[derive(Clone, Debug)]
 pub(super) struct Range {
     pub(super) start: UnixMs,
@@ -14,7 +14,7 @@ pub(super) struct Range {
     pub(super) partial_days: Vec<PartialDay>,
 }
 
-/// A day of which only a part lies in the range, and that part.
+/// A day that is only partly in the range, and that part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartialDay {
     pub(super) day: Day,
@@ -23,7 +23,7 @@ pub(super) struct PartialDay {
 }
 
 impl Range {
-    /// Returns `None` for an empty range.
+    /// Returns the range; `None` if it is empty.
     pub(super) fn of(start: UnixMs, end: UnixMs, zone: &Zone) -> Option<Range> {
         if start >= end {
             return None;

@@ -1,5 +1,5 @@
-//! The sales of each day of a range. Those of all devices are cached on SQLite; on PostgreSQL the
-//! statement that validates the cache costs as much as it saves.
+//! The sales of each day of a range. Those of all devices are cached on SQLite; on PostgreSQL,
+//! validating the cache costs as much as it saves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
 
-/// The sales of the days of a group, and the versions that they were read at.
+/// The sales of the days of a group, and the versions at which they were read.
 #[derive(Debug)]
 struct CachedDays {
     versions: Versions,
@@ -30,8 +30,8 @@ struct CachedDays {
 }
 
 impl CachedDays {
-    /// Returns the days of a range, if all of its days are cached and none is to be counted from
-    /// its orders.
+    /// Returns the days of a range, if all its days are cached and none must be counted from its
+    /// orders.
     fn of(&self, range: &Range) -> Option<&[DayTotal]> {
         let start = self.days.partition_point(|total| total.day < range.first_day);
         let end = self.days.partition_point(|total| total.day <= range.last_day);

@@ -58,7 +58,7 @@ impl Reports<'_> {
     }
 }
 
-/// Reads the names of devices that a group owns or ever owned: of all, or of those with codes.
+/// Reads the names of devices that a group owns or ever owned: all of them, or those with codes.
 fn names(codes: Option<&[&str]>, group: HintedGroup) -> Reading<Vec<NameRow>> {
     match codes {
         None => Bound::new(&NAMES, [group.into()]).all(),

@@ -43,12 +43,12 @@ pub struct Summary {
     pub turnover: Turnover,
     /// Enabled devices that the group owns now.
     pub devices: i64,
-    /// Those of them that are online, as of a second ago at most (DASH-28).
+    /// The online ones among them, as of at most a second ago (DASH-28).
     pub online_devices: i64,
 }
 
-/// The number of the online devices of a group. To count them, all devices of the group are read.
-/// It may be a second old, so that it is not validated by versions.
+/// The number of the online devices of a group. Counting reads all devices of the group. The number
+/// may be a second old, so it is not validated by versions.
 #[derive(Clone, Copy, Debug)]
 struct OnlineCount {
     counted_at: UnixMs,
@@ -108,7 +108,7 @@ impl Reports<'_> {
         Ok(Summary { turnover: sum(&days), devices, online_devices })
     }
 
-    /// Counts the devices of a statement, and those of them that are online.
+    /// Counts the devices of a statement, and the online ones among them.
     fn counts(self, group: HintedGroup, online: OnlineSince, devices: Bound) -> Reading<Counts> {
         let activity = Arc::clone(&self.0.activity);
         devices.fold(Counts::default(), move |counts: &mut Counts, row: &Row<'_>| {

@@ -31,7 +31,7 @@ row! {
     struct SaleRow<'r> { device_no: DeviceNo, sale: &'r [u8] }
 }
 
-/// Selects columns of the sales `o` of a part of a day; no rows if all sales of the day lie in the
+/// Selects columns of the sales `o` of a part of a day; no rows if all sales of the day are in the
 /// range.
 macro_rules! sales_in_part {
     ($($columns:tt)*) => {
@@ -80,7 +80,7 @@ statements! {
     ) -> StoredOrder<'_> = sales_in_part!(order_columns!("o"));
 }
 
-/// Reads the sums of each day of a range, partial days included as whole days.
+/// Reads the sums of each day of a range, with partial days as whole days.
 pub(super) fn days(range: &Range, group: HintedGroup) -> Reading<Vec<DaySum>> {
     let mut currencies = Currencies::default();
     let add = move |days: &mut Vec<DaySum>, row: &Row<'_>| {
@@ -124,7 +124,7 @@ pub(super) fn bind_partial(part: &PartialDay, range: &Range, group: HintedGroup)
     Bound::new(&PARTIAL, params)
 }
 
-/// Reads the sales of each device in the range on a partial day, if some sales of the day lie
+/// Reads the sales of each device in the range on a partial day, if some sales of the day are
 /// outside of the range.
 pub(super) fn parts(range: &Range, group: HintedGroup) -> Vec<Reading<PartOfDay>> {
     let part = |part: &PartialDay| {
@@ -142,7 +142,7 @@ pub(super) fn parts(range: &Range, group: HintedGroup) -> Vec<Reading<PartOfDay>
     range.partial_days.iter().map(part).collect()
 }
 
-/// Reads the sales of each product in the range on a partial day, if some sales of the day lie
+/// Reads the sales of each product in the range on a partial day, if some sales of the day are
 /// outside of the range.
 pub(super) fn products_in_parts(
     range: &Range,

@@ -1,11 +1,11 @@
-//! Where the data is, and its size; the server that has it.
+//! The location and size of the data, and the server that has it.
 
 use super::{Db, Read, Write};
 use crate::error::Error;
 
 impl Write<'_> {
-    /// Returns what distinguishes the database server of this transaction from every other, and
-    /// from itself before a restart; empty for SQLite, which has none.
+    /// Returns an identifier of the database server of this transaction, different from any other
+    /// server and from itself before a restart; empty for SQLite, which has none.
     pub(crate) fn server(&self) -> &str {
         match &self.0 {
             Read::Sqlite(_) => "",

@@ -1,5 +1,5 @@
 //! The work of a transaction with its types erased: the code that runs transactions is generated
-//! once, and not again for each read and each change.
+//! once, instead of for each read and each change.
 
 use std::any::Any;
 use std::pin::Pin;

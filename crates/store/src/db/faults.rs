@@ -1,5 +1,5 @@
-//! Faults for tests: a statement of a store fails. They exist in builds with debug assertions; in
-//! others the type is empty and its functions do nothing.
+//! Injected faults for tests: a statement of a store fails. They exist in builds with debug
+//! assertions; otherwise the type is empty and its functions do nothing.
 
 #[cfg(debug_assertions)]
 pub(crate) use armed::{Faults, check};
@@ -19,13 +19,13 @@ mod armed {
         static OF_TRANSACTION: Faults;
     }
 
-    /// The next fault of a store, if one is armed.
+    /// The next injected fault of a store, if any.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct Faults(Arc<Mutex<Option<Fault>>>);
 
     #[derive(Debug)]
     struct Fault {
-        /// The statements that succeed before it.
+        /// The number of statements that succeed first.
         statements: usize,
         error: fn() -> Error,
     }
@@ -44,8 +44,8 @@ mod armed {
             }
         }
 
-        /// Makes a statement fail after a number that succeed, or none. Returns whether another
-        /// fault was armed.
+        /// Makes a statement fail after a number that succeed, or none. Returns whether a fault was
+        /// armed before.
         pub(crate) fn arm(&self, fault: Option<(usize, fn() -> Error)>) -> bool {
             let fault = fault.map(|(statements, error)| Fault { statements, error });
             std::mem::replace(&mut *lock_ignoring_poison(&self.0), fault).is_some()
@@ -62,7 +62,7 @@ mod armed {
         }
     }
 
-    /// Counts a statement of the transaction that runs; see [`Faults::check`].
+    /// Counts a statement of the current transaction; see [`Faults::check`].
     pub(crate) fn check() -> Result<(), Error> {
         OF_TRANSACTION.try_with(Faults::check).unwrap_or(Ok(()))
     }

@@ -17,8 +17,8 @@ impl Db {
         }
     }
 
-    /// Looks whether the files of SQLite are those that were opened. While they are not, everything
-    /// fails.
+    /// Checks that the files of SQLite are the ones that were opened. While they are not,
+    /// everything fails.
     pub(crate) fn compare_files(&self) {
         if let Db::Sqlite(sqlite) = self {
             sqlite.compare_files();
@@ -32,7 +32,7 @@ impl Db {
         }
     }
 
-    /// Fails once SQLite has found the database file damaged, or if it was `found` to be earlier.
+    /// Fails once SQLite has found the database file damaged, or if the damage was `found` earlier.
     /// PostgreSQL reports damage by itself.
     pub(crate) fn check_undamaged(&self, found: Option<&str>) -> Result<(), Error> {
         let Db::Sqlite(sqlite) = self else { return Ok(()) };
@@ -40,7 +40,7 @@ impl Db {
         found.map_or(Ok(()), |found| Err(sqlite.files.damage_found(found)))
     }
 
-    /// Fails if a write would, as far as that is known without one.
+    /// Fails if a write would fail, as far as known without trying.
     pub(crate) fn check_writable(&self) -> Result<(), Error> {
         match self {
             Db::Sqlite(sqlite) => sqlite.files.check_writable(),
@@ -52,7 +52,7 @@ impl Db {
         }
     }
 
-    /// Returns whether a file system prevented the last write.
+    /// Returns whether the file system prevented the last write.
     pub(crate) fn last_write_failed(&self) -> bool {
         matches!(self, Db::Sqlite(sqlite) if sqlite.files.last_write_failed())
     }

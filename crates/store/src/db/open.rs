@@ -1,4 +1,4 @@
-//! The options that a store is opened with.
+//! The options for opening a store.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use kiosque_model::{UnixMs, Zone};
 use super::{Db, SessionLease};
 use crate::error::Error;
 
-/// Whether a directory or database without data is filled or refused.
+/// Whether an absent directory or database is created or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenAbsent {
     /// Create the data.
@@ -23,11 +23,11 @@ pub enum Changes {
     /// Each change is durable when its operation returns.
     Stored,
     /// A dry run: all changes are made in one transaction, which is rolled back when the store is
-    /// dropped. Reads of the store see them, and migrations that the data lacks are among them. If
-    /// data is to be created in a directory, it is created in memory.
+    /// dropped. Reads of the store see them; missing migrations are among them. If data is to be
+    /// created in a directory, it is created in memory.
     ///
-    /// Other writers go on meanwhile, and change nothing in the dry run. On Citus those wait that
-    /// change rows that were changed here.
+    /// Other writers continue, and do not affect the dry run. On Citus, those that change the same
+    /// rows wait.
     RolledBack,
 }
 
@@ -50,7 +50,7 @@ pub struct OpenOptions<'a> {
     pub when_absent: WhenAbsent,
     /// Whether changes are stored.
     pub changes: Changes,
-    /// The platform's time zone. `None`: the recorded one, or UTC for new data.
+    /// The platform's time zone; `None` for the recorded one, or UTC for new data.
     pub zone: Option<&'a Zone>,
     /// How long a request waits for the store.
     pub wait: Duration,
@@ -62,7 +62,7 @@ pub struct OpenOptions<'a> {
     pub random: [u8; 16],
 }
 
-/// Whether a transaction runs on data that was closed.
+/// Whether a transaction may run on data that was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosedData {
     Refused,
@@ -75,10 +75,10 @@ pub(crate) enum ClosedData {
 pub(crate) struct TemporaryTables {
     /// Tables that are copied.
     pub(crate) copied: &'static [&'static str],
-    /// Tables to which a dry run only adds: the temporary ones begin without rows.
+    /// Tables to which a dry run only adds: the temporary ones are created empty.
     pub(crate) empty: &'static [&'static str],
-    /// Tables that are too large to be copied, with the columns that identify a row and never
-    /// change: a row is copied when it changes.
+    /// Tables that are too large to copy, with the columns that identify a row and never change: a
+    /// row is copied when it changes.
     pub(crate) overlaid: &'static [(&'static str, &'static [&'static str])],
 }
 

@@ -50,9 +50,9 @@ const SNAPSHOT: &str = "begin isolation level repeatable read read only";
 /// On Citus, the size of the coordinator's part.
 static DATABASE_BYTES: Sql =
     Sql::new("DATABASE_BYTES", "select pg_database_size(current_database())");
-/// How often a change is tried that conflicts with other transactions.
+/// Maximum attempts of a change that conflicts with other transactions.
 const TRIES_MAX: u32 = 10;
-/// The pause before the second try. Doubles with each try.
+/// The pause before the second attempt. Doubles with each attempt.
 const BACKOFF_INITIAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(crate) struct Postgres {
     idle: Mutex<Vec<Connection>>,
     /// Whether the latest connection is to Citus.
     is_sharded: AtomicBool,
-    /// The transaction of a dry run, in which the only connection of the pool stays.
+    /// The transaction of a dry run, which occupies the only connection of the pool.
     dry_run: Option<DryRun>,
     pub(super) lease: Arc<Lease>,
     room: Room,
@@ -145,8 +145,8 @@ impl Postgres {
         self.on_blocking_pool(deadline, write).await
     }
 
-    /// Runs a transaction on the blocking pool when a connection is free. A caller that hangs up
-    /// cannot leave a transaction open.
+    /// Runs a transaction on the blocking pool when a connection is free. A cancelled caller cannot
+    /// leave a transaction open.
     async fn on_blocking_pool<T: Send + 'static, E: From<Error> + Send + 'static>(
         self: &Arc<Self>,
         deadline: Deadline,
@@ -216,7 +216,7 @@ impl Postgres {
         }
         let connection = until(limits.ends, self.pooled()).await?;
         let begin = match limits.deadline {
-            // The server ends a long statement, and says so, before the caller gives up.
+            // The server cancels a long statement and reports it before the caller gives up.
             Deadline::OfRequest if begin == SNAPSHOT => {
                 let left = limits.ends.saturating_duration_since(Instant::now());
                 let left = left.saturating_sub(AFTER_STATEMENT_TIMEOUT).as_millis().max(1);
@@ -229,13 +229,13 @@ impl Postgres {
         Ok(connection)
     }
 
-    /// Rolls a transaction back, in the background. A connection that does not answer is closed,
+    /// Rolls a transaction back in the background. A connection that does not answer is closed,
     /// which also rolls back.
     async fn roll_back(self: &Arc<Self>, connection: Connection) {
         if let Some(dry_run) = &self.dry_run {
             return self.roll_back_in_dry_run(dry_run, connection).await;
         }
-        // The server rolls back when it is closed.
+        // The server rolls back when the connection is closed.
         if !connection.is_reusable() {
             return;
         }
@@ -263,8 +263,8 @@ impl Postgres {
         }
     }
 
-    /// Opens a connection. The runtime that opened the store drives it, whichever thread needs it
-    /// first: the runtimes that store orders would delay the answers to requests.
+    /// Opens a connection. It is driven by the runtime that opened the store, whichever thread
+    /// needs it first: the runtimes that store orders would delay the answers to requests.
     async fn connect(&self) -> Result<Connection, Error> {
         let (address, wait) = (Arc::clone(&self.address), self.wait);
         let connecting = async move { Connection::open(&address, wait).await };
@@ -273,7 +273,7 @@ impl Postgres {
         Ok(connection)
     }
 
-    /// Returns the hosts and the name of the database, as the address has them.
+    /// Returns the hosts and the name of the database, as in the address.
     pub(super) fn database(&self) -> String {
         let hosts: Vec<&str> = self.address.hosts.iter().map(|host| host.name.as_str()).collect();
         let name = self.address.hosts.first().and_then(|host| host.config.get_dbname());
@@ -303,7 +303,7 @@ impl Postgres {
 /// The deadlines of a transaction.
 #[derive(Clone, Copy)]
 struct TimeLimits {
-    /// When the caller has waited as long as a request waits.
+    /// The instant at which the caller has waited as long as a request may.
     ends: Instant,
     deadline: Deadline,
 }
@@ -315,14 +315,14 @@ impl TimeLimits {
     }
 }
 
-/// The result of one try of a change.
+/// The result of one attempt of a change.
 enum Tried {
     Done(Done),
     /// It conflicted with another transaction.
     Conflict(Failure),
 }
 
-/// Commits by the statement `end`. The outcome is unknown if the server warns, because the commit
+/// Commits with the statement `end`. The outcome is unknown if the server warns, because the commit
 /// may not have reached the standby, or if it does not answer.
 async fn commit(connection: &Connection, end: &str, ends: Instant) -> Result<(), Error> {
     let warnings = connection.warnings();

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::error::Error;
 
-/// A pool of permits. Each account may hold half of them at most, and one at least.
+/// A pool of permits. Each account may hold at most half of them, and at least one.
 #[derive(Debug)]
 pub(super) struct ReadPermits {
     pool: Arc<Mutex<Pool>>,
@@ -23,7 +23,7 @@ pub(super) struct ReadPermits {
 #[derive(Debug)]
 pub(super) struct ReadPermit {
     account: AccountNo,
-    /// `None` in a permit that no read took.
+    /// `None` in a permit that no read accepted.
     pool: Option<Arc<Mutex<Pool>>>,
 }
 
@@ -41,8 +41,8 @@ struct WaitingAccount {
 }
 
 impl ReadPermits {
-    /// Returns as many permits as long reads may run at a time on these cores: one more, because a
-    /// read that waits for the disk uses no core.
+    /// Returns as many permits as long reads may run concurrently on these cores: one more, because
+    /// a read that waits for the disk uses no core.
     pub(super) fn for_cores(cores: usize) -> ReadPermits {
         let total = cores + 1;
         let pool = Pool { permits: ShareCounts::new(total), waiting: VecDeque::new() };
@@ -208,7 +208,7 @@ mod tests {
         }
         let mut waits = pin!(permits.acquire(A, later()));
         assert!(poll(waits.as_mut()).is_none());
-        // Granted, and gone before it could begin.
+        // Granted, and cancelled before it could begin.
         {
             let mut granted = pin!(permits.acquire(A, later()));
             assert!(poll(granted.as_mut()).is_none());

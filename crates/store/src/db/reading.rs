@@ -1,5 +1,5 @@
-//! Readings: statements bound to their parameters, and the values that their rows are read into.
-//! Readings of one answer are sent to the engine together.
+//! Readings: statements bound to their parameters, and the values into which their rows are read.
+//! The readings of one answer are sent to the engine together.
 
 use std::ops::ControlFlow;
 
@@ -40,7 +40,7 @@ impl Bound {
         })
     }
 
-    /// Reads the last row, of a statement that returns one at most.
+    /// Reads the last row, for a statement that returns at most one.
     pub(crate) fn one<T: for<'r> FromRow<'r> + 'static>(self) -> Reading<Option<T>> {
         self.fold(None, |one: &mut Option<T>, row: &Row<'_>| {
             *one = Some(row.read()?);
@@ -49,7 +49,7 @@ impl Bound {
     }
 }
 
-/// Adds a row to the value that rows are read into.
+/// Adds a row to the value into which rows are read.
 pub(crate) trait AddsRow<T>:
     FnMut(&mut T, &Row<'_>) -> Result<(), Error> + Send + 'static
 {
@@ -57,7 +57,7 @@ pub(crate) trait AddsRow<T>:
 
 impl<T, F: FnMut(&mut T, &Row<'_>) -> Result<(), Error> + Send + 'static> AddsRow<T> for F {}
 
-/// The value that the rows of some statements are read into, in the order of the statements.
+/// The value into which the rows of some statements are read, in the order of the statements.
 pub(crate) struct Reading<T> {
     rows: T,
     statements: Vec<Bound>,
@@ -70,7 +70,7 @@ impl<T> Reading<T> {
         Reading { rows, statements: Vec::new(), add: Vec::new() }
     }
 
-    /// Adds a statement, whose rows arrive after those of the statements before it.
+    /// Adds a statement, whose rows arrive after those of the previous statements.
     pub(crate) fn then(mut self, statement: Bound, add: impl AddsRow<T>) -> Reading<T> {
         self.statements.push(statement);
         self.add.push(Box::new(add));
@@ -80,13 +80,13 @@ impl<T> Reading<T> {
 
 /// A reading, or several: a tuple, a vector or an option.
 pub(crate) trait Readings: Send + 'static {
-    /// The values that the rows are read into.
+    /// The values into which the rows are read.
     type Rows: Send;
 
     /// Moves the statements to the end of `all`.
     fn take_statements(&mut self, all: &mut Vec<Bound>);
 
-    /// Returns the number of statements, also of those that were taken.
+    /// Returns the number of statements, including those that were taken.
     fn count(&self) -> usize;
 
     /// Adds a row of a statement, which is given by its position.
@@ -226,10 +226,10 @@ tuples! {
 
 /// An authorization check, and the readings that follow it in its snapshot.
 pub(crate) trait CheckedRead: Send {
-    /// Moves the check out, which returns one row at most, and the statements.
+    /// Moves out the check, which returns at most one row, and the statements.
     fn take_statements(&mut self) -> (Bound, Vec<Bound>);
 
-    /// Proves the caller by the row of the check. `Break` leaves the statements unread.
+    /// Proves the caller with the row of the check. `Break` leaves the statements unread.
     fn prove(&mut self, row: Option<&Row<'_>>) -> Result<ControlFlow<()>, Refused>;
 
     /// Adds a row of a statement, which is given by its position.

@@ -1,5 +1,5 @@
-//! SQLite: one file in WAL mode with `synchronous=FULL`. A short read runs on the calling thread
-//! with a snapshot of its own. Writes are queued, each in a transaction of its own.
+//! SQLite: one file in WAL mode with `synchronous=FULL`. A short read runs on the calling thread in
+//! its own snapshot. Writes are queued, each in its own transaction.
 
 mod budget;
 mod closed;
@@ -49,7 +49,7 @@ const IDLE_READERS_MAX: usize = 8;
 const READER_CACHE_KIB: i64 = 16_500;
 /// The page cache of a reader on the blocking pool, in KiB. Long reads rarely read a page twice.
 const LONG_READER_CACHE_KIB: i64 = 4_000;
-/// The time for a check of the whole file. A program that stops waits for its end.
+/// The time limit for a check of the whole file. A stopping program waits for the check.
 const DAMAGE_CHECK_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
@@ -58,10 +58,10 @@ pub(crate) struct Sqlite {
     /// The permit to write: first come, first served.
     write_permit: Arc<Semaphore>,
     writer: Mutex<Connection>,
-    /// The transaction of a dry run, in which the writer stays. Its snapshot is closed after it.
+    /// The transaction of a dry run, which occupies the writer. Its snapshot is closed after it.
     pub(super) dry_run: Option<DryRun>,
     readers: Readers,
-    /// Permits for reads of accounts on the blocking pool.
+    /// Permits for long reads of accounts, which run on the blocking pool.
     long_read_permits: ReadPermits,
     /// Permits for other reads there.
     long_permits: Arc<Semaphore>,
@@ -81,7 +81,7 @@ struct Readers {
 
 impl Sqlite {
     /// Opens the database of a directory. One that has tables, but not the table `register`,
-    /// belongs to another program and is left as it is.
+    /// belongs to another program and is not changed.
     pub(super) fn open(
         directory: &Path,
         options: &OpenOptions<'_>,
@@ -119,8 +119,8 @@ impl Sqlite {
     }
 
     /// Reads behind a check in one snapshot: on the calling thread, or once its budget is spent,
-    /// again on the blocking pool, a few at a time. A change of threads costs a short read more
-    /// than its statements.
+    /// again on the blocking pool, a few at a time. Switching threads costs a short read more than
+    /// its statements.
     pub(super) async fn read_checked<R: CheckedRead + 'static>(
         self: &Arc<Self>,
         account: AccountNo,
@@ -136,7 +136,7 @@ impl Sqlite {
         let permit = self.long_read_permits.acquire(account, ends).await?;
         let (sqlite, mut read) = (Arc::clone(self), again());
         let done = on_blocking_pool(move || {
-            // The work holds the permit, because it goes on when its caller hangs up.
+            // The work holds the permit, because it continues when its caller is gone.
             let _permit = permit;
             let long = || sqlite.run_checked(&sqlite.long_readers, &mut read);
             Budget::Until(ends).limit(long)?;
@@ -171,7 +171,7 @@ impl Sqlite {
     ) -> Result<T, E> {
         self.files.check().map_err(E::from)?;
         if self.dry_run.is_some() {
-            // Its changes are in the transaction of the writer alone.
+            // Its changes are only visible in the transaction of the writer.
             return ask(&lock_ignoring_poison(&self.writer));
         }
         let connection =
@@ -227,8 +227,8 @@ impl Sqlite {
         }
     }
 
-    /// Compares the files with those that were opened. While one is another file or is gone, every
-    /// batch, read and write fails: acknowledged writes would be lost.
+    /// Compares the files with those that were opened. While one is another file or is missing,
+    /// every batch, read and write fails: acknowledged writes would be lost.
     pub(super) fn compare_files(&self) {
         if self.files.compare() {
             // They may have been opened after the change.
@@ -236,8 +236,8 @@ impl Sqlite {
         }
     }
 
-    /// Checks the whole file if SQLite has found it damaged. It reports an error of the device in
-    /// the same way, and that may have passed since.
+    /// Checks the whole file if SQLite has found it damaged. SQLite reports an error of the device
+    /// in the same way, and that may have been temporary.
     pub(super) async fn check_damage(self: &Arc<Self>) {
         if self.files.check_undamaged().is_ok() {
             return;
@@ -275,9 +275,9 @@ impl Sqlite {
     }
 }
 
-/// The last connection that is closed copies the log to the database file and removes it, but only
-/// while the file is the one that the log belongs to. See [`connect`]. The log of a dry run belongs
-/// to none.
+/// The last connection to close copies the log to the database file and removes it, but only while
+/// the file is the one that the log belongs to. See [`connect`]. The log of a dry run belongs to
+/// none.
 impl Drop for Sqlite {
     fn drop(&mut self) {
         self.close_idle_readers();
@@ -298,9 +298,9 @@ fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, 
 
 fn configured(connection: Connection, wait: Duration) -> Result<Connection, Error> {
     connection.busy_timeout(wait)?;
-    // To close it copies no log to a file that may have been overwritten meanwhile.
+    // Closing it copies no log to a file that may have been overwritten meanwhile.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // Keeps one plan for each statement. Without this, SQLite may plan again for new parameters.
+    // Keeps one plan for each statement. Otherwise SQLite may plan again for new parameters.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(connection)
@@ -311,7 +311,7 @@ fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<()
     let (check, statements) = read.take_statements();
     let mut statement = connection.prepare_cached(check.sql.for_sqlite()?).map_err(Error::from)?;
     let mut row = statement.query(rusqlite::params_from_iter(&check.params))?;
-    // The check returns one row at most. As long as no second one is requested, its statement keeps
+    // The check returns at most one row. As long as no second one is requested, its statement keeps
     // the snapshot open for the others: a transaction would take two more statements.
     let proved = row.next()?;
     closed::check(connection)?;
@@ -334,7 +334,7 @@ fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
     Ok(())
 }
 
-/// Visits each row of a statement; of a bulk statement, the rows for each bulk row in turn.
+/// Visits each row of a statement; for a bulk statement, the rows for each bulk row in turn.
 fn each_of(
     connection: &Connection,
     bound: &Bound,

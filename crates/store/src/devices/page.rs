@@ -11,7 +11,7 @@ use crate::sql::statements;
 use crate::views::Reports;
 
 statements! {
-    /// A page of all devices of a group. Without a move ahead, its first device is found in an
+    /// A page of all devices of a group. Without a pending move, its first device is found in an
     /// index of the devices that are listed now; otherwise by the owners at the time of the
     /// request.
     PAGE(group_no, now_ms, skip, size) -> DeviceRow<'_> = "select
@@ -43,9 +43,9 @@ statements! {
 }
 
 impl Reports<'_> {
-    /// Visits a page of the devices that the scope's group owns now, and returns the total: a range
-    /// of all of them, or of those that match filters, for which all devices are read, or the one
-    /// with a code.
+    /// Visits a page of the devices that the scope's group owns now, and returns the total. The
+    /// page is a range of all devices; or of those that match filters, for which all devices are
+    /// read; or the device with a code.
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
@@ -77,7 +77,7 @@ impl Reports<'_> {
     }
 
     /// Applies filters one device at a time: half of a device's last activity is in memory, and
-    /// both engines must compare texts alike.
+    /// both engines must compare texts in the same way.
     async fn filtered_device_page<A, V>(
         self,
         claim: Claim,
@@ -113,7 +113,7 @@ impl Reports<'_> {
         };
         let (_, rows) = scoped(self.0, &claim, request.group.as_ref(), about).await?;
         // A device outside the scope is refused (SCOPE-4). A device that the group once owned, or
-        // that is not enabled, is in scope and on no page (DEV-5).
+        // that is not enabled, is in scope but on no page (DEV-5).
         let ((_, page), in_scope) = rows.ok_or(Refusal::OutOfScope)?;
         if in_scope.is_some_and(|in_scope| in_scope.is_none()) {
             return Err(Refusal::OutOfScope.into());

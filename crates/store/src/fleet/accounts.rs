@@ -45,7 +45,7 @@ statements! {
         from {rows r: account_no bigint, group_no bigint, place bigint} where true";
 }
 
-/// The stored accounts that a fleet names.
+/// The stored accounts of a fleet's entries.
 pub(super) struct Accounts {
     by_name: HashMap<String, StoredAccount>,
     next: i64,
@@ -81,7 +81,7 @@ pub(super) struct EndedSession {
 }
 
 impl Accounts {
-    /// Reads every account that a fleet names.
+    /// Reads every account that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Accounts, Error> {
         let names = keys(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
         let (mut by_name, mut names_by_number) = (HashMap::new(), HashMap::new());
@@ -108,7 +108,7 @@ impl Accounts {
         Ok(Accounts { by_name, next })
     }
 
-    /// Returns a substitute for the hash of each given password, for a plan that is not written.
+    /// Returns placeholders for the hashes of the given passwords, for a plan that is not written.
     pub(super) fn unhashed(&self, entries: &[AccountEntry]) -> NewHashes {
         let given = entries.iter().filter(|entry| entry.password.is_some());
         let hashes = given.map(|entry| {
@@ -186,7 +186,7 @@ impl Accounts {
 }
 
 impl NewHash {
-    /// Returns the hash to store, if the stored one is still that with which the password was
+    /// Returns the hash to store, if the stored one is still the one with which the password was
     /// compared.
     fn checked_against(&self, stored: Option<&str>) -> Result<Option<&str>, ApplyError> {
         if self.compared_with.as_deref() == stored {
@@ -202,7 +202,7 @@ fn without_password(name: &str) -> FleetFault {
     FleetFault::Required { entry, fields: &["password", "password_hash"] }
 }
 
-/// Returns the row with the fields of an entry, and the old ones that the entry leaves out.
+/// Returns the row with the fields of an entry, and the old values of fields that it leaves out.
 fn merged(entry: &AccountEntry, hash: &str, old: Option<&AccountRow>) -> AccountRow {
     let display_name = entry.display_name.clone().or_else(|| Some(old?.display_name.clone()));
     AccountRow {
@@ -227,7 +227,7 @@ fn lost_access(old: &AccountRow, new: &AccountRow) -> Option<AccountChange> {
     }
 }
 
-/// Writes the accounts that a plan changes, and returns the sessions that end with that.
+/// Writes the accounts that a plan changes, and returns the sessions that this ends.
 pub(super) async fn write(
     write: &Write<'_>,
     changes: &[ChangedAccount<'_>],

@@ -6,7 +6,7 @@ use super::changes::FleetChanges;
 use super::devices::ChangedDevice;
 use super::{Applied, EntryChange};
 
-/// Entries that the trail names.
+/// Maximum number of entries in the trail.
 const ENTRIES_MAX: usize = 100;
 
 /// Returns the counts and the changed entries of an apply, moves of devices first.

@@ -11,19 +11,19 @@ use super::groups::ChangedGroup;
 use super::products::ChangedProduct;
 use super::stored_devices::LateMove;
 
-/// What an apply changes: every row that it writes follows from this value.
+/// The changes of an apply, which determine every row that it writes.
 pub(crate) struct FleetChanges<'a> {
     pub(super) groups: Vec<ChangedGroup>,
     pub(crate) products: Vec<ChangedProduct<'a>>,
     pub(super) accounts: Vec<ChangedAccount<'a>>,
     pub(crate) devices: Vec<ChangedDevice<'a>>,
-    /// Moves that depend on the orders that are stored.
+    /// Moves that depend on the stored orders.
     pub(super) late_moves: Vec<LateMove>,
 }
 
 impl FleetChanges<'_> {
-    /// Returns the groups whose device counts change, now or later: those of devices that are new,
-    /// that move, or that get enabled or disabled.
+    /// Returns the groups whose device counts change, now or later, because a device is new, moves,
+    /// or is enabled or disabled.
     pub(crate) fn groups_of_devices(&self) -> BTreeSet<GroupNo> {
         let toggled = self.devices.iter().filter(|device| device.is_toggled());
         let owners = self.devices.iter().filter_map(|device| device.owners.as_ref());
@@ -43,7 +43,7 @@ impl FleetChanges<'_> {
         self.products.iter().filter(|product| product.is_relabeled()).map(|product| product.id)
     }
 
-    /// Returns whether caches of owners and of product names are out of date.
+    /// Returns whether caches of owners and of product names become outdated.
     pub(super) fn changes_owners_or_names(&self) -> bool {
         self.devices.iter().any(|device| device.owners.is_some())
             || self.products.iter().any(ChangedProduct::is_renamed)
@@ -57,7 +57,7 @@ impl FleetChanges<'_> {
         of_devices.chain(self.groups.iter().filter_map(ChangedGroup::renamed)).collect()
     }
 
-    /// Returns the moves of stored devices that take effect at another time than now.
+    /// Returns the moves of stored devices that take effect at a time other than now.
     pub(super) fn dated_moves(&self, now: UnixMs) -> Vec<DatedMove> {
         let moved = self.devices.iter().filter(|device| device.old.is_some());
         let moves = moved.flat_map(|device| {

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::views::FleetView;
 
 impl FleetView<'_> {
-    /// Returns the faults that an apply of the fleet would report. Passwords are taken as given.
+    /// Returns the errors that an apply of the fleet would report. Passwords are not checked.
     ///
     /// # Errors
     /// The store failed.

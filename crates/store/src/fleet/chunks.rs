@@ -6,10 +6,10 @@ use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
-/// Rows that one statement reads or writes.
+/// Maximum number of rows that one statement reads or writes.
 const ROWS_PER_STATEMENT: usize = 2_000;
 
-/// Returns each text once, sorted, as the rows of a statement.
+/// Returns the distinct texts, sorted, as the rows of a statement.
 pub(super) fn keys<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
     let texts: BTreeSet<&str> = texts.collect();
     texts.into_iter().map(|text| [text.into()]).collect()

@@ -1,5 +1,5 @@
-//! Creates the products and devices of a fleet that do not exist. Of those that do, only products
-//! without a price change, to which it gives one.
+//! Creates the products and devices of a fleet that do not exist. Existing ones are only changed if
+//! they are products without a price and the fleet has one.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::{audit, metadata};
 
 impl FleetView<'_> {
     /// Checks the products and devices of a fleet that do not exist, or lack a price, as an apply
-    /// does. Returns the codes of the devices, each with the number of its group.
+    /// would. Returns the codes of the devices, each with the number of its group.
     ///
     /// # Errors
-    /// Every fault of these entries, or the store failed.
+    /// All errors of these entries, or the store failed.
     pub async fn check_new_entries(
         self,
         fleet: Arc<Fleet>,

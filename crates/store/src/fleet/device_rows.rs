@@ -1,4 +1,4 @@
-//! Writes the devices that an apply changes, in sets. Rows that an order stream writes as well are
+//! Writes the devices that an apply changes, in sets. Rows that an order stream also writes are
 //! written last, under the locks of their groups.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -54,8 +54,8 @@ statements! {
     SET_LISTED(group_no) = "update device_owners set listed = r.listed
         from {rows r: code text, listed boolean}
         where device_owners.group_no = $group_no and device_owners.device_code = r.code";
-    /// A ledger without orders gets the number of the device. One with orders keeps it: these are
-    /// stored under it.
+    /// A ledger without orders gets the number of the device. One with orders keeps its number,
+    /// under which the orders are stored.
     OPEN_LEDGERS() = "insert into ledger
             (group_no, device_code, device_no, since_ms, first_seq, archived_seq, last_seq)
         select r.group_no, r.code, r.device, r.since_ms, 1, 0, 0
@@ -63,11 +63,11 @@ statements! {
         on conflict (group_no, device_code) do update set since_ms = excluded.since_ms,
             device_no = case when ledger.last_seq < ledger.first_seq
                 then excluded.device_no else ledger.device_no end";
-    /// Of a group that did not own the device in the end. Orders that it has stay with it.
+    /// For a group that never came to own the device. Its orders of the device remain.
     DELETE_EMPTY_LEDGERS(group_no) = "delete from ledger using {rows r: code text}
         where ledger.group_no = $group_no and ledger.device_code = r.code
             and ledger.last_seq < ledger.first_seq";
-    /// A former owner keeps the name that the device had with it.
+    /// A former owner keeps the name that the device had last while it owned it.
     SET_NAMES(group_no, now_ms) = "update ledger set device_name = r.name
         from {rows r: code text, name text}
         where ledger.group_no = $group_no and ledger.device_code = r.code
@@ -147,7 +147,7 @@ pub(super) async fn write_moves(
     add_owners(write, moved).await
 }
 
-/// Writes the names that devices have with their present and later owners. The groups are locked.
+/// Writes the names of devices for their current and later owners. The groups are locked.
 pub(super) async fn write_names(
     write: &Write<'_>,
     changes: &[ChangedDevice<'_>],
@@ -261,7 +261,7 @@ impl AislesChange<'_> {
         self.old.iter().filter(move |aisle| !codes.contains(aisle.code.as_str()))
     }
 
-    /// Returns the aisles that are new or differ from the old ones, each with its place.
+    /// Returns the aisles that are new or differ from the old ones, each with its position.
     fn set(&self) -> impl Iterator<Item = (i64, &Aisle)> {
         let places = self.old.iter().zip(0_i64..);
         let old: HashMap<&str, (i64, &Aisle)> =

@@ -23,9 +23,9 @@ pub(crate) struct ChangedDevice<'a> {
     pub(crate) owners: Option<OwnersChange>,
     /// `None` if they stay.
     pub(crate) aisles: Option<AislesChange<'a>>,
-    /// The groups that own the device, owned it, or will.
+    /// The groups that own the device, owned it, or will own it.
     pub(crate) groups: Vec<GroupNo>,
-    /// Those of them that own it now, or will.
+    /// The groups that own it now or will own it.
     pub(crate) present_groups: Vec<GroupNo>,
 }
 
@@ -41,12 +41,12 @@ impl ChangedDevice<'_> {
         self.old.as_ref() != Some(&self.new)
     }
 
-    /// Returns whether a stored device gets enabled or disabled.
+    /// Returns whether a stored device is enabled or disabled.
     pub(super) fn is_toggled(&self) -> bool {
         self.old.as_ref().is_some_and(|old| old.enabled != self.new.enabled)
     }
 
-    /// Returns whether the device is new or gets another name.
+    /// Returns whether the device is new or renamed.
     pub(super) fn is_renamed(&self) -> bool {
         self.old.as_ref().is_none_or(|old| old.device_name != self.new.device_name)
     }
@@ -56,7 +56,7 @@ impl ChangedDevice<'_> {
 pub(super) struct DevicePlan<'a> {
     pub(super) groups: &'a Groups,
     pub(super) products: &'a Products,
-    /// Faults of moves, by device code.
+    /// Errors of moves, by device code.
     pub(super) late_moves: HashMap<String, String>,
     pub(super) now: UnixMs,
     pub(super) faults: &'a mut Vec<FleetFault>,
@@ -125,7 +125,7 @@ impl DevicePlan<'_> {
         Some(ChangedDevice { number, code, old, new, owners, aisles, groups, present_groups })
     }
 
-    /// Adds the faults of a new device without a required field.
+    /// Adds the errors of a new device without a required field.
     fn faults_of_incomplete(&mut self, entry: &DeviceEntry) {
         let required: [(bool, &'static [&'static str]); 2] =
             [(entry.name.is_none(), &["name"]), (entry.group.is_none(), &["group"])];
@@ -174,7 +174,7 @@ impl DevicePlan<'_> {
     }
 }
 
-/// Returns the row with the fields of an entry, and the old ones that the entry leaves out.
+/// Returns the row with the fields of an entry, and the old values of fields that it leaves out.
 fn merged(
     entry: &DeviceEntry,
     old: Option<&DeviceRow>,

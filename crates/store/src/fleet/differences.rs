@@ -20,9 +20,9 @@ pub struct EntryDifference {
     pub kind: &'static str,
     /// Its id, login name or code.
     pub id: String,
-    /// Whether it is created. Then it has no fields but those that were given.
+    /// Whether it is created. Then it only has the fields that were given.
     pub is_new: bool,
-    /// The new owner of a device, if it has one.
+    /// The new owner of a device, if it changes.
     pub owner: Option<OwnerDifference>,
     /// The fields that change.
     pub fields: Vec<FieldDifference>,
@@ -31,20 +31,21 @@ pub struct EntryDifference {
 /// The new owner of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnerDifference {
-    /// The last owner before; `None` for a new device.
+    /// The previous last owner; `None` for a new device.
     pub from: Option<String>,
     /// The new owner.
     pub to: String,
-    /// The start of its ownership; `None`: when the fleet is applied.
+    /// The start of its ownership; `None` for the time of the apply.
     pub since: Option<UnixMs>,
 }
 
 /// A field of an entry. Texts are quoted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldDifference {
-    /// Its name in a fleet file, after `aisle` and the code of the aisle if it is one of an aisle.
+    /// Its name in a fleet file, preceded by `aisle` and the code of the aisle if it belongs to
+    /// one.
     pub name: String,
-    /// The stored value, if there is one that can be shown.
+    /// The stored value, if there is one that may be shown.
     pub old: Option<String>,
     /// The new value.
     pub new: String,
@@ -119,7 +120,7 @@ fn group(changed: &ChangedGroup) -> EntryDifference {
         .of("group", &new.group_id)
 }
 
-/// No hash of a password is shown.
+/// Hashes of passwords are not shown.
 fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.row);
     let has_other_password = old.is_some_and(|old| old.password_hash != new.password_hash);

@@ -1,20 +1,20 @@
-//! The faults of a fleet.
+//! The errors of a fleet.
 
 use std::fmt;
 
 use kiosque_model::fleet::EntryId;
 
-/// A fault of a fleet. Its text begins with its entry.
+/// An error in a fleet. Its text begins with its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FleetFault {
-    /// A new entry has none of these fields, of which it requires one.
+    /// A new entry has none of these fields, but requires one of them.
     Required {
         /// The entry.
         entry: EntryId,
         /// The names of the fields in a fleet file.
         fields: &'static [&'static str],
     },
-    /// Any other fault.
+    /// Any other error.
     Other(String),
 }
 
@@ -36,7 +36,7 @@ impl From<String> for FleetFault {
     }
 }
 
-/// Returns faults as text, one a line.
+/// Returns errors as text, one per line.
 pub(super) fn lines(faults: &[FleetFault]) -> String {
     let faults: Vec<String> = faults.iter().map(FleetFault::to_string).collect();
     faults.join("\n")

@@ -32,7 +32,7 @@ pub(super) struct ChangedGroup {
 }
 
 impl ChangedGroup {
-    /// Returns the number of a stored group that gets another name.
+    /// Returns the number of a stored group that is renamed.
     pub(super) fn renamed(&self) -> Option<GroupNo> {
         let old = self.old.as_ref()?;
         (old.group_name != self.new.group_name).then_some(old.group_no)
@@ -84,7 +84,7 @@ impl Groups {
                 let entry = EntryId::new(EntryKind::Group, id);
                 faults.push(FleetFault::Required { entry, fields: &["name"] });
             }
-            // A group with a fault is known to entries that refer to it.
+            // An invalid group is known to entries that refer to it.
             let group_name = group_name.unwrap_or_default();
             let active = entry.active.unwrap_or_else(|| old.is_none_or(|group| group.active));
             let group_no = old.map_or(GroupNo(self.next), |group| group.group_no);

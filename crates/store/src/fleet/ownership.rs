@@ -1,5 +1,5 @@
-//! The periods in which groups own a device. A move takes effect at its `since`, or now, and leaves
-//! every stored order with its group.
+//! The periods in which groups own a device. A move takes effect at its `since`, or now, and does
+//! not change the group of any stored order.
 
 use kiosque_model::{GroupNo, UnixMs};
 
@@ -19,7 +19,7 @@ pub(super) fn from(periods: &[Period], now: UnixMs) -> impl Iterator<Item = Grou
     periods.iter().skip(ended).map(|period| period.group_no)
 }
 
-/// The group that an entry names, and the time from which it is to own the device.
+/// The group of an entry, and the time from which it should own the device.
 pub(super) struct Move<'a> {
     pub(super) to: &'a GroupRow,
     /// `None`: now.
@@ -27,13 +27,13 @@ pub(super) struct Move<'a> {
 }
 
 impl Move<'_> {
-    /// Returns when the move is to take effect.
+    /// Returns when the move should take effect.
     fn at(&self, now: UnixMs) -> UnixMs {
         self.since.unwrap_or(now)
     }
 
-    /// Returns those of the periods that the move does not replace. It replaces periods that have
-    /// not begun: all from its time on, and the last one if it has the same group.
+    /// Returns the periods that the move does not replace. It replaces periods that have not begun:
+    /// all from its time on, and the last one if it has the same group.
     fn kept<'p>(&self, periods: &'p [Period], now: UnixMs) -> &'p [Period] {
         let at = self.at(now);
         let is_replaced = |one: &&Period| {
@@ -43,8 +43,8 @@ impl Move<'_> {
         periods.get(..periods.len() - replaced.count()).unwrap_or_default()
     }
 
-    /// Returns the owner whose orders the move may have to follow: the last one before a `since`
-    /// that is past. Orders that are dated ahead delay no move.
+    /// Returns the owner after whose orders the move may have to take effect: the last one before a
+    /// `since` in the past. Orders dated in the future do not delay a move.
     pub(super) fn follows_orders_of<'p>(
         &self,
         periods: &'p [Period],
@@ -54,7 +54,7 @@ impl Move<'_> {
         self.kept(periods, now).last().filter(|last| is_past && last.group_no != self.to.group_no)
     }
 
-    /// Returns the periods after the move, or the fault to report. The first owner owns all earlier
+    /// Returns the periods after the move, or the error to report. The first owner owns all earlier
     /// time.
     pub(super) fn applied_to(
         &self,
@@ -95,12 +95,12 @@ pub(crate) struct OwnersChange {
 }
 
 impl OwnersChange {
-    /// Returns how many periods stay. The last of them may end at another time.
+    /// Returns how many periods remain. The last of them may end at another time.
     fn common(&self) -> usize {
         self.old.iter().zip(&self.new).take_while(|(old, new)| old == new).count()
     }
 
-    /// Returns the last of the periods that stay, and its new end.
+    /// Returns the last remaining period, and its new end.
     pub(super) fn ended(&self) -> Option<(&Period, UnixMs)> {
         let common = self.common();
         let until = self.new.get(common).map_or(UnixMs(i64::MAX), |next| next.since);
@@ -112,7 +112,7 @@ impl OwnersChange {
         self.old.get(self.common()..).unwrap_or_default()
     }
 
-    /// Returns the new periods, each with its end. A move adds one at most.
+    /// Returns the new periods, each with its end. A move adds at most one.
     pub(super) fn added(&self) -> impl Iterator<Item = (&Period, UnixMs)> {
         let start = self.common();
         let ends = self.new.iter().skip(start + 1).map(|next| next.since);
@@ -138,7 +138,7 @@ mod tests {
 
     const NOW: i64 = 100;
 
-    /// Reads periods from `GROUP@SINCE`, in their order.
+    /// Parses periods from `GROUP@SINCE`, in order.
     fn periods(text: &str) -> Vec<Period> {
         let read = |one: &str| {
             let (id, since) = one.split_once('@').expect("GROUP@SINCE");

@@ -64,7 +64,7 @@ impl ChangedProduct<'_> {
         self.old.as_ref().is_none_or(|old| old.goods_name != self.new.goods_name)
     }
 
-    /// Returns whether a stored product gets another name or another currency.
+    /// Returns whether the name or the currency of a stored product changes.
     pub(super) fn is_relabeled(&self) -> bool {
         self.old.as_ref().is_some_and(|old| {
             old.goods_name != self.new.goods_name || old.currency != self.new.currency
@@ -97,7 +97,7 @@ impl Products {
     }
 
     /// Returns an entry for a product that is not stored; for one without a price, an entry that
-    /// sets its price alone, if it has one in its currency.
+    /// only sets its price, if it has one in its currency.
     pub(super) fn completing(&self, entry: ProductEntry) -> Option<ProductEntry> {
         let Some(stored) = self.by_id.get(&entry.id) else { return Some(entry) };
         let is_same = entry.currency.is_some_and(|currency| currency.code() == stored.currency);
@@ -130,7 +130,7 @@ impl Products {
                 let entry = EntryId::new(EntryKind::Product, id);
                 faults.push(FleetFault::Required { entry, fields });
             }
-            // A product with a fault is known to entries that refer to it.
+            // An invalid product is known to entries that refer to it.
             let change = EntryChange::between(old, &new);
             change.count(counts);
             if change != EntryChange::Unchanged {
@@ -142,11 +142,11 @@ impl Products {
     }
 }
 
-/// The names of the fields in a fleet file of which an entry requires one.
+/// The names of fields in a fleet file, one of which an entry requires.
 type RequiredFields = &'static [&'static str];
 
-/// Returns the row with the fields of an entry, and the old ones that the entry leaves out; and the
-/// names of the fields that a new product lacks.
+/// Returns the row with the fields of an entry, and the old values of fields that it leaves out;
+/// and the names of the fields that a new product lacks.
 fn merged(entry: &ProductEntry, old: Option<&ProductItem>) -> (ProductItem, Vec<RequiredFields>) {
     let name = entry.name.clone().or_else(|| Some(old?.goods_name.clone()));
     let currency = entry.currency.map(|currency| currency.code().to_owned());

@@ -21,7 +21,7 @@ statements! {
     DEVICE_CODES() -> String = "select device_code from devices";
     GROUPS_BY_DEVICE() -> DeviceGroup = "select device_code, group_no
         from device_owners order by since_ms";
-    /// The groups that keep orders of a device and never owned it: its move was replaced.
+    /// The groups that have orders of a device but never owned it: its move was replaced.
     GROUPS_OF_REPLACED_MOVES() -> DeviceGroup = "select l.device_code, l.group_no from ledger l
         where not exists (select 1 from device_owners o
             where o.group_no = l.group_no and o.device_code = l.device_code)";

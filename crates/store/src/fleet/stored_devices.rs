@@ -1,4 +1,4 @@
-//! The stored devices that a fleet names, with their owners and their aisles.
+//! The stored devices of a fleet's entries, with their owners and their aisles.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -56,7 +56,7 @@ statements! {
             and o.trade_start_ms >= r.since_ms and o.trade_start_ms <= $now_ms";
 }
 
-/// The stored devices that a fleet names.
+/// The stored devices of a fleet's entries.
 pub(super) struct Devices {
     pub(super) by_code: HashMap<String, StoredDevice>,
     /// The number of the next new device.
@@ -66,7 +66,7 @@ pub(super) struct Devices {
 pub(super) struct StoredDevice {
     pub(super) row: DeviceRow,
     pub(super) periods: Vec<Period>,
-    /// In their order; read only if the entry has aisles.
+    /// In order; only read if the entry has aisles.
     pub(super) aisles: Vec<Aisle>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct LateMove {
 }
 
 impl LateMove {
-    /// Returns the fault to report if there are such orders.
+    /// Returns the error to report if there are such orders.
     fn fault(&self) -> String {
         format!(
             "device {}: since: group {} has orders that started at or after it; \
@@ -91,7 +91,7 @@ impl LateMove {
 }
 
 impl Devices {
-    /// Reads every device that a fleet names.
+    /// Reads every device that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Devices, Error> {
         let codes = keys(fleet.devices.iter().map(|entry| entry.code.as_str()));
         let (mut by_code, mut codes_by_number) = (HashMap::new(), HashMap::new());
@@ -158,7 +158,7 @@ impl Devices {
         self.by_code.contains_key(code)
     }
 
-    /// Returns the moves of a fleet to a time that is past.
+    /// Returns the moves of a fleet to a time in the past.
     pub(super) fn late_moves(
         &self,
         entries: &[DeviceEntry],
@@ -181,7 +181,7 @@ impl Devices {
     }
 }
 
-/// Visits the aisles of devices, those of a device in their order.
+/// Visits the aisles of devices, in order for each device.
 pub(crate) async fn each_aisle(
     read: &Read<'_>,
     devices: &[[Value<'_>; 1]],
@@ -195,8 +195,8 @@ pub(crate) async fn each_aisle(
     .await
 }
 
-/// Returns the faults of moves to a time that is not after the stored orders, by device code.
-/// Orders that are dated ahead do not count.
+/// Returns the errors of moves to a time that is not after the stored orders, by device code.
+/// Orders dated in the future do not count.
 pub(super) async fn faults_of_late_moves(
     read: &Read<'_>,
     late_moves: &[LateMove],
@@ -222,7 +222,7 @@ pub(super) async fn faults_of_late_moves(
     Ok(faults)
 }
 
-/// Returns the move that an entry asks for, if its group is known.
+/// Returns the move that an entry requests, if its group is known.
 pub(super) fn wanted_move<'a>(entry: &DeviceEntry, groups: &'a Groups) -> Option<Move<'a>> {
     Some(Move { to: groups.get(entry.group.as_ref()?)?, since: entry.since })
 }

@@ -1,4 +1,4 @@
-//! The stored entries that a fleet does not name, which an apply leaves as they are.
+//! The stored entries that are not in a fleet, which an apply does not change.
 
 use std::collections::HashSet;
 
@@ -15,21 +15,21 @@ statements! {
     DEVICE_CODES() -> String = "select device_code from devices";
 }
 
-/// Ids of a kind that are listed.
+/// Maximum number of listed ids of a kind.
 const LISTED_MAX: usize = 10;
 
-/// The stored entries of a kind that a fleet does not name.
+/// The stored entries of a kind that are not in a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unnamed {
     /// The kind.
     pub kind: EntryKind,
     /// The first ids, login names or codes.
     pub first: Vec<String>,
-    /// How many there are in all.
+    /// The total number.
     pub count: usize,
 }
 
-/// Returns the entries that a fleet does not name, for each kind that has any.
+/// Returns the entries that are not in a fleet, for each kind that has any.
 pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Vec<Unnamed>, Error> {
     let groups = fleet.groups.iter().map(|entry| entry.id.as_str()).collect();
     let accounts = fleet.accounts.iter().map(|entry| entry.login_name.as_str()).collect();

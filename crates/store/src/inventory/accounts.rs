@@ -52,7 +52,7 @@ statements! {
         where s.account_no = r.account and s.expires_at_ms > $now_ms";
 }
 
-/// Whether accounts have the hashes of their passwords.
+/// Whether accounts include the hashes of their passwords.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passwords {
     /// They have no password.
@@ -97,7 +97,7 @@ impl Inventory<'_> {
     }
 
     /// Returns the live sessions of a part of the accounts, by login name. A part may have fewer
-    /// sessions than accounts, and none at all.
+    /// sessions than accounts, or none.
     ///
     /// # Errors
     /// The store failed.
@@ -118,7 +118,7 @@ async fn account_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<Accou
     listing.read(read, &ACCOUNTS, |row| row.read(), |row: &AccountRow| &row.login_name).await
 }
 
-/// Returns the live sessions of accounts, in their order.
+/// Returns the live sessions of accounts, in the same order.
 async fn session_items(
     read: &Read<'_>,
     rows: &[AccountRow],
@@ -187,7 +187,7 @@ pub(super) async fn fleet_accounts(
     }))
 }
 
-/// Returns the groups of accounts, in the order of each.
+/// Returns the groups of accounts, in each account's order.
 async fn groups(
     read: &Read<'_>,
     accounts: &[AccountRow],

@@ -78,14 +78,14 @@ statements! {
         where l.group_no = r.group_no and l.device_code = r.code";
 }
 
-/// Every statement of this module and of that below it.
+/// Every statement of this module and its submodule.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, newest_first::ALL].into_iter().flatten().copied()
 }
 
 /// Orders that one statement reads.
 const CHUNK: usize = 250;
-/// The latest orders of a device whose times are read.
+/// Maximum number of the latest orders of a device whose times are read.
 const TIMES_MAX: i64 = 2_000;
 
 /// Selects orders of a device.
@@ -95,19 +95,19 @@ pub struct DeviceOrders {
     pub device: DeviceCode,
     /// Only those of this group.
     pub group: Option<GroupId>,
-    /// Only those that the filter includes.
+    /// Only those that match the filter.
     pub filter: OrderFilter,
-    /// Only those paid by a card whose number ends so.
+    /// Only those paid by a card whose number ends like this.
     pub card_end: Option<String>,
     /// Only orders after this one in the list; `None` starts with the last one that arrived.
     pub after: Option<OrderPosition>,
     /// The largest number of orders.
     pub limit: usize,
-    /// The largest number of records that one part reads; the next part goes on after them.
+    /// The maximum number of records that one part reads; the next part continues after them.
     pub read_max: usize,
 }
 
-/// The place of an order in the list of its device.
+/// The position of an order in the list of its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderPosition {
     /// The number of its group.
@@ -119,12 +119,11 @@ pub struct OrderPosition {
 /// A part of the orders of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoundOrders {
-    /// The orders: those of the present owner first, and of each owner the last one to arrive
-    /// first.
+    /// The orders: the current owner's first, and each owner's by arrival, the last one first.
     pub orders: Vec<OrderItem>,
     /// `after` of the next part; `None` in the last one.
     pub next: Option<OrderPosition>,
-    /// Whether the part ended because the search had read as many orders as it may.
+    /// Whether the part ended because the search had read the maximum number of orders.
     pub is_cut: bool,
 }
 
@@ -133,7 +132,7 @@ pub struct FoundOrders {
 pub struct SaleTimes {
     /// The times, in any order.
     pub times: Vec<UnixMs>,
-    /// The number of orders that were read, if earlier ones may be in the span, too.
+    /// The number of orders that were read, if earlier ones may also be in the span.
     pub of_latest: Option<i64>,
 }
 
@@ -178,8 +177,8 @@ impl Inventory<'_> {
         self.0.db.read(Deadline::OfRequest, list).await
     }
 
-    /// Returns the orders with a number, which is an order id, a trade number or an internal one,
-    /// of a group or of all groups; at most `most`.
+    /// Returns at most `most` orders of a group, or of all groups, with a number, which is an order
+    /// id, a trade number or an internal one.
     ///
     /// # Errors
     /// The store failed.
@@ -196,7 +195,7 @@ impl Inventory<'_> {
     }
 }
 
-/// Returns the number of a device, and its ledgers, the present owner's first.
+/// Returns the number of a device, and its ledgers, the current owner's first.
 async fn ledgers(
     read: &Read<'_>,
     device: &DeviceCode,
@@ -272,8 +271,7 @@ impl OrdersPart<'_> {
         Ok(ControlFlow::Break(()))
     }
 
-    /// Reads the next orders of a ledger, those that the filter includes, and their sequence
-    /// numbers.
+    /// Reads the next orders of a ledger that match the filter, and their sequence numbers.
     async fn chunk(
         &self,
         read: &Read<'_>,
@@ -303,7 +301,7 @@ fn id_of(groups: &[GroupRow], number: GroupNo) -> String {
     group.map(|group| group.group_id.clone()).unwrap_or_default()
 }
 
-/// Returns orders with whether they are archived.
+/// Returns orders, each with whether it is archived.
 async fn with_archived(
     read: &Read<'_>,
     orders: Vec<(GroupNo, i64, OrderItem)>,
@@ -383,7 +381,7 @@ impl LedgerRow {
 }
 
 impl DeviceOrders {
-    /// Returns whether an order was paid by the wanted card.
+    /// Returns whether an order was paid by the requested card.
     fn has_card(&self, order: &OrderItem) -> bool {
         let card = order.record.head.card_number.as_deref().unwrap_or_default();
         self.card_end.as_deref().is_none_or(|end| card.ends_with(end))

@@ -39,14 +39,13 @@ statements! {
         from devices where device_code = $device_code";
 }
 
-/// Every statement of this module and of that below it.
+/// Every statement of this module and its submodule.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
     [ALL, periods::ALL, search::ALL].into_iter().flatten().copied()
 }
 
 impl Inventory<'_> {
-    /// Returns a part of the list of devices, by `deviceCode`: of those that a group owns now, or
-    /// of all.
+    /// Returns a part of the list of devices, by `deviceCode`: those that a group owns now, or all.
     ///
     /// # Errors
     /// The store failed.
@@ -107,8 +106,8 @@ impl Inventory<'_> {
     }
 }
 
-/// Returns a part of the devices as entries of a fleet file: each with its last owner, which may
-/// be that of a planned move, and its aisles.
+/// Returns a part of the devices as entries of a fleet file: each with its last owner, which may be
+/// the target of a planned move, and its aisles.
 pub(super) async fn fleet_devices(
     read: &Read<'_>,
     listing: &Listing,

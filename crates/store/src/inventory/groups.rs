@@ -65,7 +65,7 @@ impl Inventory<'_> {
         Ok(self.0.db.read(Deadline::OfRequest, ids).await?.into_iter().collect())
     }
 
-    /// Returns the id and the name of the first groups by id, at most `most`.
+    /// Returns the ids and names of the first `most` groups by id.
     ///
     /// # Errors
     /// The store failed.

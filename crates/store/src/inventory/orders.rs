@@ -56,8 +56,8 @@ statements! {
 
 /// Ledgers that one statement reads.
 const LEDGERS_PER_STATEMENT: i64 = 100;
-/// The orders among which one part of a list with a filter is searched; the next part goes on
-/// after them.
+/// The number of orders that one part of a filtered list searches; the next part continues after
+/// them.
 pub(super) const SEARCHED_MAX: usize = 100_000;
 
 /// Selects orders.
@@ -67,7 +67,7 @@ pub struct OrdersOf {
     pub group: Option<GroupId>,
     /// Only those of this device.
     pub device: Option<DeviceCode>,
-    /// Only those that the filter includes.
+    /// Only those that match the filter.
     pub filter: OrderFilter,
 }
 
@@ -88,7 +88,7 @@ impl OrderFilter {
             && (self.shipment.is_empty() || self.shipment.contains(&shipment))
     }
 
-    /// Returns whether it includes an order. Only a filter that needs them reads its columns.
+    /// Returns whether it matches an order. The columns are read only if the filter needs them.
     pub(super) fn includes(&self, order: &StoredOrder<'_>) -> Result<bool, Error> {
         let counted_at = order.sale_at_ms.unwrap_or(order.trade_start_ms);
         if self.counted.is_some_and(|span| !(span.start..span.end).contains(&counted_at)) {
@@ -131,12 +131,12 @@ pub struct DamagedOrder {
     group_id: String,
     device_code: String,
     seq: i64,
-    /// The error of its own requests.
+    /// The error that a request for it would return.
     pub error: Error,
 }
 
 impl Display for DamagedOrder {
-    /// Names the order by its id, or by its sequence number if the columns cannot be read.
+    /// Identifies the order by its id, or by its sequence number if the columns cannot be read.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let DamagedOrder { group_id, device_code, seq, error } = self;
         write!(f, "group {group_id}, device {device_code}, ")?;
@@ -150,7 +150,7 @@ impl Display for DamagedOrder {
 
 impl Inventory<'_> {
     /// Returns a part of the orders, by group and device in the order of their arrival. An order
-    /// that arrives meanwhile may be missing; one that is damaged is named in its place.
+    /// that arrives meanwhile may be missing; a damaged one is replaced by its description.
     ///
     /// # Errors
     /// The store failed.
@@ -167,7 +167,7 @@ impl Inventory<'_> {
 }
 
 impl Inventory<'_> {
-    /// Returns the damage of the tables that name the groups and devices whose orders
+    /// Returns the damage of the tables with the groups and devices whose orders
     /// [`Inventory::orders`] lists: a damaged page can hide some of them without an error. Empty
     /// for PostgreSQL, which reports damage by itself.
     ///
@@ -178,8 +178,8 @@ impl Inventory<'_> {
         self.0.db.read(Deadline::None, check).await
     }
 
-    /// Returns orders as integrators see them in a list, each by its group and id. Orders that do
-    /// not exist are left out.
+    /// Returns orders as integrators see them in a list, each by its group and id. Nonexistent
+    /// orders are left out.
     ///
     /// # Errors
     /// The store failed.
@@ -200,7 +200,7 @@ impl Inventory<'_> {
     }
 }
 
-/// Returns an order as it is answered in a list.
+/// Returns an order as in the answer of a list.
 pub(super) fn record(
     order: &StoredOrder<'_>,
     dictionaries: &Dictionaries,
@@ -281,7 +281,7 @@ async fn ledgers(
     read.all(&LEDGERS, &params, |row| row.read()).await
 }
 
-/// An order, or what is known of one that is damaged.
+/// An order, or what is known about a damaged one.
 type Exported = Result<ExportedOrder, DamagedOrder>;
 
 impl LedgerRow {
@@ -293,9 +293,8 @@ impl LedgerRow {
         self.group_no.0 == key.group && self.device_code == key.device_code
     }
 
-    /// Returns what is known of the orders after one and up to another, which a ledger has and a
-    /// read has not found; `None` if there are none. A damaged page can hide orders without an
-    /// error.
+    /// Returns what is known about orders after one and up to another that are in a ledger but were
+    /// not found; `None` if there are none. A damaged page can hide orders without an error.
     fn missing(&self, after: i64, last: i64) -> Option<(OrderKey, Exported)> {
         let error = match last.checked_sub(after)? {
             ..=0 => return None,
@@ -307,7 +306,7 @@ impl LedgerRow {
         Some((self.key(last), Err(order)))
     }
 
-    /// Reads an order and its key, if the filter includes it.
+    /// Reads an order and its key, if it matches the filter.
     fn order(
         &self,
         row: &Row<'_>,

@@ -43,11 +43,11 @@ statements! {
         order by beat_at_ms desc";
 }
 
-/// The age at which the lease of a node counts as given up.
+/// The age at which the lease of a node is considered released.
 const NODE_AGE_MAX_MS: i64 = 30_000;
 /// The name of the entry about the last backup: a [`LastBackup`] in JSON.
 const LAST_BACKUP: &str = "last_backup";
-/// The name of the entry about damage that the check of the latest backup has found.
+/// The name of the entry about damage found by the check of the latest backup.
 const DAMAGE: &str = "damage";
 
 impl Inventory<'_> {
@@ -101,12 +101,12 @@ impl Upkeep<'_> {
     }
 }
 
-/// Returns the damage that the check of the latest backup has found, if it has found any.
+/// Returns the damage found by the check of the latest backup, if any.
 pub(crate) async fn damage_found(db: &Db) -> Result<Option<String>, Error> {
     metadata::entry_now(db, DAMAGE).await
 }
 
-/// Returns the number of orders, archived ones included. It reads the ledgers alone.
+/// Returns the number of orders, including archived ones. It only reads the ledgers.
 pub(crate) async fn order_count(read: &Read<'_>) -> Result<i64, Error> {
     let orders: Option<Orders> = read.one(&ORDERS, &[], |row| row.read()).await?;
     Ok(orders.map_or(0, |orders| orders.orders))
@@ -135,7 +135,7 @@ async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
         archived_count: orders.archived,
         last_active_timestamp: orders.last_active_ms.map(|at| at.0),
         last_rate_date: rates.flatten().map(|day| day.to_string()),
-        // A text that a later version wrote in another form is left out.
+        // Details that a later version wrote in another form are left out.
         last_backup: backup.and_then(|text| serde_json::from_str(&text).ok()),
         node_timestamps: nodes.into_iter().map(|at| at.0).collect(),
         ..Status::default()

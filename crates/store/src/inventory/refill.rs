@@ -1,4 +1,4 @@
-//! The aisles of a fleet, those first that run out first.
+//! The aisles of a fleet, the first to run out first.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -33,8 +33,8 @@ statements! {
     /// Active groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where active and ($group_id = '' or group_id = $group_id) order by group_no";
-    /// The aisles that sell, of the devices that groups own now and device pages list; those of a
-    /// device together.
+    /// The enabled aisles of the devices that groups own now and device pages list, grouped by
+    /// device.
     AISLES(now_ms) -> AisleRow = "select d.device_no, d.device_code, d.device_name,
             case when o.since_ms > d.created_at_ms then o.since_ms else d.created_at_ms end
                 as since_ms, a.aisle_code, a.goods_id,
@@ -52,14 +52,14 @@ statements! {
         where s.group_no = r.group_no and s.day >= $first_day and s.day <= $last_day";
 }
 
-/// The days before today whose sales count.
+/// The number of days before today whose sales count.
 const DAYS: i64 = 14;
-/// Aisles that are collected besides those that are returned, before they are sorted.
+/// Additional aisles that are collected before sorting.
 const COLLECTED: usize = 10_000;
 
 impl Inventory<'_> {
     /// Returns the aisles of a group, or of all groups, that run out first, in that order; with a
-    /// product, those that have it. The sales of a device are those in all groups that it was in.
+    /// product, only those that contain it. The sales of a device are its sales in all groups.
     ///
     /// # Errors
     /// The store failed.
@@ -100,13 +100,13 @@ impl Inventory<'_> {
     }
 }
 
-/// Sorts aisles, and leaves those that run out first.
+/// Sorts aisles, and keeps those that run out first.
 fn keep_first(items: &mut Vec<RefillItem>, limit: usize) {
     items.sort_by(|one, other| urgency(one).cmp(&urgency(other)));
     items.truncate(limit);
 }
 
-/// Sorts first what runs out first; of aisles that run out together, the one that sells more.
+/// Sorts by the time of running out; at the same time, the aisle that sells more comes first.
 fn urgency(item: &RefillItem) -> (bool, Option<i64>, Reverse<i64>, &str, &str) {
     let left = item.tenths_of_days_left();
     (left.is_none(), left, Reverse(item.sold), &item.device_code, &item.aisle_code)
@@ -122,7 +122,7 @@ struct Sales {
 }
 
 impl Sales {
-    /// Reads the sales of the present devices of groups, and of others.
+    /// Reads the sales of the current devices of groups, and of others.
     async fn read(
         read: &Read<'_>,
         groups: &[GroupNo],
@@ -166,7 +166,7 @@ impl Sales {
         let item = |aisle: AisleRow| {
             let sold = self.goods.get(&aisle.goods_id);
             let sold = sold.and_then(|number| self.sold.get(&(aisle.device_no, *number)));
-            // It may have sold before, in another group or by an import for a new device.
+            // It may have sold before, in another group or through an import for a new device.
             let since = zone.day_of(aisle.since_ms);
             let first = self.first_sale.get(&aisle.device_no).map_or(since, |it| since.min(*it));
             RefillItem {

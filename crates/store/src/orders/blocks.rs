@@ -1,7 +1,7 @@
 //! Blocks of a device's orders, with bounds of their trade starts.
 //!
-//! A list of the orders of a span reads the bounds of blocks and only the orders of blocks that lie
-//! partly in the span. A block is made when its last order arrives: once in 64 orders.
+//! A list of the orders of a time span reads the bounds of blocks, and only the orders of blocks
+//! that are partly in the span. A block is created when its last order arrives: once in 64 orders.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ statements! {
             and order_blocks.block = r.block";
 }
 
-/// Orders of a block. The statements of this module and the layout have the number, too.
+/// Orders per block. The statements of this module and the layout contain the number, too.
 pub(crate) const BLOCK_ORDERS: i64 = 64;
 
 /// Returns the last order of the last complete block.
@@ -57,14 +57,15 @@ pub(crate) struct BlockChanges {
 }
 
 impl BlockChanges {
-    /// Records that an order of a complete block has another trade start now.
+    /// Records that an order of a complete block has a different trade start.
     pub(crate) fn widen(&mut self, device: DeviceNo, seq: i64, start: UnixMs) {
         let bounds =
             self.widened.entry((device, (seq - 1) / BLOCK_ORDERS)).or_insert((start, start));
         *bounds = (bounds.0.min(start), bounds.1.max(start));
     }
 
-    /// Records that the orders of a device in complete blocks ended with `old` and end with `new`.
+    /// Records that the orders of a device in complete blocks ended with `old` and now end with
+    /// `new`.
     pub(crate) fn extend(&mut self, device: DeviceNo, old: i64, new: i64) {
         self.complete.extend((old / BLOCK_ORDERS..new / BLOCK_ORDERS).map(|block| (device, block)));
     }

@@ -1,9 +1,9 @@
 //! The orders of a group by their latest change.
 //!
-//! Each change of an order has a number, and a snapshot that has a number has all lower ones of its
-//! group: a writer reads the last number of a group after it has locked the group, and holds the
-//! lock until its commit. So a caller that has read up to a number has missed nothing below it, in
-//! any later snapshot on any node, unless the data was restored to an earlier state: see
+//! Each change of an order has a number, and a snapshot with a number has all lower ones of its
+//! group: a writer reads the last number of a group after locking the group, and holds the lock
+//! until its commit. So a caller that has read up to a number has missed nothing below it, in any
+//! later snapshot on any node, unless the data was restored to an earlier state: see
 //! [`crate::histories`].
 
 use std::sync::Arc;
@@ -35,8 +35,8 @@ row! {
 
 statements! {
     /// The last change number of the group, its history, and the history of the last change that a
-    /// cursor knows of, with each order that changed after the cursor; without such an order, these
-    /// three alone. A change without a history has 0.
+    /// cursor covers, with each order that changed after the cursor; without such an order, only
+    /// these three. A change without a history has 0.
     CHANGES(group_no, after, known_change_no, count) -> ChangeRow<'_> = concat!(
         "select c.last_change_no,
             coalesce((
@@ -65,12 +65,12 @@ statements! {
         group by currency having sum(orders) > 0 order by currency";
 }
 
-/// Whether the totals of the group are read, too.
+/// Whether the totals of the group are also read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupTotals {
     /// They are not.
     Left,
-    /// They are, in the snapshot of the changes.
+    /// They are read, in the snapshot of the changes.
     Included,
 }
 
@@ -94,7 +94,7 @@ pub struct OrderChanges {
     history: HistoryId,
     /// Whether there are further changes.
     pub more: bool,
-    /// The totals of the group, if they were asked for.
+    /// The totals of the group, if they were requested.
     pub totals: Option<OrderTotals>,
 }
 
@@ -129,8 +129,8 @@ impl Orders<'_> {
     /// Returns orders of the selected group that changed after a position.
     ///
     /// # Errors
-    /// `TokenInvalid`, `GroupClosed`, `Invalid` for a position in another group or in changes that
-    /// were lost, or the store failed.
+    /// `TokenInvalid`, `GroupClosed`, `Invalid` for a position in another group or in lost changes,
+    /// or the store failed.
     pub async fn changes(
         self,
         claim: Claim,
@@ -156,8 +156,7 @@ impl Orders<'_> {
     /// is no such group.
     ///
     /// # Errors
-    /// `Invalid` for a position in another group or in changes that were lost, or the store
-    /// failed.
+    /// `Invalid` for a position in another group or in lost changes, or the store failed.
     pub async fn changes_of_group(
         self,
         group: GroupId,
@@ -227,8 +226,8 @@ impl ChangeRows {
     fn after(self, query: ChangeQuery, group: GroupNo) -> Result<OrderChanges, Refused> {
         let ChangeRows { last_change_no, history, history_of_cursor, change_nos, orders, more } =
             self;
-        // An order that changed after the one of the cursor, before the data went back, would be
-        // missed: so the last change that the cursor knows of must still be there.
+        // An order that changed after the cursor's change, before the data went back, would be
+        // missed: so the last change that the cursor covers must still exist.
         let is_foreign = |after: ChangeCursor| {
             after.group != group
                 || after.last_change_no > last_change_no

@@ -1,4 +1,4 @@
-//! Following the changes of a group, and the look-ups of what other processes have changed.
+//! Following the changes of a group, and looking up changes by other processes.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -83,7 +83,7 @@ async fn look_up(db: Db, followers: Arc<Followers>) {
     loop {
         ticks.tick().await;
         let Some(known) = followers.known() else { return };
-        // A store that fails is reported by the requests that read from it.
+        // A failing store is reported by the requests that read from it.
         if let Ok(found) = read_followed(&db, &known).await {
             followers.compare(&known, found);
         }

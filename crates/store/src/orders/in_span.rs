@@ -24,10 +24,10 @@ statements! {
     ///
     /// `parts` has the number of matching orders in each block that the span overlaps, and in the
     /// orders after the last block. Only orders of blocks that are partly in the span, or partly
-    /// archived, are counted one by one. `newer` is the number of matching orders after a part.
+    /// archived, are counted individually. `newer` is the number of matching orders after a part.
     ///
-    /// PostgreSQL takes each device for an average one, with few orders, and would read all orders
-    /// of the device before the part that they are joined with. So the orders of the page have the
+    /// PostgreSQL assumes an average number of orders for each device, and would read all orders of
+    /// the device before the part that they are joined with. So the orders of the page have the
     /// device of their part, and those times are not looked up in the index (`+`): by the group
     /// alone, more orders are expected than by the key of a part. The device of the blocks is a
     /// single value, so that nothing is joined before it.

@@ -30,8 +30,8 @@ impl Intake<'_> {
     }
 
     /// Returns a group for each order of a batch. Orders with different ones do not depend on one
-    /// another, and transactions of their own store them in different groups. Orders of a device
-    /// that moved have the same one as those of all its groups.
+    /// another, and separate transactions may store them. Orders of a device that moved have the
+    /// same one as those of all its groups.
     ///
     /// # Errors
     /// The store failed.

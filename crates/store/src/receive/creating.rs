@@ -51,12 +51,12 @@ impl OrderOutcome {
 }
 
 impl Intake<'_> {
-    /// Stores a batch like [`Intake::receive`], and creates, in the same transaction, the products
-    /// and devices that do not exist and that one of its stored orders needs. Orders that are not
-    /// stored create nothing. Returns one outcome per order.
+    /// Stores a batch like [`Intake::receive`], and creates, in the same transaction, missing
+    /// products and devices that its stored orders need. Orders that are not stored create nothing.
+    /// Returns one outcome per order.
     ///
     /// # Errors
-    /// The faults of the entries, or the store failed; then no order of the batch was stored.
+    /// The errors of the entries, or the store failed; then no order of the batch was stored.
     pub async fn receive_creating(
         self,
         batch: Arc<Vec<Incoming>>,
@@ -95,8 +95,8 @@ impl Intake<'_> {
             if done {
                 return Ok(outcomes);
             }
-            // An order that is not stored does not affect the others: they are decided alike
-            // without it.
+            // An order that is not stored does not affect the others: without it, they are decided
+            // in the same way.
             let mut keep = decided.iter().map(OrderOutcome::is_stored);
             indexes.retain(|_| keep.next().unwrap_or_default());
             attempt.retain(&decided);
@@ -106,7 +106,7 @@ impl Intake<'_> {
 
 /// The end of a transaction that stored nothing.
 enum Ended {
-    /// It created an entry that only orders with outcomes other than stored need.
+    /// It created an entry that only unstored orders need.
     Unneeded(Vec<OrderOutcome>),
     Failed(ApplyError),
 }
@@ -123,7 +123,7 @@ impl From<Error> for Ended {
     }
 }
 
-/// A batch, the entries that it needs, and how it is stored.
+/// A batch, the entries that it needs, and how to store it.
 #[derive(Clone)]
 struct CreatingBatch {
     orders: Arc<Vec<Incoming>>,

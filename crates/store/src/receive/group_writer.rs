@@ -77,7 +77,7 @@ pub(super) struct GroupWriter<'a> {
     last_change: i64,
     /// The change numbers before the batch.
     counter: ChangeCounter,
-    /// How many more orders are being refunded than before the batch.
+    /// The increase of orders that are being refunded.
     refunding: i64,
     sums: Sums,
 }
@@ -152,8 +152,8 @@ impl<'a> GroupWriter<'a> {
         found.is_some_and(|found| found.contains(&(other, one.ownership.device)))
     }
 
-    /// Applies an order to the state. `stored_in` is another group of its device that has the order
-    /// already. Nothing is written before [`GroupWriter::write`].
+    /// Applies an order to the state. `stored_in` is another group of its device that already has
+    /// the order. Nothing is written before [`GroupWriter::write`].
     pub(super) async fn apply(
         &mut self,
         one: &OwnedOrder<'a>,
@@ -190,7 +190,7 @@ impl<'a> GroupWriter<'a> {
         Ok(OrderOutcome::Accepted)
     }
 
-    /// Returns the outcome of an order of a device whose ledger is missing, or of another device.
+    /// Returns the outcome of an order of a device whose ledger is missing, or is another device's.
     async fn inconsistent(&self, one: &OwnedOrder<'_>) -> Result<OrderOutcome, Error> {
         Ok(OrderOutcome::Inconsistent(format!(
             "deviceCode: device {} has no ledger in its group {}; run `kiosque verify`",
@@ -199,8 +199,8 @@ impl<'a> GroupWriter<'a> {
         )))
     }
 
-    /// Rejects an order whose internal trade number another order has, or defers it: a line before
-    /// it may free the number.
+    /// Rejects an order whose internal trade number another order has, or defers it if an earlier
+    /// line may free the number.
     fn refuse_taken_number(&self, one: &OwnedOrder<'_>) -> Option<OrderOutcome> {
         let order = one.order;
         let number = order.trade_no_in.as_ref()?;
@@ -246,7 +246,7 @@ impl<'a> GroupWriter<'a> {
         }
         let frees_number = stored.trade_no_in.is_some() && stored.trade_no_in != new.trade_no_in;
         if frees_number && one.position == Position::Sorted {
-            // A line before it may claim the number, which is taken until this line.
+            // An earlier line may claim the number, which is taken until this line.
             return Ok((stored, OrderOutcome::Deferred));
         }
         self.update_holders(order.order_id.as_str(), stored.trade_no_in.as_deref(), &new);

@@ -35,7 +35,7 @@ statements! {
             and orders.seq = r.seq";
 }
 
-/// Visits the stored orders of a group that have one of the ids, each with this id, and with the
+/// Visits the stored orders of a group that have one of the ids, each with this id, or with the
 /// error if its columns cannot be read.
 pub(super) async fn read_orders(
     read: &Read<'_>,
@@ -77,7 +77,7 @@ pub(super) async fn insert_orders<'v>(
     write.execute_each(&INSERT_ORDERS, rows, &[group.into()]).await
 }
 
-/// Updates orders of a group. The place, the id and the arrival of an order never change.
+/// Updates orders of a group. The position, the id and the arrival of an order never change.
 pub(super) async fn update_orders<'v>(
     write: &Write<'_>,
     group: GroupNo,

@@ -12,7 +12,7 @@ use crate::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
 use crate::record::stored::{StoredOrder, pack};
 use crate::record::{Incoming, Record, sale_figures};
 
-/// An order as it is stored, or will be at the end of the batch.
+/// An order as stored now, or at the end of the batch.
 pub(super) struct OrderState<'a> {
     pub(super) device: DeviceNo,
     pub(super) seq: i64,
@@ -28,7 +28,7 @@ pub(super) struct OrderState<'a> {
     pub(super) pending: Option<(WriteKind, i64)>,
 }
 
-/// The values of a new order that its text does not have.
+/// The values of a new order that are not in its text.
 pub(super) struct OrderPlace {
     pub(super) device: DeviceNo,
     pub(super) seq: i64,
@@ -110,8 +110,8 @@ impl<'a> OrderState<'a> {
         }
     }
 
-    /// Returns the state after an update, with the record that it leads to. An update without an
-    /// internal trade number leaves the stored one.
+    /// Returns the state after an update, with the resulting record. An update without an internal
+    /// trade number keeps the stored one.
     pub(super) fn updated(&self, order: &'a Incoming, record: Cow<'a, Record>) -> OrderState<'a> {
         let given = order.trade_no_in.as_ref().map(text);
         OrderState {
@@ -136,7 +136,7 @@ impl<'a> OrderState<'a> {
     }
 }
 
-/// What is wrong with each stored order of a batch that is damaged, by its id.
+/// What is wrong with each damaged stored order of a batch, by id.
 #[derive(Default)]
 pub(super) struct DamagedOrders(HashMap<String, String>);
 
@@ -157,17 +157,17 @@ impl DamagedOrders {
         }
     }
 
-    /// Rejects an update of a damaged order: its former sale, which the sums have, is not known.
+    /// Rejects an update of a damaged order: its former sale, which is in the sums, is unknown.
     pub(super) fn refuse(&self, id: &str) -> Option<OrderOutcome> {
         let fault = self.0.get(id)?;
         Some(OrderOutcome::Inconsistent(format!(
             "orderId: the stored order {id} is damaged and cannot be updated: {fault}; `kiosque \
-             verify` lists what is damaged, and a backup has it as it was",
+             verify` lists what is damaged, and a backup may have it undamaged",
         )))
     }
 }
 
-/// Rejects an order whose record would be larger than any that is read.
+/// Rejects an order whose record would exceed the maximum size.
 pub(super) fn refuse_large(record: &Record) -> Option<OrderOutcome> {
     let length = record.text().len();
     (length > RECORD_BYTES_MAX).then(|| {

@@ -1,5 +1,5 @@
-//! The groups of stored orders. An order stays with the group that it was stored with, also if its
-//! start lies after a later move of its device, as that of a device whose clock is ahead.
+//! The groups of stored orders. An order stays in the group in which it was stored, even if it
+//! started after a later move of its device, such as on a device whose clock is ahead.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -27,8 +27,8 @@ statements! {
 }
 
 /// Assigns orders of devices that moved to the group in which they are stored with the same start.
-/// One that is stored nowhere, or with another start, stays with the owner at its start. It reads
-/// one statement for each other group of the devices, and none if no device moved.
+/// An order that is not stored, or is stored with another start, stays with the owner at its start.
+/// Runs one statement for each other group of the devices, and none if no device moved.
 pub(super) async fn restore(write: &Write<'_>, owned: &mut [OwnedOrder<'_>]) -> Result<(), Error> {
     let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
     for one in owned.iter() {
@@ -92,7 +92,7 @@ pub(super) async fn orders_in_other_groups(
     Ok(by_id)
 }
 
-/// Visits those of the orders with these ids that a group has, each with its device.
+/// Visits the orders with these ids that a group has, each with its device.
 pub(crate) async fn each_stored_order(
     read: &Read<'_>,
     group: GroupNo,

@@ -1,9 +1,9 @@
 use crate::explain;
 use crate::sql::{ColumnType, Sql};
 
-/// Orders of the group, far fewer than PostgreSQL takes for many.
+/// Orders of the group, far fewer than PostgreSQL considers many.
 const ORDERS: u32 = 1_000;
-/// Rows that a batch looks up.
+/// Number of rows that a batch looks up.
 const LOOKED_UP: u32 = 500;
 
 /// The tables that a batch looks rows up in.
@@ -23,9 +23,9 @@ fn execution(sql: &Sql) -> String {
     [values, others].concat().join(", ")
 }
 
-/// A batch reads by key what is stored of its orders, devices and sums. PostgreSQL, which knows
-/// nothing of a table that it has not analyzed, takes a group for one with a few rows, and read
-/// them all first.
+/// A batch reads the stored rows of its orders, devices and sums by key. PostgreSQL, which has no
+/// statistics of a table that it has not analyzed, assumed that a group has few rows, and read them
+/// all first.
 #[tokio::test]
 async fn a_batch_reads_no_other_rows_of_its_group() {
     let schema = explain::with_tables().await;

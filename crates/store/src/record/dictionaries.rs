@@ -1,9 +1,9 @@
 //! The dictionaries by which records are compressed.
 //!
-//! A record names its dictionary in the header of its frame: number 0, which a header leaves out,
-//! is built in and has the names of fields and their usual values. Others are trained from orders.
-//! Their number is a checksum of their content, so that it never means another content, whatever
-//! earlier state the data was restored to.
+//! The frame header of a record contains the number of its dictionary: number 0, which a header
+//! omits, is built in and has the names of fields and their usual values. Others are trained from
+//! orders. Their number is a checksum of their content, so that it never refers to other content,
+//! whatever earlier state the data was restored to.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,25 +16,25 @@ use zstd::zstd_safe::{
 
 use crate::error::{Error, RecordFault};
 
-/// The largest record. An order with a larger one is not stored.
+/// The maximum size of a record. An order with a larger one is not stored.
 pub(crate) const RECORD_BYTES_MAX: usize = 32 << 20;
-/// The level of compression with dictionary 0. Negative ones leave texts without a match as they
-/// are: no record has a Huffman table, which takes longer to build than the rest to read. Level 3
-/// saves a twentieth.
+/// The compression level with dictionary 0. Negative levels do not compress text without a match:
+/// no record has a Huffman table, which takes longer to build than reading the rest. Level 3 saves
+/// a twentieth.
 const BUILT_IN_LEVEL: i32 = -1;
-/// The level with other dictionaries, which bring a Huffman table.
+/// The level with other dictionaries, which include a Huffman table.
 const TRAINED_LEVEL: i32 = 3;
 /// The size of a dictionary's content. Twice the size saves 2 to 8 %, but some data has too few
-/// texts for it, and is then packed worse.
+/// texts for it, and is then compressed worse.
 const CONTENT_BYTES: usize = 16 << 10;
-/// The largest content that is read.
+/// The maximum content that is read.
 const CONTENT_BYTES_MAX: usize = 4 * CONTENT_BYTES;
-/// The place of the number in a content, after the mark of Zstandard dictionaries.
+/// The position of the number in a content, after the magic number of Zstandard dictionaries.
 const NUMBER_PLACE: std::ops::Range<usize> = 4..8;
-/// Lower numbers are reserved by the format, and those with a 32nd bit.
+/// Lower numbers, and those with a 32nd bit, are reserved by the format.
 const NUMBER_MIN: u32 = 1 << 15;
 
-/// The content of dictionary 0: what is alike in the records of all data. It is never changed.
+/// The content of dictionary 0: what records of all data have in common. It never changes.
 pub(super) const BUILT_IN: &[u8] = concat!(
     r#""payStatus":4,"shipmentStatus":4,"payStatus":3,"shipmentStatus":3,"payStatus":2,"#,
     r#""shipmentStatus":2,"payStatus":0,"shipmentStatus":0,"payChannelName":null,"#,
@@ -76,8 +76,8 @@ thread_local! {
     static PACKING: RefCell<Option<CCtx<'static>>> = const { RefCell::new(None) };
 }
 
-/// The dictionaries of the data that a process has read. None is changed or removed, since records
-/// may name it for as long as there is data.
+/// The dictionaries of the data that a process has read. They are never changed or removed, since
+/// records may refer to them for as long as there is data.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionaries {
     first: OnceLock<Box<Known>>,
@@ -118,7 +118,7 @@ fn is_intact(number: u32, content: &[u8]) -> bool {
         && content.get(NUMBER_PLACE) == Some(&number.to_le_bytes()[..])
 }
 
-/// Returns the number of a dictionary: a checksum of all of its content but the number itself.
+/// Returns the number of a dictionary: a checksum of its content, except for the number itself.
 fn number_of(content: &[u8]) -> Option<u32> {
     let mut checksum = crc32fast::Hasher::new();
     checksum.update(content.get(..NUMBER_PLACE.start)?);

@@ -34,7 +34,7 @@ pub(crate) fn sale_of(text: &[u8], at: UnixMs) -> Result<Sale, Error> {
     })
 }
 
-/// Returns the `payEndTime` of a stored order that is a sale, `None` of any other; and the states.
+/// Returns the `payEndTime` of a stored order, `None` if it is not a sale; and the states.
 ///
 /// # Errors
 /// The text of the record cannot be read.
@@ -60,10 +60,10 @@ fn unknown(field: &str) -> Error {
     Error::Data(format!("the record of an order: unknown {field}"))
 }
 
-/// Checks that a stored order has the fields that this program writes, in any order, and no others.
+/// Checks that a stored order has exactly the fields that this program writes, in any order.
 ///
 /// # Errors
-/// The fault of the text.
+/// What is wrong with the text.
 pub(crate) fn check_text(text: &[u8]) -> Result<(), Error> {
     let fields: Fields<'_> = parsed(text)?;
     let written = json(&fields)?;

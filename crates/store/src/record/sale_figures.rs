@@ -1,6 +1,6 @@
-//! The figures of a sale and the states of its order, in the few bytes by which the index of sale
-//! times has them: so a part of a day is counted, and orders in a state are found, without a
-//! record. An order that is no sale has its states alone.
+//! The figures of a sale and the states of its order, in the few bytes that the index of sale times
+//! has of them: so a part of a day is counted, and orders in a state are found, without a record.
+//! An order that is not a sale only has its states.
 
 use kiosque_model::order::{OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::sales::{Sale, Totals};
@@ -11,7 +11,7 @@ use crate::varint::{put, take};
 /// The bytes of a currency's code, which are the first; three [`varint`](crate::varint)s and the
 /// byte of the states follow.
 const CODE_BYTES: usize = 3;
-/// The payment states that the byte of the states has room for.
+/// The number of payment states that fit in the byte of the states.
 const PAYMENTS: u8 = 8;
 
 /// The currency of a sale, and its part of the sums of its day.
@@ -35,7 +35,7 @@ pub(crate) fn packed(sale: Option<&Sale>, states: OrderStates) -> Vec<u8> {
     bytes
 }
 
-/// Reads the states of an order from its bytes; `None` if they are not those of an order.
+/// Reads the states of an order from its bytes; `None` for invalid bytes.
 pub(crate) fn states(bytes: &[u8]) -> Option<OrderStates> {
     let byte = *bytes.last()?;
     Some(OrderStates {
@@ -53,7 +53,7 @@ impl SaleFigures<'_> {
     /// Reads the figures of a sale.
     ///
     /// # Errors
-    /// The bytes are not those of a sale.
+    /// The bytes are not the figures of a sale.
     pub(crate) fn read(bytes: &[u8]) -> Result<SaleFigures<'_>, Error> {
         let figures = || {
             let (code, rest) = bytes.split_at_checked(CODE_BYTES)?;
@@ -67,7 +67,7 @@ impl SaleFigures<'_> {
             let totals = Totals { orders: 1, items, amount, refund, shipped, failed };
             rest.is_empty().then_some(SaleFigures { currency, totals })
         };
-        figures().ok_or_else(|| Error::Data(format!("{bytes:?} are no figures of a sale")))
+        figures().ok_or_else(|| Error::Data(format!("{bytes:?} are not the figures of a sale")))
     }
 }
 

@@ -1,8 +1,8 @@
-//! An order as it is stored: its columns, and its packed record.
+//! An order as stored: its columns, and its packed record.
 //!
 //! A packed record is a Zstandard frame (RFC 8878). The first four bytes, which are the same in
 //! every frame, are replaced by a checksum over the other bytes and all columns of the order. So an
-//! order of which a bit has changed is refused, and so is one that has the record of another.
+//! order with a changed bit is refused, and so is one with the record of another.
 
 use kiosque_contract::ShipmentError;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
@@ -117,7 +117,7 @@ impl<'r> StoredOrder<'r> {
 
     /// Returns the sale that the order counts as.
     pub(crate) fn sale(&self, dictionaries: &Dictionaries) -> Result<Sale, Error> {
-        let no_sale = || Error::Data(format!("order {} is no sale", self.order_id));
+        let no_sale = || Error::Data(format!("order {} is not a sale", self.order_id));
         sale_of(&self.text(dictionaries)?, self.sale_at_ms.ok_or_else(no_sale)?)
     }
 
@@ -142,8 +142,8 @@ impl<'r> StoredOrder<'r> {
         Err(self.unreadable(RecordFault::Checksum))
     }
 
-    /// Returns the checksum over the columns and the record. The lengths of columns of bytes keep
-    /// those apart that follow one another; no time is the least number.
+    /// Returns the checksum over the columns and the record. Columns of bytes are preceded by their
+    /// lengths, which separates adjacent ones; a missing time counts as the least number.
     fn checksum(&self) -> u32 {
         let bytes = |text: Option<&'r str>| text.map(str::as_bytes);
         let (order_id, trade_no_in) = (Some(self.order_id), self.trade_no_in);
@@ -185,7 +185,7 @@ impl<'r> StoredOrder<'r> {
     }
 }
 
-/// Packs the record of an order, of which `order` has all other columns.
+/// Packs the record of an order; `order` has all other columns.
 pub(crate) fn pack(
     record: &Record,
     order: StoredOrder<'_>,
@@ -236,7 +236,8 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Splits the text of a record into the fields before the lines, without a brace, and the lines, an
-/// array. In a text within the JSON, a quotation mark follows a backslash: so none has [`LINES`].
+/// array. In a string within the JSON, a quotation mark follows a backslash: so no string contains
+/// [`LINES`].
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.strip_prefix(b"{")?.strip_suffix(b"}")?;
     let brackets = text.iter().enumerate().filter(|(_, byte)| **byte == b'[');
@@ -244,7 +245,7 @@ fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     splits.find_map(|(before, lines)| Some((before.strip_suffix(LINES)?, lines)))
 }
 
-/// Returns `shipmentErrorList`: the lines that have a fault, or null.
+/// Returns `shipmentErrorList`: the lines with a shipment error, or null.
 fn shipment_errors(lines: &[u8]) -> Result<String, Error> {
     let mut lines: Vec<ShipmentError> = parsed(lines)?;
     lines.retain(|line| line.shipment_err_code != 0 || line.shipment_fail_desc.is_some());

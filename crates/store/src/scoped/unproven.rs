@@ -6,7 +6,7 @@ use crate::db::{Bound, Readings};
 use crate::error::Error;
 use crate::sql::Row;
 
-/// The rows of a group that the caller named. Only the scope of that group opens them.
+/// The rows of a group that the caller specified. Only the scope of that group opens them.
 ///
 /// ```
 /// use kiosque_store::Unproven;
@@ -26,7 +26,7 @@ use crate::sql::Row;
 /// }
 /// ```
 ///
-/// Nor is a scope made from a group that a caller named:
+/// Nor can a scope be created from a group that a caller specified:
 ///
 /// ```compile_fail,E0451
 /// use kiosque_model::{AccountNo, GroupNo, Scope};

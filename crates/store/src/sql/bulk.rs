@@ -1,8 +1,8 @@
 //! Bulk statements: one statement for many rows.
 //!
-//! `{rows r: COLUMN TYPE, …}` names the rows `r` that a statement is given and the types of their
-//! columns: `text`, `bytea`, `bigint` or `boolean`. It is the first table of the outermost `from`,
-//! and the statement refers to a column as `r.COLUMN`. There are four forms.
+//! `{rows r: COLUMN TYPE, …}` declares the rows `r` that a statement is given and the types of
+//! their columns: `text`, `bytea`, `bigint` or `boolean`. It is the first table of the outermost
+//! `from`, and the statement refers to a column as `r.COLUMN`. There are four forms.
 //!
 //! **Look up**: `select … from {rows …} cross join …` returns the rows found for each.
 //!
@@ -15,78 +15,68 @@
 //! parameter for each column; there is no table of them:
 //!
 //! ```sql
-//! -- PostgreSQL
-//! select l.device_no, l.last_seq from unnest($1::text[]) as r(code)
-//!     cross join ledger l where l.group_no = $2 and l.device_code = r.code
-//! -- SQLite
-//! select l.device_no, l.last_seq from ledger l where l.group_no = ?2 and l.device_code = ?1
+//! PostgreSQL select l.device_no, l.last_seq from unnest($1::text[]) as r(code) cross join ledger l
+//! where l.group_no = $2 and l.device_code = r.code
+//! SQLite select l.device_no, l.last_seq from ledger l where l.group_no = ?2 and l.device_code = ?1
 //! ```
 //!
-//! A look-up in one shard says `{each r: …}`. PostgreSQL then runs it row by row, too, in a
-//! subquery that its planner cannot reorder: while it knows little of a table, it takes a group for
-//! a small one, and would read all of its rows before the given ones.
+//! A look-up in one shard is written `{each r: …}`. PostgreSQL then also runs it row by row, in a
+//! subquery that its planner cannot reorder: as long as it has no statistics of a table, it assumes
+//! that a group is small, and would read all of its rows before the given ones.
 //!
 //! ```sql
 //! select l.device_no, l.last_seq from {each r: code text}
 //!     cross join ledger l where l.group_no = $group_no and l.device_code = r.code
-//! -- PostgreSQL
-//! select found.* from unnest($1::text[]) as r(code) cross join lateral (
-//!     select l.device_no, l.last_seq from ledger l
-//!     where l.group_no = $2 and l.device_code = r.code offset 0) as found
+//! PostgreSQL select found.* from unnest($1::text[]) as r(code) cross join lateral ( select
+//! l.device_no, l.last_seq from ledger l where l.group_no = $2 and l.device_code = r.code offset 0)
+//! as found
 //! ```
 //!
 //! **Insert**: `insert into … select … from {rows …} where true`, with or without `on conflict`.
 //! SQLite gets `values` instead of a `select`: to be able to undo an `insert … select` that fails
 //! in the middle, it copies every page that the statement changes to a file, which was two thirds
-//! of all that an import wrote.
+//! of all writes of an import.
 //!
 //! ```sql
 //! insert into t (group_no, name) select $group_no, r.name from {rows r: name text} where true
 //!     on conflict do nothing
-//! -- PostgreSQL
-//! insert into t (group_no, name) select $2, r.name from unnest($1::text[]) as r(name) where true
-//!     on conflict do nothing
-//! -- SQLite
-//! insert into t (group_no, name) values (?2, ?1) on conflict do nothing
+//! PostgreSQL insert into t (group_no, name) select $2, r.name from unnest($1::text[]) as r(name)
+//! where true on conflict do nothing
+//! SQLite insert into t (group_no, name) values (?2, ?1) on conflict do nothing
 //! ```
 //!
 //! An insert into a distributed table takes the distribution column from a row of the same shard,
-//! and inserts nothing without that row. Citus then sends the statement to the shard; of a constant
-//! it first copies all rows into a temporary result. SQLite gets the parameter:
+//! and inserts nothing without that row. Citus then sends the statement to the shard; with a
+//! constant it first copies all rows into a temporary result. SQLite gets the parameter:
 //!
 //! ```sql
 //! insert into t (group_no, name) select g.group_no, r.name from {rows r: name text}
 //!     cross join group_changes g where g.group_no = $group_no
-//! -- SQLite
-//! insert into t (group_no, name) values (?2, ?1)
+//! SQLite insert into t (group_no, name) values (?2, ?1)
 //! ```
 //!
 //! **Update**: `update … set … from {rows …} where …`.
 //!
 //! ```sql
 //! update t set name = r.name from {rows r: id bigint, name text} where t.id = r.id
-//! -- PostgreSQL
-//! update t set name = r.name from unnest($1::bigint[], $2::text[]) as r(id, name)
-//!     where t.id = r.id
-//! -- SQLite
-//! update t set name = ?2 where t.id = ?1
+//! PostgreSQL update t set name = r.name from unnest($1::bigint[], $2::text[]) as r(id, name) where
+//! t.id = r.id
+//! SQLite update t set name = ?2 where t.id = ?1
 //! ```
 //!
 //! **Delete**: `delete from … using {rows …} where …`.
 //!
 //! ```sql
 //! delete from t using {rows r: id bigint} where t.id = r.id
-//! -- PostgreSQL
-//! delete from t using unnest($1::bigint[]) as r(id) where t.id = r.id
-//! -- SQLite
-//! delete from t where t.id = ?1
+//! PostgreSQL delete from t using unnest($1::bigint[]) as r(id) where t.id = r.id
+//! SQLite delete from t where t.id = ?1
 //! ```
 //!
-//! On Citus, a single row gets the form of SQLite, with the type of each column (`$1::text`): it
-//! is planned once and not for each use, if it names one table and one group.
+//! On Citus, a single row gets the form of SQLite, with the type of each column (`$1::text`): it is
+//! planned once instead of for each use, if it accesses one table and one group.
 //!
-//! The columns of the rows are the first parameters, in their order; the declared parameters
-//! follow. Anything else is refused with the reason, when the statement is first used and by
+//! The columns of the rows are the first parameters, in order; the declared parameters follow.
+//! Anything else is refused with the reason, when the statement is first used and by
 //! `Upkeep::prepare_all`.
 
 mod form;
@@ -161,7 +151,7 @@ impl<'a> Bulk<'a> {
         Ok(Some(bulk))
     }
 
-    /// Every use of the alias must name a column.
+    /// Checks that every use of the alias refers to a column.
     fn check_references(&self, tokens: &[Token<'_>]) -> Result<(), String> {
         for at in (0..tokens.len()).filter(|at| self.is_alias(tokens, *at)) {
             if self.referred(tokens, at).is_none() {

@@ -17,7 +17,7 @@ pub(crate) enum Row<'a> {
 
 /// A value that is read from the columns of a row: a scalar, or a struct declared by [`row!`].
 ///
-/// A field of a row may be a row itself; its columns follow in place. `Option` of a row is `None`
+/// A field of a row may itself be a row, whose columns follow in place. `Option` of a row is `None`
 /// where its first column is null, as in the unmatched rows of a left join.
 pub(crate) trait FromRow<'r>: Sized {
     /// How many columns it has.
@@ -190,10 +190,10 @@ impl<'r, T: FromRow<'r>> FromRow<'r> for Option<T> {
     }
 }
 
-/// Declares structs that are read from the columns of a row, field by field in their order. The
-/// fields have the names of the columns; a field that is a row has the columns of that row.
+/// Declares structs that are read from the columns of a row, field by field in order. The fields
+/// have the names of the columns; a field that is a row has the columns of that row.
 ///
-/// `for` names a struct that is declared elsewhere, and its fields, each of which has one column.
+/// `for` declares a struct that is defined elsewhere, and its fields, each of which has one column.
 macro_rules! row {
     () => {};
     (for $name:ident $(<$life:lifetime>)? { $($field:ident),* $(,)? } $($rest:tt)*) => {

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::bulk::{Bulk, ColumnType};
 use super::token::{Kind, Token, tokens};
 
-/// A statement in the text of each engine. Line breaks and indents are gone: a prepared statement
-/// is looked up by its whole text.
+/// A statement in the text of each engine, without line breaks and indents: a prepared statement is
+/// looked up by its whole text.
 #[derive(Debug)]
 pub(super) struct Translated {
     pub(super) sqlite: String,
@@ -16,8 +16,8 @@ pub(super) struct Translated {
     pub(super) bulk_types: Vec<ColumnType>,
 }
 
-/// Translates a statement for both engines, or returns the fault in it. The text names parameters
-/// as `$name`; they are bound in the order of `parameters`.
+/// Translates a statement for both engines, or returns the error in it. The text refers to
+/// parameters as `$name`; they are bound in the order of `parameters`.
 pub(super) fn translate(text: &str, parameters: &[&str]) -> Result<Translated, String> {
     let tokens = tokens(text)?;
     let bulk = Bulk::parse(&tokens)?;
@@ -38,7 +38,7 @@ pub(super) fn translate(text: &str, parameters: &[&str]) -> Result<Translated, S
     })
 }
 
-/// Replaces each parameter by its number. Those of bulk rows, `width` of them, come first.
+/// Replaces each parameter by its number. The `width` parameters of bulk rows come first.
 fn numbered<'a>(
     mut tokens: Vec<Token<'a>>,
     parameters: &[&str],
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(fault(text, &["alpha"]), "parameter $beta is not declared");
         assert_eq!(fault(text, &["beta", "alpha"]), "parameter $alpha is not used");
         assert_eq!(fault("select $1", &["alpha"]), "parameter $1 is not declared");
-        // A name that begins with another is another name.
+        // A name that begins with another name is a different name.
         assert_eq!(fault(text, &["beta_ms"]), "parameter $beta is not declared");
     }
 

@@ -19,7 +19,7 @@ pub(super) enum Kind<'a> {
     Quoted(&'a str),
     /// Any other character.
     Symbol(char),
-    /// SQL that a translation puts in, as it is.
+    /// SQL that a translation inserts verbatim.
     Text(&'a str),
 }
 

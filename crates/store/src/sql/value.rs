@@ -1,8 +1,8 @@
-//! Parameter values, and how each engine encodes them.
+//! Parameter values, and their encoding for each engine.
 
 use kiosque_model::{AccountNo, Day, DeviceNo, GroupNo, HistoryId, Minor, UnixMs};
 
-/// A parameter. The layout has text, bytes, 64-bit integers and booleans only.
+/// A parameter. The layout only has text, bytes, 64-bit integers and booleans.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Int(i64),

@@ -1,8 +1,8 @@
 //! The sums of the devices of a block on a day, as bytes: one row, which a transaction reads and
 //! writes once, however many of its orders are in it.
 //!
-//! `devices` has of each device with sales its number in the block and its figures. `products` has
-//! of each product its `goodsId`, its items and amount, the length of what follows, and of each
+//! `devices` has, for each device with sales, its number in the block and its figures. `products`
+//! has, for each product, its `goodsId`, its items and amount, the length of the rest, and for each
 //! device that sold it the number in the block, items and amount. All numbers are [`varint`]s.
 //! Devices are sorted by number, products by `goodsId`.
 //!
@@ -16,9 +16,9 @@ use crate::error::Error;
 use crate::sql::row;
 use crate::varint::{put, take};
 
-/// How many devices with consecutive numbers share a row. SQLite keeps rows of up to a kilobyte in
-/// its tree, and the rest of longer ones in pages of their own. 25 devices with 100 orders a day in
-/// all do not exceed it.
+/// The number of devices with consecutive numbers that share a row. SQLite keeps rows of up to a
+/// kilobyte in its tree, and the rest of longer ones in overflow pages. 25 devices with 100 orders
+/// a day in total do not exceed it.
 pub(crate) const SIZE: i64 = 256;
 
 row! {
@@ -59,7 +59,7 @@ pub(crate) struct StoredProduct<'b> {
     bytes: &'b [u8],
 }
 
-/// A row as it is stored.
+/// A row as stored.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StoredBlock {
     pub(crate) devices: Vec<u8>,

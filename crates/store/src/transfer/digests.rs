@@ -9,7 +9,7 @@ use crate::db::Read;
 use crate::error::Error;
 use crate::sql::{OwnedValue, Value};
 
-/// The row count and the digest of each group; of a table without group numbers, one of all rows.
+/// The row count and the digest of each group; for a table without group numbers, one of all rows.
 #[derive(Default)]
 pub(super) struct Digests(BTreeMap<Option<i64>, (u64, Sha256)>);
 

@@ -1,5 +1,5 @@
-//! The tables of a move, as the catalog of the directory has them, and the statements that read and
-//! write all of their columns.
+//! The tables of a move, from the catalog of the directory, and the statements that read and write
+//! all of their columns.
 
 use std::sync::OnceLock;
 
@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::sql::{Columns, FromRow, OwnedValue, Row, Sql, Value, row, values};
 use crate::{metadata, migrate};
 
-/// Rows that are read, and written, in one step. A row of sums can have some ten kilobytes.
+/// Rows that are read and written in one step. A row of sums may have tens of kilobytes.
 const PAGE_ROWS: i64 = 1_000;
 
-/// The tables that each side has of its own: the time zone, which is given to new data, and the
+/// The tables that are separate on each side: the time zone, which is set for new data, and the
 /// history of its engine.
 const NOT_MOVED: [&str; 3] = [metadata::TABLE, migrate::REGISTER, "nodes"];
 
@@ -19,8 +19,8 @@ row! {
     struct ColumnRow { table_name: String, column_name: String, kind: String, key_position: i64 }
 }
 
-/// The columns of every table, those of its key first. Only SQLite has this catalog, in which the
-/// type of a key that is a number is `integer`.
+/// The columns of every table, key columns first. Only SQLite has this catalog, in which the type
+/// of a numeric key is `integer`.
 static COLUMNS: Sql = Sql::declared(
     "kiosque_store::transfer::tables::COLUMNS",
     "select t.name as table_name, c.name as column_name,
@@ -32,13 +32,13 @@ static COLUMNS: Sql = Sql::declared(
     Columns::Of(<ColumnRow as FromRow<'_>>::columns),
 );
 
-/// The layout is that of this program, so that it is read once.
+/// Read once, since the layout is that of this program.
 static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
 
 /// One table, and its statements.
 pub(super) struct Table {
     pub(super) name: &'static str,
-    /// The types of its columns, those of its key first.
+    /// The types of its columns, key columns first.
     kinds: Vec<&'static str>,
     key_columns: usize,
     /// Whether the key begins with a group number.

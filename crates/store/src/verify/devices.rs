@@ -1,4 +1,4 @@
-//! Compares the rows that a group has about its devices with the fleet that they follow from.
+//! Compares the rows of a group about its devices with the fleet from which they derive.
 
 use super::{Group, Verified};
 use crate::db::Read;

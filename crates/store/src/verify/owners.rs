@@ -61,10 +61,10 @@ statements! {
         order by seq limit $limit";
 }
 
-/// Orders that are looked up in the other groups at a time.
+/// Number of orders that are looked up in the other groups at a time.
 const CHUNK: usize = 1_000;
 
-/// Checks that the periods of each device cover all time, each once.
+/// Checks that the periods of each device cover all time exactly once.
 pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
     let mut last: Option<PeriodRow> = None;
     read.each(&PERIODS, &[], |row| {
@@ -83,8 +83,8 @@ pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Resu
     .await
 }
 
-/// Checks that a group has a ledger of each device that it owns at any time, that both are of the
-/// device with their code, and that it has no other ledgers without orders.
+/// Checks that a group has a ledger of each device that it owns at any time, that both belong to
+/// the device with their code, and that it has no other ledgers without orders.
 pub(super) async fn check(
     read: &Read<'_>,
     group: &Group,
@@ -122,8 +122,8 @@ pub(super) async fn check(
 }
 
 impl Upkeep<'_> {
-    /// Checks that no order of a device is stored in several groups, each device in a snapshot of
-    /// its own. Orders of different devices may have the same id in different groups.
+    /// Checks that no order of a device is stored in several groups, each device in a separate
+    /// snapshot. Orders of different devices may have the same id in different groups.
     pub(super) async fn verify_orders_across_groups(
         self,
         verified: &mut Verified,

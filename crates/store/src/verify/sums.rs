@@ -54,7 +54,7 @@ statements! {
 }
 
 /// The key of a sum within a day of a group: of the day, a device, a product of a block, or a
-/// product of a device. Parts that it does not have are `None`.
+/// product of a device. Absent parts are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct SumKey {
     device: Option<DeviceNo>,
@@ -113,7 +113,7 @@ impl Recount<'_> {
         Ok(())
     }
 
-    /// Checks that an order that is no sale by its columns is none by its record either.
+    /// Checks that an order that is not a sale by its columns is not one by its record either.
     async fn check_unsold_orders(
         &self,
         codes: &DeviceCodes,
@@ -189,7 +189,7 @@ impl Recount<'_> {
     }
 
     /// Returns the sums of a day's orders, and checks that each is a sale at the time in its
-    /// record. An order that cannot be read is reported, and not counted.
+    /// record. An unreadable order is reported, and not counted.
     async fn recount(
         &self,
         day: Day,
@@ -223,8 +223,8 @@ impl Recount<'_> {
         Ok(sums)
     }
 
-    /// Checks that no sale lies outside of the stored bounds, which may be loose, and that the
-    /// bounds lie within their day.
+    /// Checks that no sale is outside of the stored bounds, which may be loose, and that the bounds
+    /// are within their day.
     async fn check_bounds(
         &self,
         day: Day,
@@ -252,7 +252,7 @@ impl Recount<'_> {
     }
 }
 
-/// Returns the fault of an order whose columns say that it is no sale.
+/// Returns the problem of an order that is not a sale according to its columns.
 fn unsold_fault(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<String> {
     let time = || {
         let text = order.text(dictionaries)?;
@@ -269,7 +269,7 @@ fn unsold_fault(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<
     }
 }
 
-/// Returns the sale of an order whose columns say that it is one, and its fault.
+/// Returns the sale of an order that is a sale according to its columns, and its problem.
 fn sale_and_fault(
     (order, dictionaries): (&StoredOrder<'_>, &Dictionaries),
     zone: &Zone,

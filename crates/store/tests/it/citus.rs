@@ -216,7 +216,7 @@ fn imitate_citus(server: &Server, number: u32) {
 /// A worker has copies of some tables, and locks of its own. The program names the mistake.
 #[tokio::test]
 async fn a_worker_is_refused_by_name() {
-    const WORKER: &str = "this is a Citus worker: name the coordinator";
+    const WORKER: &str = "this is a Citus worker: specify the coordinator";
     if is_citus() {
         let data = TestData::without_tables();
         let StoreLocation::Postgres(url) = data.location() else { panic!("no database") };

@@ -343,9 +343,7 @@ async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
 
     fixture.tamper("update orders set trade_no = 'other' where order_id = 'o1'");
     let damaged = OrderOutcome::Inconsistent(
-        "orderId: the stored order o1 is damaged and cannot be updated: its checksum is not that \
-         of its columns and its record; `kiosque verify` lists what is damaged, and a backup has \
-         it as it was"
+        "orderId: the stored order o1 is damaged and cannot be updated: its checksum does not match its columns and its record; `kiosque verify` lists what is damaged, and a backup may have it undamaged"
             .to_owned(),
     );
     let batch = vec![order("o2", "d1", 11), with_line("newer", None), order("o1", "d1", 10)];
@@ -353,8 +351,8 @@ async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
     let accepted = || OrderOutcome::Accepted;
     assert_eq!(outcomes, [accepted(), damaged.clone(), damaged, accepted()]);
     assert_eq!(kept(&fixture), ["a|o1|1|2|10", "a|o2|2|3|11", "a|o3|3|4|12"]);
-    let unreadable = "group a, device d1, order o1: its checksum is not that of its columns and \
-                      its record";
+    let unreadable =
+        "group a, device d1, order o1: its checksum does not match its columns and its record";
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [unreadable]);
 }
 

@@ -29,7 +29,7 @@ const PLANTED: &[(&str, &[&str])] = &[
         "update orders set seq = 9 where order_id = 'o5'",
         &[
             "group a, device d1: the ledger has sequence 1 to 5, orders 1 to 9",
-            "group a, device d1, order o5: its checksum is not that of its columns and its record",
+            "group a, device d1, order o5: its checksum does not match its columns and its record",
         ],
     ),
     (
@@ -59,7 +59,7 @@ const PLANTED: &[(&str, &[&str])] = &[
         "update orders set change_no = 99 where order_id = 'o1'",
         &[
             "group a: an order has change number 99, the counter is at 5",
-            "group a, device d1, order o1: its checksum is not that of its columns and its record",
+            "group a, device d1, order o1: its checksum does not match its columns and its record",
         ],
     ),
     (
@@ -135,7 +135,7 @@ const PLANTED: &[(&str, &[&str])] = &[
         &[
             "group a, device d1: the ledger has sequence 1 to 5, 4 orders are stored",
             "group a, device d2: the ledger has sequence 1 to 0, 1 orders are stored",
-            "group a, device d2, order o5: its checksum is not that of its columns and its record",
+            "group a, device d2, order o5: its checksum does not match its columns and its record",
         ],
     ),
 ];
@@ -189,7 +189,7 @@ async fn an_order_of_a_device_that_two_groups_have_is_named() {
     fixture.tamper("update orders set order_id = 'o4' where order_id = 'n2'");
     let differences = [
         "device d1: order o4 is stored in group b and in group a",
-        "group b, device d1, order o4: its checksum is not that of its columns and its record",
+        "group b, device d1, order o4: its checksum does not match its columns and its record",
     ];
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, differences);
 }
@@ -203,7 +203,7 @@ async fn each_damaged_record_is_named_and_the_rest_is_checked() {
         fixture.tamper(&format!("update orders set {damage} where order_id in ('o2', 'o4', 'f1')"));
         fixture.tamper("update devices set total_curr_stock = 7 where device_code = 'd1'");
         fixture.tamper("update ledger set last_seq = 2 where device_code = 'e1'");
-        let fault = "its checksum is not that of its columns and its record";
+        let fault = "its checksum does not match its columns and its record";
         let differences = [
             "device d1: stock 7 is stored, its aisles hold 5".to_owned(),
             format!("group a, device d1, order o2: {fault}"),

@@ -130,7 +130,7 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     assert!(verified.contains("no difference"), "{verified}");
     assert!(answers(&node.serve(&UNHURRIED), &token) == before);
     let again = move_it().failure().stderr;
-    assert!(again.contains("this data has been moved already"), "{again}");
+    assert!(again.contains("this data has already been moved"), "{again}");
     node.run(&["verify"]).success();
 }
 
@@ -182,7 +182,7 @@ fn a_move_requires_an_empty_database() {
     let node = Node::on(&[&server]);
     node.create_data();
     let refused = sandbox.run(&["move", "--store", &node.store]).failure().stderr;
-    assert!(refused.contains("the database holds data already"), "{refused}");
+    assert!(refused.contains("the database already has data"), "{refused}");
     sandbox.run(&["verify"]).success();
     node.run(&["verify"]).success();
 }

@@ -1,8 +1,8 @@
-//! Names, prices and devices of goods, looked up by their ids.
+//! Names, prices and devices of goods, looked up by id.
 //!
-//! The statements of a report are sent before its ranking is known. So the goods that sold best in
-//! an earlier answer are looked up with it, as a hint; if others sold best, the report runs again
-//! with those.
+//! The statements of a report are sent before its ranking is known. So the best-selling goods of an
+//! earlier answer are looked up as a hint; if the ranking has others, the report runs again with
+//! those.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ statements! {
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed";
 }
 
-/// The lowest prices of some goods in a group, `None` where no enabled aisle has a price.
+/// The lowest prices of some goods in a group, `None` if no enabled aisle has a price.
 #[derive(Debug)]
 pub(super) struct LowestPrices {
     group: GroupNo,
@@ -74,14 +74,14 @@ pub(super) struct LowestPrices {
 }
 
 impl LowestPrices {
-    /// Returns whether these are the prices of a group with such versions.
+    /// Returns whether these are the prices of a group with these versions.
     pub(super) fn hold(&self, group: GroupNo, versions: Option<&Versions>) -> bool {
         self.group == group && versions.is_some_and(|now| now.has_lists_of(&self.versions))
     }
 }
 
 impl Reports<'_> {
-    /// Returns the cached prices of the caller's group, if there are any.
+    /// Returns the cached prices of the caller's group, if any.
     pub(super) fn cached_prices(
         self,
         claim: &Claim,
@@ -92,7 +92,7 @@ impl Reports<'_> {
         cached.filter(|prices| prices.versions.is_settled(claim.now))
     }
 
-    /// Caches the prices of goods that were looked up, unless a move of a device is ahead.
+    /// Caches the prices that were looked up, unless a move of a device is pending.
     pub(super) fn cache_prices(
         self,
         (group, versions): (GroupNo, Option<Versions>),
@@ -116,7 +116,7 @@ impl Reports<'_> {
     }
 }
 
-/// The names and prices of the goods that are looked up, as they are read.
+/// The names and prices of the goods that are looked up, as their rows arrive.
 pub(super) struct Goods {
     /// The number of enabled devices of the group, or of the filter.
     devices: i64,
@@ -135,8 +135,8 @@ struct Product {
     rate: Option<Rate>,
 }
 
-/// Reads the names and prices of goods, except for cached prices. With the codes of a filter,
-/// prices are those of its devices.
+/// Reads the names and prices of goods, except for cached prices. With the codes of a filter, only
+/// its devices count for prices.
 pub(super) fn of(
     goods: &[&str],
     codes: Option<&[&str]>,

@@ -16,7 +16,7 @@ pub(in crate::dashboard) struct DaySum {
     pub(in crate::dashboard) day: Day,
     pub(in crate::dashboard) currency: Currency,
     pub(in crate::dashboard) totals: Totals,
-    /// No sale was before this, and none after `last_sale`.
+    /// No sale was before this or after `last_sale`.
     pub(in crate::dashboard) first_sale: UnixMs,
     pub(in crate::dashboard) last_sale: UnixMs,
 }
@@ -26,7 +26,7 @@ pub(in crate::dashboard) struct DaySum {
 pub(in crate::dashboard) struct DayTotal {
     pub(in crate::dashboard) day: Day,
     pub(in crate::dashboard) turnover: Turnover,
-    /// No sale was before this, and none after `last_sale`.
+    /// No sale was before this or after `last_sale`.
     pub(in crate::dashboard) first_sale: UnixMs,
     pub(in crate::dashboard) last_sale: UnixMs,
 }
@@ -39,7 +39,7 @@ pub(in crate::dashboard) struct PartOfDay {
 }
 
 impl DayTotal {
-    /// Returns whether all of its sales lie in a range that includes the day or a part of it.
+    /// Returns whether all of its sales are in a range that includes the day or a part of it.
     pub(in crate::dashboard) fn is_within(&self, range: &Range) -> bool {
         range.start <= self.first_sale && self.last_sale < range.end
     }
@@ -101,7 +101,7 @@ pub(in crate::dashboard) fn sum(days: &BTreeMap<Day, Turnover>) -> Turnover {
     })
 }
 
-/// Returns every day of a range, in order, also those without sales.
+/// Returns every day of a range, in order, including days without sales.
 pub(in crate::dashboard) fn every_day(
     days: &BTreeMap<Day, Turnover>,
     range: Option<&Range>,
@@ -150,7 +150,8 @@ mod tests {
         days.iter().map(of).collect()
     }
 
-    /// DASH-12: each currency is converted at the rate of its day, and counted apart without one.
+    /// DASH-12: each currency is converted at the rate of its day, and counted separately without
+    /// one.
     #[test]
     fn a_day_is_the_sum_of_its_currencies() {
         let sums = [
@@ -166,7 +167,8 @@ mod tests {
         assert_eq!((sum(&days).amount.cents(), sum(&days).orders), (175, 3));
     }
 
-    /// DASH-4: a day that the range cuts is not taken whole; its part is counted from its orders.
+    /// DASH-4: a day that the range cuts is not included as a whole; its part is counted from its
+    /// orders.
     #[test]
     fn a_day_with_sales_outside_of_the_range_is_counted_from_its_part() {
         let totals_of = [sum_of(0, "USD", 10, (0, 50)), sum_of(1, "USD", 20, (100, 150))];

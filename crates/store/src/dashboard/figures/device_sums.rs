@@ -1,4 +1,4 @@
-//! The stored sums of a day, in dollars: each day is converted with the rate of that day.
+//! The stored sums of a day in dollars, converted at the rate of that day.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(in crate::dashboard) struct DeviceSums<T> {
 }
 
 row! {
-    /// The stored sums of the devices of a block on a day: of the devices, or of their products.
+    /// The stored sums of a block's devices on a day: of the devices, or of their products.
     #[derive(Clone, Copy, Debug)]
     pub(in crate::dashboard) struct SumsOfDay<'r> {
         pub(in crate::dashboard) day: Day,
@@ -36,7 +36,7 @@ row! {
     }
 }
 
-/// What the amounts of a row are converted with.
+/// The currency and the rate of a row's amounts.
 type Conversion = (Currency, Option<Rate>);
 
 /// A cache of parsed currencies: there are few, and most rows have the same.
@@ -146,7 +146,7 @@ impl DeviceSums<Products> {
                     return Ok(());
                 }
             }
-            // Most sums are of a product that is there already.
+            // Most sums are of a product that is already present.
             let sales = match self.sales.get_mut(product.goods_id) {
                 Some(sales) => sales,
                 None => self.sales.entry(product.goods_id.to_owned()).or_default(),
@@ -175,8 +175,8 @@ mod tests {
     const DAY_MS: i64 = 86_400_000;
     const EUR: &str = "EUR";
 
-    /// Returns the sums of the days 0 to 3, of which the first is partial; 1 EUR is 2 USD from the
-    /// third day on.
+    /// Returns the sums of the days 0 to 3; the first is partial, and 1 EUR is 2 USD from the third
+    /// day on.
     fn sums<T: Default>(filter: &[i64]) -> DeviceSums<T> {
         let range = Range::of(UnixMs(1), UnixMs(4 * DAY_MS), &Zone::utc()).expect("a range");
         let devices = match filter {
@@ -190,8 +190,8 @@ mod tests {
         sums
     }
 
-    /// Returns the rows of the days 0 to 4: of each device an order of a `p`; of device 7 another
-    /// amount each day.
+    /// Returns the rows of the days 0 to 4: an order of a `p` by each device, and another amount
+    /// each day for device 7.
     fn stored() -> Vec<(Day, StoredBlock)> {
         let row = |day: i64| {
             let mut of_day = BlockSums::default();
@@ -215,7 +215,8 @@ mod tests {
         }
     }
 
-    /// Days outside of the range are not counted, nor partial ones; each has the rate of its day.
+    /// Days outside of the range and partial days are not counted; each day is converted at its
+    /// rate.
     #[test]
     fn whole_days_of_devices_are_converted_at_their_rates() {
         let of = |(day, sales): (&Day, &Turnover)| (day.0, sales.orders, sales.amount.cents());
@@ -238,7 +239,7 @@ mod tests {
         }
     }
 
-    /// The devices of products are counted if they were asked for, or if there is a filter.
+    /// The devices of products are counted if they were requested, or if there is a filter.
     #[test]
     fn a_product_has_the_devices_that_sold_it_on_whole_days() {
         for (filter, goods, want) in [

@@ -4,26 +4,26 @@ use kiosque_model::Day;
 
 use crate::sums::device_block::DeviceFigures;
 
-/// The weeks before with which a device is compared.
+/// The number of previous weeks with which a device is compared.
 const WEEKS: i64 = 4;
 /// The days of a week.
 const WEEK: i64 = 7;
-/// The sales that a device had on the same weekday in each of these weeks, if that is its habit.
+/// The sales per week on the same weekday that make them a habit.
 const HABIT_MIN: i64 = 3;
-/// The failed shipments of the last week below which a device does not count as failing.
+/// The number of failed shipments in the last week below which a device does not count as failing.
 const FAILED_MIN: i64 = 3;
-/// The shipments of the weeks before that show how many fail by habit.
+/// The number of shipments in the previous weeks needed to know the usual share of failures.
 const SHIPMENTS_MIN: i64 = 20;
 
 /// The latest sales of a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Habits {
-    /// The sales on yesterday's weekday, in each of the weeks before.
+    /// The sales on yesterday's weekday, in each of the previous weeks.
     on_weekday: [i64; 4],
     since_yesterday: i64,
     /// Shipped and failed orders of the last seven days, today included.
     week: [i64; 2],
-    /// Those of the weeks before.
+    /// The same of the previous weeks.
     before: [i64; 2],
 }
 
@@ -50,13 +50,13 @@ impl Habits {
     }
 
     /// Returns whether the device has sold nothing since the beginning of yesterday, and sold at
-    /// least three times on that weekday in each of the four weeks before.
+    /// least three times on that weekday in each of the four previous weeks.
     pub(crate) fn has_stopped_selling(&self) -> bool {
         self.since_yesterday == 0 && self.on_weekday.iter().all(|sold| *sold >= HABIT_MIN)
     }
 
     /// Returns whether at least three shipments of the last seven days failed, and their share is
-    /// more than twice the share of the four weeks before, which had at least twenty shipments.
+    /// more than twice that of the four previous weeks, which had at least twenty shipments.
     pub(crate) fn fails_more(&self) -> bool {
         let ([shipped, failed], [shipped_before, failed_before]) = (self.week, self.before);
         let (all, all_before) = (shipped + failed, shipped_before + failed_before);

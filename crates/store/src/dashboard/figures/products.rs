@@ -1,4 +1,4 @@
-//! The sales of products, and which of them sold best.
+//! The sales of products, and their ranking.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -21,7 +21,7 @@ pub(in crate::dashboard) struct ProductTotals {
 }
 
 impl ProductTotals {
-    /// Returns sales in one currency, of which the rate is known or not.
+    /// Returns sales in one currency, with a known rate or without one.
     pub(in crate::dashboard) fn of(
         (items, amount): (i64, Minor),
         (currency, rate): (Currency, Option<Rate>),
@@ -47,19 +47,19 @@ pub(in crate::dashboard) type Products = HashMap<String, SalesOfProduct, RandomS
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::dashboard) struct SalesOfProduct {
     pub(in crate::dashboard) totals: ProductTotals,
-    /// Of stored sums, the devices are added if there is a filter, or if they were asked for.
+    /// From stored sums, devices are added if there is a filter, or if they were requested.
     pub(in crate::dashboard) devices: HashSet<DeviceNo, RandomState>,
     pub(super) wants_devices: bool,
 }
 
-/// Returns products without sales, whose devices are asked for.
+/// Returns products without sales, whose devices are requested.
 pub(in crate::dashboard) fn with_devices(goods: &[&str]) -> Products {
     let asked = || SalesOfProduct { wants_devices: true, ..SalesOfProduct::default() };
     goods.iter().map(|goods_id| ((*goods_id).to_owned(), asked())).collect()
 }
 
 impl SalesOfProduct {
-    /// Adds sales of a device. It sold the product if it sold an item.
+    /// Adds sales of a device. It sold the product if it sold an item of it.
     pub(super) fn add(&mut self, totals: ProductTotals, device: DeviceNo) {
         self.totals.join(totals);
         if totals.items != 0 {
@@ -94,8 +94,8 @@ pub(in crate::dashboard) fn add_parts(
     Ok(())
 }
 
-/// Returns the products that sold best, each with its `of`: by items, then by amount, then by
-/// `goodsId`; at most `most`.
+/// Returns the `most` best-selling products, each with its `of`: by items, then by amount, then by
+/// `goodsId`.
 pub(in crate::dashboard) fn ranked<T>(
     sales: impl IntoIterator<Item = (String, T)>,
     of: impl Fn(&T) -> ProductTotals,
@@ -104,7 +104,7 @@ pub(in crate::dashboard) fn ranked<T>(
     let mut sales: Vec<(String, T)> =
         sales.into_iter().filter(|(_, sales)| of(sales).items > 0).collect();
     sales.sort_unstable_by(|(one_id, one), (other_id, other)| {
-        // By cents, so that equal amounts of the answer are ranked by their ids.
+        // By cents, so that products with equal amounts in the answer are ranked by id.
         let by = |totals: ProductTotals| (Reverse(totals.items), Reverse(totals.amount.cents()));
         by(of(one)).cmp(&by(of(other))).then_with(|| one_id.cmp(other_id))
     });

@@ -1,4 +1,4 @@
-//! What needs the operator's attention: devices, by the reason, and orders that are being refunded.
+//! What needs the operator's attention: devices, by reason, and orders that are being refunded.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,7 +26,7 @@ row! {
 }
 
 statements! {
-    /// The devices that groups own now and device pages list; of a deactivated group none.
+    /// The devices that groups own now and device pages list; none of a deactivated group.
     LISTED_DEVICES(now_ms, new_ms) -> ListedRow = "select o.group_no, o.device_no, l.device_code,
             o.since_ms >= $new_ms as is_new, l.last_active_ms
         from {rows r: group_no bigint} cross join device_owners o
@@ -46,8 +46,8 @@ statements! {
         from {rows r: group_no bigint} cross join group_changes c where c.group_no = r.group_no";
 }
 
-/// Returns the devices and the orders of groups. The sales of a device are those in all groups that
-/// it was in; one that moved since the beginning of yesterday need not have sold.
+/// Returns the devices and the orders of groups. The sales of a device are its sales in all groups;
+/// one that moved since the beginning of yesterday need not have sold.
 pub(super) async fn of_groups(
     read: &Read<'_>,
     context: &Context,
@@ -93,7 +93,7 @@ pub(super) async fn of_groups(
     Ok(attention)
 }
 
-/// Returns the latest sales of the present devices of groups, and of others.
+/// Returns the latest sales of the current devices of groups, and of others.
 async fn habits(
     read: &Read<'_>,
     context: &Context,

@@ -2,11 +2,11 @@
 //! changes.
 //!
 //! A cached segment is used if nothing in it has changed. Each change of an order gives it a new
-//! change number, so that the orders with later numbers show the days that they are in now. An
-//! order that has left a segment is in another one, or is no sale any more: then the segment has
-//! one order less in its days, unless another order has entered it, which has a later number. So
-//! the numbers and the sales of the days together show every change. The sales of the days are
-//! compared when a segment is asked for, once after each change of its group.
+//! change number, so the orders with later numbers show the days that they are in now. An order
+//! that has left a segment is in another one, or is no longer a sale: then the segment has one
+//! order less in its days, unless another order has entered it, which has a later number. So the
+//! change numbers and the sales of the days together reveal every change. The sales of the days are
+//! compared when a segment is requested, once after each change of its group.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -34,12 +34,12 @@ row! {
 }
 
 statements! {
-    /// The histories that began up to a change; that of the change is the last one of its group.
+    /// The histories that began up to a change; the change belongs to the last one of its group.
     HISTORIES() -> HistoryRow = "select h.group_no, h.history
         from {rows r: group_no bigint, change_no bigint} cross join group_histories h
         where h.group_no = r.group_no and h.first_change_no <= r.change_no
         order by h.group_no, h.first_change_no";
-    /// The sale times of orders that have changed; null of an order that is no sale.
+    /// The sale times of orders that have changed; null for an order that is not a sale.
     CHANGED() -> ChangedRow = "select o.group_no, o.sale_at_ms
         from {rows r: group_no bigint, change_no bigint} cross join orders o
         where o.group_no = r.group_no and o.change_no > r.change_no";
@@ -54,9 +54,9 @@ statements! {
         where s.group_no = r.group_no and s.day >= r.first_day and s.day <= r.last_day";
 }
 
-/// The size of the segments of a group. Of more, those of the last request alone are cached.
+/// The maximum size of a group's segments. Above it, only those of the last request are cached.
 const GROUP_BYTES_MAX: usize = CACHE_BYTES / 8;
-/// After more changes the segments of a group are read again.
+/// After more changes than this, the segments of a group are read again.
 const CHANGES_MAX: i64 = 10_000;
 
 /// The segments of a group.
@@ -73,14 +73,14 @@ type Cached = HashMap<Segment, CachedSegment>;
 #[derive(Clone, Debug)]
 struct CachedSegment {
     sums: Arc<SegmentSums>,
-    /// Whether no order has left it either.
+    /// Whether it is also known that no order has left it.
     is_checked: bool,
 }
 
 /// The sums of a segment.
 #[derive(Debug)]
 pub(super) struct SegmentSums {
-    /// The sales of each day with sales, by which a departed order is recognized.
+    /// The sales of each day with sales, by which orders that left are recognized.
     days: Vec<(Day, Turnover)>,
     pub(super) devices: HashMap<DeviceNo, Turnover>,
     pub(super) products: HashMap<String, ProductTotals>,
@@ -92,10 +92,10 @@ pub(super) struct GroupSums {
     pub(super) segments: Vec<Arc<SegmentSums>>,
 }
 
-/// The segments of groups as a snapshot shows them.
+/// The segments of groups in a snapshot.
 pub(super) enum SumsOfGroups {
     Read(Vec<GroupSums>),
-    /// Another request has seen a later snapshot, and has cached what it saw.
+    /// Another request has seen a later snapshot, and has cached its segments.
     Outdated,
 }
 
@@ -105,12 +105,12 @@ struct Group {
     versions: Versions,
     /// The segments without orders that have changed since they were cached.
     valid: Cached,
-    /// Whether they are all segments that are asked for, and have the sums of this snapshot.
+    /// Whether they are all requested segments, with the sums of this snapshot.
     is_cached: bool,
 }
 
 impl SegmentSums {
-    /// Returns about how many bytes of memory it takes.
+    /// Returns its approximate size in bytes.
     fn size(&self) -> usize {
         let products = self.products.keys().map(|id| id.len() + size_of::<(String, [i64; 6])>());
         let of = (size_of::<(DeviceNo, Turnover)>(), size_of::<(Day, Turnover)>());
@@ -192,7 +192,7 @@ pub(super) async fn of_groups(
 }
 
 /// Returns the cached segments of groups without orders that have changed since; `None` if some are
-/// of a later snapshot.
+/// from a later snapshot.
 async fn valid_segments(
     read: &Read<'_>,
     context: &Context,
@@ -235,7 +235,7 @@ async fn valid_segments(
     Ok(Some(all))
 }
 
-/// Returns the cached segments of groups with changes, without those that a changed order is in.
+/// Returns the cached segments of groups with changes, except those that contain a changed order.
 async fn unchanged(
     read: &Read<'_>,
     mut cached: BTreeMap<GroupNo, Arc<CachedSegments>>,
@@ -247,7 +247,7 @@ async fn unchanged(
         };
         cached.iter().map(of).collect::<Vec<_>>()
     };
-    // After the data went back, the later numbers may continue another history.
+    // After the data went back, the later numbers may belong to another history.
     let mut histories: HashMap<GroupNo, HistoryId> = HashMap::new();
     read.each_of(&HISTORIES, &last_changes(&cached), &[], |row| {
         let HistoryRow { group_no, history } = row.read()?;
@@ -326,7 +326,7 @@ fn days_of(days: &[(Day, Turnover)], (first, last): Segment) -> &[(Day, Turnover
     days.get(start..end).unwrap_or_default()
 }
 
-/// Caches segments: all valid ones if there is room, or those of this request.
+/// Caches segments: all valid ones if there is room, otherwise those of this request.
 fn insert(
     cache: &Cache,
     group: GroupNo,

@@ -1,4 +1,4 @@
-//! The parts of a range that are summed and cached apart.
+//! The parts of a range that are summed and cached separately.
 
 use std::cmp::Ordering;
 
@@ -7,13 +7,13 @@ use kiosque_model::Day;
 /// The days of a week.
 const WEEK: i64 = 7;
 
-/// Days in a row, the first and the last one included.
+/// Consecutive days, including the first and the last one.
 pub(super) type Segment = (Day, Day);
 
-/// Divides a range into segments: whole months that have ended; weeks, which are cut where a month,
-/// the range or the days before today end; and today. So a sale of today
-/// changes the sums of one day, and a change of an earlier day those of a week or of a month, while
-/// the other segments are read from the cache. Overlapping ranges share their segments.
+/// Divides a range into segments: whole months that have ended; weeks, which are cut at the ends of
+/// months, at the ends of the range and before today; and today. So a sale today changes the sums
+/// of one day, and a change of an earlier day those of a week or month, while the other segments
+/// are read from the cache. Overlapping ranges share their segments.
 pub(super) fn segments(first: Day, last: Day, today: Day) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut start = first;
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(cut("2026-03-01", "2026-03-31", "2026-03-31").len(), 6);
     }
 
-    /// Every day is in one segment, in order, and today is alone.
+    /// Every day is in one segment, in order, and today is a separate one.
     #[test]
     fn segments_divide_a_range() {
         for first in 20_500..20_600 {

@@ -18,14 +18,14 @@ const LAST_ACTIVE: &str = r#""lastActiveTimestamp":null"#;
 /// Devices by code, as JSON without their last activity.
 #[derive(Debug, Default)]
 pub(super) struct DeviceTexts {
-    /// The codes of all devices, one after the other.
+    /// The codes of all devices, concatenated.
     codes: String,
-    /// The JSON of all devices, one after the other.
+    /// The JSON of all devices, concatenated.
     json: String,
     devices: Vec<DeviceText>,
 }
 
-/// A device, which begins where the one before it ends.
+/// A device, which begins where the previous one ends.
 #[derive(Clone, Copy, Debug)]
 struct DeviceText {
     number: DeviceNo,
@@ -47,7 +47,7 @@ impl DeviceTexts {
         Ok(texts)
     }
 
-    /// Adds a device. Devices come by code.
+    /// Adds a device. Devices are added by code.
     pub(super) fn add(&mut self, number: DeviceNo, device: Device<'_>) -> Result<(), Error> {
         let never = OnlineSince(UnixMs(i64::MAX));
         let record = Device { last_active: None, ..device }.record(never);
@@ -90,7 +90,7 @@ impl DeviceTexts {
         self.codes.get(start..end(index)).unwrap_or_default()
     }
 
-    /// Returns the devices of a part; `None` if the device before it is not among them.
+    /// Returns the devices of a part; `None` if the device before the part is not among them.
     pub(super) fn part(&self, part: &DevicePart) -> Option<Range<usize>> {
         let (mut start, mut end) = (0, self.len());
         if part.after.is_empty() {
@@ -110,7 +110,7 @@ impl DeviceTexts {
         place(page.skip())..place(page.skip().saturating_add(page.size()))
     }
 
-    /// Returns the code before some devices, and that of the last one.
+    /// Returns the code before some devices, and the code of the last one.
     pub(super) fn bounds(&self, place: &Range<usize>) -> (&str, &str) {
         let code = |end: usize| end.checked_sub(1).map_or("", |index| self.code(index));
         (code(place.start), code(place.end))
@@ -168,7 +168,7 @@ mod tests {
         texts
     }
 
-    /// An element is the record of its device, also with quotes in its names.
+    /// An element is the record of its device, including quotes in its names.
     #[test]
     fn elements_are_records_with_the_activity_of_now() {
         let (texts, last_active) = (texts(3), [None, Some(UnixMs(99))]);

@@ -60,7 +60,7 @@ impl Address {
     /// Parses `postgres://user:password@host1:5432,host2:5432/database?option=value&…`. Of several
     /// hosts, the one that accepts writes is used.
     ///
-    /// `sslmode=require` and `verify-full` both encrypt the connection and verify the server's name
+    /// Both `sslmode=require` and `verify-full` encrypt the connection and verify the server's name
     /// and certificate against the file `sslrootcert`. There is no unverified encryption.
     pub(super) fn parse(text: &str) -> Result<Address, Error> {
         if !SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
@@ -102,13 +102,13 @@ pub fn shown_address(text: &str) -> String {
     format!("the database{database} on {}", names.join(", "))
 }
 
-/// An error without the address, which may contain a password; the caller adds the place where it
-/// was given.
+/// Returns an error without the address, which may contain a password; the caller adds where it was
+/// given.
 fn fault(why: &str) -> Error {
     Error::Data(why.to_owned())
 }
 
-/// Returns each host of an address, with the address of that host alone.
+/// Returns each host of an address, with the address of that host only.
 fn each_host(text: &str) -> impl Iterator<Item = (String, String)> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("postgres", text));
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -129,7 +129,7 @@ fn read_host((name, text): (String, String)) -> Result<Host, Error> {
     Ok(Host { name, config })
 }
 
-/// Removes the option that the client library does not know, and returns its value.
+/// Removes the option that the client library does not support, and returns its value.
 fn without_root_certificates(text: &str) -> (String, Option<String>) {
     let Some((base, query)) = text.split_once('?') else { return (text.to_owned(), None) };
     let is_root = |option: &&str| option.starts_with(&format!("{ROOT_CERTIFICATES}="));

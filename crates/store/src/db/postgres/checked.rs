@@ -18,7 +18,7 @@ static BEGIN_SNAPSHOT: Sql =
     Sql::new("BEGIN_SNAPSHOT", "begin isolation level repeatable read read only");
 static END_SNAPSHOT: Sql = Sql::new("END_SNAPSHOT", "commit");
 
-/// Where the rows of a read go, and how many it may return.
+/// The destination of the rows of a read, and their maximum number.
 struct Rows<'a> {
     read: &'a mut dyn CheckedRead,
     left: usize,
@@ -32,9 +32,9 @@ impl Rows<'_> {
     }
 }
 
-/// Runs a read in one round trip, which may return `rows_max` rows. The check runs alone, or with
-/// one other statement as one; more statements run in a transaction, and so do two that touch
-/// different shards.
+/// Runs a read of at most `rows_max` rows in one round trip. The check runs alone, or combined with
+/// one other statement; more statements run in a transaction, and so do two that access different
+/// shards.
 pub(super) async fn run(
     connection: &Connection,
     read: &mut dyn CheckedRead,
@@ -61,7 +61,7 @@ async fn check_alone(
     read.prove(row.as_ref().map(|row| Row::Postgres(row, 0)).as_ref()).map(|_| ())
 }
 
-/// Runs the check and one statement as one, which is half the work of two.
+/// Runs the check and one statement as one, which costs half as much as two.
 async fn check_with(
     connection: &Connection,
     check: &Bound,
@@ -160,14 +160,14 @@ pub(super) async fn pipelined(
 }
 
 impl Connection {
-    /// Returns a form of a statement if this connection has prepared it.
+    /// Returns a variant of a statement if this connection has prepared it.
     pub(super) fn known(&self, sql: &'static Sql, variant: SqlVariant) -> Option<Statement> {
         let key = (std::ptr::from_ref(sql).addr(), variant);
         lock_ignoring_poison(&self.statements).get(&key).cloned()
     }
 
-    /// Returns a statement prepared behind an authorization check, and the index of the first
-    /// column of its own.
+    /// Returns a statement prepared behind an authorization check, and the index of its own first
+    /// column.
     pub(super) async fn with_check(
         &self,
         check: &'static Sql,
@@ -203,7 +203,7 @@ fn send<'a>(
     Box::pin(maybe_done(rows))
 }
 
-/// Sends statements without a statement of another caller between them. A query is sent when it is
+/// Sends statements without another caller's statement between them. A query is sent when it is
 /// first polled.
 async fn send_all(connection: &Connection, sent: &mut [Sent<'_>]) {
     std::future::poll_fn(|context| {

@@ -5,8 +5,8 @@ use tokio_postgres::error::SqlState;
 use crate::error::Error;
 
 /// Returns whether an error is a conflict with another transaction: a serialization failure, a
-/// deadlock, or a key that was free a moment ago. Of several statements sent together, the failure
-/// of a later one may be reported before the conflict that caused it.
+/// deadlock, or a key that was free a moment ago. When several statements are sent together, the
+/// failure of a later one may be reported before the conflict that caused it.
 pub(super) fn is_conflict(error: &Error) -> bool {
     let Error::Postgres(error) = error else { return false };
     let Some(code) = error.code() else { return false };

@@ -25,12 +25,12 @@ const SETTINGS: &str = "set idle_in_transaction_session_timeout = '60s'; \
     set client_min_messages = 'warning'";
 /// The planner's settings on every connection, and on the workers of Citus.
 ///
-/// Every statement is a nested loop of key ranges, as SQLite runs it. That plan is right for all
-/// parameters and table sizes, and the planner may not choose another one for a table that is still
+/// Every statement is a nested loop of key ranges, as on SQLite. That plan is right for all
+/// parameters and table sizes, and the planner must not choose another one because a table is still
 /// empty, or because it overestimates a range of a large one.
 ///
 /// Plans are generic: planning costs ten times as much as reading a page. On the workers, which
-/// plan each statement again, a plan for given arrays would depend on their length, and on
+/// plan each statement again, a plan for specific arrays would depend on their length, and on
 /// statistics that a new table does not have yet.
 pub(crate) const PLANNER: [&str; 7] = [
     "enable_seqscan = off",
@@ -45,17 +45,17 @@ pub(crate) const PLANNER: [&str; 7] = [
 /// The settings of connections to Citus, besides [`SETTINGS`].
 ///
 /// Citus finds the shard of a statement by the values of its parameters, which a generic plan does
-/// not have: it refuses all but the plainest statements, and runs others on every shard. With
-/// `auto` it plans those again for each use. The few statements of all shards use one connection
-/// to each worker. With several, a transaction that has written to a reference table cannot read it
-/// in them.
+/// not have: it refuses all but the simplest statements, and runs others on every shard. With
+/// `auto` it plans those for each use. The few statements on all shards use one connection to each
+/// worker; with several, a transaction that has written to a reference table could not read it in
+/// them.
 const CITUS_SETTINGS: &str = "set plan_cache_mode = 'auto'; \
     set citus.multi_shard_modify_mode = 'sequential'; \
     set citus.max_adaptive_executor_pool_size = 1";
 /// Reads the number of a Citus server, which is 0 for the coordinator.
 const CITUS_SERVER: &str = "select groupid from pg_catalog.pg_dist_local_group";
-/// Said of a worker, where some tables are absent and locks hold for that worker alone.
-const IS_WORKER: &str = "this is a Citus worker: name the coordinator";
+/// The error for a worker, where some tables are absent and locks only apply to that worker.
+const IS_WORKER: &str = "this is a Citus worker: specify the coordinator";
 
 /// Reads the server's timeline, whether it has Citus, and when it was started. A WAL file's name
 /// begins with the eight digits of its timeline.
@@ -64,12 +64,12 @@ const SERVER: &str = "select case when pg_is_in_recovery() then '' \
     exists (select 1 from pg_extension where extname = 'citus'), \
     (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint::text";
 
-/// How long to wait for other hosts, of a newer timeline, after the first answer.
+/// How long to wait for hosts with a newer timeline after the first answer.
 const NEWER_HOST_WAIT: Duration = Duration::from_millis(150);
 
-/// The part of a request's time that remains after it waited for a lock without getting it.
+/// The part of a request's time that remains after it waited for a lock in vain.
 const AFTER_LOCK_TIMEOUT: Duration = Duration::from_millis(100);
-/// The age of a connection of which the plans are first considered old.
+/// The age of a connection at which its plans are first considered old.
 const FIRST_REPLAN_AGE: Duration = Duration::from_millis(100);
 /// How long to try to cancel a statement.
 const CANCEL_WAIT: Duration = Duration::from_secs(2);
@@ -102,14 +102,14 @@ pub(crate) struct Connection {
     /// Whether a statement failed since the transaction began, and whether one had a conflict.
     failed: AtomicBool,
     conflict: AtomicBool,
-    /// The message of a statement that has failed for want of room since the transaction began.
+    /// The message of a statement that failed for lack of space since the transaction began.
     no_room: Mutex<Option<String>>,
     /// Held while statements are sent that must not be interleaved with others.
     pub(super) sending: Mutex<()>,
     /// The server's timeline ID. It changes with every promotion.
     pub(super) timeline: String,
-    /// The server's timeline and the time of its start: another server never has both, nor has this
-    /// one after its files were replaced.
+    /// The server's timeline and the time of its start: no other server has both, nor this one
+    /// after its files were replaced.
     pub(super) server: String,
     /// How long a request waits.
     pub(super) wait: Duration,
@@ -126,7 +126,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// Connects to the primary with the newest timeline. A primary that was replaced but still runs
-    /// accepts writes, too, and its answers are wrong.
+    /// also accepts writes, and its answers are wrong.
     pub(super) async fn open(address: &Address, wait: Duration) -> Result<Connection, Error> {
         let ends = Instant::now() + wait;
         let hosts = address.hosts.iter().map(|host| async move {
@@ -173,7 +173,7 @@ impl Connection {
                 client
             }
         };
-        // A request that waits for a lock fails as busy before its whole time is up.
+        // A request that waits for a lock fails as busy before its time is up.
         let lock_timeout = wait.saturating_sub(AFTER_LOCK_TIMEOUT).max(AFTER_LOCK_TIMEOUT);
         let (time, lock_timeout) = (wait.as_millis(), lock_timeout.as_millis());
         let planner = PLANNER.map(|setting| format!("set {setting}")).join("; ");
@@ -212,13 +212,13 @@ impl Connection {
     }
 
     /// Closes a connection whose server did not answer in time, and cancels its statement: a commit
-    /// that waits for a standby would go on waiting and occupy the server's connection.
+    /// that waits for a standby would keep waiting and occupy the server's connection.
     pub(super) fn abandon(self) {
         tokio::spawn(async move { self.cancel().await });
     }
 
-    /// Cancels the statement that the server runs for this connection. If this fails as well,
-    /// nothing more can be done.
+    /// Cancels the statement that the server runs for this connection. If this also fails, nothing
+    /// more can be done.
     pub(super) async fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
         let token = self.client.cancel_token();
@@ -231,8 +231,8 @@ impl Connection {
         let _ = tokio::time::timeout(CANCEL_WAIT, asked).await;
     }
 
-    /// Ends a read at its deadline, and returns the failure. A server that ends a statement when it
-    /// is asked to can be relied on.
+    /// Ends a read at its deadline, and returns the failure. A server that cancels a statement on
+    /// request can be relied on.
     pub(super) async fn ended_at_deadline<T, E: From<Error>>(
         &self,
         read: impl Future<Output = Result<T, E>>,
@@ -245,8 +245,8 @@ impl Connection {
         }
     }
 
-    /// Returns whether another transaction may use it. A cancel request that arrives late would end
-    /// a statement of that transaction.
+    /// Returns whether another transaction may use it. A cancel request that arrives late would
+    /// cancel a statement of that transaction.
     pub(super) fn is_reusable(&self) -> bool {
         !self.cancelled.load(Ordering::Relaxed)
     }
@@ -273,7 +273,7 @@ impl Connection {
         self.warnings.load(Ordering::Acquire)
     }
 
-    /// Returns a prepared statement; this connection prepares each once.
+    /// Returns a prepared statement; this connection prepares each statement once.
     pub(super) async fn statement(&self, sql: &'static Sql) -> Result<Statement, Error> {
         self.prepared(sql, SqlVariant::Plain, sql.for_postgres()?).await
     }
@@ -283,14 +283,14 @@ impl Connection {
         self.prepared(sql, SqlVariant::OfRow, sql.of_row_for_postgres()?).await
     }
 
-    /// Returns a prepared statement that locks the rows that it selects, and leaves out those that
+    /// Returns a prepared statement that locks the rows that it selects, and skips those that
     /// another transaction has locked.
     pub(super) async fn skipping_locked(&self, sql: &'static Sql) -> Result<Statement, Error> {
         let text = format!("{} for update skip locked", sql.for_postgres()?);
         self.prepared(sql, SqlVariant::SkippingLocked, &text).await
     }
 
-    /// Returns a form of a statement, prepared; this connection prepares each once.
+    /// Returns a prepared variant of a statement; this connection prepares each one once.
     pub(super) async fn prepared(
         &self,
         sql: &'static Sql,
@@ -368,18 +368,19 @@ impl Connection {
         self.simple(text).await
     }
 
-    /// Returns whether a statement had a conflict since the transaction began, so that another try
-    /// may succeed.
+    /// Returns whether a statement had a conflict since the transaction began, so that another
+    /// attempt may succeed.
     pub(super) fn had_conflict(&self) -> bool {
         self.conflict.load(Ordering::Acquire)
     }
 
-    /// Returns whether a statement failed since the transaction began, which then cannot commit.
+    /// Returns whether a statement has failed since the transaction began, which then cannot
+    /// commit.
     pub(super) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// Returns the message of a statement that has failed for want of room since the transaction
+    /// Returns the message of a statement that failed for lack of space since the transaction
     /// began.
     pub(super) fn found_no_room(&self) -> Option<String> {
         lock_ignoring_poison(&self.no_room).clone()
@@ -422,7 +423,7 @@ pub(super) async fn until<T>(
 mod tests {
     use super::*;
 
-    /// A generic plan has no values of parameters, by which Citus finds the shard.
+    /// A generic plan has no parameter values, by which Citus finds the shard.
     #[test]
     fn no_plan_is_generic_on_citus() {
         assert!(PLANNER.contains(&"plan_cache_mode = force_generic_plan"));

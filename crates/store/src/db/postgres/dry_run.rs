@@ -14,8 +14,8 @@ use crate::db::TemporaryTables;
 use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
-/// Begins the transaction, which idles while the input is read and checked. Its tables are copied
-/// at several times, and must be of one state.
+/// Begins the transaction, which is idle while the input is read and checked. Its tables are copied
+/// at different times, and must show the same state.
 const BEGIN: &str = "begin isolation level repeatable read; \
     set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0";
 const SAVEPOINT: &str = "savepoint change";
@@ -24,7 +24,7 @@ pub(super) const RELEASE: &str = "release savepoint change";
 const ROLL_BACK: &str = "rollback to savepoint change; release savepoint change";
 
 impl Postgres {
-    /// Returns whether no change is ever committed.
+    /// Returns whether the store is a dry run.
     pub(in crate::db) fn is_dry_run(&self) -> bool {
         self.dry_run.is_some()
     }

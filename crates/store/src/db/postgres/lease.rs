@@ -1,7 +1,7 @@
 //! The session lease, which keeps answers about sessions correct on several nodes. A node renews it
-//! with a write that must reach the standby. After a promotion, writes to the old primary reach no
-//! standby, so nodes that still read from it lose the lease; nodes that read from the new primary
-//! wait for the length of a lease before they answer.
+//! with a write that must reach the standby. After a promotion, writes to the old primary do not
+//! reach a standby, so nodes that still read from it lose the lease; nodes that read from the new
+//! primary wait for the duration of a lease before they answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
@@ -13,19 +13,20 @@ use crate::error::{Error, Refused};
 use crate::sql::Sql;
 use kiosque_locks::lock_ignoring_poison;
 
-/// Renewals during the length of a lease.
+/// Renewals per duration of a lease.
 const RENEWALS_PER_LEASE: u32 = 5;
-/// A precise reading of the database's clock is used for this many lengths of a lease.
+/// A precise reading of the database's clock is used for this many lease durations.
 const READING_LEASES: u32 = 2;
-/// Nodes that did not renew for this long are deleted, in ms.
+/// Nodes without a renewal for this long are deleted, in ms.
 const NODE_EXPIRY_MS: &str = "86400000";
 
-/// The terms under which a node answers for sessions.
+/// The conditions under which a node answers for sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLease {
-    /// How long after the last write that reached the standby. The same on all nodes of a database.
+    /// The duration after the last write that reached the standby; the same on all nodes of a
+    /// database.
     pub length: Duration,
-    /// The largest difference between the clocks of a node and of the database.
+    /// The maximum difference between the clocks of a node and of the database.
     pub clock_skew: Duration,
 }
 
@@ -38,8 +39,8 @@ impl Default for SessionLease {
 /// A comparison of a node's clock with the database's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockCheck {
-    /// How far the node's clock is ahead at least: 0 if the clocks may be equal, because the
-    /// database's was read between two times.
+    /// The minimum by which the node's clock is ahead: 0 if the clocks may be equal, since the time
+    /// of the database's reading is only known to be between two times.
     pub ahead_ms: i64,
     /// Whether the difference is larger than the lease allows.
     pub is_off: bool,
@@ -75,14 +76,15 @@ struct ClockReading {
 }
 
 impl ClockReading {
-    /// Awaits a reading of the database's clock, and notes the times right before and after.
+    /// Awaits a reading of the database's clock, and records the times right before and after.
     async fn around(read: impl Future<Output = Result<i64, Error>>) -> Result<ClockReading, Error> {
         let sent_at = BootTime::now();
         let database_ms = read.await?;
         Ok(ClockReading { database_ms, sent_at, answered_at: BootTime::now() })
     }
 
-    /// Returns how far a clock that shows `now_ms` is ahead at least; 0 if the clocks may be equal.
+    /// Returns the minimum by which a clock that shows `now_ms` is ahead; 0 if the clocks may be
+    /// equal.
     fn ahead_ms(self, now_ms: i64, now: BootTime) -> i64 {
         let ahead_if_read_at = |at: BootTime| {
             let passed = i64::try_from(now.since(at).as_millis()).unwrap_or(i64::MAX);
@@ -97,8 +99,8 @@ impl ClockReading {
     }
 }
 
-/// Registers a primary with the time, by its own clock. The first one counts from 0, because no
-/// node can hold an earlier lease.
+/// Registers a primary with the time by its own clock. The first one gets 0, because no node can
+/// hold an earlier lease.
 const REGISTER_PRIMARY: &str = "insert into nodes (node, seen_at_ms)
     select $1, case when exists (select 1 from nodes where seen_at_ms is not null) then
         (extract(epoch from clock_timestamp()) * 1000)::bigint else 0 end
@@ -106,11 +108,11 @@ const REGISTER_PRIMARY: &str = "insert into nodes (node, seen_at_ms)
 const PRIMARY_AGE: &str =
     "select seen_at_ms, (extract(epoch from clock_timestamp()) * 1000)::bigint
     from nodes where node = $1";
-/// With the present time, so that no other node that joins deletes it as expired.
+/// With the current time, so that no other node that joins deletes it as expired.
 const JOIN: &str = "insert into nodes (node, beat_at_ms)
     values (gen_random_uuid()::text, (extract(epoch from clock_timestamp()) * 1000)::bigint)
     returning node";
-/// Reads the clock, and waits for no lock and no standby.
+/// Reads the clock; waits for no lock and no standby.
 static CLOCK: Sql =
     Sql::new("CLOCK", "select (extract(epoch from clock_timestamp()) * 1000)::bigint");
 const RENEW: &str = "update nodes
@@ -139,7 +141,7 @@ impl Lease {
         self.state().check(BootTime::now(), self.terms)
     }
 
-    /// Returns an answer or a refusal that was read over this connection, if this node may give it.
+    /// Returns an answer or a refusal that was read over this connection, if this node may send it.
     pub(super) fn confirm<T>(
         &self,
         connection: &Connection,
@@ -200,7 +202,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Renews the lease, and registers the node before the first time. Returns a reading of the
+    /// Renews the lease, after registering the node the first time. Returns a reading of the
     /// database's clock.
     async fn renew(&self, node: &mut Node) -> Result<ClockReading, Error> {
         if node.name.is_none() {
@@ -274,7 +276,7 @@ impl Node {
         Ok(())
     }
 
-    /// Returns how long nodes with a lease on an earlier primary may still answer.
+    /// Returns for how long nodes with a lease on an earlier primary may still answer.
     async fn left_to_wait(&self, terms: SessionLease) -> Result<Duration, Error> {
         let timeline = &self.connection.timeline;
         self.connection.execute(REGISTER_PRIMARY, &[timeline]).await?;

@@ -1,4 +1,4 @@
-//! The parameters of a statement, as the client library takes them.
+//! The parameters of a statement, in the form that the client library requires.
 
 use tokio_postgres::types::ToSql;
 

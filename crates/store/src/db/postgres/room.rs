@@ -1,5 +1,5 @@
-//! Whether the database server has room for orders: after a write that found none, it is asked to
-//! write a file now and then, until it can.
+//! Whether the database server has space for orders: after a write for which there was none, the
+//! server periodically writes a test file until that succeeds.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::{Postgres, TimeLimits};
 use crate::db::Deadline;
 use crate::error::Error;
 
-/// Begins the transaction that writes the file: the server writes what exceeds this memory.
+/// Begins the transaction that writes the file: the server writes out what exceeds this memory.
 const BEGIN: &str = "begin read only; set local work_mem = '64kB'";
 /// Writes a mebibyte to a temporary file: the server stores the rows of a function in `from` before
 /// it reads them.
@@ -18,7 +18,7 @@ const WRITE_FILE: &str = "select count(*) from unnest(array_fill(repeat('x', 819
 /// The time between two files.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Why the last write found no room; nothing while writes succeed.
+/// Why the last write found no space; empty while writes succeed.
 #[derive(Debug, Default)]
 pub(super) struct Room(Mutex<Option<Full>>);
 
@@ -31,9 +31,9 @@ struct Full {
 }
 
 impl Postgres {
-    /// Fails after a write that found no room, until a file has shown that there is room again. The
-    /// next file is written if it is due; the caller does not wait for it. Neither the lease nor
-    /// most changes show whether there is room: they write to pages and to log files that exist.
+    /// Fails after a write that found no space, until a file has shown that there is space again.
+    /// The next file is written if it is due; the caller does not wait for it. Neither the lease
+    /// nor most changes show whether there is space: they write to existing pages and log files.
     pub(in crate::db) fn check_room(self: &Arc<Self>) -> Result<(), Error> {
         if self.room.is_due(Instant::now()) {
             let postgres = Arc::clone(self);
@@ -58,7 +58,7 @@ impl Postgres {
 }
 
 impl Room {
-    /// Records that a write found no room.
+    /// Records that a write found no space.
     pub(super) fn lacks(&self, reason: String, now: Instant) {
         *lock_ignoring_poison(&self.0) = Some(Full { reason, next_at: now + INTERVAL });
     }
@@ -103,7 +103,7 @@ mod tests {
         assert!(!is_due_after(60) && room.check().is_ok());
     }
 
-    /// The statement reaches the disk: its rows exceed the memory that they may take.
+    /// The statement writes to the disk: its rows exceed the allowed memory.
     #[tokio::test]
     async fn the_server_writes_a_mebibyte_to_a_file() {
         let address = Address::parse(Schema::new().url()).expect("an address");

@@ -21,23 +21,24 @@ use crate::sql::{Row, Sql, Value};
 /// Batches in flight on one connection before the next one is used. Batches that share packets cost
 /// both ends half as much.
 const TOGETHER: usize = 32;
-/// A connection on which nothing has ended for so long runs a slow statement: new batches avoid it.
+/// A connection on which nothing has ended for this long runs a slow statement: new batches avoid
+/// it.
 const SLOW: Duration = Duration::from_millis(3);
 /// The account of a connection that no account has used.
 const NO_ACCOUNT: i64 = i64::MIN;
-/// The most rows of a read on a shared connection.
+/// The maximum number of rows of a read on a shared connection.
 const SHARED_ROWS_MAX: usize = 500;
-/// How long a statement to find its rows may take there: what the server does for it cannot be
-/// counted. Reads that are expected there take a fraction of a millisecond.
+/// The time limit of a statement that finds its rows on a shared connection, since the server's
+/// work cannot be counted. Reads expected there take a fraction of a millisecond.
 pub(super) const SHARED_STATEMENT_MAX: Duration = Duration::from_millis(100);
 
-/// A shared connection, opened when it is needed and again after it broke.
+/// A shared connection, opened when needed and reopened after it broke.
 #[derive(Debug)]
 pub(super) struct Slot {
     statement_max: Option<Duration>,
     in_flight: AtomicUsize,
     made_at: Instant,
-    /// When its first batch began or the last one ended, in microseconds since it was made.
+    /// When its first batch began or the last one ended, in microseconds since it was created.
     progressed_at_us: AtomicU64,
     /// The account of the latest batch.
     account: AtomicI64,
@@ -46,8 +47,8 @@ pub(super) struct Slot {
 }
 
 impl Postgres {
-    /// Reads in one round trip: on a connection with others, or once its budget is spent, again on
-    /// one of its own.
+    /// Reads in one round trip: on a shared connection, or once its budget is spent, again on a
+    /// separate one.
     pub(in crate::db) async fn read_checked<R: CheckedRead>(
         &self,
         account: AccountNo,
@@ -65,7 +66,7 @@ impl Postgres {
         Ok(Some(read))
     }
 
-    /// Reads on a connection with others.
+    /// Reads on a shared connection.
     async fn read_short(
         &self,
         read: &mut dyn CheckedRead,
@@ -90,7 +91,7 @@ impl Postgres {
     }
 
     /// Reads alone on a connection, under a permit of the account. At its deadline, or when its
-    /// caller hangs up, its statement is cancelled and the connection closed.
+    /// caller is gone, its statement is cancelled and the connection closed.
     async fn read_long(
         &self,
         read: &mut dyn CheckedRead,
@@ -108,7 +109,7 @@ impl Postgres {
             Ok(ran) => ran,
             Err(_) => Err(connection.ended_at_deadline(work).await),
         };
-        // After a refusal, statements that were sent may still run.
+        // After a refusal, statements that were already sent may still run.
         if ran.is_ok() {
             running.held = None;
         }
@@ -143,7 +144,7 @@ impl Postgres {
 }
 
 /// Returns whether a read has spent its budget on a shared connection: it returned too many rows,
-/// or the server ended its statement.
+/// or the server cancelled its statement.
 fn is_spent(error: &Error) -> bool {
     match error {
         Error::TooMuchWork(_) => true,
@@ -153,8 +154,7 @@ fn is_spent(error: &Error) -> bool {
 }
 
 impl Slot {
-    /// Returns a slot for a connection whose statements may take so long, if they have a limit of
-    /// their own.
+    /// Returns a slot for a connection whose statements have this time limit, if any.
     pub(super) fn new(statement_max: Option<Duration>) -> Slot {
         Slot {
             statement_max,
@@ -167,17 +167,18 @@ impl Slot {
         }
     }
 
-    /// Takes a place on a shared connection: the first that has one for a batch among `together`,
-    /// or else the least used.
+    /// Takes a place on a shared connection: the first one with fewer than `together` batches,
+    /// otherwise the least used.
     fn take(slots: &[Slot], together: usize, now: Instant) -> Result<InFlight<'_>, Error> {
         let free = slots.iter().find(|slot| slot.has_place(together, now));
         let slot = free.or_else(|| Slot::least_used(slots, now)).ok_or(Error::Gone)?;
         Ok(slot.enter(now))
     }
 
-    /// Takes a place on a shared connection for an account: the one that the account used last, or
-    /// else the one with the fewest batches in flight. The server runs the batches of a connection
-    /// one after another, so that those of an account with many requests would delay the others'.
+    /// Takes a place on a shared connection for an account: the one that the account used last,
+    /// otherwise the one with the fewest batches in flight. The server runs the batches of a
+    /// connection one after another, so the batches of an account with many requests would delay
+    /// those of others.
     fn take_for(account: AccountNo, slots: &[Slot], now: Instant) -> Result<InFlight<'_>, Error> {
         let own = slots.iter().find(|slot| slot.account.load(Ordering::Relaxed) == account.0);
         let own = own.filter(|slot| slot.has_place(TOGETHER, now));
@@ -194,7 +195,7 @@ impl Slot {
         }
     }
 
-    /// Returns the connection with the fewest batches in flight: a slow one only if all are.
+    /// Returns the connection with the fewest batches in flight; a slow one only if all are slow.
     fn least_used(slots: &[Slot], now: Instant) -> Option<&Slot> {
         slots.iter().min_by_key(|slot| {
             let in_flight = slot.in_flight.load(Ordering::Relaxed);
@@ -249,7 +250,7 @@ impl Slot {
 }
 
 /// A batch alone on a connection. If it is dropped before the batch has ended, the statement is
-/// cancelled, and the permit is returned after that.
+/// cancelled, and then the permit is returned.
 struct RunningRead<'a> {
     slot: &'a Slot,
     runtime: &'a Handle,

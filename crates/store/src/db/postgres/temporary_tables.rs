@@ -1,6 +1,6 @@
-//! The temporary tables of a dry run, which hide those of the same names: a row that the dry run
-//! changed itself would stay locked until its end. An overlaid table is hidden by a view of its
-//! rows and of those that the dry run has changed, which are in a table of their own.
+//! The temporary tables of a dry run, which hide stored tables by having the same names: a row
+//! changed in a stored table would stay locked until the end of the dry run. An overlaid table is
+//! hidden by a view of its rows and of the changed rows, which are in a separate table.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,16 +18,16 @@ use crate::sql::Sql;
 #[derive(Debug, Default)]
 pub(super) struct DryRun {
     pub(super) has_begun: AtomicBool,
-    /// The tables that are hidden; none on Citus, where a temporary table cannot be joined with
-    /// every distributed one.
+    /// The hidden tables; none on Citus, where a temporary table cannot be joined with every
+    /// distributed one.
     tables: OnceLock<&'static TemporaryTables>,
-    /// Whether the overlaid tables are known to be hidden. A change that fails takes back what it
+    /// Whether the overlaid tables are known to be hidden. A failed change rolls back what it
     /// created.
     has_overlays: AtomicBool,
     /// The number of statements that changed overlaid tables.
     redirected: AtomicU64,
-    /// Held while a statement of a change runs. They run in the order in which they were called,
-    /// also if one of them needs another before it.
+    /// Held while a statement of a change runs. Statements run in the order in which they were
+    /// called, even if one of them needs another first.
     turn: Mutex<()>,
 }
 
@@ -45,7 +45,7 @@ impl DryRun {
         Ok(())
     }
 
-    /// Notes that a change was rolled back, which may have hidden the overlaid tables.
+    /// Records that a change was rolled back, which may have hidden the overlaid tables.
     pub(super) fn rolled_back(&self) {
         self.has_overlays.store(false, Ordering::Release);
     }
@@ -55,7 +55,7 @@ impl DryRun {
         self.turn.lock().await
     }
 
-    /// Runs a statement that changes rows, in its turn. Returns their number.
+    /// Runs a statement that changes rows, in call order. Returns their number.
     pub(super) async fn execute(
         &self,
         connection: &Connection,
@@ -96,15 +96,15 @@ impl DryRun {
     }
 }
 
-/// Forgets the prepared statements: their names mean other tables now.
+/// Forgets the prepared statements: their names now refer to other tables.
 fn forget_statements(connection: &Connection) {
     lock_ignoring_poison(&connection.statements).clear();
 }
 
-/// A statement that changes an overlaid table, for the table of its changed rows.
+/// A statement that changes an overlaid table, redirected to the table of its changed rows.
 #[derive(Debug, PartialEq, Eq)]
 struct Redirected {
-    /// Adds the rows that an update changes, each once: it may name a row twice.
+    /// Adds the rows that an update changes, each once: it may contain a row twice.
     needed: Option<String>,
     text: String,
 }
@@ -143,7 +143,7 @@ fn hiding(tables: &TemporaryTables) -> String {
     in_block(&created.chain(tables.copied.iter().map(fill)).collect::<String>())
 }
 
-/// Returns the script that hides the overlaid tables, unless they are hidden already.
+/// Returns the script that hides the overlaid tables, unless they are already hidden.
 fn overlaying(tables: &TemporaryTables) -> String {
     let overlay = |(name, key): &(&str, &[&str])| {
         let statements = [

@@ -36,12 +36,12 @@ pub(super) enum Access<'a> {
     DryRun(&'a DryRun),
 }
 
-/// Visits a row. Without its type, so that the code that reads rows is generated once.
+/// Visits a row. Its type is erased, so that the code that reads rows is generated once.
 type Visit<'a> = dyn FnMut(tokio_postgres::Row) -> Result<(), Error> + 'a;
 /// Visits a row of a statement, which is given by its position.
 type VisitOf<'a> = dyn FnMut(usize, tokio_postgres::Row) -> Result<(), Error> + 'a;
 
-/// Statements that are sent together. The answers to them are buffered.
+/// Maximum number of statements that are sent together. The answers to them are buffered.
 const TOGETHER_MAX: usize = 10_000;
 
 impl Transaction<'_> {
@@ -61,7 +61,7 @@ impl Transaction<'_> {
             Error::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
                 Error::Busy(self.connection.wait)
             }
-            // No caller of a write can ask for less.
+            // The caller of a write cannot request less.
             Error::TooMuchWork(why) if !matches!(self.access, Access::ReadOnly) => {
                 Error::Unreachable(why.to_owned())
             }
@@ -146,7 +146,7 @@ impl Transaction<'_> {
         .await
     }
 
-    /// Returns whether a bulk statement for one row has a form of its own.
+    /// Returns whether a bulk statement has a separate variant for one row.
     fn runs_single_rows(&self) -> bool {
         self.connection.is_sharded && !matches!(self.access, Access::DryRun(_))
     }
@@ -263,8 +263,8 @@ impl Transaction<'_> {
         sql.check_columns(&columns)
     }
 
-    /// Runs the statements of a script, each by itself: Citus sends the whole text with some of
-    /// them to the workers, which refuse more than one statement.
+    /// Runs the statements of a script one by one: Citus sends the whole text with some of them to
+    /// the workers, which refuse more than one statement.
     pub(crate) async fn script(&self, text: &str) -> Result<(), Error> {
         for statement in statements_of(&with_byte_collation(text)) {
             self.within(self.connection.simple(&statement)).await?;
@@ -272,7 +272,8 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Returns what distinguishes the server from every other, and from itself before a restart.
+    /// Returns an identifier of the server, different from any other and from itself before a
+    /// restart.
     pub(crate) fn server(&self) -> &str {
         &self.connection.server
     }
@@ -285,8 +286,8 @@ impl Transaction<'_> {
         }
     }
 
-    /// Takes the lock of the layout. A dry run would hold it until its end, and every program that
-    /// starts would wait for that.
+    /// Takes the lock of the layout. A dry run would hold it until its end, and every starting
+    /// program would wait for that.
     pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {
         if matches!(self.access, Access::DryRun(_)) {
             return Ok(());
@@ -296,7 +297,7 @@ impl Transaction<'_> {
     }
 }
 
-/// Returns the statements of a script, without its comments. A comment has lines of its own, and no
+/// Returns the statements of a script, without its comments. A comment is on separate lines, and no
 /// text of a statement contains a semicolon.
 fn statements_of(script: &str) -> Vec<String> {
     let is_code = |line: &&str| !line.trim_start().starts_with("--");

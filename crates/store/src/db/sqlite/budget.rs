@@ -1,5 +1,5 @@
-//! A bound on the work of a read: SQLite calls a handler after 1,000 instructions of its
-//! virtual machine, which interrupts the statement when its budget is spent.
+//! A limit on the work of a read: SQLite calls a handler after 1,000 instructions of its virtual
+//! machine, which interrupts the statement when its budget is spent.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -9,14 +9,14 @@ use rusqlite::{Connection, Row};
 use crate::cooperative::yield_if_due;
 use crate::error::Error;
 
-/// Instructions between two calls of the handler: some 20 us.
+/// Instructions between two calls of the handler: about 20 us.
 const INSTRUCTIONS_PER_TICK: i32 = 1_000;
-/// The work of a read on a serving thread, one to two milliseconds. A page of 100 orders, the
-/// records of which are unpacked, takes about 120, and the best sellers of a month of 50 devices
-/// about 200.
+/// The work limit of a read on a serving thread, one to two milliseconds. A page of 100 orders,
+/// whose records are unpacked, takes about 120, and the best sellers of a month of 50 devices about
+/// 200.
 const INLINE_WORK_MAX: u32 = 1_024;
-/// The work of a tick. To read a row takes a quarter as long, or half if its record is unpacked,
-/// and two kilobytes of sums as long again. A row of a key and figures takes a sixteenth.
+/// The work of a tick. Reading a row takes a quarter of it, or half if its record is unpacked, and
+/// two kilobytes of sums take as long again. A row of a key and figures takes a sixteenth.
 const WORK_OF_TICK: u32 = 16;
 const WORK_OF_ROW: u32 = 4;
 const BYTES_OF_WORK: usize = 2_048;
@@ -24,14 +24,14 @@ const WORK_OF_FIGURES: u32 = 1;
 const FIGURES_COLUMNS_MAX: usize = 2;
 const FIGURES_BYTES_MAX: usize = 64;
 
-/// How much work the reads of this thread may do.
+/// The work that the reads of this thread may do.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Budget {
     /// As much as they need.
     Unlimited,
     /// So much work.
     Work(u32),
-    /// As much as they can do until then.
+    /// Unlimited until then.
     Until(Instant),
 }
 
@@ -78,7 +78,7 @@ impl Drop for Reset {
     }
 }
 
-/// Makes the statements of a connection keep to the budget of the thread that runs them.
+/// Applies to the statements of a connection the budget of the thread that runs them.
 pub(super) fn install(connection: &mut Connection) -> Result<(), Error> {
     let is_spent = || Budget::is_spent_by(WORK_OF_TICK);
     connection.progress_handler(INSTRUCTIONS_PER_TICK, Some(is_spent))?;

@@ -1,5 +1,5 @@
-//! Data that is closed: it was moved elsewhere, and must not be used any more. The mark is in the
-//! header of the database file, which every transaction has read already.
+//! Data that is closed: it was moved elsewhere, and must no longer be used. The mark is in the
+//! header of the database file, which every transaction has already read.
 
 use rusqlite::Connection;
 
@@ -7,12 +7,12 @@ use super::run_alone;
 use crate::error::Error;
 use crate::sql::Sql;
 
-/// No other use is made of this number: the layout has a table of its own for its version.
+/// This number has no other use: the layout stores its version in a separate table.
 static MARK: Sql = Sql::new("MARK", "pragma user_version");
 static SET_MARK: Sql = Sql::new("SET_MARK", "pragma user_version = 1");
 
 /// Fails if the data is closed. The connection is in a transaction, or reads the rows of a
-/// statement, so that the mark is of the same snapshot.
+/// statement, so the mark is from the same snapshot.
 pub(super) fn check(connection: &Connection) -> Result<(), Error> {
     if read_mark(connection)? == 0 { Ok(()) } else { Err(Error::Closed) }
 }

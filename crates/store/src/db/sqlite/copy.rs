@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::Error;
 
-/// The pages copied between two progress reports: 1 MiB.
+/// Pages copied between two progress reports: 1 MiB.
 const PAGES_AT_A_TIME: i32 = 256;
 /// Instructions of a check between two progress reports.
 const INSTRUCTIONS_PER_PROGRESS: i32 = 100_000;
@@ -51,9 +51,9 @@ pub(in crate::db) fn copy_to(
     }
 }
 
-/// Returns what the integrity check of SQLite finds first in a backup that no other connection
-/// uses; `None` if it is undamaged. `progress` is called as if all pages had just been copied;
-/// `Break` ends the check.
+/// Returns the first problem that SQLite's integrity check finds in a backup that no other
+/// connection uses; `None` if it is undamaged. `progress` is called as if all pages had just been
+/// copied; `Break` ends the check.
 pub(crate) fn integrity_of(
     file: &Path,
     mut progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
@@ -80,7 +80,7 @@ pub(crate) fn has_table(file: &Path, name: &str) -> Result<bool, Error> {
     Ok(tables > 0)
 }
 
-/// Opens a copy without locks of SQLite: the caller holds a lock of its own.
+/// Opens a copy without SQLite's locks: the caller holds a separate lock.
 fn open(file: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Ok(Connection::open_with_flags_and_vfs(file, flags, c"unix-none")?)

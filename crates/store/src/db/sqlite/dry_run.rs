@@ -1,11 +1,10 @@
 //! Dry runs: one transaction for the life of the store, which is never committed. Each change is a
 //! savepoint in it, and reads use its connection. SQLite rolls it back when the connection closes.
 //!
-//! The transaction is not one of the database, whose only writer would wait for it. It has a
-//! write-ahead log of its own, which begins as a copy of the database's log. The database file is
-//! shared: without a checkpoint, SQLite writes to the log alone. A snapshot of the database is open
-//! for as long, so no checkpoint of another process copies a newer page into the file than the
-//! copied log has.
+//! The transaction does not occupy the database's only writer, since it has a separate write-ahead
+//! log, which begins as a copy of the database's log. The database file is shared: without a
+//! checkpoint, SQLite only writes to the log. A snapshot of the database stays open, so no
+//! checkpoint of another process copies a newer page into the file than the copied log has.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _};
@@ -35,7 +34,7 @@ const LOG_HEADER_BYTES: u64 = 32;
 #[derive(Debug, Default)]
 pub(in crate::db) struct DryRun {
     has_begun: AtomicBool,
-    /// The snapshot of the database that the transaction changes; none of data in memory.
+    /// The snapshot of the database that the transaction changes; `None` for data in memory.
     _snapshot: Option<Mutex<Connection>>,
 }
 
@@ -43,8 +42,8 @@ static SAVEPOINT: Sql = Sql::new("SAVEPOINT", "savepoint change");
 static RELEASE: Sql = Sql::new("RELEASE", "release change");
 static ROLL_BACK_TO: Sql = Sql::new("ROLL_BACK_TO", "rollback to change");
 
-/// Returns the files of a directory's database, and its path. Data that does not exist and is to
-/// be created is in memory, and has none.
+/// Returns the files of a directory's database, and its path. Data that does not exist and is to be
+/// created is in memory, and has none.
 pub(super) fn files(
     directory: &Path,
     when_absent: WhenAbsent,
@@ -79,11 +78,11 @@ pub(super) fn connect(
     Ok((writer, DryRun { has_begun: AtomicBool::new(false), _snapshot: snapshot }))
 }
 
-/// Opens a database with a log of its own. Begins a snapshot on the other connection. The log has
-/// no name once it is open: its room is free when the process ends, however it ends.
+/// Opens a database with a separate log. Begins a snapshot on the other connection. The log has no
+/// name once it is open: its space is freed when the process ends, however it ends.
 fn with_own_log(path: &Path, found: &Connection, wait: Duration) -> Result<Connection, Error> {
     run_alone(found, &BEGIN_READ)?;
-    // The first read takes the snapshot. Closed data can be read: a move is tried again.
+    // The first read takes the snapshot. Closed data can be read: a move is retried.
     closed::read_mark(found)?;
     // A link to the database must not become a link to that link.
     let database = fs::canonicalize(path).map_err(|error| io_error(path, &error))?;
@@ -106,14 +105,14 @@ fn own_directory(parent: &Path) -> Result<PathBuf, Error> {
     }
 }
 
-/// Opens the database by another name, next to which SQLite finds the copied log.
+/// Opens the database under another name, next to which SQLite finds the copied log.
 fn open_in(directory: &Path, database: &Path, wait: Duration) -> Result<Connection, Error> {
     let linked = directory.join(DATABASE);
     fs::hard_link(database, &linked).map_err(|error| io_error(&linked, &error))?;
     let ([_, log, _], [_, own_log, _]) = (database_files(database), database_files(&linked));
     copy_log(&log, &own_log).map_err(|error| io_error(&own_log, &error))?;
-    // Without locks: they would be those of the database, and so would the index of the log. In
-    // the exclusive mode it is in memory.
+    // Without locks: they would be the database's locks, as would the index of the log. In the
+    // exclusive mode it is in memory.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let writer = Connection::open_with_flags_and_vfs(&linked, flags, c"unix-none")?;
     let writer = super::configured(writer, wait)?;
@@ -125,9 +124,9 @@ fn open_in(directory: &Path, database: &Path, wait: Duration) -> Result<Connecti
     Ok(writer)
 }
 
-/// Copies the log of a database of which a snapshot is open. A log whose pages are all in the
-/// database may begin again meanwhile, once: those that follow are not copied to the database as
-/// long as the snapshot is open.
+/// Copies the log of a database of which a snapshot is open. Meanwhile, a log whose pages are all
+/// in the database may restart, once: the pages after that are not copied to the database as long
+/// as the snapshot is open.
 fn copy_log(log: &Path, to: &Path) -> io::Result<()> {
     loop {
         let begun = log_header(log)?;
@@ -160,7 +159,7 @@ impl Sqlite {
         run_alone(connection, &SAVEPOINT)?;
         let snapshot = Snapshot::new(connection, &self.files);
         let done = change(&Write(Read::Sqlite(snapshot)));
-        // After some faults, such as a full disk, SQLite rolls back the whole transaction.
+        // After some errors, such as a full disk, SQLite rolls back the whole transaction.
         if !connection.is_autocommit() {
             if done.is_err() {
                 run_alone(connection, &ROLL_BACK_TO)?;
@@ -176,7 +175,7 @@ impl Sqlite {
             return Ok(());
         }
         if dry_run.has_begun.load(Ordering::Acquire) {
-            let ended = "the dry run was rolled back after a fault; repeat it";
+            let ended = "the dry run was rolled back after an error; repeat it";
             return Err(Error::Data(ended.to_owned()));
         }
         self.begin(connection, Instant::now() + self.wait)?;

@@ -1,6 +1,6 @@
 //! The files of the database: the file itself, the write-ahead log and the index of the log. They
-//! are private to their owner, must stay the files that were opened, with the content that SQLite
-//! gives them, and can become unwritable.
+//! are private to their owner, must remain the files that were opened, with the content that SQLite
+//! writes, and can become unwritable.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -24,7 +24,7 @@ pub(crate) const PRIVATE_FILE: u32 = 0o600;
 /// Free bytes below which the store is not ready for orders: about one write batch.
 const LEAST_FREE_BYTES: u64 = 1 << 20;
 
-/// The sizes of the store's files and the room for them, in bytes.
+/// The sizes of the store's files and the free space for them, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSizes {
     /// The database file.
@@ -35,7 +35,8 @@ pub struct FileSizes {
     pub free: u64,
 }
 
-/// Returns whether a directory has a database. An empty file is none: its creation was interrupted.
+/// Returns whether a directory has a database. An empty file is not one: its creation was
+/// interrupted.
 pub(crate) fn database_exists(directory: &Path) -> Result<bool, Error> {
     let path = directory.join(DATABASE);
     match fs::metadata(&path) {
@@ -72,11 +73,11 @@ pub(crate) struct Files {
     /// Set once SQLite has found the database file damaged, until a check of the whole file finds
     /// that it is not.
     damaged: Condition,
-    /// Set from a write that the file system prevented until the next one that succeeds.
+    /// Set from a write that the file system prevented until the next successful one.
     write_fault: Condition,
 }
 
-/// The device and the number of a file, which a file of the same name does not share.
+/// The device and the inode of a file, which another file of the same name does not share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -113,7 +114,7 @@ impl Files {
             }
             Some(reason) => {
                 if !exists {
-                    // It is as empty as it was, or was not there.
+                    // It is as empty as before, or did not exist.
                     fs::remove_file(&database).map_err(failed)?;
                 }
                 Err(foreign(&database, reason, log))
@@ -149,7 +150,7 @@ impl Files {
         Ok(Files::new(database, opened))
     }
 
-    /// Notes the identities of the files, which exist from the first read of a connection on, and
+    /// Records the identities of the files, which exist from the first read of a connection on, and
     /// the content of the database file.
     pub(super) fn identify(&mut self) -> Result<(), Error> {
         for (path, identity) in &mut self.opened {
@@ -173,8 +174,8 @@ impl Files {
         FileSizes { database: size(&self.database), log: size(log), free }
     }
 
-    /// Compares the files with those that were opened. Returns whether one is another file, or is
-    /// gone, or was overwritten.
+    /// Compares the files with those that were opened. Returns whether one is another file, is
+    /// missing, or was overwritten.
     pub(super) fn compare(&self) -> bool {
         let content = self.content.as_ref().filter(|_| !self.overwritten.is_set());
         if let Some(reason) = content.and_then(Content::overwritten) {
@@ -213,7 +214,7 @@ impl Files {
         file_system::directory_of(&self.database)
     }
 
-    /// Fails if a write would, as far as that is known without one.
+    /// Fails if a write would fail, as far as known without trying.
     pub(in crate::db) fn check_writable(&self) -> Result<(), Error> {
         self.check()?;
         let [_, (log, _), _] = &self.opened;
@@ -233,13 +234,13 @@ impl Files {
         self.damaged.check(Error::Damaged)
     }
 
-    /// Notes that a check of the whole file has found no damage.
+    /// Records that a check of the whole file has found no damage.
     pub(super) fn forget_damage(&self) {
         self.damaged.clear();
     }
 
-    /// Returns an error that says which file it is about and why, if the file system is the cause.
-    /// Damage is noted.
+    /// Returns an error that says which file is affected and why, if the file system is the cause.
+    /// Damage is recorded.
     pub(super) fn explain(&self, error: Error) -> Error {
         let Error::Sqlite(cause) = &error else { return error };
         let path = &self.database;
@@ -259,8 +260,8 @@ impl Files {
         }
     }
 
-    /// Returns the error for a database that SQLite reports as damaged. It does so for a file that
-    /// the device cannot read as well: then the error is that of the device, and may pass.
+    /// Returns the error for a database that SQLite reports as damaged. SQLite also does so for a
+    /// file that the device cannot read: then the error is the device's, and may be temporary.
     fn damage(&self, error: Error) -> Error {
         if self.compare()
             && let Err(changed) = self.check()
@@ -275,7 +276,7 @@ impl Files {
         let of_log = || File::open(log).and_then(|log| header::read_all(&log)).err();
         let failing = match of_database.map(|cause| (&self.database, cause)) {
             Some(found) => Some(found),
-            // A log that was removed is no error of a device.
+            // A removed log is not an error of the device.
             None => of_log().filter(|e| e.kind() != io::ErrorKind::NotFound).map(|e| (log, e)),
         };
         if let Some((path, cause)) = failing {
@@ -298,7 +299,7 @@ impl Files {
         )
     }
 
-    /// The same for a write, which is noted.
+    /// The same for a write, which is recorded.
     pub(super) fn write_failed(&self, error: Error) -> Error {
         let error = self.explain(error);
         if let Error::File(reason) = &error {
@@ -319,11 +320,11 @@ fn foreign(database: &Path, reason: &str, log: &Path) -> Error {
     let directory = file_system::directory_of(database).display();
     Error::File(format!(
         "{shown} {reason}, and {log} belongs to other data: move the log away, or restore a backup \
-         with `kiosque restore FILE --data {directory}`, which moves away what is there"
+         with `kiosque restore FILE --data {directory}`, which moves away the files that are there"
     ))
 }
 
-/// Returns the error for a database file that lacks its end.
+/// Returns the error for a truncated database file.
 fn cut_off(database: &Path) -> Error {
     let (shown, directory) = (database.display(), file_system::directory_of(database).display());
     Error::File(format!(
@@ -340,7 +341,7 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     options.open(path)?.set_permissions(Permissions::from_mode(PRIVATE_FILE))
 }
 
-/// A fault with its reason. To look for it costs an atomic load while there is none.
+/// A problem with its reason. Checking it costs an atomic load while there is none.
 #[derive(Debug, Default)]
 struct Condition {
     is_set: AtomicBool,

@@ -1,5 +1,5 @@
 //! The header of a database file, and of the log next to it: the data that both belong to, and
-//! whether the file is a backup. SQLite itself ties a log to no file.
+//! whether the file is a backup. SQLite itself does not tie a log to a file.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,7 +16,7 @@ const HEADER_BYTES: usize = 100;
 /// The text that a database file begins with.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The position of the versions that a program needs to write and to read the file: 2 for a file
-/// with a write-ahead log, 1 for others.
+/// with a write-ahead log, otherwise 1.
 const VERSIONS_AT: u64 = 18;
 /// Both versions of a backup: no server uses a file without a write-ahead log.
 const BACKUP_VERSIONS: [u8; 2] = [1, 1];
@@ -26,22 +26,22 @@ const FRAME_HEADER_BYTES: usize = 24;
 /// The text that a log begins with, without its last bit: whether checksums are big-endian.
 const LOG_MAGIC: u32 = 0x377f_0682;
 
-/// What the header of a database file says.
+/// The fields of the header of a database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     versions: [u8; 2],
     /// The `application_id`, which each database gets when it is created or first opened.
     identity: u32,
-    /// Grows with the transactions that change the first page, except those in a row of one
-    /// connection.
+    /// Increases with the transactions that change the first page, except for consecutive ones of
+    /// one connection.
     changes: u32,
     page_bytes: u32,
-    /// The number of pages with all that was copied from the log; 0 if it is not known.
+    /// The number of pages, including all that were copied from the log; 0 if unknown.
     pages: u32,
 }
 
 impl Header {
-    /// Reads the header of a file; `None` if the file is no database.
+    /// Reads the header of a file; `None` if the file is not a database.
     pub(crate) fn of(file: &File) -> io::Result<Option<Header>> {
         let mut bytes = [0; HEADER_BYTES];
         match file.read_exact_at(&mut bytes, 0) {
@@ -64,7 +64,7 @@ impl Header {
         page.starts_with(MAGIC).then_some(header)
     }
 
-    /// Returns whether the file was written by a backup, and was not opened since.
+    /// Returns whether the file was written by a backup, and has not been opened since.
     pub(crate) fn is_backup(self) -> bool {
         self.versions == BACKUP_VERSIONS
     }
@@ -81,9 +81,9 @@ pub(crate) fn mark_as_backup(file: &File) -> io::Result<()> {
     file.write_all_at(&BACKUP_VERSIONS, VERSIONS_AT)
 }
 
-/// Returns the reason why a log does not belong to a database file, if that can be seen: the file
-/// is a backup, or it is of other data, or older than the log. Most logs begin with a version of
-/// the first page; those without any are not refused.
+/// Returns why a log does not belong to a database file, if that can be seen: the file is a backup,
+/// or has other data, or is older than the log. Most logs begin with a version of the first page;
+/// those without one are not refused.
 pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'static str>> {
     let log = match File::open(log) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -93,7 +93,7 @@ pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'st
         return Ok(None);
     }
     // The log is read first. A server may copy it to the file and restart it meanwhile: then the
-    // file is newer than what was read.
+    // file is newer than the log that was read.
     let mut logged = None;
     each_frame(log, |number, _, page| {
         if number != 1 {
@@ -103,7 +103,7 @@ pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'st
         ControlFlow::Break(())
     })?;
     let Some(header) = Header::of(database)? else {
-        return Ok(Some("is no database"));
+        return Ok(Some("is not a database"));
     };
     Ok(match logged {
         _ if header.is_backup() => Some("is a backup"),
@@ -112,9 +112,9 @@ pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'st
     })
 }
 
-/// Returns whether the end of a database file is missing: the file is too short for the pages that
-/// it counts, and the log does not have them. A checkpoint that a crash ended has copied the first
-/// page before the last ones, which the log has then.
+/// Returns whether the end of a database file is missing: the file is too short for the number of
+/// pages in its header, and the log does not have them. A checkpoint that was interrupted by a
+/// crash has copied the first page before the last ones, which are then in the log.
 pub(crate) fn is_cut_off(database: &File, log: &Path) -> io::Result<bool> {
     let Some(header) = Header::of(database)? else { return Ok(false) };
     let present = || {
@@ -139,7 +139,7 @@ pub(crate) fn is_cut_off(database: &File, log: &Path) -> io::Result<bool> {
             ControlFlow::Continue(())
         })?,
     }
-    // Another process may have copied the log meanwhile, and begun it again.
+    // Another process may have copied the log meanwhile, and restarted it.
     Ok(found.len() as u64 != missing && present()? < u64::from(header.pages))
 }
 
@@ -230,29 +230,29 @@ fn number_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
-/// The content of a database file while it is open, as far as its header and its size show it. The
-/// descriptor is closed after those of SQLite, because that releases the locks of the process.
+/// The content of an open database file, as far as its header and its size show it. The descriptor
+/// is closed after SQLite's descriptors, because that releases the locks of the process.
 #[derive(Debug)]
 pub(super) struct Content {
     file: File,
     opened: Header,
-    /// The counter of changes and the size of the file, as they were read last.
+    /// The change counter and the size of the file at the last reading.
     latest: Mutex<(u32, u64)>,
 }
 
 impl Content {
-    /// Reads the content of an open database; `None` if the file is none.
+    /// Reads the content of an open database; `None` if the file is not a database.
     pub(super) fn of(file: File) -> io::Result<Option<Content>> {
         let Some(opened) = Header::of(&file)? else { return Ok(None) };
         let latest = Mutex::new((opened.changes, file.metadata()?.len()));
         Ok(Some(Content { file, opened, latest }))
     }
 
-    /// Returns what has happened to the file, if something other than SQLite wrote to it: the
-    /// databases of this program do not become shorter, and their counters do not decrease.
+    /// Returns what happened to the file, if something other than SQLite wrote to it: the databases
+    /// of this program do not become shorter, and their counters do not decrease.
     pub(super) fn overwritten(&self) -> Option<&'static str> {
         let found = self.compare()?;
-        // A read that met a write of SQLite is repeated.
+        // A read that overlapped a write of SQLite is repeated.
         self.compare().map(|_| found)
     }
 
@@ -266,7 +266,7 @@ impl Content {
         let (changes, bytes) = *latest;
         // A file that cannot be read now is not overwritten.
         let (header, size) = (Header::of(&self.file).ok()?, self.file.metadata().ok()?.len());
-        let Some(header) = header else { return Some("it is no database any more") };
+        let Some(header) = header else { return Some("it is no longer a database") };
         if header.is_backup() && !self.opened.is_backup() {
             return Some("it is a backup now");
         }

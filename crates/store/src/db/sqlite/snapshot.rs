@@ -17,7 +17,7 @@ pub(crate) struct Snapshot<'a> {
 }
 
 static INTEGRITY: [Sql; 1] = [Sql::new("INTEGRITY", "pragma integrity_check")];
-/// The tables that name the groups and devices whose orders are listed.
+/// The tables with the groups and devices whose orders are listed.
 static LISTS: [Sql; 2] = [
     Sql::new("INTEGRITY_OF_GROUPS", "pragma integrity_check(groups)"),
     Sql::new("INTEGRITY_OF_LEDGER", "pragma integrity_check(ledger)"),

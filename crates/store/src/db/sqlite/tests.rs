@@ -67,7 +67,7 @@ fn occupied(wait: Duration) -> (TempDir, Runtime, Arc<Sqlite>, Hold) {
 
 type Hold = std::sync::mpsc::Sender<()>;
 
-/// A login during a full ingest waits for one transaction at most: writes run in the order in which
+/// A login during a full ingest waits for at most one transaction: writes run in the order in which
 /// they arrived, and waiting ones occupy no thread that others need.
 #[test]
 fn writes_run_in_the_order_of_their_calls() {
@@ -179,14 +179,14 @@ async fn all_of_a_read_is_from_the_snapshot_of_its_proof() {
     let again = sqlite.read_checked(AccountNo(1), &mut short, || of(vec![])).await.expect("rows");
     assert!(again.is_none(), "a short read");
     assert_eq!(short.counts, [1, 1]);
-    // The read that begins again is one of another snapshot, with the notes of the first one.
+    // The repeated read is from another snapshot, with the notes of the first one.
     let (mut begun, long) = (of(vec![&COUNT, &MANY]), || of(vec![&COUNT, &MANY, &COUNT]));
     let long = sqlite.read_checked(AccountNo(1), &mut begun, long).await.expect("rows");
     assert_eq!(begun.counts, [4]);
     assert_eq!(long.expect("a long read").counts, [6, 100_000, 6]);
 }
 
-/// Rows of a read whose check says so are not read.
+/// After a check that breaks, no rows of the statements are read.
 #[tokio::test]
 async fn a_check_that_breaks_leaves_the_statements_unread() {
     struct Broken;
@@ -261,8 +261,8 @@ async fn threads_of(sqlite: &Arc<Sqlite>, sql: &'static Sql) -> Result<Vec<Threa
     Ok(again.unwrap_or(first).1)
 }
 
-/// LIM-14: a read begins on the calling thread, and again on another if it takes much work: many
-/// instructions, many rows, or long ones.
+/// LIM-14: a read begins on the calling thread, and again on another one if it takes much work:
+/// many instructions, many rows, or long ones.
 #[tokio::test]
 async fn a_read_of_much_work_leaves_the_calling_thread() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -277,7 +277,7 @@ async fn a_read_of_much_work_leaves_the_calling_thread() {
     }
 }
 
-/// ENV-13: a read ends when its request has waited for the longest time.
+/// ENV-13: a read ends when its request has waited for the maximum time.
 #[tokio::test]
 async fn a_read_without_an_end_is_ended_at_its_deadline() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -302,7 +302,7 @@ fn rows_are_inserted_by_their_values() {
     assert!(inserts > 20, "{inserts}");
 }
 
-/// The database of another program is refused by its tables, and stays as it is.
+/// The database of another program is refused by its tables, and is not changed.
 #[test]
 fn another_programs_database_is_refused() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -336,15 +336,15 @@ async fn the_log_is_truncated_after_a_long_read() {
         note(&sqlite, add).await.expect("a note");
     }
     drop(reader);
-    // The first write copies the log to the database file, the second starts it anew.
+    // The first write copies the log to the database file, the second restarts it.
     for _ in 0..2 {
         note(&sqlite, "insert into notes values ('short')").await.expect("a note");
     }
     assert!(sqlite.files.sizes().log <= limit, "{:?}", sqlite.files.sizes());
 }
 
-/// After a fault for which SQLite rolls the transaction of a dry run back, nothing more is written:
-/// it would be stored.
+/// After an error for which SQLite rolls back the transaction of a dry run, nothing more is
+/// written: it would be stored.
 #[tokio::test]
 async fn a_dry_run_that_was_rolled_back_writes_no_more() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -366,7 +366,7 @@ async fn a_dry_run_that_was_rolled_back_writes_no_more() {
     assert_eq!(db(&sqlite).read(Deadline::None, count).await.expect("a count"), Some(0));
 }
 
-/// The error of a read or a change that is none of the store.
+/// The error of a read or a change that is not a store error.
 #[derive(Debug, PartialEq)]
 enum OwnError {
     Wrong(u8),
@@ -379,7 +379,7 @@ impl From<Error> for OwnError {
     }
 }
 
-/// The driver runs work whose types are erased: the result and the error have them again.
+/// The driver runs work with erased types: the result and the error get them back.
 #[tokio::test]
 async fn reads_and_changes_return_their_own_results_and_errors() {
     let directory = tempfile::tempdir().expect("a directory");

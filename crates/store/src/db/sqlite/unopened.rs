@@ -1,5 +1,5 @@
-//! Reads an entry of a database that may be of another version, or of another program, and leaves
-//! its files as they are.
+//! Reads an entry of a database that may be of another version, or of another program, without
+//! changing its files.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -23,7 +23,7 @@ pub(crate) fn unopened_entry(
     fs::File::open(&linked).map_err(|error| io_error(database, &error))?;
     match read(&linked, entry.for_sqlite()?, name) {
         Err(error) => match error.sqlite_error_code() {
-            // `Unknown`: the statement names a table or a column that does not exist.
+            // `Unknown`: the statement refers to a table or a column that does not exist.
             Some(ErrorCode::NotADatabase | ErrorCode::Unknown) => Ok(None),
             _ => Err(error.into()),
         },
@@ -37,8 +37,8 @@ fn read(database: &Path, entry: &str, name: &str) -> rusqlite::Result<Option<Str
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match is_logged {
         true => Connection::open_with_flags(database, flags)?,
-        // Without its log, a database is read as a file that nothing changes: SQLite would create
-        // a log and its index otherwise.
+        // Without its log, a database is read as an immutable file: SQLite would create a log and
+        // its index otherwise.
         false => Connection::open_with_flags(
             format!("file:{}?immutable=1", escaped(database)),
             flags | OpenFlags::SQLITE_OPEN_URI,
@@ -47,7 +47,7 @@ fn read(database: &Path, entry: &str, name: &str) -> rusqlite::Result<Option<Str
     connection.query_row(entry, [name], |row| row.get(0)).optional()
 }
 
-/// Returns a path as a URI writes it.
+/// Returns a path as it is written in a URI.
 fn escaped(path: &Path) -> String {
     let byte = |byte: &u8| match byte {
         b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => {
@@ -87,7 +87,7 @@ mod tests {
         let notes =
             "create table notes (name text, value text); insert into notes values ('a', 'b')";
         database.execute_batch(notes).expect("a note");
-        // It is in the log alone.
+        // It is in the log only.
         assert_eq!(read("a").as_deref(), Some("b"));
         drop(database);
         let before = fs::read(&path).expect("a file");

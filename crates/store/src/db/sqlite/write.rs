@@ -16,9 +16,9 @@ use crate::db::{ClosedData, Read, Write};
 use crate::error::Error;
 use crate::sql::{Sql, Value};
 
-/// The size to which the write-ahead log is truncated when its content has been copied to the
+/// The size to which the write-ahead log is truncated once its content has been copied to the
 /// database file. Twice what it holds between two checkpoints, so that it is not truncated and
-/// extended again without need.
+/// extended unnecessarily.
 pub(super) const LOG_MAX_BYTES: i64 = 64 << 20;
 /// The time between two attempts of a write to begin. Imports pause for longer than this between
 /// transactions.
@@ -29,8 +29,8 @@ static COMMIT: Sql = Sql::new("COMMIT", "commit");
 static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
 
 /// Opens the connection that writes. A database that has tables, but not the table `register`,
-/// belongs to another program and is left as it is. New data and a backup get the identity of their
-/// own that `now` gives them, before they have a log.
+/// belongs to another program and is not changed. New data and a backup get a new identity, derived
+/// from `now`, before they have a log.
 pub(super) fn connect(
     path: &Path,
     wait: Duration,
@@ -52,7 +52,7 @@ pub(super) fn connect(
     // A log that grew behind a long read is truncated once the read has ended.
     writer.pragma_update(None, "journal_size_limit", LOG_MAX_BYTES)?;
     writer.pragma_update(None, "cache_size", -32_000)?;
-    // Creates the log and its index, whose identities are noted.
+    // Creates the log and its index, whose identities are recorded.
     tables(&writer, register)?;
     // Writes retry by themselves, more often than SQLite does.
     writer.busy_timeout(Duration::ZERO)?;
@@ -76,7 +76,7 @@ pub(super) fn connect_unchanged(
     }
 }
 
-/// Returns the number of tables and other objects, and of those with the name `register`.
+/// Returns the number of tables and other objects, and the number with the name `register`.
 fn tables(connection: &Connection, register: &str) -> Result<(i64, i64), Error> {
     let tables = "select count(*), coalesce(sum(name = ?1), 0) from sqlite_master";
     Ok(connection.query_row(tables, [register], |row| Ok((row.get(0)?, row.get(1)?)))?)
@@ -127,7 +127,7 @@ impl Sqlite {
         let snapshot = Snapshot::new(&connection, &self.files);
         let done = is_usable.and_then(|()| change(&Write(Read::Sqlite(snapshot))));
         let done = done.and_then(|done| {
-            // A commit may copy the log to the database file, which must be its own.
+            // A commit may copy the log to the database file, which must be the right one.
             self.confirm_files()?;
             let committed = run_alone(&connection, &COMMIT);
             committed.map_err(|error| self.files.write_failed(error))?;

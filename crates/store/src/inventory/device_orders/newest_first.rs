@@ -1,10 +1,9 @@
-//! The orders of a group, or of all groups, that a filter includes, by the time at which they
-//! count, the newest first.
+//! The orders of a group, or of all groups, that match a filter, by the time at which they count,
+//! the newest first.
 //!
 //! Sales are found by the index of sale times, which has their states; other orders, which are few,
-//! by the index of their trade starts. A record is read only of an order that is returned. The
-//! indexes of all groups are merged. They are read in chunks, and those that need their next chunk
-//! together.
+//! by the index of their trade starts. Only the records of returned orders are read. The indexes of
+//! all groups are merged. They are read in chunks, several indexes at a time.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -32,8 +31,8 @@ row! {
     struct EntryRow<'r> { at_ms: UnixMs, device_no: DeviceNo, seq: i64, sale: &'r [u8] }
 }
 
-/// Selects the entries of an index of times that come before a place, in the order of the index, so
-/// that none is sorted.
+/// Selects the entries of an index of times that come before a position, in the order of the index,
+/// so that nothing is sorted.
 macro_rules! entries {
     ($at:literal, $that:literal) => {
         concat!(
@@ -67,13 +66,13 @@ statements! {
         where o.group_no = r.group_no and o.device_no = r.device_no and o.seq = r.seq");
 }
 
-/// The most entries that one statement reads.
+/// The maximum number of entries that one statement reads.
 const CHUNK_MAX: usize = 8_192;
-/// Indexes of which the next entries are read together, after the first of all of them: those that
-/// come first, so that a busy group among many is read in large parts.
+/// The number of indexes whose next entries are read together, after the first entries of all of
+/// them: those that come first, so that a busy group among many is read in large parts.
 const TOGETHER: usize = 16;
 
-/// The place of an order in the list.
+/// The position of an order in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderPlace {
     /// The time at which it counts.
@@ -87,8 +86,8 @@ pub struct OrderPlace {
 }
 
 impl Inventory<'_> {
-    /// Returns a part of the orders of a group, or of all groups, that a filter includes, the
-    /// newest first. A part may have fewer orders than its limit, and not be the last one.
+    /// Returns a part of the orders of a group, or of all groups, that match a filter, the newest
+    /// first. A part may have fewer orders than its limit without being the last one.
     ///
     /// # Errors
     /// The store failed.
@@ -110,7 +109,7 @@ impl Inventory<'_> {
     }
 }
 
-/// Returns the places of the orders of a part.
+/// Returns the positions of the orders of a part.
 async fn places(
     read: &Read<'_>,
     groups: &[GroupRow],
@@ -147,7 +146,7 @@ async fn places(
                     empty.sort_by_key(|index| index.next().key());
                     empty.truncate(TOGETHER);
                 }
-                // Each part goes on, however many indexes there are.
+                // Each part makes progress, however many indexes there are.
                 let most = ((SEARCHED_MAX - searched) / empty.len().max(1)).clamp(1, CHUNK_MAX);
                 searched += read_chunks(read, filter, &mut empty, chunk.min(most)).await?;
                 chunk = (chunk * 2).min(CHUNK_MAX);
@@ -158,14 +157,15 @@ async fn places(
     Ok(listing.cut(places, |place| *place))
 }
 
-/// Finds orders among the next entries of indexes, and returns how many entries it has read.
+/// Finds orders among the next entries of indexes, and returns the number of entries that it has
+/// read.
 async fn read_chunks(
     read: &Read<'_>,
     filter: &Arc<OrderFilter>,
     indexes: &mut [&mut Index],
     chunk: usize,
 ) -> Result<usize, Error> {
-    // One reading: to find the reading of a row among thousands takes long.
+    // One reading: finding the reading of a row among thousands takes long.
     let mut chunks = Reading::of(vec![Chunk::default(); indexes.len()]);
     for (at, index) in indexes.iter().enumerate() {
         let (group, filter) = (index.after.group, Arc::clone(filter));
@@ -188,7 +188,7 @@ async fn read_chunks(
     Ok(searched)
 }
 
-/// Returns the place after which the orders of a group are listed.
+/// Returns the position after which the orders of a group are listed.
 fn first_place(group: GroupNo, span: Option<Span>, after: Option<OrderPlace>) -> OrderPlace {
     let end = span.map_or(UnixMs(i64::MAX), |span| span.end);
     let before = |at| OrderPlace { at, group, device: DeviceNo(-1), seq: -1 };
@@ -196,7 +196,7 @@ fn first_place(group: GroupNo, span: Option<Span>, after: Option<OrderPlace>) ->
         None => before(end),
         Some(after) if group == after.group => after,
         Some(after) if group > after.group => before(after.at),
-        // Orders of the same time are still to be listed.
+        // Orders of the same time have not been listed yet.
         Some(after) => OrderPlace { device: DeviceNo(i64::MAX), seq: i64::MAX, ..before(after.at) },
     }
 }
@@ -205,7 +205,7 @@ fn first_place(group: GroupNo, span: Option<Span>, after: Option<OrderPlace>) ->
 struct Index {
     sql: &'static Sql,
     start: UnixMs,
-    /// Every order up to this place is found.
+    /// Every order up to this position has been found.
     after: OrderPlace,
     /// Orders that are not in the part yet.
     found: VecDeque<OrderPlace>,
@@ -217,7 +217,7 @@ struct Index {
 #[derive(Clone, Default)]
 struct Chunk {
     entries: usize,
-    /// The place of the last one.
+    /// The position of the last one.
     last: Option<OrderPlace>,
     /// Those that the filter includes.
     found: Vec<OrderPlace>,
@@ -228,12 +228,12 @@ impl Index {
         self.is_read && self.found.is_empty()
     }
 
-    /// Returns whether more orders are found only by reading on.
+    /// Returns whether more orders can only be found by reading further.
     fn is_empty(&self) -> bool {
         !self.is_read && self.found.is_empty()
     }
 
-    /// Returns a place before which there are no more orders.
+    /// Returns a position before which there are no more orders.
     fn next(&self) -> OrderPlace {
         self.found.front().copied().unwrap_or(self.after)
     }
@@ -259,7 +259,7 @@ impl Chunk {
     }
 }
 
-/// Returns the orders at the places.
+/// Returns the orders at the positions.
 async fn orders(
     (read, dictionaries): (&Read<'_>, &Dictionaries),
     groups: &[GroupRow],

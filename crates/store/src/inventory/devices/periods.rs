@@ -18,8 +18,8 @@ row! {
         pub(super) until: UnixMs,
     }
     struct LedgerRow { device_no: DeviceNo, ledger: Ledger }
-    /// The counts of a ledger: that of an owner, which has one also if it owned the device twice,
-    /// or of a group that keeps orders of a period that was replaced.
+    /// The counts of a ledger, which belongs to an owner, even if it owned the device twice, or to
+    /// a group that keeps orders of a period that was replaced.
     pub(super) struct Ledger {
         pub(super) group_no: GroupNo,
         pub(super) group_id: String,

@@ -23,7 +23,7 @@ statements! {
         where s.group_no = r.group_no and s.day = r.day and s.device_block = r.block";
 }
 
-/// Devices that one part of the search reads at a time.
+/// Number of devices that a part of the search reads at a time.
 const CHUNK: usize = 500;
 
 /// Selects devices.
@@ -31,19 +31,19 @@ const CHUNK: usize = 500;
 pub struct DeviceSearch {
     /// Only those that this group owns now.
     pub group: Option<GroupId>,
-    /// Only those with this text in their code or name, in any case.
+    /// Only those with this text in their code or name, ignoring case.
     pub text: String,
     /// Only those in this state.
     pub state: Option<DeviceState>,
     /// Only those with one of these codes.
     pub only: Option<BTreeSet<String>>,
-    /// The last activity from which a device is online.
+    /// The earliest last activity with which a device is online.
     pub online: OnlineSince,
     /// The first of the days whose orders are counted.
     pub first_day: Day,
     /// The last of these days.
     pub last_day: Day,
-    /// The largest number of devices that one part reads; the next part goes on after them.
+    /// The maximum number of devices that one part reads; the next part continues after them.
     pub read_max: usize,
 }
 
@@ -60,19 +60,19 @@ pub enum DeviceState {
     Disabled,
 }
 
-/// A part of the devices that a search found, by code.
+/// A part of the devices found by a search, by code.
 #[derive(Clone, Debug)]
 pub struct FoundDevices {
     /// The devices.
     pub devices: Vec<FoundDevice>,
     /// `after` of the next part; `None` in the last one.
     pub next: Option<String>,
-    /// Whether the part ended because the search had read as many devices as it may, and not
+    /// Whether the part ended because the search had read the maximum number of devices, not
     /// because the part is full.
     pub is_cut: bool,
 }
 
-/// A device that a search found.
+/// A device found by a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundDevice {
     /// The device.
@@ -182,7 +182,7 @@ async fn matching(
     Ok((FoundDevices { devices, next: after, is_cut: true }, owners))
 }
 
-/// Counts the sales of each device on each day, with all groups that owned it.
+/// Counts the sales of each device on each day, in all groups that owned it.
 async fn count_orders(
     read: &Read<'_>,
     search: &DeviceSearch,
@@ -217,8 +217,8 @@ async fn count_orders(
 }
 
 impl DeviceSearch {
-    /// Returns whether a device is one of those that are wanted by their codes, and has the text in
-    /// its code or its name.
+    /// Returns whether a device has one of the requested codes, and has the text in its code or its
+    /// name.
     fn names(&self, device: &DeviceRow) -> bool {
         if self.only.as_ref().is_some_and(|only| !only.contains(&device.device_code)) {
             return false;

@@ -5,7 +5,7 @@ use crate::explain;
 
 /// Orders of the one device that has many; they start a second apart.
 const ORDERS: i64 = 300 * 64 + 10;
-/// Groups with a device that has one order.
+/// Groups that have a device with one order.
 const SMALL_GROUPS: i64 = 3_000;
 
 /// A device with many orders among many devices with few, so that the averages of PostgreSQL are
@@ -43,7 +43,7 @@ fn rows_read(schema: &Schema, (start, end): (i64, i64), skip: i64) -> f64 {
     read
 }
 
-/// A page reads the orders of a few blocks, whatever PostgreSQL knows about the tables.
+/// A page reads the orders of a few blocks, regardless of PostgreSQL's statistics.
 #[tokio::test]
 async fn a_page_reads_few_rows_with_and_without_statistics() {
     let schema = explain::with_tables().await;
@@ -55,7 +55,7 @@ async fn a_page_reads_few_rows_with_and_without_statistics() {
             ((newest - 60_000, i64::MAX), 0, 300.0),
             ((newest - 600_000, newest), 0, 400.0),
             ((newest / 2, newest / 2 + 60_000), 10, 400.0),
-            // Every block lies in the span, and is read, but not its orders.
+            // Every block is in the span, and is read, but not its orders.
             ((0, i64::MAX), 10_000, 900.0),
         ] {
             let read = rows_read(&schema, span, skip);

@@ -28,7 +28,7 @@ fn incoming(goods_name: &str, faults: &[Option<&str>], pay_end: Option<UnixMs>) 
     Incoming::of(order, &Zone::utc(), &ProductNames::new()).expect("renders")
 }
 
-/// An order with all columns, and none of them alike.
+/// An order with different values in all columns.
 fn columns<'r>() -> StoredOrder<'r> {
     StoredOrder {
         group_no: GroupNo(1),
@@ -63,7 +63,7 @@ fn fault(order: &StoredOrder<'_>) -> RecordFault {
     faults[0].clone()
 }
 
-/// Asserts that a text is a `T` with all its fields, in their order, and no others.
+/// Asserts that a text is a `T` with exactly its fields, in order.
 fn assert_is<T: Serialize + DeserializeOwned>(text: &[u8]) {
     let value: T = serde_json::from_slice(text).expect("a T");
     let again = serde_json::to_string(&value).expect("renders");
@@ -136,7 +136,7 @@ fn a_changed_bit_or_column_is_found() {
     }
 }
 
-/// A record with a good checksum, of a program that is wrong.
+/// A record with a correct checksum, written by a faulty program.
 fn with_checksum(frame: &[u8]) -> RecordFault {
     let mut record = frame.to_vec();
     let checksum = StoredOrder { record: &record, ..columns() }.checksum().to_le_bytes();
@@ -164,7 +164,7 @@ fn a_dictionary_that_is_not_stored_is_named() {
     assert_eq!(with_checksum(&frame), RecordFault::Dictionary(77));
 }
 
-/// Old records stay readable: dictionary 0 is never changed, nor is what it unpacks.
+/// Old records remain readable: dictionary 0 never changes, nor does what it unpacks.
 #[test]
 fn the_built_in_dictionary_is_never_changed() {
     let mut checksum = crc32fast::Hasher::new();
@@ -172,7 +172,7 @@ fn the_built_in_dictionary_is_never_changed() {
     assert_eq!(checksum.finalize(), 3_590_585_097);
 }
 
-/// A dictionary is known by a number that only its content has.
+/// A dictionary is identified by a number that only its content has.
 #[test]
 fn a_content_with_another_number_is_no_dictionary() {
     let sample = |at: usize| incoming(&format!("Tea {}", at * 7_919), &[None], None).record.0;

@@ -41,7 +41,7 @@ fn a_look_up_of_each_row_is_one_subquery_for_each() {
     );
 }
 
-/// A number in an expression has no type of its own on PostgreSQL.
+/// A number in an expression does not have its own type on PostgreSQL.
 #[test]
 fn the_columns_of_a_single_row_have_types_on_postgresql() {
     for (text, of_row) in [

@@ -6,8 +6,8 @@ use crate::record::dictionaries::{Dictionaries, Dictionary};
 use crate::record::stored::pack;
 use crate::record::{Incoming, ProductNames};
 
-/// Returns the faults of an order that was paid at 5 s, or is unpaid, and is stored as a sale at
-/// `sale_at` of the amount `sold`: as a sale, and as no sale.
+/// Returns the problems of an order that was paid at 5 s, or is unpaid, and is stored as a sale at
+/// `sale_at` of the amount `sold`: as a sale, and not as a sale.
 fn faults(
     pay_end: Option<UnixMs>,
     (sale_at, sold): (UnixMs, i64),
@@ -45,7 +45,7 @@ fn faults(
     (fault, unsold_fault(&order, &none))
 }
 
-/// The time and the figures of a sale are those of its record.
+/// The time and the figures of a sale match its record.
 #[test]
 fn an_order_is_the_sale_that_its_record_says() {
     let paid = UnixMs(5_000);

@@ -21,7 +21,7 @@ fn a_clock_is_off_only_outside_both_ends_of_the_reading() {
         (0, 0, 51_000, 0),
         (0, 0, 51_501, 501),
         (0, 0, 50_499, -501),
-        // The answer took 700 ms, and the database read its clock at any time meanwhile.
+        // The answer took 700 ms, and the database read its clock at some time in between.
         (0, 700, 51_000, 0),
         (0, 700, 50_300, 0),
         (0, 700, 50_299, -1),
@@ -34,8 +34,7 @@ fn a_clock_is_off_only_outside_both_ends_of_the_reading() {
     assert_eq!(reading(0, 5).ahead_ms(i64::MAX, at(9)), i64::MAX - 50_009);
 }
 
-/// A reading has the times of both ends, so that a database that answers late is not taken for one
-/// whose clock is off.
+/// A reading has the times of both ends, so that a slow answer is not mistaken for a wrong clock.
 #[tokio::test]
 async fn a_reading_has_the_times_right_before_and_after() {
     let mut inside = None;
@@ -50,7 +49,7 @@ async fn a_reading_has_the_times_right_before_and_after() {
     let (after, (began, ended)) = (BootTime::now(), inside.expect("it was read"));
     assert!(before <= reading.sent_at && reading.sent_at <= began, "{reading:?}, {began:?}");
     assert!(ended <= reading.answered_at && reading.answered_at <= after, "{reading:?}, {ended:?}");
-    // The clock was read at any time meanwhile.
+    // The clock was read at some time in between.
     let at_most = i64::try_from(ended.since(began).as_millis()).expect("a short time");
     for now_ms in [50_000, 50_000 + at_most] {
         assert_eq!(reading.ahead_ms(now_ms, reading.answered_at), 0, "{now_ms}");

@@ -1,7 +1,7 @@
 use super::{SALES, UNSOLD};
 use crate::explain;
 
-/// SQLite reads a range of an index, and sorts nothing. Of sales it reads no row of the table.
+/// SQLite reads a range of an index, and sorts nothing. For sales it reads no row of the table.
 #[tokio::test]
 async fn a_part_is_a_range_of_an_index_on_sqlite() {
     let database = explain::sqlite().await;
@@ -12,7 +12,7 @@ async fn a_part_is_a_range_of_an_index_on_sqlite() {
     }
 }
 
-/// PostgreSQL reads as many entries as the part has, whatever it knows about the table.
+/// PostgreSQL reads as many entries as the part has, regardless of its statistics.
 #[tokio::test]
 async fn a_part_reads_its_entries_on_postgresql() {
     let schema = explain::with_tables().await;
