@@ -1,4 +1,4 @@
-//! Renders the outcome of a request of any audience, and nothing else does.
+//! Renders the outcome of a request of either audience; nothing else does.
 
 use std::io::Write;
 use std::marker::PhantomData;
@@ -21,7 +21,7 @@ use crate::failure::{Failure, Faults, SystemFault};
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 
-/// The headers of every answer of the console. A page loads nothing from elsewhere.
+/// The headers of every answer of the console. A page loads nothing from other sites.
 const PAGE_HEADERS: [(HeaderName, &str); 5] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -48,12 +48,12 @@ pub(crate) struct DataJson {
 }
 
 impl<T> Data<T> {
-    /// Returns a `T` that is JSON already.
+    /// Returns a `T` that is already JSON.
     pub(crate) fn of_json(json: Vec<u8>) -> Data<T> {
         Data { json: DataJson { first: json, later: None, memory: None }, of: PhantomData }
     }
 
-    /// Takes a `T` of which the first part is JSON already, and the others will be.
+    /// Returns a `T` whose first part is already JSON, and whose other parts will be.
     pub(crate) fn in_parts(first: Vec<u8>, later: LaterParts) -> Data<T> {
         Data { json: DataJson { first, later: Some(later), memory: None }, of: PhantomData }
     }
@@ -64,7 +64,7 @@ impl<T> Data<T> {
 }
 
 impl DataJson {
-    /// Counts the data as unread, unless it is in parts, which have memory of their own.
+    /// Counts the data as unread, unless it is in parts, whose memory is limited separately.
     ///
     /// # Errors
     /// Too much is unread already.
@@ -97,7 +97,7 @@ impl Data<()> {
 }
 
 impl<T> Data<Page<T>> {
-    /// Returns a page of records that are JSON already.
+    /// Returns a page of records that are already JSON.
     pub(crate) fn page<'r>(
         total: i64,
         page: PageRequest,
@@ -131,10 +131,10 @@ pub(crate) fn code(outcome: &Result<DataJson, Failure>) -> Code {
 pub(crate) enum Form<'a> {
     /// The envelope of the contract, in a language.
     Envelope(Locale),
-    /// The answer to a call of the operator: a refusal is a problem document.
+    /// An answer to an operator's call: a refusal is a problem document.
     Call,
-    /// A page of the console: a refusal is a page in the frame of a signed-in person, or else plain
-    /// text.
+    /// A page of the console: a refusal is a page in the frame of a signed-in person, otherwise
+    /// plain text.
     Page(Option<Frame<'a>>),
 }
 
@@ -300,7 +300,7 @@ pub(crate) fn envelope(
     }
 }
 
-/// Renders a refusal; ENV-7 says which shape its `data` has.
+/// Renders a refusal; ENV-7 specifies the shape of its `data`.
 fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
     let message = Message::of(refusal);
     match refusal {

@@ -27,22 +27,22 @@ use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 use kiosque_locale::Locale;
 use tokio::sync::{Semaphore, watch};
 
-/// Reads by the operator's calls that run at a time.
+/// Concurrent reads by the operator's calls.
 const OPERATOR_READS_MAX: usize = 2;
 
 /// The settings of a server.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
-    /// Language of messages when X-Locale names none: en or zh-CN.
+    /// Language of messages if X-Locale specifies none: en or zh-CN.
     #[arg(long, value_name = "LOCALE", default_value = "en")]
     pub default_locale: Locale,
     /// Lifetime of a session.
     #[arg(long, default_value = "2h", value_parser = positive_duration, help_heading = "Logins")]
     pub token_validity: Duration,
-    /// Largest age of a device's last activity at which it counts as online.
+    /// Maximum age of a device's last activity at which it counts as online.
     #[arg(long, default_value = "10m", value_parser = duration)]
     pub online_window: Duration,
-    /// Interval at which heartbeats are written to the store; a crash loses the later ones.
+    /// Interval at which heartbeats are written to the store; a crash loses later ones.
     #[arg(long, default_value = "10s", value_parser = positive_duration, hide_short_help = true)]
     pub activity_flush: Duration,
     /// Archive orders older than this, once an hour [default: never].
@@ -80,14 +80,14 @@ pub struct App {
     pub(crate) metrics: Metrics,
     pub(crate) large_answers: LargeAnswers,
     pub(crate) unread_answers: Arc<UnreadAnswers>,
-    /// The certificate of the first listener that serves.
+    /// The certificate of the first listener that is serving.
     pub(crate) certificate: OnceLock<Arc<Certificate>>,
-    /// The address of the integrators' listener, once it serves.
+    /// The address of the integrators' listener, once it is serving.
     pub(crate) gateway_address: OnceLock<SocketAddr>,
     /// The log of tokens in the wrong place.
     pub(crate) hint_log: OncePerSecond,
     pub(crate) failure_log: FailureLog,
-    /// The failures by overload that were logged, in the order of [`FaultKind::OVERLOAD`].
+    /// The logged failures by overload, in the order of [`FaultKind::OVERLOAD`].
     overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
     /// The writes of the uses of keys.
     key_uses: OncePerSecond,
@@ -136,7 +136,7 @@ impl App {
         })
     }
 
-    /// Stores orders as a stream with a key, for a program that makes valid orders itself.
+    /// Stores orders like a stream with a key, for a program that creates valid orders itself.
     ///
     /// # Errors
     /// There are too many streams, or the store failed.
@@ -152,15 +152,15 @@ impl App {
         stream.into_received().map(|_| counts).map_err(|failure| failure.error)
     }
 
-    /// Returns the refused logins, to be written to the audit trail from time to time.
+    /// Returns the refused logins, to be written to the audit trail periodically.
     #[must_use]
     pub fn refused_logins(&self) -> &RefusedLogins {
         &self.refused_logins
     }
 
-    /// Logs how many requests failed since the last call, by overload, one line for each kind, and
-    /// by failures of the store that were logged before, one line for each cause. The program
-    /// calls it once a second.
+    /// Logs the number of requests that failed since the last call: by overload, one line for each
+    /// kind, and by failures of the store that were already logged, one line for each cause. The
+    /// program calls it once a second.
     pub fn log_failures(&self) {
         self.failure_log.log_repeated();
         let counts = self.metrics.overload().into_iter().zip(&self.overload_logged);
@@ -172,15 +172,14 @@ impl App {
         }
     }
 
-    /// Returns the id of a request, which is unique in this run and, by a random prefix, among
-    /// runs.
+    /// Returns a request id, which is unique in this run and, through a random prefix, across runs.
     pub(crate) fn next_request_id(&self) -> String {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number:x}", self.request_prefix)
     }
 
-    /// Stores the use of a key in the background, at most one each second: a store that fails, or
-    /// many keys at once, cause no more writes. The other uses are stored with later requests.
+    /// Stores the use of a key in the background, at most one per second: neither a failing store
+    /// nor many keys cause more writes. The other uses are stored with later requests.
     pub(crate) fn store_key_use(&self, digest: KeyDigest, now: UnixMs) {
         if !self.key_uses.permits(now) {
             return;
@@ -204,7 +203,7 @@ impl App {
 
     /// Returns when the server refuses new work.
     pub(crate) async fn stopped(&self) {
-        // The sender is dropped with this value alone.
+        // The sender is only dropped with this value.
         let _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
     }
 

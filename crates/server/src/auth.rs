@@ -49,7 +49,7 @@ pub(crate) async fn log_in(
     session_data(opened?)
 }
 
-/// Logs in from a source that never logged in to the account, or to an account that does not exist.
+/// Logs in from a source that never logged in to the account, or to a nonexistent account.
 async fn log_in_from_unknown_source(
     app: &App,
     username: &str,
@@ -84,8 +84,8 @@ async fn open_session(
     Ok(app.store.sessions().log_in(credentials, random, expires_at, origin.clone()).await?)
 }
 
-/// Returns the reason that the audit trail gives for a refused login; none for a request that
-/// could not be read.
+/// Returns the reason of a refused login for the audit trail; `None` for a request that could not
+/// be read.
 fn login_fault(refusal: &Refusal) -> Option<LoginFault> {
     match refusal {
         Refusal::Credentials => Some(LoginFault::Credentials),
@@ -105,7 +105,7 @@ pub(crate) async fn switch_group(
     let (app, origin) = (call.app, call.origin());
     let random = app.entropy.bytes()?;
     let expires_at = app.session_end(origin.at);
-    // A text that cannot be a group's id names no group.
+    // A text that cannot be a group's id identifies no group.
     let group = GroupId::parse(request.group_id).ok();
     session_data(app.store.sessions().switch_group(claim, group, random, expires_at, origin).await?)
 }

@@ -1,5 +1,5 @@
-//! One request of any audience; and one of an integrator: read whole, checked in the order of
-//! REQ-1, and given to its handler with the types that its endpoint declares.
+//! Requests: one of any audience; and one of an integrator, which is read completely, checked in
+//! the order of REQ-1, and passed to its handler with the types declared by its endpoint.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -33,9 +33,9 @@ pub(crate) const FORWARDED_HEADER: &str = "x-forwarded-for";
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a Arc<App>,
     pub(crate) now: UnixMs,
-    /// The other end of the connection: the caller, or a proxy before it.
+    /// The other end of the connection: the caller, or a proxy in front of the server.
     pub(crate) peer: IpAddr,
-    /// Names the request in its answer, the log and the audit trail.
+    /// Identifies the request in its answer, the log and the audit trail.
     pub(crate) request_id: &'a str,
     pub(crate) head: &'a Parts,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Caller<'a> {
     pub(crate) claim: Claim,
 }
 
-/// A body as its caller sends it, or that of a call which a person tries in the console.
+/// A body from the network, or the body of a call that a person tries in the console.
 pub(crate) type SentBody = Either<Incoming, Full<Bytes>>;
 
 /// A body, as far as it could be read.
@@ -59,7 +59,7 @@ pub(crate) struct Received<'a> {
     remarks: &'a mut Remarks,
 }
 
-/// The rules of a request that the types of its fields do not express.
+/// The rules of a request that its field types do not express.
 pub(crate) trait Validate {
     /// Adds a violation for each rule that the request breaks.
     fn validate(&self, call: &Call<'_>, violations: &mut Violations) {
@@ -124,9 +124,9 @@ impl<'a> Received<'a> {
         Ok(handler(self.call, request).await?.into_json())
     }
 
-    /// Reads the token, then the rest. A fault of the body or of a field is reported only to a
-    /// caller with a live session; with no such fault, the store proves the session together with
-    /// the handler's query.
+    /// Reads the token, then the rest. An error in the body or in a field is reported only to a
+    /// caller with a live session; without such an error, the store proves the session together
+    /// with the handler's query.
     async fn authenticate<E: Endpoint<Request: Validate>>(
         self,
         _: E,
@@ -155,12 +155,12 @@ impl<'a> Call<'a> {
         self.head.uri.query().unwrap_or_default()
     }
 
-    /// Returns whether the method is one of requests that read.
+    /// Returns whether the method is a reading one.
     pub(crate) fn reads(&self) -> bool {
         self.head.method == Method::GET || self.head.method == Method::HEAD
     }
 
-    /// Returns the language that an integrator asks for.
+    /// Returns the language that an integrator requests.
     pub(crate) fn locale(&self) -> Locale {
         let asked = self.head.headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
         asked.and_then(Locale::best_match).unwrap_or(self.app.settings.default_locale)
@@ -173,7 +173,7 @@ impl<'a> Call<'a> {
         self.app.settings.trusted_proxies.source(self.peer, forwarded)
     }
 
-    /// Returns where the request comes from, for limits and the audit trail.
+    /// Returns the origin of the request, for limits and the audit trail.
     pub(crate) fn origin(&self) -> Origin {
         Origin { source: self.source(), request_id: self.request_id.to_owned(), at: self.now }
     }
@@ -186,7 +186,7 @@ impl<'a> Call<'a> {
         begun: Instant,
     ) -> Response<Content> {
         let (path, peer, refused) = (self.path(), self.peer, outcome.as_ref().err());
-        // The query is not logged: it may have the token of a link.
+        // The query is not logged: it may contain the token of a link.
         tracing::debug!(request.id = self.request_id, path, %peer, ?refused, "answered");
         let fault = refused.and_then(Failure::system_fault);
         if let Some(fault) = fault {
@@ -216,7 +216,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns the place of a token that is not where it belongs, and logs it.
+    /// Returns the location of a misplaced token, and logs it.
     fn hint(&self) -> Option<TokenHint> {
         let hint = TokenHint::of(&self.head.headers)?;
         if hint != TokenHint::Missing && self.app.hint_log.permits(self.now) {
@@ -226,7 +226,8 @@ impl<'a> Call<'a> {
         Some(hint)
     }
 
-    /// Reads and checks a request and its page, which is the first one if the endpoint has none.
+    /// Reads and checks a request and its page, which is the first one if the endpoint has no
+    /// pages.
     fn read<E: Endpoint<Request: Validate>>(
         &self,
         body: ReceivedBody,
@@ -244,7 +245,7 @@ impl<'a> Call<'a> {
         request::ignore_others(self.query(), keys, ignored);
         let max_depth = self.app.settings.limits.json_max_depth;
         let fields = match (<E::Request as RequestType>::BODY, body) {
-            // Its fields are named as ignored, if it can be read.
+            // Its fields are listed as ignored, if it can be parsed.
             (RequestBody::None, Ok(body)) if !body.is_empty() => {
                 json::parse_object(&body, max_depth).unwrap_or_default()
             }

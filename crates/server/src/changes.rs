@@ -1,5 +1,5 @@
 //! Order changes: the orders of a group by their latest change, for clients with a copy of them. An
-//! answer without a change waits for one, as long as the caller asks for.
+//! answer without a change waits for one, for as long as the caller requests.
 
 use std::io::Write;
 use std::pin::pin;

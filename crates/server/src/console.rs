@@ -1,9 +1,9 @@
 //! The console: pages for people, on the operator's listener under `/console/`.
 //!
-//! Each page is a file here, which reads the store and fills a view, and a file of
+//! Each page has a file here, which reads the store and fills a view, and a file in
 //! `kiosque_console`, which renders the view. A request for a page passes `answer` → its session
 //! (`request.rs`), which needs a live key → the page, which needs a [`kiosque_store::Oversight`] of
-//! the right that it shows. A caller without a session is sent to the sign-in (`sign_in.rs`).
+//! the right for its data. A caller without a session is redirected to the sign-in (`sign_in.rs`).
 //!
 //! To add a page, add its path to [`page`] with its right.
 
@@ -53,7 +53,7 @@ use reply::Reply;
 use request::SignedIn;
 use return_path::ReturnPath;
 
-/// The most bytes of a posted form.
+/// The maximum size of a posted form.
 const FORM_MAX_BYTES: usize = 16 << 10;
 /// The refusal of a post that no page of this console sent.
 const OTHER_SITE: &str = "This form was sent by another site, or by a browser that does not say \
@@ -61,13 +61,12 @@ const OTHER_SITE: &str = "This form was sent by another site, or by a browser th
 const ROOT: &str = "/console";
 const API_PATH: &str = Section::Api.path();
 
-/// Returns whether a path is one of the console.
+/// Returns whether a path belongs to the console.
 pub(crate) fn serves(path: &str) -> bool {
     path.strip_prefix(ROOT).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns the link that signs in once at a server, whose base URL is that of the operator's
-/// listener.
+/// Returns the one-time sign-in link of a server, given the base URL of the operator's listener.
 #[must_use]
 pub fn link(server: &str, token: &ConsoleSecret) -> String {
     format!("{server}{}?link={}", return_path::SIGN_IN, token.reveal())
@@ -157,7 +156,7 @@ async fn page(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
     }
 }
 
-/// Shows a page whose path names an entry: a device, or an order of a group.
+/// Shows a page whose path identifies an entry: a device, or an order of a group.
 async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Failure> {
     let name =
         |segment| percent_decode_str(segment).decode_utf8().map_err(|_| Failure::not_found());
@@ -178,7 +177,7 @@ async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Failure> {
     }
 }
 
-/// Does what a form asks for. Every form of a signed-in person has a line here.
+/// Performs the action of a form. Every form of a signed-in person has a line here.
 async fn change(caller: &SignedIn<'_>, form: &Fields) -> Result<Reply, Failure> {
     match caller.call.path() {
         "/console/keys" => keys::change(caller, caller.oversight(Right::Keys)?, form).await,

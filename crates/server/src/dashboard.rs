@@ -112,7 +112,7 @@ pub(crate) async fn sales_by_device(
     let account = claim.token.account_hint();
     let mut sales = call.app.store.reports().sales_by_device(claim, query).await?;
     sales.sort_unstable_by(|one, other| {
-        // By the rounded amounts: those that look the same are the same.
+        // By the rounded amounts: amounts that look equal are equal.
         let by_amount = other.turnover.amount.cents().cmp(&one.turnover.amount.cents());
         by_amount.then_with(|| one.code.cmp(&other.code))
     });
@@ -259,7 +259,7 @@ fn product_sales(sales: kiosque_store::ProductSales) -> ProductSales {
     }
 }
 
-/// Returns cents as dollars: the nearest number, which JSON writes with two decimals at most.
+/// Returns cents as dollars: the nearest number, which JSON writes with at most two decimals.
 fn dollars(cents: i64) -> f64 {
     cents as f64 / 100.0
 }

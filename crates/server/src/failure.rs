@@ -1,5 +1,5 @@
-//! Why a request does not succeed: one type for the calls of integrators, those of the operator and
-//! the pages of the console. [`crate::answer`] decides how each of them is answered.
+//! Why a request fails: one type for integrators' calls, operators' calls and pages of the console.
+//! [`crate::answer`] decides how each is answered.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,31 +13,31 @@ use kiosque_locale::{Locale, Message};
 use kiosque_model::{Refusal, Right};
 use kiosque_store::{Error, Refused};
 
-/// Why a request did not succeed.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// It was refused by a rule of the interface, or its path is unknown.
     Refusal(Refusal),
     /// The server failed.
     System(SystemFault),
-    /// The path takes these methods alone.
+    /// The path only supports these methods.
     Method(&'static str),
     /// The key lacks the right that a page requires.
     Right(Right),
-    /// The value of this parameter of a page cannot be read.
+    /// The value of this parameter of a page is invalid.
     Parameter(&'static str),
     /// The page has no parameter with this name.
     UnknownParameter(String),
-    /// It was refused by the operator's listener, with a status, a reason and every fault.
+    /// It was refused by the operator's listener, with a status, a reason and all errors.
     Denied(StatusCode, String, Faults),
 }
 
-/// The faults of a request.
+/// The errors of a request.
 #[derive(Default)]
 pub(crate) struct Faults(pub(crate) Vec<String>);
 
 impl fmt::Debug for Faults {
-    /// Leaves out the faults: they quote the request, which may contain a password.
+    /// Omits the errors: they quote the request, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} faults", self.0.len())
     }
@@ -49,7 +49,7 @@ pub(crate) struct SystemFault {
     pub(crate) kind: FaultKind,
     pub(crate) message: Cow<'static, str>,
     pub(crate) cause: String,
-    /// Whether the cause is in the answer to an operator's call as well: the operator can mend it.
+    /// Whether an operator's call includes the cause in its answer: the operator can fix it.
     pub(crate) is_disclosed: bool,
     pub(crate) retry_after_s: Option<u32>,
     /// The outcomes of the lines of a stream of orders.
@@ -67,21 +67,21 @@ pub(crate) enum FaultKind {
     DamagedOrder,
     /// A read took too long, or its account had too many at a time.
     TooMuchWork,
-    /// A limit on concurrent work is reached.
+    /// A limit on concurrent work was reached.
     Overloaded,
     /// A defect.
     Internal,
 }
 
 impl FaultKind {
-    /// The kinds that callers cause by load. They are logged once a second, with their number, so
-    /// that callers cannot fill the log; see [`crate::App::log_failures`].
+    /// The kinds that callers cause by load. Their number is logged once a second, so that callers
+    /// cannot fill the log; see [`crate::App::log_failures`].
     pub(crate) const OVERLOAD: [FaultKind; 3] =
         [FaultKind::StoreBusy, FaultKind::TooMuchWork, FaultKind::Overloaded];
 }
 
 impl Failure {
-    /// Returns a failure that a retry will not mend.
+    /// Returns a failure that a retry cannot fix.
     pub(crate) fn internal(cause: &dyn fmt::Display) -> Failure {
         let message = "the request could not be answered";
         Failure::system(FaultKind::Internal, message, cause.to_string(), None)
@@ -127,13 +127,13 @@ impl Failure {
         Failure::denied(StatusCode::BAD_REQUEST, format!("The form could not be read: {fault}"))
     }
 
-    /// The query string of a call is wrong.
+    /// The query string of a call is invalid.
     pub(crate) fn bad_query(faults: Vec<String>) -> Failure {
         let reason = "the query string is not valid".to_owned();
         Failure::Denied(StatusCode::BAD_REQUEST, reason, Faults(faults))
     }
 
-    /// The same for a stream of which lines were stored before.
+    /// The same for a stream some of whose lines are already stored.
     pub(crate) fn after_lines(mut self) -> Failure {
         const REMAIN: &str = "; the lines that were stored before remain";
         match &mut self {
@@ -157,7 +157,7 @@ impl Failure {
         matches!(self, Failure::Denied(StatusCode::REQUEST_TIMEOUT, ..))
     }
 
-    /// Returns the seconds after which the caller may try again, if the answer names them.
+    /// Returns the seconds after which the caller may try again, if the answer specifies them.
     pub(crate) fn retry_after_s(&self) -> Option<u32> {
         match self {
             Failure::Refusal(Refusal::TooManyFailures { retry_after_s }) => Some(*retry_after_s),
@@ -182,7 +182,7 @@ impl Failure {
         }
     }
 
-    /// Returns the reason, as the operator's calls give it.
+    /// Returns the reason for an operator's call.
     pub(crate) fn reason(&self) -> Cow<'_, str> {
         match self {
             Failure::Refusal(Refusal::NotFound) => "there is no such call".into(),
@@ -190,15 +190,15 @@ impl Failure {
             Failure::System(fault) => Cow::Borrowed(&fault.message),
             Failure::Method(allowed) => format!("the call takes {allowed}").into(),
             Failure::Denied(_, reason, _) => reason.into(),
-            // Pages have texts of their own.
+            // Pages have separate texts.
             Failure::Right(_) | Failure::Parameter(_) | Failure::UnknownParameter(_) => {
                 self.status().canonical_reason().unwrap_or_default().into()
             }
         }
     }
 
-    /// Returns the failure of a stream of orders or heartbeats. A till is given the reason that
-    /// `/readyz/orders` gives: reads may go on. It cannot ask for less.
+    /// Returns the failure of a stream of orders or heartbeats. A till receives the reason that
+    /// `/readyz/orders` reports: reads may still work, and it cannot request less.
     fn of_stream(mut self) -> Failure {
         match &mut self {
             Failure::System(fault) if fault.kind == FaultKind::TooMuchWork => {
@@ -242,14 +242,14 @@ impl From<&Error> for Failure {
             // ENV-13.
             Error::TooMuchWork(_) => (
                 FaultKind::TooMuchWork,
-                "too much work: ask for a shorter range, for fewer devices, or for less at a time",
+                "too much work: request a shorter range, fewer devices, or less at a time",
             ),
             Error::UnreadableOrder(_) => {
                 (FaultKind::DamagedOrder, "a stored order of this answer is damaged")
             }
             Error::Unknown(_) => (
                 FaultKind::StoreFailed,
-                "it is not known whether this was done; look before you try again",
+                "it is not known whether this was done; check before you try again",
             ),
             Error::Sqlite(_)
             | Error::File(_)
@@ -322,7 +322,7 @@ impl From<NoEntropy> for Failure {
 mod tests {
     use super::*;
 
-    /// A read of the fleet that ends at its limit is no fault of the lines: a till can only send
+    /// A read of the fleet that ends at its limit is not caused by the lines: a till can only send
     /// them again.
     #[test]
     fn a_stream_is_not_asked_for_a_shorter_range() {

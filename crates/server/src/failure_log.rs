@@ -7,14 +7,14 @@ use kiosque_locks::lock_ignoring_poison;
 
 use crate::failure::FaultKind;
 
-/// Causes that are counted apart in a second. Any further one takes the place of the last.
+/// Causes that are counted separately in a second. A further one replaces the last.
 const CAUSES_MAX: usize = 16;
 
-/// The failures of the store that were logged lately.
+/// The recently logged failures of the store.
 #[derive(Debug, Default)]
 pub(crate) struct FailureLog(Mutex<Vec<Logged>>);
 
-/// A cause that was logged, and what has failed for it since.
+/// A logged cause, and the failures for it since.
 #[derive(Debug)]
 struct Logged {
     message: String,
@@ -26,9 +26,9 @@ struct Logged {
 }
 
 impl FailureLog {
-    /// Logs a failure. One by overload, and one of the store for a cause that was logged in the
-    /// last second, is logged only at the level `debug`: [`crate::App::log_failures`] logs their
-    /// number.
+    /// Logs a failure. A failure by overload, and one of the store for a cause that was logged in
+    /// the last second, is only logged at the level `debug`: [`crate::App::log_failures`] logs
+    /// their number.
     pub(crate) fn log(&self, kind: FaultKind, message: &str, cause: &str, request_id: &str) {
         let is_counted = FaultKind::OVERLOAD.contains(&kind)
             || (matches!(kind, FaultKind::StoreFailed | FaultKind::DamagedOrder)
@@ -40,7 +40,7 @@ impl FailureLog {
         }
     }
 
-    /// Counts a failure if its cause was logged lately, and remembers its cause otherwise.
+    /// Counts a failure if its cause was logged recently; otherwise records the cause.
     fn is_repeated(&self, message: &str, cause: &str, request_id: &str) -> bool {
         let mut logged = lock_ignoring_poison(&self.0);
         let known = logged.iter().position(|it| it.message == message && it.cause == cause);
@@ -59,8 +59,8 @@ impl FailureLog {
         true
     }
 
-    /// Logs how many failures of each cause have been counted since the last call, with the last
-    /// request, and forgets the causes without any.
+    /// Logs the number of failures of each cause since the last call, with the last request, and
+    /// forgets the causes without any.
     pub(crate) fn log_repeated(&self) {
         lock_ignoring_poison(&self.0).retain_mut(
             |Logged { message, cause, request_id, requests }| {
@@ -83,7 +83,7 @@ impl FailureLog {
 mod tests {
     use super::*;
 
-    /// Returns the number of each cause that is not in the log yet.
+    /// Returns the number of unlogged failures of each cause.
     fn counted(log: &FailureLog) -> Vec<(String, u64)> {
         let logged = log.0.lock().unwrap();
         logged.iter().map(|it| (it.cause.clone(), it.requests)).collect()
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(log.0.lock().unwrap()[0].request_id, "3");
         log.log_repeated();
         assert_eq!(counted(&log), [of("refused", 0)]);
-        // A cause that continues is counted still; one that has ended is logged at once again.
+        // A cause that continues is still counted; one that has ended is logged again at once.
         assert!(log.is_repeated("m", "refused", "6") && !log.is_repeated("m", "closed", "7"));
         log.log_repeated();
         log.log_repeated();

@@ -15,14 +15,14 @@ use crate::failure::Failure;
 
 /// The usual length of a part. Answers up to this length are not large.
 pub(crate) const PART_BYTES: usize = 256 << 10;
-/// The memory of an answer in parts: the part that is sent, and the next one.
+/// The memory of an answer in parts: the part being sent, and the next one.
 pub(crate) const PARTS_BYTES: usize = 2 * PART_BYTES;
 /// The unit of permits.
 const UNIT_BYTES: usize = 1 << 10;
 /// One account may use this fraction of the memory.
 const SHARES: usize = 4;
 
-/// Permits for the memory of large answers, in all and for each account.
+/// Permits for the memory of large answers, in total and for each account.
 #[derive(Debug)]
 pub(crate) struct LargeAnswers {
     all: Arc<Semaphore>,
@@ -52,8 +52,8 @@ impl LargeAnswers {
         }
     }
 
-    /// Returns a permit if memory for `bytes` is free now. An answer that is larger than the share
-    /// of its account takes all of the share.
+    /// Returns a permit if memory for `bytes` is free now. An answer that is larger than its
+    /// account's share takes the whole share.
     pub(crate) fn try_admit(&self, account: AccountNo, bytes: usize) -> Option<LargeAnswerPermit> {
         let (of_account, units) = self.of(account, bytes);
         Some(LargeAnswerPermit {
@@ -73,7 +73,7 @@ impl LargeAnswers {
     ) -> Result<LargeAnswerPermit, Failure> {
         let (of_account, units) = self.of(account, bytes);
         let acquire = async {
-            // The share first: those who wait for theirs keep nothing from others.
+            // The share first: those who wait for theirs withhold nothing from others.
             let of_account = of_account.acquire_many_owned(units).await.ok()?;
             let of_all = Arc::clone(&self.all).acquire_many_owned(units).await.ok()?;
             Some(LargeAnswerPermit { _of_account: of_account, _of_all: of_all })
@@ -82,7 +82,7 @@ impl LargeAnswers {
         permit.ok_or_else(LargeAnswers::busy)
     }
 
-    /// Returns an answer that is JSON already. A large one holds a permit until it has been sent.
+    /// Returns an answer that is already JSON. A large one holds a permit until it has been sent.
     ///
     /// # Errors
     /// No memory is free.
@@ -103,7 +103,7 @@ impl LargeAnswers {
         Ok(Data::in_parts(json, Box::pin(later)))
     }
 
-    /// Returns the failure of a request whose answer finds no memory.
+    /// Returns the failure of a request for whose answer there is no memory.
     pub(crate) fn busy() -> Failure {
         Failure::busy("too many large answers are being sent; read them, then try again")
     }

@@ -1,9 +1,8 @@
 //! The HTTP server: the gateway's paths, handlers, the envelope and its languages.
 //!
-//! A request passes `router` → a handler (`auth`, `devices`, `orders`) → the store → its driver;
-//! an operator's passes `operator` instead of the gateway's `router`, or `console` if it is for a
-//! page.
-//! There is no SQL here.
+//! A request passes `router` → a handler (`auth`, `devices`, `orders`) → the store → its driver; an
+//! operator's passes `operator` instead of the gateway's `router`, or `console` if it is for a
+//! page. There is no SQL here.
 
 mod answer;
 mod app;

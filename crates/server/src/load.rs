@@ -1,4 +1,4 @@
-//! The work under way, for tests that wait until it has reached some point.
+//! The work in progress, for tests that wait until it has reached some point.
 
 use crate::app::App;
 
@@ -9,7 +9,7 @@ pub struct Load {
     pub hashing: usize,
     /// Logins that wait for a hash slot.
     pub waiting_for_hash: usize,
-    /// Whether a transaction of streamed orders is under way, or about to begin.
+    /// Whether a transaction of streamed orders is in progress, or about to begin.
     pub storing: bool,
     /// Chunks of streams that wait for the next such transaction.
     pub waiting_to_be_stored: usize,

@@ -23,7 +23,7 @@ pub(crate) struct LoginLimiter {
 }
 
 /// An admitted attempt. It counts as failed unless [`Attempt::did_not_fail`] is called, so that a
-/// caller that disconnects does not guess for free.
+/// caller that disconnects cannot guess for free.
 pub(crate) struct Attempt<'a> {
     limiter: &'a LoginLimiter,
     taken: TakenTokens,
@@ -60,8 +60,8 @@ impl LoginLimiter {
     }
 
     /// Admits an attempt, or returns the time to wait. Many workers may log in for the first time
-    /// at once, with the right password: an attempt that only they limit waits for a returned
-    /// token.
+    /// at once, with the right password: an attempt that is only limited by attempts in progress
+    /// waits for a returned token.
     pub(crate) async fn admit(
         &self,
         typed_name: &str,

@@ -38,7 +38,7 @@ pub(crate) struct Metrics {
     ready: Vec<(&'static str, IntGauge)>,
 }
 
-/// Orders received by the operator's listener, by outcome: new, changed, stored already, and
+/// Orders received by the operator's listener, by outcome: new, changed, already stored, and
 /// rejected ones.
 #[derive(Clone, Debug)]
 pub(crate) struct OrderCounters([IntCounter; 4]);
@@ -62,7 +62,7 @@ struct Gauges {
 /// The values of the gauges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampled {
-    /// None if the store has no files.
+    /// `None` if the store has no files.
     pub(crate) store: Option<FileSizes>,
     pub(crate) heartbeats_waiting: usize,
     pub(crate) requests_waiting: usize,
@@ -176,12 +176,12 @@ impl Metrics {
         }
     }
 
-    /// Counts an answer that broke off after its first byte.
+    /// Counts an answer that was aborted after its first byte.
     pub(crate) fn broken_off(&self, kind: FaultKind) {
         self.faults.count(&kind);
     }
 
-    /// Returns how many requests failed by overload so far, with the label of their kind.
+    /// Returns the number of requests that failed by overload, with the label of their kind.
     pub(crate) fn overload(&self) -> [(&'static str, u64); FaultKind::OVERLOAD.len()] {
         FaultKind::OVERLOAD.map(|kind| {
             let label = FAULT_KINDS.iter().find(|(known, _)| *known == kind);
@@ -190,7 +190,7 @@ impl Metrics {
         })
     }
 
-    /// Returns how many requests needed a stored order that is damaged.
+    /// Returns the number of requests that needed a damaged stored order.
     pub(crate) fn damaged_orders(&self) -> u64 {
         self.faults.of(&FaultKind::DamagedOrder).map_or(0, IntCounter::get)
     }
@@ -217,8 +217,8 @@ impl Metrics {
         metrics.connections.clone()
     }
 
-    /// Sets whether a check of readiness succeeds, by its path and its result. Returns the value
-    /// before.
+    /// Records whether a readiness check succeeds, by its path and its result. Returns the previous
+    /// value.
     pub(crate) fn set_ready<T, E>(&self, path: &str, checked: &Result<T, E>) -> bool {
         let known = self.ready.iter().find(|(known, _)| *known == path);
         known.is_none_or(|(_, gauge)| {
@@ -245,11 +245,11 @@ impl Metrics {
     }
 }
 
-/// Returns a gauge for each check of readiness, which is expected to succeed at first.
+/// Returns a gauge for each readiness check, which is expected to succeed at first.
 fn ready(registry: &MetricRegistry) -> Vec<(&'static str, IntGauge)> {
     let ready = registry.gauges(
         "kiosque_ready",
-        "Whether a check of readiness succeeded in the last second, by its path: 1 or 0.",
+        "Whether a readiness check succeeded in the last second, by its path: 1 or 0.",
         &["path"],
     );
     let of = |path| {
@@ -263,7 +263,7 @@ fn ready(registry: &MetricRegistry) -> Vec<(&'static str, IntGauge)> {
 fn change_look_ups(registry: &MetricRegistry) -> IntCounter {
     let look_ups = registry.counters(
         "kiosque_change_look_ups_total",
-        "Look-ups of what requests wait for: at most one a second, and none while none waits.",
+        "Look-ups for waiting requests: at most one a second, and none while no request waits.",
         &[],
     );
     look_ups.with_label_values::<&str>(&[])
@@ -311,7 +311,7 @@ impl Gauges {
             log_bytes: store.with_label_values(&["log"]),
             free_bytes: registry.gauges(
                 "kiosque_store_free_bytes",
-                "Bytes that the file system of the data has left for this program; absent with a \
+                "Free bytes of the data's file system for this program; absent with a \
                  database.",
                 &[],
             ),

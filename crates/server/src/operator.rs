@@ -1,5 +1,5 @@
-//! The operator's calls: ordinary HTTP statuses, and failures as `application/problem+json`
-//! (RFC 9457).
+//! The operator's calls: ordinary HTTP statuses, and failures as `application/problem+json` (RFC
+//! 9457).
 
 mod activity;
 mod audit;
@@ -51,8 +51,8 @@ pub(crate) async fn answer(
     if !is_stream {
         return answering.await;
     }
-    // The connection drops the future of a request that breaks off. The task goes on, and stores
-    // the lines that arrived before.
+    // The connection drops the future of an aborted request. The task continues, and stores the
+    // lines that arrived before.
     let answered = tokio::spawn(answering).await;
     answered.unwrap_or_else(|ended| render(Err(Failure::internal(&ended)), &Form::Call, ""))
 }

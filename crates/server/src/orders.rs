@@ -33,7 +33,7 @@ pub(crate) async fn query_order_list(
 ) -> Result<Data<Page<OrderRecord>>, Failure> {
     let Caller { call, claim } = caller;
     let query = OrderQuery {
-        // A text that cannot be a code is out of scope like any other that names no device.
+        // A text that cannot be a code is out of scope like any other unknown code.
         device: DeviceCode::parse(filter.device_code).ok(),
         history: match filter.include_history {
             Some(true) => History::Included,

@@ -6,10 +6,10 @@ use futures_util::FutureExt;
 
 use crate::failure::Failure;
 
-/// Returns the outcome of `work`; a panic in it is a failure of this request alone.
+/// Returns the outcome of `work`; a panic in it only fails this request.
 ///
 /// Not an `async fn`, which would hold `work` twice: as its argument, and as the future that it
-/// awaits. The future of a request is moved, so that its size costs time.
+/// awaits. The future of a request is moved, so its size costs time.
 pub(crate) fn catch_panic<T>(
     work: impl Future<Output = Result<T, Failure>>,
 ) -> impl Future<Output = Result<T, Failure>> {

@@ -88,9 +88,9 @@ impl HashSlots {
 }
 
 impl HashSlots {
-    /// Returns the number of logins that hash and the number that wait for a slot.
+    /// Returns the number of logins being hashed and the number waiting for a slot.
     pub(crate) fn load(&self) -> (usize, usize) {
-        // The queue is read first: a login takes its permit before that of a slot.
+        // The queue is read first: a login takes its permit before a slot's.
         let all = self.capacity.saturating_sub(self.queue.available_permits());
         let hashing = self.slot_count.saturating_sub(self.slots.available_permits());
         (hashing, all.saturating_sub(hashing))

@@ -27,7 +27,7 @@ impl App {
         }
     }
 
-    /// Sets the gauge of a path. Returns the outcome of the check if that is a change; a server is
+    /// Sets the gauge of a path. Returns the outcome of the check if it has changed; a server is
     /// expected to be ready when it starts.
     fn readiness_change<'c>(
         &self,

@@ -1,6 +1,6 @@
-//! Refused logins that wait to be written to the audit trail. They are written together, so that a
-//! guess does not cost a commit, and combined, so that guesses do not fill the disk: the first few
-//! of an account and a source in a minute are entries of their own, and the others are one entry.
+//! Refused logins to be written to the audit trail. They are written together, so that a guess does
+//! not cost a commit, and combined, so that guesses do not fill the disk: the first few of an
+//! account and a source in a minute are separate entries, and the others are one entry.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard};
@@ -10,14 +10,14 @@ use kiosque_model::audit::{AuditRecord, LoginFault};
 use kiosque_model::{LoginName, Origin, Source, SourcePrefix, UnixMs};
 use kiosque_store::{Error, PendingEvents, Store};
 
-/// Refusals of an account and a source that are entries of their own in a period.
+/// Refusals of an account and a source that are separate entries in a period.
 const SINGLE_MAX: usize = 3;
 /// The period in which further ones are combined.
 const PERIOD_MS: i64 = 60_000;
 /// Pairs of an account and a source that are distinguished in a period; further sources are
 /// combined for each account.
 const SOURCES_MAX: usize = 256;
-/// All tallies; further accounts are combined.
+/// Maximum number of tallies; further accounts are combined.
 const TALLIES_MAX: usize = 2 * SOURCES_MAX;
 /// Entries that wait while the store is busy; further ones are lost.
 const READY_MAX: usize = 4_096;
@@ -26,14 +26,13 @@ const READY_MAX: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     ready: Vec<AuditRecord>,
-    /// Entries whose commit had no clear outcome: they may be in the trail.
+    /// Entries whose commit had an unknown outcome: they may be in the trail.
     unconfirmed: Option<PendingEvents>,
     tallies: HashMap<TallyKey, Tally>,
     lost: u64,
 }
 
-/// The account, if it exists, and the source of refusals that are combined; none if there are too
-/// many.
+/// The account, if it exists, and the source of combined refusals; `None` if there are too many.
 type TallyKey = (Option<String>, Option<SourcePrefix>);
 
 #[derive(Debug)]
@@ -44,7 +43,7 @@ struct Tally {
 }
 
 impl Refusals {
-    /// Adds a refused login, or sign-in to the console; `account` is one that exists.
+    /// Adds a refused login, or sign-in to the console; `account` exists.
     pub(crate) fn add(&mut self, account: Option<LoginName>, fault: LoginFault, origin: &Origin) {
         let account = account.map(|name| name.as_str().to_owned());
         self.end_periods(origin.at);
@@ -104,7 +103,7 @@ impl Refusals {
     }
 
     fn end_periods(&mut self, now: UnixMs) {
-        // A clock that was set back ends the period as well.
+        // A clock that was set back also ends the period.
         let is_over = |tally: &Tally| !(0..PERIOD_MS).contains(&(now.0 - tally.since.0));
         let over: Vec<Tally> =
             self.tallies.extract_if(|_, tally| is_over(tally)).map(|(_, tally)| tally).collect();

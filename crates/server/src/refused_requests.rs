@@ -1,5 +1,5 @@
-//! The record of a request of an integrator that was refused or failed: what was asked, by which
-//! account and from where, and what was answered. It is looked up by the id of the request.
+//! The record of a refused or failed request of an integrator: the request, its account and source,
+//! and the answer. It is looked up by the id of the request.
 
 use std::borrow::Cow;
 
@@ -17,22 +17,22 @@ use crate::remarks::Remarks;
 use crate::request::{PAGE_KEYS, values};
 use kiosque_listener::json::{self, Json};
 
-/// The most characters of a path, or of one value.
+/// Maximum number of characters of a path, or of one value.
 const TEXT_MAX: usize = 200;
-/// A word at least so long may be a token or a key, which have 43 characters and more.
+/// A word of at least this length may be a token or a key, which have 43 characters or more.
 const SECRET_CHARS: usize = 40;
-/// The text in place of one.
+/// The text that replaces a secret.
 const SECRET: &str = "…";
 
-/// A request, as it is known when it is answered.
+/// A request, with what is known when it is answered.
 pub(crate) struct Asked<'a> {
     pub(crate) call: Call<'a>,
     pub(crate) remarks: &'a Remarks,
 }
 
 impl Asked<'_> {
-    /// Adds the request to those that are stored next, if there is room. Returns the account if the
-    /// request proves it by a token, and not by a name or a hint alone.
+    /// Adds the request to those to be stored next, if there is space. Returns the account if the
+    /// request proves it with a token, not only with a name or a hint.
     pub(crate) fn record(&self, failure: &Failure) -> Option<AccountNo> {
         let app = self.call.app;
         let (sender, source, at) = (self.sender(failure), self.call.source(), app.clock.now());
@@ -97,7 +97,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Returns the parameters of the page that was asked for.
+    /// Returns the requested page's parameters.
     fn page(&self) -> Option<String> {
         let of = |key: &&str| {
             let values = values(self.call.query(), key);
@@ -108,7 +108,7 @@ impl Asked<'_> {
         (!parts.is_empty()).then(|| parts.join("&"))
     }
 
-    /// Returns the fields that the call knows, as JSON. A login has none: its fields are secret.
+    /// Returns the known fields of the call, as JSON. A login has none: its fields are secret.
     fn body(&self, max_depth: usize) -> Option<String> {
         let declared = self.remarks.ignored.declared;
         if self.call.path() == LogIn::ROUTE || declared.is_empty() {
@@ -121,7 +121,7 @@ impl Asked<'_> {
     }
 }
 
-/// Returns whether a refusal is given only after the token has been proven.
+/// Returns whether a refusal occurs only after the token has been proven.
 fn proves_token(failure: &Failure) -> bool {
     match failure {
         Failure::Refusal(refusal) => match refusal {

@@ -1,5 +1,5 @@
 //! Remarks on a request, which are headers of its answer: keys that were ignored (REQ-14), and a
-//! token in the wrong place (AUTH-27).
+//! misplaced token (AUTH-27).
 
 use std::fmt::Write;
 
@@ -8,14 +8,14 @@ use http::{HeaderMap, HeaderValue, header};
 use kiosque_contract::{Code, HINT_HEADER, IGNORED_HEADER, TOKEN_HEADER};
 use kiosque_model::AccountNo;
 
-/// The remarks on a request, and what is remembered of it for the case that it is refused.
+/// The remarks on a request, and what is kept of it in case it is refused.
 #[derive(Debug, Default)]
 pub(crate) struct Remarks {
     pub(crate) ignored: IgnoredKeys,
     pub(crate) hint: Option<TokenHint>,
-    /// The account that its token names. The answer says whether the token is valid.
+    /// The account in its token. The answer shows whether the token is valid.
     pub(crate) account: Option<AccountNo>,
-    /// The body, unless it is too long to be remembered.
+    /// The body, unless it is too long to be kept.
     pub(crate) body: Bytes,
 }
 
@@ -23,14 +23,14 @@ pub(crate) struct Remarks {
 const BODY_MAX_BYTES: usize = 4 << 10;
 
 impl Remarks {
-    /// Remembers a body without copying it.
+    /// Keeps a body without copying it.
     pub(crate) fn remember_body(&mut self, body: &Bytes) {
         if body.len() <= BODY_MAX_BYTES {
             self.body = body.clone();
         }
     }
 
-    /// Adds the headers. The body of a caller without a live session is not talked about (REQ-1).
+    /// Adds the headers. There are none about the body of a caller without a live session (REQ-1).
     pub(crate) fn add_to(self, headers: &mut HeaderMap, code: Code) {
         if let Some(hint) = self.hint {
             headers.insert(HINT_HEADER, HeaderValue::from_static(hint.text()));
@@ -43,21 +43,21 @@ impl Remarks {
     }
 }
 
-/// The most names of [`IgnoredKeys`].
+/// The maximum number of names in [`IgnoredKeys`].
 const NAMES_MAX: usize = 10;
-/// The most bytes of their list.
+/// The maximum length of their list in bytes.
 const LIST_MAX_BYTES: usize = 256;
-/// The end of a list that lacks names, or the rest of one.
+/// The end of an incomplete list.
 const MORE: &str = "...";
 
-/// The names of the fields and query keys that a request has and its call does not know, each once,
-/// percent-encoded and separated by commas.
+/// The names of the unknown fields and query keys of a request, each once, percent-encoded and
+/// separated by commas.
 #[derive(Debug, Default)]
 pub struct IgnoredKeys {
     list: String,
     names: usize,
     is_cut: bool,
-    /// The fields that the call knows, once its body is read.
+    /// The known fields of the call, once its body is read.
     pub(crate) declared: &'static [&'static str],
 }
 
@@ -115,7 +115,7 @@ impl IgnoredKeys {
     }
 }
 
-/// Why a request has no token that can be read.
+/// Why a request has no readable token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenHint {
     /// There is none.
@@ -127,7 +127,7 @@ pub(crate) enum TokenHint {
 }
 
 impl TokenHint {
-    /// Returns the reason, if it can be seen in the headers.
+    /// Returns the reason, if the headers show it.
     pub(crate) fn of(headers: &HeaderMap) -> Option<TokenHint> {
         let token = headers.get(TOKEN_HEADER).map(HeaderValue::as_bytes).unwrap_or_default();
         if token.is_empty() {
@@ -149,7 +149,7 @@ impl TokenHint {
                 "send the access token in the header third-api-token; authorization is not read"
             }
             TokenHint::WithBearer => {
-                "send the access token in third-api-token as it is, without Bearer before it"
+                "send the access token in third-api-token unchanged, without Bearer before it"
             }
         }
     }

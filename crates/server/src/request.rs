@@ -1,4 +1,4 @@
-//! Reads query strings, and a body's fields into the request type of an endpoint. A wrong field
+//! Reads query strings, and a body's fields into the request type of an endpoint. An invalid field
 //! does not end the reading: it is recorded and replaced by a placeholder, so that one answer lists
 //! every violation (REQ-7).
 
@@ -17,7 +17,7 @@ use serde::forward_to_deserialize_any;
 use crate::remarks::IgnoredKeys;
 use kiosque_listener::json::{Fields, Json};
 
-/// The violations that were found in a request so far.
+/// The violations found in a request so far.
 #[derive(Debug, Default)]
 pub struct Violations {
     found: Vec<Violation>,
@@ -51,7 +51,7 @@ impl Violations {
         self.found.is_empty()
     }
 
-    /// Returns whether `field` has one; its value is a placeholder then.
+    /// Returns whether `field` has one; its value is then a placeholder.
     #[must_use]
     pub fn concern(&self, field: &str) -> bool {
         self.found.iter().any(|violation| violation.field == field)
@@ -60,7 +60,8 @@ impl Violations {
     /// Returns `request` if it has no violation.
     ///
     /// # Errors
-    /// Every violation: of the query first, then of the fields in the order of their declaration.
+    /// All violations: those of the query, then those of the fields in the order of their
+    /// declaration.
     pub fn finish<T>(mut self, request: Option<T>) -> Result<T, Refusal> {
         match request {
             Some(request) if self.found.is_empty() => Ok(request),
@@ -156,7 +157,7 @@ enum Presence {
     Optional,
 }
 
-/// The value of one field. The type that it is read into decides which values are violations.
+/// The value of one field. The type into which it is read decides which values are violations.
 struct FieldReader<'v> {
     field: &'static str,
     value: Json,
@@ -235,7 +236,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Error> {
-        let text = format_args!("{} has a type that no request has", self.field);
+        let text = format_args!("{} has a type that requests do not have", self.field);
         Err(serde::de::Error::custom(text))
     }
 
@@ -245,13 +246,13 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
     }
 }
 
-/// The keys of a query string that name a page.
+/// The keys of a query string that specify a page.
 pub(crate) const PAGE_KEYS: &[&str] = &["current", "size"];
 
-/// Returns the page that a query string asks for; the defaults are 1 and 10 (PAGE-1 to PAGE-4).
+/// Returns the page that a query string requests; the defaults are 1 and 10 (PAGE-1 to PAGE-4).
 ///
 /// # Errors
-/// Every violation of the two keys.
+/// The violations of the two keys.
 pub fn page_of(query: &str, size_max: i64) -> Result<PageRequest, Vec<Violation>> {
     let current = number(query, "current", 1);
     let size = number(query, "size", PageRequest::SIZE_DEFAULT).and_then(|size| {
@@ -278,7 +279,7 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
     if values.next().is_some() {
         return Err(violation(key, Fault::Repeated));
     }
-    // Digits alone: no sign, no space, no digits of another script.
+    // Only ASCII digits: no sign, no space.
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(&value).ok().filter(|_| digits);
     number
@@ -287,7 +288,7 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
         .ok_or(violation(key, Fault::NotPositive))
 }
 
-/// Returns the names and the values of a query string. A `%` without two digits stays as it is.
+/// Returns the names and the values of a query string. A `%` without two digits is kept.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, [u8]>)> {
     let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     pairs.map(|(name, value)| (percent_decode_str(name).into(), percent_decode_str(value).into()))
@@ -307,7 +308,7 @@ pub(crate) fn ignore_others(query: &str, known: &[&str], ignored: &mut IgnoredKe
     }
 }
 
-/// Returns the fields that the type of a request declares, in their order. A type that is no struct
+/// Returns the fields that the type of a request declares, in order. A type that is not a struct
 /// declares none.
 pub(crate) fn declared<T: DeserializeOwned>() -> &'static [&'static str] {
     let (mut violations, mut ignored) = (Violations::default(), IgnoredKeys::default());

@@ -58,8 +58,8 @@ pub(crate) async fn answer(
     }
 }
 
-/// Returns [`answer()`] boxed, for a caller in the console: its future is generated with the
-/// program, and would have a copy of the code of all integrators' requests.
+/// Returns [`answer()`] boxed, for a caller in the console: its future is generated in the program,
+/// and would have a copy of the code of all integrators' requests.
 pub(crate) fn answer_boxed(
     app: Arc<App>,
     request: Request<SentBody>,

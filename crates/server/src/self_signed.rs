@@ -29,7 +29,7 @@ const PRIVATE_FILE: u32 = 0o600;
 /// The validity of a self-signed certificate, in years.
 const VALIDITY_YEARS: i16 = 10;
 
-/// The directory of the self-signed identity, in that of the data.
+/// The directory of the self-signed identity, in the data directory.
 const TLS: &str = "tls";
 
 /// Returns the paths of the self-signed identity of a data directory, whether they exist or not.
@@ -62,7 +62,7 @@ pub fn self_signed(directory: &Path, now: UnixMs) -> Result<Identity, SelfSigned
     // The key is written first, so that a certificate always has its key.
     write_private(&identity.key, &pem.key)?;
     write_private(&identity.cert, &pem.cert)?;
-    // Clients may trust the certificate from now on, so a power loss must not take it back.
+    // Clients may trust the certificate from now on, so a power loss must not lose it.
     lock.sync_all().map_err(|error| SelfSignedError::File(tls, error))?;
     Ok(identity)
 }
@@ -104,7 +104,7 @@ fn certificate(now: UnixMs) -> Result<CertificateParams, rcgen::Error> {
     Ok(params)
 }
 
-/// Writes a file that only its owner may read. It gets its name when it is complete on the disk.
+/// Writes a file that only its owner may read. It gets its name when it is durable.
 fn write_private(path: &Path, text: &str) -> Result<(), SelfSignedError> {
     let partial = path.with_extension("partial");
     let mut options = fs::OpenOptions::new();

@@ -15,7 +15,7 @@ use crate::audience::Audience;
 use crate::operator::Proof;
 use crate::{console, operator, router};
 
-/// Answers a request of the operator. [`App::serve`] makes it, so that the code of the operator's
+/// Answers a request of the operator. [`App::serve`] creates it, so that the code of the operator's
 /// futures is generated with the program.
 type AnswerOperator = fn(
     Arc<App>,
@@ -47,9 +47,9 @@ impl App {
 
     /// Answers the requests of either audience.
     ///
-    /// The future is boxed here, so that its code is generated with this crate, which is optimized
-    /// for speed, and not with the program, which is optimized for size. There is one type of
-    /// service for both audiences: each type has its own copy of the code of connections.
+    /// The future is boxed here, so that its code is generated in this crate, which is optimized
+    /// for speed, not in the program, which is optimized for size. There is one type of service for
+    /// both audiences: each type has its own copy of the code of connections.
     fn serve_both(
         self: Arc<Self>,
         (audience, operator): (Audience, AnswerOperator),

@@ -1,8 +1,8 @@
-//! `/console/api`: the reference of the calls, and the forms that try one.
+//! `/console/api`: the reference of the calls, and the forms to try them.
 //!
 //! A call that is tried does not use the network: the router of its listener answers it in this
 //! process, so that it is checked, counted and limited like any other. Secrets of a form are passed
-//! on, and neither stored, logged nor sent back.
+//! on, but neither stored, logged nor sent back.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::failure::Failure;
 use crate::operator::Proof;
 use crate::{operator, router};
 
-/// The most bytes of an answer that a page shows.
+/// The maximum size of an answer that a page shows.
 const SHOWN_MAX_BYTES: usize = 16 << 10;
 const HTTPS_PORT: u16 = 443;
 
@@ -39,7 +39,7 @@ pub(super) fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Fai
     Ok(Reply::page(view::page(&caller.frame())))
 }
 
-/// Returns the document of a file name.
+/// Returns the document with a file name.
 pub(super) fn file(caller: &SignedIn<'_>, _: Oversight<'_>, name: &str) -> Result<Reply, Failure> {
     let named = Document::ALL.into_iter().find(|document| document.file() == name);
     let document = named.ok_or_else(Failure::not_found)?;
@@ -52,7 +52,7 @@ pub(super) fn file(caller: &SignedIn<'_>, _: Oversight<'_>, name: &str) -> Resul
     Ok(Reply::file(name, "application/json", text))
 }
 
-/// Shows a call, which the code of its document and its id name.
+/// Shows a call, which is identified by the code of its document and its id.
 pub(super) fn one(
     caller: &SignedIn<'_>,
     _: Oversight<'_>,
@@ -80,7 +80,7 @@ pub(super) async fn try_call(
     let names = query_names(call).chain([control::BODY]);
     let given = names.filter_map(|name| Some((name.to_owned(), fields.text(name)?)));
     let trial = Trial { given: given.collect(), outcome: Some(outcome) };
-    // The answer may have a token.
+    // The answer may contain a token.
     Ok(shown(caller, document, call, trial).secret())
 }
 
@@ -165,7 +165,7 @@ async fn read(response: Response<Content>) -> Answered {
     Answered { status: head.status.to_string(), headers: headers.collect(), body, cut_at }
 }
 
-/// Returns the base URL of a document's calls, by the host that the person uses.
+/// Returns the base URL of a document's calls, with the host that the person uses.
 fn server(caller: &SignedIn<'_>, document: Document) -> String {
     let host = origin::host(caller.call.head).and_then(|host| host.parse().ok());
     match document {
@@ -198,7 +198,7 @@ fn integrator_server(address: Option<&SocketAddr>, host: Option<&Authority>) -> 
     format!("https://{authority}{GATEWAY_PREFIX}")
 }
 
-/// Returns whether a host can be a part of a command as it is.
+/// Returns whether a host can be part of a command without quoting.
 fn is_plain(host: &str) -> bool {
     host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.:[]".contains(&byte))
 }

@@ -1,4 +1,4 @@
-//! The choice of a group, of an order or of a file of CSV, which several pages have.
+//! The choices of a group, of an order or of a CSV file, which several pages share.
 
 use kiosque_console::groups::{GroupName, Groups, LISTED_MAX};
 use kiosque_console::sort::{self, Listed, Sort};
@@ -21,7 +21,7 @@ pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Fail
 /// Returns the id of the chosen group.
 pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Failure> {
     let id = groups.chosen.as_deref().map(GroupId::parse);
-    // No group has a text as its id that is none.
+    // A text that is not an id identifies no group.
     id.transpose().map_err(|_| Failure::not_found())
 }
 
@@ -31,7 +31,7 @@ pub(super) fn sort<T: Listed>(query: &Fields) -> Result<Sort, Failure> {
     Sort::of::<T>(chosen.as_deref()).ok_or(Failure::Parameter(sort::PARAMETER))
 }
 
-/// Returns whether a query asks for a file of CSV instead of a page.
+/// Returns whether a query requests a CSV file instead of a page.
 pub(super) fn wants_csv(query: &Fields) -> Result<bool, Failure> {
     match query.text("format").as_deref() {
         None => Ok(false),

@@ -1,5 +1,5 @@
 //! Cookies of the console. All of them are `__Host-` cookies, which no other host or subdomain can
-//! set, and are not sent with requests that another site makes.
+//! set, and are not sent with requests from another site.
 
 use http::{HeaderMap, HeaderValue, header};
 
@@ -29,7 +29,7 @@ pub(super) enum Lifetime {
 
 /// Returns the value of a cookie. A cookie that is sent twice has none.
 pub(super) fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    // HTTP/2 may send each cookie in a field of its own.
+    // HTTP/2 may send each cookie in a separate field.
     let fields = headers.get_all(header::COOKIE).iter().filter_map(|field| field.to_str().ok());
     let cookies = fields.flat_map(|field| field.split(';')).filter_map(|one| one.split_once('='));
     let mut values = cookies.filter(|(key, _)| key.trim() == name).map(|(_, value)| value.trim());
@@ -37,7 +37,7 @@ pub(super) fn value<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     values.next().is_none().then_some(value)
 }
 
-/// Returns the `Set-Cookie` of a cookie. Its value is a secret or a word of this program.
+/// Returns the `Set-Cookie` header of a cookie. Its value is a secret or a word of this program.
 pub(super) fn set(name: &str, value: &str, lifetime: Lifetime) -> Option<HeaderValue> {
     let age = match lifetime {
         Lifetime::Browser => String::new(),

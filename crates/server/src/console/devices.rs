@@ -19,9 +19,9 @@ use crate::failure::Failure;
 
 /// The devices of a page.
 const PAGE: usize = 50;
-/// The devices that a search reads for a page.
+/// Maximum devices that a search reads for a page.
 const DEVICES_READ_MAX: usize = 10_000;
-/// The orders that the page of a device lists.
+/// Maximum orders on the page of a device.
 const ORDERS: usize = 10;
 
 /// Shows the list of devices that the query selects.

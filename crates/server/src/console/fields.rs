@@ -13,7 +13,7 @@ impl Fields {
     }
 
     /// Returns the value of a field without surrounding spaces. An empty value, one that is not
-    /// UTF-8 and one that is given twice count as absent.
+    /// UTF-8 and a repeated one count as absent.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         let mut values = values(&self.0, key);
         let value = values.next()?;
@@ -28,7 +28,7 @@ impl Fields {
         given.find(|name| !names.contains(&name.as_str()))
     }
 
-    /// Returns every value of a field that may be given several times.
+    /// Returns every value of a field that may be repeated.
     pub(super) fn all(&self, key: &str) -> Vec<String> {
         values(&self.0, key)
             .filter_map(|value| String::from_utf8(value.into_owned()).ok())

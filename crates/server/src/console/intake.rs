@@ -14,7 +14,7 @@ use super::request::SignedIn;
 use crate::app::App;
 use crate::failure::Failure;
 
-/// The imports that the page lists.
+/// Maximum imports on the page.
 const IMPORTS: usize = 20;
 
 /// Shows the streams and the queue of this node, the imports, and the latest rejected lines of

@@ -1,4 +1,4 @@
-//! `/console/integrators`, and the page of an account below it
+//! `/console/integrators`, and the page of an account below it.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ use super::request::SignedIn;
 use crate::failure::Failure;
 use crate::operator::audit_entry;
 
-/// Accounts, or entries of an account, of a page.
+/// Maximum accounts, or entries of an account, on a page.
 const ROWS: usize = 50;
-/// Sources of failed logins that are listed.
+/// Maximum sources of failed logins on the page.
 const GUESSES: usize = 20;
 
 /// Lists the accounts, with their live sessions.
@@ -63,7 +63,8 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     }
 }
 
-/// Shows the history of an account. It is a part of the audit trail, which has a right of its own.
+/// Shows the history of an account. It is a part of the audit trail, which requires a separate
+/// right.
 pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let known = ["name", "after", sort::PARAMETER, "format"];
     let fields = caller.call.known_fields(&known)?;

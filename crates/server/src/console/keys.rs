@@ -11,7 +11,7 @@ use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
 
-/// Revoked keys that are listed, the newest ones.
+/// Maximum revoked keys on the page, the newest ones.
 const REVOKED_MAX: usize = 50;
 
 /// Lists the keys.
@@ -25,8 +25,8 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     }
 }
 
-/// Creates or revokes a key, and shows the result. A page that shows a key is not stored, and
-/// sending its form again creates no other one: the name is taken.
+/// Creates or revokes a key, and shows the result. A page with a key is not stored, and sending its
+/// form again creates no second key: the name is taken.
 pub(super) async fn change(
     caller: &SignedIn<'_>,
     granter: Oversight<'_>,

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 /// The orders of a page.
 const PAGE: usize = 50;
-/// The records that a search reads for a page.
+/// Maximum records that a search reads for a page.
 const RECORDS_READ_MAX: usize = 5_000;
 
 /// Shows the list of orders that the query selects.
@@ -107,7 +107,7 @@ async fn of_device(
     Ok((Found::Orders(orders, searched), next))
 }
 
-/// Returns the states and the days of a form.
+/// Returns the states and the days selected in a form.
 fn filter(caller: &SignedIn<'_>, fields: &Fields) -> Result<OrderFilter, Failure> {
     let given = |text: &str| !text.is_empty();
     let payment = Some(fields.payment.as_str()).filter(|text| given(text));
@@ -121,7 +121,7 @@ fn filter(caller: &SignedIn<'_>, fields: &Fields) -> Result<OrderFilter, Failure
     })
 }
 
-/// Returns the span of the days of a form; `None` if it names none.
+/// Returns the span of the days of a form; `None` without any.
 fn span(caller: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Failure> {
     let (from, to) = (fields.from.as_str(), fields.to.as_str());
     if from.is_empty() && to.is_empty() {

@@ -1,11 +1,11 @@
 //! Decides whether a post comes from a page of this console, and whether a person followed a link
 //! on another site.
 //!
-//! Browsers say the site that makes a request in `Sec-Fetch-Site`, which pages cannot set. Those
-//! before 2023 may send `Origin` alone, and because of our `referrer-policy: no-referrer` they send
-//! `Origin: null` with our own forms; so does any page that hides where it is. Such a request is
-//! accepted if it has a cookie of the console: all of them are `SameSite=Strict`, which a browser
-//! does not send with the requests of other sites.
+//! Browsers report the site that makes a request in `Sec-Fetch-Site`, which pages cannot set.
+//! Browsers before 2023 may only send `Origin`, and because of our `referrer-policy: no-referrer`
+//! they send `Origin: null` with our own forms; so does any page that hides its origin. Such a
+//! request is accepted if it has a cookie of the console: all of them are `SameSite=Strict`, which
+//! a browser does not send with the requests of other sites.
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, header};
@@ -26,7 +26,7 @@ pub(super) fn is_own_post(head: &Parts) -> bool {
     }
 }
 
-/// Returns whether another site led to this request, so that the browser left out the cookies.
+/// Returns whether another site led to this request, so that the browser omitted the cookies.
 pub(super) fn is_from_elsewhere(head: &Parts) -> bool {
     text(&head.headers, &SEC_FETCH_SITE) == Some("cross-site")
 }
@@ -48,7 +48,7 @@ fn names(origin: &str, host: &str) -> bool {
     origin.is_some_and(|origin| default_port(origin) == default_port(host))
 }
 
-/// Returns the value of a header. A header that cannot be read is an empty one.
+/// Returns the value of a header. An unreadable header counts as empty.
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }

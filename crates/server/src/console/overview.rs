@@ -12,7 +12,7 @@ use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
 
-/// The products that the page lists, and a few more.
+/// The products on the page, and a few more.
 const PRODUCTS_MAX: usize = 20;
 
 /// Shows the overview of the period and the group that the query chooses.

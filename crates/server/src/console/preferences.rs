@@ -10,7 +10,7 @@ use super::return_path::{ReturnPath, SIGN_IN};
 use crate::call::Call;
 use kiosque_locale::Locale;
 
-/// Stores the preference of a form, and returns to the page of the form.
+/// Stores the preference of a form, and redirects to the page of the form.
 pub(super) fn set(form: &Fields) -> Reply {
     let language = form.text("language").and_then(|code| Language::of_code(&code));
     let theme = form.text("theme").and_then(|code| Theme::of_code(&code));
@@ -27,7 +27,7 @@ pub(super) fn set(form: &Fields) -> Reply {
 }
 
 impl Call<'_> {
-    /// Returns the language that a person chose, or else the browser's.
+    /// Returns the language that a person chose, otherwise the browser's.
     pub(super) fn language(&self) -> Language {
         let headers = &self.head.headers;
         let chosen = cookies::value(headers, cookies::LANGUAGE).and_then(Language::of_code);
@@ -41,7 +41,7 @@ impl Call<'_> {
         })
     }
 
-    /// Returns the colours that a person chose, or else the browser's.
+    /// Returns the colours that a person chose, otherwise the browser's.
     pub(super) fn theme(&self) -> Theme {
         let chosen = cookies::value(&self.head.headers, cookies::THEME);
         chosen.and_then(Theme::of_code).unwrap_or_default()

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::request::SignedIn;
 use crate::failure::Failure;
 
-/// The requests of an account that its page lists.
+/// Maximum requests on an account's page.
 const LISTED: usize = 50;
 
-/// Looks up the request that the query names; `None` if it names none.
+/// Looks up the request that the query specifies, if any.
 pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Failure> {
     let Some(request_id) = caller.call.fields().text(PARAMETER) else { return Ok(None) };
     let (store, now) = (&caller.call.app.store, caller.call.now);
@@ -21,7 +21,7 @@ pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Fai
 
 /// Returns the latest refused requests of an account.
 pub(super) async fn of_account(caller: &SignedIn<'_>, account: &str) -> Result<Vec<View>, Failure> {
-    // A text that cannot be a login name is that of no account.
+    // A text that cannot be a login name belongs to no account.
     let Ok(account) = LoginName::parse(account) else { return Ok(Vec::new()) };
     let (store, now) = (&caller.call.app.store, caller.call.now);
     let found = store.trail().refused_of(&account, LISTED, now).await?;

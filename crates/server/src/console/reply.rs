@@ -35,7 +35,7 @@ impl Reply {
         }
     }
 
-    /// Leads to a path of this console by GET.
+    /// Redirects to a path of this console with GET.
     pub(super) fn see_other(path: &str) -> Reply {
         let reply = Reply::new(TEXT, "").with_status(StatusCode::SEE_OTHER);
         match HeaderValue::from_str(path) {
@@ -64,7 +64,7 @@ impl Reply {
         self
     }
 
-    /// Returns this answer as one with a secret, which is never compressed.
+    /// Marks this answer as containing a secret, so that it is never compressed.
     pub(super) fn secret(self) -> Reply {
         Reply(self.0.map(Content::secret))
     }

@@ -1,4 +1,4 @@
-//! What a browser sends with a request for the console, and the session that it belongs to.
+//! What a browser sends with a request for the console, and the session of the request.
 
 use kiosque_console::Frame;
 use kiosque_console::assets::RENEWAL_HEADER;
@@ -16,7 +16,7 @@ impl Call<'_> {
         Fields::of(self.query())
     }
 
-    /// Returns the fields of the query string, which may have these names and no others.
+    /// Returns the fields of the query string, which may only have these names.
     pub(super) fn known_fields(&self, names: &[&str]) -> Result<Fields, Failure> {
         let fields = self.fields();
         match fields.unknown(names) {
@@ -46,7 +46,7 @@ impl Call<'_> {
 pub(super) struct SignedIn<'a> {
     pub(super) call: &'a Call<'a>,
     pub(super) session: &'a ConsoleSession,
-    /// The checks of the service that are not ok.
+    /// The number of checks of the service that are not ok.
     pub(super) failed_checks: i64,
 }
 

@@ -5,23 +5,23 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_e
 
 /// The page that signs in.
 pub(super) const SIGN_IN: &str = "/console/login";
-/// The longest path and query that is returned to.
+/// The maximum length of a path and query to return to.
 const BYTES_MAX: usize = 2_000;
 /// The paths that are not pages.
 const NO_PAGES: [&str; 4] =
     [SIGN_IN, "/console/logout", "/console/preferences", "/console/assets/"];
 
-/// The path and the query of a page of this console. It begins with `/console/`, so that it cannot
-/// name another host.
+/// The path and the query of a page of this console. It begins with `/console/`, so it cannot refer
+/// to another host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReturnPath(String);
 
 impl ReturnPath {
-    /// Reads a path that a request names; `None` if it is not one of a page of the console.
+    /// Parses a path from a request; `None` if it is not a page of the console.
     pub(super) fn parse(text: &str) -> Option<ReturnPath> {
         let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\' && byte != b'#';
         let path = text.split('?').next().unwrap_or_default();
-        // Browsers take an encoded dot for a dot.
+        // Browsers treat an encoded dot like a dot.
         let dotless = path.to_ascii_lowercase().replace("%2e", ".");
         let is_page = path.starts_with("/console/")
             && !dotless.split('/').any(|part| part == "." || part == "..")

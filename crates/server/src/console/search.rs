@@ -12,10 +12,10 @@ use crate::failure::Failure;
 
 /// The hits of each kind.
 const HITS: usize = 20;
-/// The devices that a search reads.
+/// Maximum devices that a search reads.
 const DEVICES_READ_MAX: usize = 10_000;
 
-/// Leads to what the text of the query names, or shows what it may name.
+/// Redirects to the only match of the query's text, or shows all matches.
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let store = &caller.call.app.store;
     let text = caller.call.known_fields(&["q"])?.text("q").unwrap_or_default();
@@ -41,11 +41,11 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 #[derive(Default)]
 struct Found {
-    /// What has the text as its whole name.
+    /// Matches of the whole name.
     exact: Vec<Hit>,
-    /// What has it as a part of its name.
+    /// Matches of a part of the name.
     others: Vec<Hit>,
-    /// Whether more devices have it as a part.
+    /// Whether more devices match a part of the name.
     has_more: bool,
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     }
 }
 
-/// Returns how many checks are not ok; none for a key that may not see them.
+/// Returns the number of checks that are not ok; `None` for a key that may not see them.
 pub(super) async fn failed_checks(caller: &SignedIn<'_>) -> Result<i64, Failure> {
     match caller.session.holder().rights.contain(Section::Service.right()) {
         true => Ok(view::failed_checks(&caller.frame(), &service(caller).await?)),

@@ -1,4 +1,4 @@
-//! Signing in with a key or with a link that works once, and signing out.
+//! Signing in with a key or with a one-time link, and signing out.
 
 use http::{HeaderValue, StatusCode, header};
 use kiosque_console::forward;
@@ -16,12 +16,12 @@ use super::return_path::{ReturnPath, sign_in_address};
 use crate::call::Call;
 use crate::failure::Failure;
 
-/// A parameter: the browser was asked to send its cookies.
+/// A parameter: the browser was already asked to repeat the request with its cookies.
 const AGAIN: &str = "again";
 /// A parameter: the person has signed out.
 const SIGNED_OUT: &str = "signed-out";
 
-/// Leads a caller without a session to the sign-in, and from there to a page.
+/// Redirects a caller without a session to the sign-in, and from there to a page.
 pub(super) fn redirect(page: Option<&ReturnPath>) -> Reply {
     Reply::see_other(&sign_in_address(page))
 }
@@ -30,7 +30,7 @@ pub(super) fn redirect(page: Option<&ReturnPath>) -> Reply {
 pub(super) async fn show(call: &Call<'_>) -> Result<Reply, Failure> {
     let query = call.fields();
     if let Some(link) = query.text("link") {
-        // Showing it spends nothing, so that the previews of messengers do not.
+        // Showing it does not consume the link, so link previews of messengers do not.
         return Ok(form(call, &query, Form::Link(&link), None));
     }
     if let Some(session) = call.session().await? {
@@ -47,12 +47,12 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Reply, Failure> {
     Ok(form(call, &query, Form::Key, notice))
 }
 
-/// Opens a session, in place of the one that the browser has. Attempts are not limited: keys and
-/// links are random, and a limit that others can reach would refuse a right one.
+/// Opens a session, replacing the browser's current one. Attempts are not limited: keys and links
+/// are random, and others could reach a limit and have valid ones refused.
 pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, Failure> {
     let (app, origin) = (call.app, call.origin());
     let (proof, fault) = presented(fields);
-    // Always a new secret: a cookie that another person planted is never a session.
+    // Always a new secret: a cookie planted by another person never becomes a session.
     let secret = ConsoleSecret::mint(app.entropy.bytes()?);
     let holder = match proof {
         Some(proof) => {
@@ -66,7 +66,7 @@ pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, F
     Ok(reply.cookie(cookies::SESSION, secret.reveal(), Lifetime::Browser))
 }
 
-/// Returns the proof of a form, if it can be one, and the fault to record if it is refused.
+/// Returns the credential of a form, if it can be one, and the reason to record if it is refused.
 fn presented(fields: &Fields) -> (Option<SignInProof>, LoginFault) {
     match fields.text("link") {
         Some(link) => {
@@ -87,7 +87,7 @@ pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
     Ok(reply.cookie(cookies::SESSION, "", Lifetime::Ended))
 }
 
-/// Returns the page to show after signing in: the one of the form, or the first that the key
+/// Returns the page to show after signing in: the page in the form, or the first one that the key
 /// permits.
 fn landing(fields: &Fields, rights: &Rights) -> String {
     let chosen = fields.text("return").and_then(|path| ReturnPath::parse(&path));
@@ -101,8 +101,8 @@ fn landing(fields: &Fields, rights: &Rights) -> String {
     chosen.map_or_else(|| first.to_owned(), |path| path.as_str().to_owned())
 }
 
-/// Makes the browser ask again. It does not send its cookies with a request that another site
-/// caused, and it sends them with one that this page causes.
+/// Makes the browser repeat the request. It does not send its cookies with a request caused by
+/// another site, but sends them with one caused by this page.
 fn ask_for_cookies(call: &Call<'_>, query: &Fields) -> Reply {
     let page = query.text("return").and_then(|path| ReturnPath::parse(&path));
     let address = sign_in_address(page.as_ref());

@@ -1,6 +1,6 @@
-//! Answers that list the devices of a group: whole if they are short, otherwise in parts (DASH-27).
-//! A part is read when the caller has taken the one before, so that an answer that is not read
-//! holds no snapshot and no connection to the database.
+//! Answers that list the devices of a group: complete if they are short, otherwise in parts
+//! (DASH-27). A part is read when the client has received the previous one, so that an unread
+//! answer holds no snapshot and no connection to the database.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::failure::Failure;
 use crate::large_answers::{LargeAnswerPermit, PART_BYTES, PARTS_BYTES};
 use crate::panics::catch_panic;
 
-/// The devices of the first part.
+/// Number of devices of the first part.
 const FIRST_DEVICES: usize = 128;
-/// The most devices of a part.
+/// Maximum number of devices of a part.
 const DEVICES_MAX: usize = 1_000;
 
 /// A part of a list.
 pub(super) struct ListPart {
-    /// A comma and the JSON of each element, so that parts follow each other as they are.
+    /// A comma and the JSON of each element, so that parts can be concatenated.
     pub(super) json: Bytes,
     pub(super) totals: Totals,
     /// The code after which the next part begins.
     pub(super) next: Option<String>,
 }
 
-/// The elements of a part that is being made.
+/// The elements of a part under construction.
 #[derive(Default)]
 pub(super) struct Elements {
     json: Vec<u8>,
@@ -58,7 +58,7 @@ pub(super) enum ListFormat {
     /// An object with the field `list`.
     List,
     /// An object with the counts of the devices and the field `list`: in this order if the list is
-    /// whole, otherwise the list first.
+    /// complete, otherwise the list first.
     Counted,
 }
 
@@ -91,7 +91,7 @@ impl Elements {
         put(&mut self.json);
     }
 
-    /// Returns the part of a list that these elements are.
+    /// Returns the part of a list formed by these elements.
     pub(super) fn into_part(self, next: Option<String>) -> ListPart {
         let next = if self.is_full { Some(self.last) } else { next };
         ListPart { json: Bytes::from(self.json), totals: self.totals, next }
@@ -106,7 +106,7 @@ impl ListPart {
 }
 
 impl ListFormat {
-    /// Returns the text before the elements; with the totals of a list that is whole.
+    /// Returns the text before the elements, with the totals if the list is complete.
     fn opening(self, whole: Option<Totals>) -> String {
         match (self, whole) {
             (ListFormat::Plain, _) => "[".to_owned(),
@@ -115,7 +115,7 @@ impl ListFormat {
         }
     }
 
-    /// Returns the text after the elements; with the totals of a list that was sent in parts.
+    /// Returns the text after the elements, with the totals if the list was sent in parts.
     fn closing(self, in_parts: Option<Totals>) -> String {
         match (self, in_parts) {
             (ListFormat::Plain, _) => "]".to_owned(),
@@ -186,7 +186,7 @@ struct Rest {
     _permit: LargeAnswerPermit,
 }
 
-/// The end of an answer that has not been sent yet.
+/// The unsent end of an answer.
 enum Remaining {
     Parts(Box<Rest>),
     /// The text after the elements.
@@ -245,10 +245,10 @@ impl Rest {
             Failure::System(fault) => {
                 self.app.metrics.broken_off(fault.kind);
                 let (log, cause) = (&self.app.failure_log, &fault.cause);
-                log.log(fault.kind, "an answer broke off", cause, &self.request_id);
+                log.log(fault.kind, "an answer was aborted", cause, &self.request_id);
             }
             refused => {
-                tracing::debug!(request.id = self.request_id, ?refused, "an answer broke off");
+                tracing::debug!(request.id = self.request_id, ?refused, "an answer was aborted");
             }
         }
         BrokenOff

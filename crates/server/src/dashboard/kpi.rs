@@ -63,7 +63,7 @@ fn count(count: i64) -> String {
     count.to_string()
 }
 
-/// Returns a share in percent; [`OF_NOTHING`] if there is nothing to take a share of.
+/// Returns a share in percent; [`OF_NOTHING`] if the whole is 0.
 fn percent(part: i64, whole: i64) -> String {
     if whole == 0 {
         return OF_NOTHING.to_owned();

@@ -8,8 +8,7 @@ use crate::call::Call;
 use crate::request::Violations;
 
 /// Returns the first instant of a filter's range and the first one after it. Without a start the
-/// range begins with the present month, or with the month in which it ends if that is an earlier
-/// one.
+/// range begins with the current month, or with the month of its end if that is earlier.
 pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs, UnixMs) {
     let until = filter.end_timestamp.map_or(now, UnixMs);
     let from = filter.start_timestamp.map(UnixMs).unwrap_or_else(|| {
@@ -20,7 +19,7 @@ pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs,
     (from, until)
 }
 
-/// Adds a violation for each fault of the range: times that look like seconds, an end before the
+/// Adds a violation for each problem of the range: times that look like seconds, an end before the
 /// start, and more than `days_max` days.
 pub(super) fn validate(
     filter: &DashboardFilter,
@@ -31,7 +30,7 @@ pub(super) fn validate(
     let (start, end) = ("startTimestamp", "endTimestamp");
     violations.check_milliseconds(start, filter.start_timestamp);
     violations.check_milliseconds(end, filter.end_timestamp);
-    // An end that cannot be read does not make the start wrong.
+    // An invalid end does not make the start invalid.
     if violations.concern(start) || violations.concern(end) {
         return;
     }

@@ -11,7 +11,7 @@ use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec
 use super::registry::MetricRegistry;
 use crate::audience::Audience;
 
-/// The label of paths and codes that no table lists.
+/// The label for paths and codes that are not in the tables.
 const OTHER: &str = "other";
 
 /// The metrics of all listeners, by label.
@@ -59,13 +59,13 @@ impl ListenerCounters {
             answer_durations: registry.fine_durations(
                 "kiosque_answer_duration_seconds",
                 "Time from the first byte of a request to the last byte of its answer passed to \
-                 the socket. Requests over HTTP/1.1 alone, without those that were sent before \
-                 the answer to the one before.",
+                 the socket. Only requests over HTTP/1.1, without those that were sent before \
+                 the previous answer.",
                 &["listener", "path"],
             ),
             open: registry.gauges(
                 "kiosque_connections_open",
-                "Open connections, those in their TLS handshake included.",
+                "Open connections, including those in their TLS handshake.",
                 &["listener"],
             ),
             accepted: registry.counters(
@@ -75,7 +75,7 @@ impl ListenerCounters {
             ),
             refused: registry.counters(
                 "kiosque_connections_refused_total",
-                "Connections that were closed because their source had as many as it may have.",
+                "Connections that were closed because their source had the maximum number.",
                 &["listener"],
             ),
             handshakes_failed: registry.counters(
@@ -134,7 +134,7 @@ impl ListenerMetrics {
     }
 }
 
-/// Returns the HTTP statuses of the operator's calls, and those of requests that are no call.
+/// Returns the HTTP statuses of the operator's calls, and those of requests that are not calls.
 fn operator_statuses() -> Vec<i32> {
     let not_a_call = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED];
     let listed = OPERATOR_CALLS.iter().flat_map(|call| call.statuses).copied();

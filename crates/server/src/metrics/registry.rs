@@ -11,7 +11,7 @@ use prometheus::{
 const DURATIONS_S: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-/// The same of durations whose shortest are compared with each other.
+/// The same for durations whose shortest values are compared with each other.
 const FINE_DURATIONS_S: [f64; 20] = [
     0.000_05, 0.000_1, 0.000_15, 0.000_2, 0.000_3, 0.000_4, 0.000_6, 0.000_8, 0.001, 0.001_5,
     0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 10.0,
@@ -51,7 +51,7 @@ impl MetricRegistry {
         self.registered(HistogramVec::new(opts, labels))
     }
 
-    /// Returns the counters of one name, one for each value of its only label.
+    /// Returns the counters with one name, one for each value of its only label.
     pub(super) fn each<K: Copy>(
         &self,
         (name, help, label): (&str, &str, &str),
@@ -86,7 +86,7 @@ impl MetricRegistry {
     }
 }
 
-/// The counters of one name, by the value of their label.
+/// The counters with one name, by the value of their label.
 #[derive(Debug)]
 pub(super) struct Each<K>(Vec<(K, IntCounter)>);
 

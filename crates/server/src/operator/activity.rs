@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// The size of a chunk of lines.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Returns when the next request to this server sees every valid heartbeat.
+/// Returns once the next request to this server will see every valid heartbeat.
 pub(super) async fn receive(caller: Caller<'_>) -> Result<ActivityReceived, Failure> {
     let Caller { call, body, .. } = caller;
     let app = call.app;

@@ -20,7 +20,7 @@ pub(super) async fn list(caller: Caller<'_>) -> Result<AuditPage, Failure> {
 /// Reads a query string.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All its errors.
 fn audit_query(mut query: Query<'_>) -> Result<AuditQuery, Failure> {
     let events = format!("one of {}", AuditEvent::ALL.map(AuditEvent::name).join(", "));
     let filter = AuditQuery {
@@ -37,7 +37,7 @@ fn audit_query(mut query: Query<'_>) -> Result<AuditQuery, Failure> {
     Ok(filter)
 }
 
-/// Returns an entry of the audit trail as the operator's calls send it.
+/// Returns an entry of the audit trail as in the operator's calls.
 #[must_use]
 pub fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
     let happened = entry.happened;
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// All invalid values of a query are named at once.
+    /// All invalid values of a query are reported at once.
     #[test]
     fn everything_wrong_with_a_query_is_named() {
         for (query, want) in [

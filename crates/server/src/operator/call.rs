@@ -22,7 +22,7 @@ use crate::failure::Failure;
 /// How long the rest of a refused body is read and discarded.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A request of the operator, its body not read yet.
+/// A request of the operator whose body has not been read yet.
 pub(super) struct Received<'a> {
     pub(super) call: Call<'a>,
     pub(super) body: SentBody,
@@ -30,7 +30,7 @@ pub(super) struct Received<'a> {
     pub(super) proof: Proof,
 }
 
-/// A request whose caller may run its call, and whose query string has keys of the call alone.
+/// A request whose caller may run its call, and whose query string only has keys of the call.
 pub(super) struct Caller<'c> {
     pub(super) call: &'c Call<'c>,
     pub(super) body: &'c mut SentBody,
@@ -82,7 +82,8 @@ impl<'a> Received<'a> {
         json_answer(call, &handler(caller).await?)
     }
 
-    /// Answers with the handler of a call whose answer is lines, which are read as they are sent.
+    /// Answers with the handler of a call whose answer is lines, which are read while they are
+    /// sent.
     pub(super) async fn answer_lines<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
     where
         C: OperatorCall,

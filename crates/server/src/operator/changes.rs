@@ -18,10 +18,10 @@ use crate::app::App;
 use crate::call::{Call, read_permit};
 use crate::failure::Failure;
 
-/// Orders that are read at a time.
+/// Number of orders that are read at a time.
 const PART_ORDERS: i64 = 500;
-/// The longest pause of an answer that follows: then an empty line is sent, so that the end of the
-/// connection is noticed.
+/// The maximum pause in an answer that follows changes, after which an empty line is sent, so that
+/// the end of the connection is noticed.
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 
 /// The changes that have not been sent yet.
@@ -35,10 +35,10 @@ struct Rest {
     is_complete: bool,
 }
 
-/// An answer that goes on after the last change.
+/// An answer that continues after the last change.
 struct Following {
     key: StreamKey,
-    /// None before the number of the group is known.
+    /// `None` before the number of the group is known.
     follower: Option<(Follower, ChangeWait)>,
     _share: Share<KeyName>,
 }
@@ -144,7 +144,7 @@ impl Rest {
         }
     }
 
-    /// Waits for a change, if the answer goes on after the last one.
+    /// Waits for a change, if the answer continues after the last one.
     async fn wait(&mut self) -> Result<Waited, Failure> {
         let (Some(following), Some(after)) = (&mut self.following, self.after) else {
             return Ok(Waited::Ended);
@@ -154,7 +154,7 @@ impl Rest {
             let most = self.app.settings.limits.change_waits_per_account_max;
             let waits = new.begin_wait(most)?;
             following.follower = Some((new, waits));
-            // The orders that changed before are read first.
+            // Earlier changes are read first.
             return Ok(Waited::Changed);
         };
         tokio::select! {
@@ -165,7 +165,7 @@ impl Rest {
         }
     }
 
-    /// Fails if the key of an answer that follows was revoked.
+    /// Fails if the key of an answer that follows changes was revoked.
     async fn check_key(&mut self) -> Result<(), Failure> {
         match &mut self.following {
             Some(following) => following.key.check().await,
@@ -178,7 +178,7 @@ impl Rest {
             self.app.metrics.broken_off(fault.kind);
         }
         let problem = format_args!("{} {}", failure.status(), failure.reason());
-        tracing::info!(request.id = self.request_id, %problem, "changes broke off");
+        tracing::info!(request.id = self.request_id, %problem, "changes were aborted");
         BrokenOff
     }
 }

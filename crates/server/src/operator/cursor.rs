@@ -3,12 +3,12 @@
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs};
 use kiosque_store::{FleetKey, OrderKey, OrderPlace, RateKey};
 
-/// A key that a page begins after.
+/// A key after which a page begins.
 pub(super) trait Cursor: Sized {
     /// Returns the key as a cursor.
     fn write(&self) -> String;
 
-    /// Reads a cursor; `None` if it is not one of the list.
+    /// Parses a cursor; `None` if it is not one of this list.
     fn read(text: &str) -> Option<Self>;
 }
 
@@ -107,7 +107,7 @@ impl Cursor for FleetKey {
     }
 }
 
-/// Returns the keys of every kind of list that a text is the cursor of, as cursors again.
+/// Returns the keys for which a text is a cursor, for every kind of list, as cursors again.
 pub fn rewritten_cursors(text: &str) -> Vec<String> {
     fn again<K: Cursor>(text: &str) -> Option<String> {
         K::read(text).map(|key| key.write())

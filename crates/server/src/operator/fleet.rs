@@ -1,4 +1,4 @@
-//! `POST /operator/v1/fleet`: a fleet as `kiosque apply` takes it, in JSON.
+//! `POST /operator/v1/fleet`: a fleet in the format of `kiosque apply`, in JSON.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::failure::{Failure, Faults};
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_listener::read_body;
 
-/// Applies the whole fleet, or nothing of it and reports every fault.
+/// Applies the whole fleet, or none of it and reports all errors.
 pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
     let app = caller.call.app;
     let (by, limits) = (caller.acted_by(), &app.settings.limits);
     let text = read_body(caller.body, limits.fleet_body_max_bytes, limits).await?;
     let zone = app.store.zone().clone();
-    // A large fleet takes long enough to read that it would delay other requests.
+    // Parsing a large fleet takes long enough to delay other requests.
     let reading = tokio::task::spawn_blocking(move || match std::str::from_utf8(&text) {
         Ok(text) => Ok(fleet::parse(text, Format::Json, &zone)),
         Err(_) => Err(Failure::denied(StatusCode::BAD_REQUEST, "the body is not valid UTF-8")),
@@ -47,7 +47,7 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
 }
 
 fn faulty(faults: Vec<String>) -> Failure {
-    let reason = "the fleet has faults; nothing was applied".to_owned();
+    let reason = "the fleet has errors; nothing was applied".to_owned();
     Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Faults(faults))
 }
 

@@ -82,7 +82,7 @@ pub(super) async fn orders(caller: Caller<'_>) -> Result<Listed<OrderItem>, Fail
     Ok(Listed { entries: entries?, next })
 }
 
-/// Returns the states and the times that a query selects.
+/// Returns the states and the times selected by a query.
 fn order_filter(call: &Call<'_>, query: &mut Query<'_>) -> OrderFilter {
     let one_of = |words: &[&str]| format!("one or more of {}", words.join(", "));
     let payments = one_of(PayStatus::WORDS);
@@ -114,7 +114,7 @@ pub(super) async fn device(caller: Caller<'_>) -> Result<DeviceDetail, Failure> 
     found.ok_or_else(unknown)
 }
 
-/// Refuses a group that does not exist: an empty list would say that it has no entries.
+/// Refuses a nonexistent group: an empty list would say that it has no entries.
 async fn known(call: &Call<'_>, group: Option<&GroupId>) -> Result<(), Failure> {
     let Some(group) = group else { return Ok(()) };
     match call.app.store.inventory().has_group(group).await? {

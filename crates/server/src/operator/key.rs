@@ -1,6 +1,6 @@
 //! Authorization of the operator's calls. The key is looked up for each request, so that a revoked
 //! key is refused from the next request on. In a stream, which may last for hours, it is looked up
-//! again once a second, also while nothing is sent.
+//! again once a second, even while nothing is sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 const SCHEME: &[u8] = b"bearer";
 /// The age in milliseconds at which the look-up of a stream's key is repeated.
 const LOOKUP_AGE_MAX_MS: i64 = 1_000;
-/// The interval at which a stream that waits checks that age.
+/// The interval at which a waiting stream checks that age.
 const AGE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The proof that a caller may run a call.
@@ -34,7 +34,7 @@ pub(crate) enum Proof {
     Session(KeyHolder),
 }
 
-/// Returns the holder of a key if it has the right of this name.
+/// Returns the holder of a key if it has the right with this name.
 pub(super) async fn holder(
     app: &App,
     digest: &KeyDigest,
@@ -49,12 +49,12 @@ pub(super) async fn holder(
     permitted(holder, right)
 }
 
-/// Unknown and revoked keys are answered alike, and reveal nothing.
+/// Unknown and revoked keys are answered in the same way, and reveal nothing.
 fn unknown() -> Failure {
     Failure::unauthorized("the key is unknown or revoked")
 }
 
-/// Returns `holder` if its key has the right of this name.
+/// Returns `holder` if its key has the right with this name.
 pub(super) fn permitted(holder: KeyHolder, right: &str) -> Result<KeyHolder, Failure> {
     let right = named(right).ok_or_else(|| Failure::internal(&"a right that does not exist"))?;
     if !holder.rights.contain(right) {
@@ -92,8 +92,8 @@ impl StreamKey {
         Ok(())
     }
 
-    /// Returns the refusal of the key once it was revoked. A store that fails is no reason to end
-    /// a stream of which nothing is to be stored or read.
+    /// Returns the refusal of the key once it was revoked. A failing store is no reason to end a
+    /// stream that has nothing to store or read.
     pub(super) async fn revoked(&mut self) -> Failure {
         loop {
             tokio::time::sleep(AGE_CHECK_INTERVAL).await;
@@ -107,7 +107,7 @@ impl StreamKey {
     /// Returns the next lines of a body, as [`Lines::next_chunk`] does.
     ///
     /// # Errors
-    /// Those of the body, or the key was revoked before the lines arrived.
+    /// An error of the body, or the key was revoked before the lines arrived.
     pub(super) async fn next_chunk<B: Body<Data = Bytes> + Unpin>(
         &mut self,
         lines: &mut Lines<'_, B>,

@@ -16,25 +16,25 @@ use kiosque_ingest::json_body::{JsonError, JsonSplitter};
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
 use kiosque_listener::BodyFault;
 
-/// Lines of a chunk at most. A chunk is shorter if its lines arrive slowly.
+/// Maximum lines of a chunk. A chunk is shorter if its lines arrive slowly.
 const CHUNK_LINES: usize = 1_000;
 /// The time for which the first complete line of a chunk waits for further ones.
 const LINGER: Duration = Duration::from_millis(100);
 
-/// The lines of a body, or the elements of a body of JSON.
+/// The lines of a body, or the elements of a JSON body.
 pub(super) struct Lines<'a, B> {
     body: &'a mut B,
-    /// The longest pause between two frames. There is no limit for the whole body.
+    /// The maximum pause between two frames. There is no limit for the whole body.
     idle_deadline: Duration,
     splitter: Splitter,
     buffer: Bytes,
-    /// Whether the body broke off: no frame follows, not even the end.
+    /// Whether the body was aborted: no frame follows, not even the end.
     is_broken: bool,
     /// Whether the body has ended.
     is_ended: bool,
 }
 
-/// What a body is split into.
+/// How a body is split.
 pub(super) enum Splitter {
     /// Lines.
     Lines(LineSplitter),
@@ -80,7 +80,7 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
         Lines { body, idle_deadline, splitter, buffer, is_broken: false, is_ended: false }
     }
 
-    /// Puts the index of an element in front of the reason why it is rejected. Lines have none.
+    /// Prepends the index of an element to the reason for its rejection. Lines have none.
     pub(super) fn name_element(&self, number: u64, reason: &mut String) {
         if let Splitter::Json(elements) = &self.splitter
             && elements.is_array()
@@ -89,11 +89,11 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
         }
     }
 
-    /// Returns the next lines that are not blank, about `chunk_bytes` of them; `None` at the end.
-    /// The first of them waits for the others for [`LINGER`] at most, however they arrive.
+    /// Returns the next non-blank lines, about `chunk_bytes` of them; `None` at the end. The first
+    /// one waits for the others for at most [`LINGER`], however they arrive.
     ///
     /// # Errors
-    /// The body broke off, is no JSON between its elements, or nothing arrived for too long. The
+    /// The body was aborted, is not JSON between its elements, or nothing arrived for too long. The
     /// complete lines before that were returned.
     pub(super) async fn next_chunk(
         &mut self,
@@ -168,19 +168,19 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
 
     fn timed_out(&self) -> Failure {
         let reason = format!(
-            "no data arrived within {:?}; the lines stored before stay, and the whole body may be \
-             sent again",
+            "no data arrived within {:?}; the lines stored before remain, and the whole body may \
+             be sent again",
             self.idle_deadline
         );
         Failure::denied(StatusCode::REQUEST_TIMEOUT, reason)
     }
 }
 
-/// Returns the refusal of a body that is no JSON between its elements.
+/// Returns the refusal of a body that is not JSON between its elements.
 fn no_json(error: JsonError) -> Failure {
     let reason = format!(
-        "{error}; the elements stored before stay, and the whole body may be sent again once it is \
-         valid"
+        "{error}; the elements stored before remain, and the whole body may be sent again once it \
+         is valid"
     );
     Failure::denied(StatusCode::BAD_REQUEST, reason)
 }
@@ -197,7 +197,7 @@ mod tests {
     const CHUNK_BYTES: usize = 1 << 20;
     const MS: Duration = Duration::from_millis(1);
 
-    /// Returns a body that has a frame after each pause, and then ends or breaks off.
+    /// Returns a body that has a frame after each pause, and then ends or is aborted.
     fn body(
         frames: impl Iterator<Item = (Duration, Result<String, BodyFault>)>,
     ) -> impl Body<Data = Bytes, Error = BodyFault> + Unpin {
@@ -217,8 +217,8 @@ mod tests {
         lines.iter().map(|line| std::str::from_utf8(&line.text).expect("text")).collect()
     }
 
-    /// Each line arrives a gap after the one before, so that a chunk which takes no longer than it
-    /// may has few of them, on a slow machine fewer.
+    /// Each line arrives a gap after the previous one, so that a chunk within its time limit has
+    /// few of them, on a slow machine fewer.
     async fn lines_with_gaps(gap: Duration) {
         let mut body = body((0..).map(|at| (gap, Ok(format!("{at}\n")))));
         let mut lines = Lines::of(&mut body, of_lines(), 10 * gap);
@@ -241,7 +241,8 @@ mod tests {
         futures_util::future::join_all(gaps).await;
     }
 
-    /// A line that is not complete keeps none before it, and is no line when the body breaks off.
+    /// An incomplete line does not hold back the lines before it, and is not a line if the body is
+    /// aborted.
     #[tokio::test]
     async fn complete_lines_are_returned_before_the_break() {
         let drip = (0..300).map(|_| (5 * MS, Ok("x".to_owned())));

@@ -1,4 +1,4 @@
-//! Reads the query string of a call. Every fault is collected.
+//! Reads the query string of a call, collecting all errors.
 
 use kiosque_contract::operator_call::OperatorCall;
 use kiosque_model::time::TimeFault;
@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::remarks::IgnoredKeys;
 use crate::request::{declared, ignore_others, values};
 
-/// Entries of a page, unless the caller says otherwise.
+/// Default number of entries of a page.
 const LIMIT_DEFAULT: i64 = 100;
 /// Most entries of a page.
 const LIMIT_MAX: i64 = 1_000;
 
-/// The query string of a call, and the faults that were found in it, each with its key.
+/// The query string of a call, and the errors found in it, each with its key.
 pub(super) struct Query<'q> {
     text: &'q str,
     /// The keys that the call declares.
@@ -27,8 +27,8 @@ impl<'q> Query<'q> {
     /// Returns the query string of a call.
     ///
     /// # Errors
-    /// It has keys that the call does not declare. Without a misspelt filter, the answer would be
-    /// about the data of every group.
+    /// It has keys that the call does not declare. If a misspelt filter were ignored, the answer
+    /// would be about the data of every group.
     pub(super) fn of<C: OperatorCall>(_: C, text: &'q str) -> Result<Query<'q>, Failure> {
         let (declared, mut unknown) = (declared::<C::Query>(), IgnoredKeys::default());
         ignore_others(text, declared, &mut unknown);
@@ -54,7 +54,7 @@ impl<'q> Query<'q> {
         text.map_err(|reason| self.refuse(key, reason)).ok()
     }
 
-    /// Returns the value that `parse` reads from the text of a key, or notes that it is not the
+    /// Returns the value that `parse` reads from the text of a key, or records that it is not the
     /// `expected` one.
     pub(super) fn parse<T>(
         &mut self,
@@ -66,8 +66,8 @@ impl<'q> Query<'q> {
         self.check(key, parse(&text), expected)
     }
 
-    /// Returns a value that was read from the text of a key, or notes that it is not the `expected`
-    /// one.
+    /// Returns a value that was read from the text of a key, or records that it is not the
+    /// `expected` one.
     fn check<T>(&mut self, key: &'static str, value: Option<T>, expected: &str) -> Option<T> {
         if value.is_none() {
             self.refuse(key, &format!("must be {expected}"));
@@ -99,17 +99,17 @@ impl<'q> Query<'q> {
         self.group_of(key, text)
     }
 
-    /// Returns the id of a group that `text` is.
+    /// Returns the group id in `text`.
     pub(super) fn group_of(&mut self, key: &'static str, text: String) -> Option<GroupId> {
         self.check(key, GroupId::parse(text).ok(), "the id of a group")
     }
 
-    /// Returns the code of a device that `text` is.
+    /// Returns the device code in `text`.
     pub(super) fn device_of(&mut self, key: &'static str, text: String) -> Option<DeviceCode> {
         self.check(key, DeviceCode::parse(text).ok(), "the code of a device")
     }
 
-    /// Returns the largest number of entries of a page.
+    /// Returns the maximum number of entries of a page.
     pub(super) fn limit(&mut self) -> usize {
         let limit = self.parse("limit", &format!("from 1 to {LIMIT_MAX}"), |text| {
             digits(text).filter(|limit| (1..=LIMIT_MAX).contains(limit))
@@ -127,17 +127,17 @@ impl<'q> Query<'q> {
     /// Returns the part of a list that the query string selects.
     ///
     /// # Errors
-    /// Those of [`Query::finish`].
+    /// The errors of [`Query::finish`].
     pub(super) fn listing<K: Cursor>(mut self) -> Result<Listing<K>, Failure> {
         let (limit, after) = (self.limit(), self.cursor());
         self.finish()?;
         Ok(Listing { after, limit })
     }
 
-    /// Fails if a fault was found.
+    /// Fails if an error was found.
     ///
     /// # Errors
-    /// Every fault, in the order in which the call declares the keys.
+    /// All errors, in the order in which the call declares the keys.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if self.faults.is_empty() {
             return Ok(());
@@ -149,7 +149,7 @@ impl<'q> Query<'q> {
     }
 }
 
-/// Reads an integer of digits alone: no sign, no space, no digits of another script.
+/// Parses an integer that only consists of ASCII digits.
 pub(super) fn digits(text: &str) -> Option<i64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }

@@ -22,7 +22,7 @@ pub(super) async fn readyz(app: &App) -> Result<Text, Failure> {
 /// `GET /readyz/orders`
 pub(super) async fn readyz_orders(app: &App) -> Result<Text, Failure> {
     refuse_if_stopping(app)?;
-    // The change from one state to the other is logged, not each of these answers.
+    // Changes of the state are logged, not each of these answers.
     let unavailable = |error| {
         let reason = format!("orders cannot be stored: {error}");
         Failure::denied(StatusCode::SERVICE_UNAVAILABLE, reason)
@@ -66,7 +66,7 @@ mod tests {
     use kiosque_listener::{Listener, Stop};
     use kiosque_model::setting;
 
-    /// A server that is stopping answers 503.
+    /// A stopping server answers 503.
     #[tokio::test]
     async fn a_server_that_stops_is_not_ready() {
         let directory = tempfile::tempdir().expect("a directory");

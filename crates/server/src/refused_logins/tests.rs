@@ -26,8 +26,8 @@ fn lines(records: &[AuditRecord]) -> Vec<String> {
     records.iter().map(line).collect()
 }
 
-/// The first three refused logins of an account and a source in a minute are entries of their own;
-/// the others of that minute are one entry with a `count`.
+/// The first three refused logins of an account and a source in a minute are separate entries; the
+/// others of that minute are one entry with a `count`.
 #[test]
 fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
     let mut refusals = Refusals::default();
@@ -51,7 +51,7 @@ fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
     assert!(refusals.due(UnixMs(START + 59_999)).is_empty());
     let due = lines(&refusals.due(UnixMs(START + 60_000)));
     assert_eq!(due, ["5 ops 192.0.2.1 credentials x3 r-5", "7 ops 192.0.2.1 limited x2 r-7"]);
-    // The next minute starts again, also without a flush in between; and at the end everything is
+    // The next minute starts again, even without a flush in between; and at the end everything is
     // written.
     for ms in 60_001..60_006 {
         refusals.add(ops(), LoginFault::NoGroup, &origin("192.0.2.1", ms));
@@ -70,8 +70,8 @@ fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
     assert!(refusals.all().is_empty());
 }
 
-/// An attack from many sources fills neither the memory nor the disk: beyond some sources, the rest
-/// of an account is counted without them.
+/// An attack from many sources fills neither the memory nor the disk: beyond a number of sources,
+/// the remaining refusals of an account are counted without them.
 #[test]
 fn sources_beyond_the_maximum_are_combined() {
     let mut refusals = Refusals::default();

@@ -155,7 +155,7 @@ async fn a_share_that_is_taken_for_too_long_is_too_much_work() {
     assert_eq!((reply.status, reply.code()), (500, 500), "{reply:?}");
     assert_eq!(reply.headers["retry-after"], "1");
     let data = reply.data().as_str().unwrap();
-    assert!(data.starts_with("too much work: ask for a shorter range"), "{data}");
+    assert!(data.starts_with("too much work: request a shorter range"), "{data}");
     let request = http::Request::get("/metrics").header("host", "localhost");
     let mut operator = server.connect_operator().await;
     let metrics = operator.send(request.body(Default::default()).unwrap()).await;

@@ -111,7 +111,7 @@ async fn a_token_in_the_wrong_place_is_explained() {
     let missing = "send the access token in the header third-api-token";
     let elsewhere =
         "send the access token in the header third-api-token; authorization is not read";
-    let as_it_is = "send the access token in third-api-token as it is, without Bearer before it";
+    let as_it_is = "send the access token in third-api-token unchanged, without Bearer before it";
     for (path, when_missing) in [(DEVICES_PATH, -4), (SWITCH_PATH, -3), (LOGOUT_PATH, -3)] {
         for (request, code, want) in [
             (ask(path), when_missing, Some(missing)),

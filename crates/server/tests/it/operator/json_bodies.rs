@@ -93,7 +93,7 @@ async fn of_an_array_that_is_cut_off_the_elements_before_are_stored() {
     ] {
         let reply = post(&server, (ORDERS, &key), JSON, body).await;
         let detail = format!(
-            "the body is not valid JSON: {fault}; the elements stored before stay, and the whole \
+            "the body is not valid JSON: {fault}; the elements stored before remain, and the whole \
              body may be sent again once it is valid"
         );
         assert_eq!((reply.status, reply.json["detail"].as_str()), (400, Some(&*detail)));
