@@ -1,15 +1,15 @@
 //! The style sheet, the script and the icon. Each name has a hash of the content, so that browsers
-//! may cache it for good.
+//! may cache it indefinitely.
 
 /// The directory of the assets on the server.
 pub const DIRECTORY: &str = "/console/assets/";
 
-/// The `Content-Security-Policy` under which the pages work.
+/// The `Content-Security-Policy` of the pages.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
-/// The header with which the script marks the requests that no person caused.
+/// The header with which the script marks requests that no person caused.
 pub const RENEWAL_HEADER: &str = "kiosque-renewal";
 
 /// The style sheet.
@@ -48,7 +48,7 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Returns the asset of a file name.
+    /// Returns the asset with a file name.
     #[must_use]
     pub fn named(name: &str) -> Option<Asset> {
         [STYLE, SCRIPT, ICON].into_iter().find(|asset| asset.name() == name)

@@ -1,4 +1,4 @@
-//! The audit trail: all acts, by account, event, source and time.
+//! The audit trail: all operations, by account, event, source and time.
 
 use kiosque_contract::AuditEntry;
 use kiosque_model::audit::AuditEvent;
@@ -33,7 +33,7 @@ pub struct Audit {
     pub next: Option<String>,
 }
 
-/// The filters of the page, as they were given; empty ones select everything.
+/// The filters of the page, as given; empty ones select everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
     /// A login name.

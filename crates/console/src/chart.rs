@@ -1,7 +1,7 @@
 //! Charts as SVG, each with its figures as a table.
 //!
-//! A chart is drawn twice, wide and narrow, since the text of one drawing would shrink with it; the
-//! style sheet shows one of them.
+//! A chart is drawn twice, wide and narrow, since the text of a single drawing would shrink with
+//! it; the style sheet shows one of them.
 
 mod hours;
 mod spark;
@@ -24,31 +24,32 @@ texts! {
     PERIOD_BEFORE: "period before", "上一周期";
 }
 
-/// The space above the bars, with the line of the readout in it, and the one below, for the labels.
+/// The space above the bars, which contains the line of the readout, and the space below for the
+/// labels.
 const TOP: i64 = 26;
 const READOUT: i64 = 14;
 const BELOW: i64 = 28;
-/// The left end of the bars; the labels of the axis are before it.
+/// The left end of the bars; the labels of the axis are left of it.
 const LEFT: i64 = 60;
-/// The largest number of steps of the axis.
+/// The maximum number of steps of the axis.
 const STEPS: i64 = 4;
 
 /// A chart of a figure over time.
 pub(crate) struct Bars<'a> {
     /// Identifies it in its page.
     pub(crate) id: &'a str,
-    /// Its subject and its summary, for those who do not see it.
+    /// Its subject and its summary, for people who do not see it.
     pub(crate) summary: &'a str,
     /// The headings of its table: of the times, of the figure, and of the second figure.
     pub(crate) headings: [&'a str; 3],
     pub(crate) points: &'a [Point],
-    /// Writes a value as a label of the axis.
+    /// Formats a value as a label of the axis.
     pub(crate) axis: fn(i64) -> String,
     /// Writes a value in full.
     pub(crate) figure: fn(i64) -> String,
-    /// Writes a value of the second figure.
+    /// Formats a value of the second figure.
     pub(crate) second: fn(i64) -> String,
-    /// The order of the rows of its table, if it is another one.
+    /// The order of the rows of its table, if it is sorted.
     pub(crate) sort: Sort,
 }
 
@@ -64,11 +65,11 @@ pub struct Point {
     pub(crate) value: i64,
     /// Another figure of the span, which is not drawn.
     pub(crate) second: i64,
-    /// The page of what the other figure counts.
+    /// The page with the items that the second figure counts.
     pub(crate) second_href: Option<String>,
-    /// The figure of the same span of the period before.
+    /// The figure of the same span of the previous period.
     pub(crate) before: Option<i64>,
-    /// Whether all of the span is past and in the period.
+    /// Whether the whole span is in the past and in the period.
     pub(crate) is_complete: bool,
 }
 
@@ -94,7 +95,7 @@ struct Shape {
     class: &'static str,
     width: i64,
     height: i64,
-    /// The largest number of labels below the bars.
+    /// The maximum number of labels below the bars.
     labels: usize,
 }
 
@@ -106,7 +107,7 @@ impl Shape {
         format!("0 0 {} {}", self.width, self.height)
     }
 
-    /// Returns the place of the axis of times.
+    /// Returns the position of the time axis.
     const fn bottom(&self) -> i64 {
         self.height - BELOW
     }
@@ -134,8 +135,8 @@ pub(crate) fn bars(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
     }
 }
 
-/// Renders the axis, the bars and the period before. All bars are one path or two, so that a chart
-/// of many days is small.
+/// Renders the axis, the bars and the previous period. All bars are one path or two, so that a
+/// chart of many days is small.
 fn drawing(chart: &Bars<'_>, shape: &Shape) -> Markup {
     html! {
         (axis(chart, shape))
@@ -148,8 +149,8 @@ fn drawing(chart: &Bars<'_>, shape: &Shape) -> Markup {
 }
 
 /// Renders the area over a bar that reacts to the pointer, and the figures of the bar, which the
-/// style sheet shows while the pointer is there. There is one for each bar: it has no attribute
-/// that all of them share.
+/// style sheet shows while the pointer is there. There is one for each bar: attributes that all of
+/// them share are omitted.
 fn readout(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Markup {
     let Slot { left, width } = slot(chart, &WIDE, at);
     let mut texts = vec![point.name.clone(), (chart.figure)(point.value)];
@@ -169,7 +170,7 @@ fn readout(frame: &Frame<'_>, chart: &Bars<'_>, at: usize, point: &Point) -> Mar
     }
 }
 
-/// Renders what the marks of the chart mean that are not bars of whole spans.
+/// Renders the meaning of marks that are not bars of whole spans.
 fn legend(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
     let has_before = chart.points.iter().any(|point| point.before.is_some());
     let is_cut = chart.points.iter().any(|point| !point.is_complete);
@@ -299,7 +300,7 @@ fn axis(chart: &Bars<'_>, shape: &Shape) -> Markup {
     }
 }
 
-/// Draws the period before as a line of steps.
+/// Draws the previous period as a line of steps.
 fn before_line(chart: &Bars<'_>, shape: &Shape) -> Markup {
     let mut path = String::new();
     for (at, point) in chart.points.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The parts that pages are made of.
+//! The components of pages.
 
 use kiosque_model::UnixMs;
 use maud::{Markup, Render, html};
@@ -43,7 +43,7 @@ impl Tone {
     }
 }
 
-/// The direction of an order of rows.
+/// The sort direction of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The smallest value first.
@@ -59,7 +59,7 @@ pub(crate) struct Column<'a> {
     class: Option<&'static str>,
     /// The address of the page that is sorted by the column.
     href: Option<String>,
-    /// The direction in which the rows are sorted by it.
+    /// The direction in which the rows are sorted by it, if they are.
     direction: Option<Direction>,
 }
 
@@ -78,8 +78,8 @@ impl<'a> Column<'a> {
         self.class.is_some()
     }
 
-    /// Returns the column with a link that sorts by it. `direction` is that of the rows, if they
-    /// are sorted by it.
+    /// Returns the column with a link that sorts by it. `direction` is the direction of the rows,
+    /// if they are sorted by it.
     pub(crate) fn sorted(self, href: String, direction: Option<Direction>) -> Column<'a> {
         Column { href: Some(href), direction, ..self }
     }
@@ -89,14 +89,14 @@ impl<'a> Column<'a> {
 pub(crate) struct Tile<'a> {
     pub(crate) name: &'a str,
     pub(crate) value: String,
-    /// The page of what the figure counts.
+    /// The page with the items that the figure counts.
     pub(crate) href: Option<String>,
     pub(crate) change: Option<Change>,
     /// A line below the figure.
     pub(crate) note: &'a str,
 }
 
-/// A change against the period before.
+/// A change from the previous period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) permille: i64,
@@ -126,7 +126,7 @@ pub(crate) fn card(id: &str, heading: &str, note: &str, body: &Markup) -> Markup
     }
 }
 
-/// Renders the one card of a page, which the heading of the page names.
+/// Renders the only card of a page, which is labelled by the heading of the page.
 pub(crate) fn only_card(id: &str, heading: &str, body: &Markup) -> Markup {
     html! { section.card id=(id) aria-label=(heading) data-live { (body) } }
 }
@@ -147,8 +147,9 @@ pub(crate) fn tile(tile: &Tile<'_>) -> Markup {
     }
 }
 
-/// Renders a table that scrolls within itself when it is wider than the page, by the keyboard too.
-/// `rows` is a `tr` for each row. It is a group, since the card around it is a landmark already.
+/// Renders a table that scrolls within itself when it is wider than the page, also with the
+/// keyboard. `rows` is a `tr` for each row. It is a group, since the card around it is already a
+/// landmark.
 pub(crate) fn table(caption: &str, columns: &[Column<'_>], rows: &Markup) -> Markup {
     html! {
         div.scroll role="group" aria-label=(caption) tabindex="0" {
@@ -170,8 +171,8 @@ pub(crate) fn table(caption: &str, columns: &[Column<'_>], rows: &Markup) -> Mar
     }
 }
 
-/// Renders a list of figures by name, each with a bar of its share of the largest one. `figure`
-/// writes a value.
+/// Renders a list of figures by name, each with a bar for its share of the largest one. `figure`
+/// formats a value.
 pub(crate) fn bars(rows: &[BarRow<'_>], figure: impl Fn(i64) -> String) -> Markup {
     let most = rows.iter().map(|row| row.value).max().unwrap_or_default().max(1);
     html! {
@@ -199,7 +200,7 @@ pub(crate) struct BarRow<'a> {
     pub(crate) href: Option<String>,
     pub(crate) note: Markup,
     pub(crate) value: i64,
-    /// The page of what the value counts.
+    /// The page with the items that the value counts.
     pub(crate) value_href: Option<String>,
 }
 
@@ -222,7 +223,7 @@ pub(crate) fn badge(tone: Tone, text: &str) -> Markup {
     html! { span class=(tone.class()) { (text) } }
 }
 
-/// Renders a message in place of content that does not exist.
+/// Renders a message in place of absent content.
 pub(crate) fn empty(text: &str) -> Markup {
     html! { p.empty { (text) } }
 }
@@ -313,7 +314,7 @@ pub(crate) fn pager(
     }
 }
 
-/// Whether a part of a list is its first one.
+/// Whether a part of a list is the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IsFirst {
     Yes,
@@ -351,7 +352,7 @@ pub(crate) fn ago(frame: &Frame<'_>, at: Option<UnixMs>) -> Markup {
     html! { time datetime=(at.rfc3339()) title=(frame.zone.text(at)) { (text) } }
 }
 
-/// Returns a parameter of a query: its name, and its value in percent-encoding.
+/// Returns a parameter of a query: its name, and its percent-encoded value.
 pub(crate) fn parameter(name: &str, value: &str) -> String {
     format!("{name}={}", encoded(value))
 }
@@ -364,13 +365,13 @@ pub(crate) fn address(path: &str, query: &str, more: &str) -> String {
     }
 }
 
-/// Returns the query of two parts, each of which may be empty.
+/// Returns a query made of two parts, each of which may be empty.
 pub(crate) fn joined(query: &str, more: &str) -> String {
     let parts = [query, more].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("&")
 }
 
-/// Returns a text in percent-encoding, as a segment of a path or a value of a query.
+/// Returns a percent-encoded text, for a segment of a path or a value of a query.
 pub(crate) fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -23,7 +23,7 @@ fn line<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
     text.push_str("\r\n");
 }
 
-/// Appends a field. Spreadsheets run texts that begin like a formula: those get an apostrophe.
+/// Appends a field. Spreadsheets evaluate texts that begin like a formula: those get an apostrophe.
 fn put(text: &mut String, field: &str) {
     let is_number = field.parse::<f64>().is_ok();
     let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number;

@@ -64,11 +64,11 @@ pub struct Device {
     pub owners: Vec<DeviceOwner>,
     /// Its aisles, in their order.
     pub aisles: Vec<Aisle>,
-    /// Its sales of the days of [`sales_days`], with the day and the currency of each.
+    /// Its sales on the days of [`sales_days`], each with its day and currency.
     pub sales: Vec<(Day, String, Totals)>,
     /// Its sales in each hour of the last days, today last.
     pub hours: Vec<(Day, [i64; 24])>,
-    /// The number of its latest orders that the hours were counted from, if it has more.
+    /// The number of its latest orders from which the hours were counted, if it has more.
     pub hours_of_latest: Option<i64>,
     /// Its latest orders, the last one to arrive first.
     pub orders: Vec<OrderItem>,

@@ -53,11 +53,11 @@ texts! {
     WEEK_SUMMARY: "Orders of the last 7 days, today last: {0}", "最近 7 天的订单，最后为今天：{0}";
     STOCK: "Items in stock", "库存件数";
     NONE_FOUND: "No device matches.", "没有匹配的设备。";
-    MORE: "Only a part of the devices was searched. The next page goes on.",
+    MORE: "Only a part of the devices was searched. The next page continues.",
         "仅搜索了部分设备，下一页继续。";
 }
 
-/// The days of a sparkline, today included.
+/// The number of days of a sparkline, including today.
 pub const WEEK_DAYS: usize = 7;
 
 /// A part of the list of devices.
@@ -69,7 +69,7 @@ pub struct Devices {
     pub search: String,
     /// The state that they must have.
     pub state: Option<State>,
-    /// The reason why they must need attention.
+    /// The reason for which they must need attention.
     pub needs: Option<Need>,
     /// The key after which the part begins; `None` for the first part.
     pub after: Option<String>,
@@ -77,9 +77,9 @@ pub struct Devices {
     pub next: Option<String>,
     /// The devices, by code.
     pub devices: Vec<DeviceRow>,
-    /// Whether devices may match that were not searched yet.
+    /// Whether devices that were not searched yet may match.
     pub is_partial: bool,
-    /// Their order, if it is another one.
+    /// Their order, if they are sorted.
     pub sort: Sort,
 }
 

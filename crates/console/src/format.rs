@@ -1,11 +1,11 @@
-//! Numbers, amounts and shares as people read them. Both languages group digits by commas.
+//! Numbers, amounts and shares in a readable form. Both languages group digits by commas.
 
 use std::borrow::Cow;
 
 use kiosque_model::Currency;
 use kiosque_model::sales::permille;
 
-/// The text of a figure that does not exist, such as a share of nothing.
+/// The text for a figure that does not exist, such as a share of nothing.
 pub(crate) const NONE: &str = "–";
 
 /// Returns a number with its digits grouped: `1,234,567`.
@@ -34,8 +34,8 @@ pub(crate) fn whole_dollars(cents: i64) -> String {
     format!("{sign}${}", count(i64::try_from(dollars).unwrap_or(i64::MAX)))
 }
 
-/// Returns an amount in major units with the code of its currency: `1,234.50 EUR`. The amount of an
-/// unknown currency stays in minor units.
+/// Returns an amount in major units with the code of its currency: `1,234.50 EUR`. An amount in an
+/// unknown currency remains in minor units.
 pub(crate) fn major(minor: i64, currency: &str) -> String {
     let sign = if minor < 0 { "−" } else { "" };
     let exponent = Currency::parse(currency).map_or(0, Currency::exponent);
@@ -51,12 +51,13 @@ pub(crate) fn share(part: i64, whole: i64) -> String {
     format!("{}.{}%", permille / 10, permille.unsigned_abs() % 10)
 }
 
-/// Returns the change from one figure to another in tenths of a percent; `None` from nothing.
+/// Returns the change from one figure to another in tenths of a percent; `None` if the first is 0.
 pub(crate) fn change_permille(before: i64, now: i64) -> Option<i64> {
     (before > 0).then(|| permille(now.saturating_sub(before), before))
 }
 
-/// Returns a change with its sign: `+4.7%`, `−12%`, `±0%`. Changes from 10 % on have no decimals.
+/// Returns a change with its sign: `+4.7%`, `−12%`, `±0%`. Changes of at least 10 % have no
+/// decimals.
 pub(crate) fn change(permille: i64) -> String {
     let sign = match permille.signum() {
         1 => "+",
@@ -69,7 +70,7 @@ pub(crate) fn change(permille: i64) -> String {
     }
 }
 
-/// Returns a number of parts of `10^-exponent` with a decimal point and grouped digits.
+/// Returns a number in units of `10^-exponent` with a decimal point and grouped digits.
 fn decimal(parts: u64, exponent: u32) -> String {
     let unit = 10_u64.pow(exponent);
     let whole = count(i64::try_from(parts / unit).unwrap_or(i64::MAX));
@@ -79,7 +80,7 @@ fn decimal(parts: u64, exponent: u32) -> String {
     }
 }
 
-/// Returns a text with at most a number of characters; an ellipsis marks the cut.
+/// Returns a text truncated to a number of characters; an ellipsis marks the cut.
 pub(crate) fn shortened(text: &str, chars_max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(chars_max) {
         None => Cow::Borrowed(text),

@@ -1,5 +1,5 @@
-//! The page that makes a browser ask again, this time with its cookies. It is shown for an instant:
-//! the answer's `Refresh` leads on.
+//! The page that makes a browser repeat a request, this time with its cookies. It is shown for an
+//! instant: the answer's `Refresh` header leads to the next page.
 
 use maud::html;
 

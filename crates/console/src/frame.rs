@@ -1,4 +1,4 @@
-//! The frame of a page: its head, the navigation, and the forms that every page has.
+//! The frame of a page: its head, the navigation, and the forms common to all pages.
 
 use kiosque_model::{Right, Rights, UnixMs, Zone};
 use maud::{DOCTYPE, Markup, html};
@@ -71,10 +71,10 @@ pub enum Section {
     Api,
 }
 
-/// The path of the page of one account of an integrator, whose `name` is a parameter.
+/// The path of an integrator account's page; `name` is a parameter.
 pub const ACCOUNT_PATH: &str = "/console/integrators/account";
 
-/// The path of the search, whose text `q` is a parameter.
+/// The path of the search; its text `q` is a parameter.
 pub const SEARCH_PATH: &str = "/console/search";
 
 /// The parts of a page that do not depend on its subject.
@@ -92,7 +92,7 @@ pub struct Frame<'a> {
     pub zone: &'a Zone,
     /// The time of the request.
     pub now: UnixMs,
-    /// The checks of the service that are not ok: the navigation marks it.
+    /// The number of checks of the service that are not ok, which the navigation shows.
     pub failed_checks: i64,
     /// The path and query of the request. The forms of the frame return to it.
     pub address: &'a str,
@@ -100,7 +100,7 @@ pub struct Frame<'a> {
 
 #[cfg(test)]
 impl<'a> Frame<'a> {
-    /// Returns a frame in English for tests, of the beginning of 1970.
+    /// Returns a frame in English for tests, at the beginning of 1970.
     pub(crate) fn sample(rights: &'a Rights, zone: &'a Zone, address: &'a str) -> Frame<'a> {
         Frame {
             language: Language::English,
@@ -121,7 +121,7 @@ pub(crate) struct Page<'a> {
     pub(crate) heading: &'a str,
     /// A line next to the heading.
     pub(crate) note: Markup,
-    /// Pickers and links opposite of the heading.
+    /// Pickers and links opposite the heading.
     pub(crate) actions: Markup,
     /// The content.
     pub(crate) content: Markup,
@@ -350,7 +350,7 @@ pub(crate) fn preferences(language: Language, theme: Theme, address: &str) -> Ma
     }
 }
 
-/// Returns the product's name with its sign.
+/// Returns the product's name with its logo.
 pub(crate) fn brand() -> Markup {
     html! {
         a.brand href=(Section::Overview.path()) {

@@ -11,7 +11,7 @@ texts! {
     ALL_GROUPS: "All groups", "全部分组";
 }
 
-/// The largest number of groups that are listed; of more, the id is typed.
+/// The maximum number of groups that are listed; if there are more, the id must be typed.
 pub const LISTED_MAX: usize = 100;
 
 /// The groups to choose from, and the chosen one.
@@ -33,7 +33,7 @@ pub struct GroupName {
 }
 
 impl Groups {
-    /// Returns the name of a group, or its id if the name is not known.
+    /// Returns the name of a group, or its id if the name is unknown.
     pub(crate) fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
         let named = self.names.iter().find(|group| group.id == id);
         named.map_or(id, |group| group.name.as_str())

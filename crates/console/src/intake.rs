@@ -1,4 +1,4 @@
-//! What comes in: streams of orders by their keys, imports, rejected lines, and heartbeats.
+//! Input: streams of orders by key, imports, rejected lines, and heartbeats.
 
 use std::cmp::Reverse;
 
@@ -37,10 +37,10 @@ texts! {
         "近几分钟没有订单流发送到本节点。";
     QUEUE: "Queue and heartbeats", "队列与心跳";
     STREAMS_OPEN: "Open streams", "打开的订单流";
-    QUEUE_BYTES: "Text that is validated or waits", "校验中或等待中的文本";
+    QUEUE_BYTES: "Text being validated or waiting", "校验中或等待中的文本";
     BYTES: "{0} bytes", "{0} 字节";
     STORING: "Group commit", "组提交";
-    IS_STORING: "a transaction is under way, {0} chunks wait", "事务进行中，{0} 个数据块等待";
+    IS_STORING: "a transaction is in progress, {0} chunks are waiting", "事务进行中，{0} 个数据块等待";
     IS_IDLE: "idle", "空闲";
     HEARTBEATS: "Heartbeats not written yet", "尚未写入的心跳";
     LAST_ACTIVE: "Last order or heartbeat of any device", "任一设备的最近订单或心跳";
@@ -58,7 +58,7 @@ texts! {
     SO_FAR: "{0} orders stored", "已存 {0} 单";
     RATES: "{0} rates", "{0} 个汇率";
     NO_IMPORTS: "No imports yet.", "没有导入。";
-    IMPORT_NOTE: "An import writes all of its rejected lines to a file, which the command names.",
+    IMPORT_NOTE: "Imports write all rejected lines to a file, whose name the command prints.",
         "导入命令会将所有被拒绝的行写入文件，并给出文件名。";
     REJECTED_LINES: "Latest rejected lines", "最近被拒绝的行";
     REJECTED_NOTE: "of the streams of this node and of the latest imports", "本节点订单流与最近导入";
@@ -77,17 +77,17 @@ texts! {
 pub struct Intake {
     /// The streams, by the name of their key.
     pub streams: Vec<KeyOrders>,
-    /// The lines that were rejected last, in any order.
+    /// The last rejected lines, in any order.
     pub rejected: Vec<RejectedLine>,
     /// The latest imports, the last one first.
     pub imports: Vec<ImportItem>,
     /// Streams that are open.
     pub streams_open: usize,
-    /// Bytes that are validated or wait to be stored.
+    /// Bytes that are being validated or wait to be stored.
     pub queue_bytes: usize,
-    /// Chunks that wait while a transaction is under way; `None` if there is none.
+    /// Chunks that wait while a transaction is in progress; `None` if there is none.
     pub waiting: Option<usize>,
-    /// Devices whose latest heartbeat is not written yet.
+    /// Devices whose latest heartbeat has not been written yet.
     pub heartbeats_unwritten: usize,
     /// The last order or heartbeat of any device.
     pub last_active: Option<UnixMs>,
@@ -126,7 +126,7 @@ pub struct NewestOrder {
 pub struct RejectedLine {
     /// When it was rejected.
     pub at: UnixMs,
-    /// The stream or the import that it came with.
+    /// The stream or the import that contained it.
     pub from: LineOrigin,
     /// The number of the line in its stream or file.
     pub line: u64,
@@ -136,7 +136,7 @@ pub struct RejectedLine {
     pub reason: String,
 }
 
-/// The stream or the import that a line came with.
+/// The stream or the import of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineOrigin {
     /// A stream with the key of this name.
@@ -209,8 +209,8 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
     }
 }
 
-/// Returns a length of time in its largest unit, rounded down. An order may be dated ahead of the
-/// clock by a little; its lag is 0.
+/// Returns a length of time in its largest unit, rounded down. An order may be dated slightly ahead
+/// of the clock; its lag is 0.
 fn span(frame: &Frame<'_>, ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;
     let (text, number) = match seconds {
@@ -282,7 +282,7 @@ fn state(frame: &Frame<'_>, state: &ImportState) -> Markup {
     }
 }
 
-/// Returns the counts of an import that is complete, or how far another one is.
+/// Returns the counts of a complete import, or the progress of another one.
 fn result(frame: &Frame<'_>, import: &ImportItem) -> String {
     let details = &import.details;
     let count = |count: u64| format::count(i64::try_from(count).unwrap_or(i64::MAX));
@@ -326,9 +326,9 @@ fn origin(frame: &Frame<'_>, from: &LineOrigin) -> String {
     }
 }
 
-/// The rejected lines on the page; the download has all.
+/// The maximum number of rejected lines on the page; the download has all of them.
 const SHOWN_MAX: usize = 50;
-/// The characters of a reason on the page; the download has it as it was reported.
+/// The maximum characters of a reason on the page; the download has the whole reason.
 const REASON_CHARS_MAX: usize = 160;
 
 /// Returns the rejected lines as CSV.

@@ -39,7 +39,7 @@ texts! {
     CODE: "Code", "代码";
     REQUESTS: "Requests", "请求";
     NO_REQUESTS: "No request yet.", "尚无请求。";
-    NOT_RECORDED: "{0} refused requests were too many at a time and are not recorded.",
+    NOT_RECORDED: "{0} refused requests came too fast to be recorded.",
         "{0} 个被拒绝的请求因同时过多而未记录。";
     GUESSES: "Failed logins by source", "按来源统计的失败登录";
     OF_NODE: "of this node, since its start", "本节点，自启动以来";
@@ -63,12 +63,12 @@ texts! {
         "其令牌将立即失效。账户可重新登录；如需禁止登录，请在设备清单中停用该账户。";
     END_NOW: "End the session of {0} now", "立即结束 {0} 的会话";
     SUCCESS: "success", "成功";
-    BUSINESS: "refused by a rule of the business", "业务拒绝";
+    BUSINESS: "refused by a business rule", "业务拒绝";
     CREDENTIALS: "wrong login name or password", "用户名或密码错误";
     TOKEN_MISSING: "no token", "缺少令牌";
     TOKEN_INVALID: "token unknown, replaced or expired", "令牌未知、已被替换或已过期";
     NOT_FOUND: "no such path", "路径不存在";
-    SYSTEM: "unreadable request, or a failure of the system", "请求无法读取或系统故障";
+    SYSTEM: "unreadable request, or system failure", "请求无法读取或系统故障";
     NEEDS_AUDIT: "The history of an account's sessions requires the right audit.",
         "查看账户的会话记录需要 audit 权限。";
 }
@@ -78,19 +78,19 @@ texts! {
 pub struct Integrators {
     /// The accounts, by login name.
     pub accounts: Vec<Account>,
-    /// Their order, if it is another one.
+    /// Their order, if they are sorted.
     pub sort: Sort,
     /// The value of `after` of this page, unless it is the first.
     pub after: Option<String>,
     /// The value of `after` of the next page.
     pub next: Option<String>,
-    /// How many requests were answered with each code, since the start of this node.
+    /// The number of requests answered with each code, since the start of this node.
     pub codes: Vec<(i64, i64)>,
     /// The sources of failed logins since the start of this node: source, number, last time.
     pub guesses: Vec<(String, i64, UnixMs)>,
     /// Refused requests that this node could not record.
     pub not_recorded: i64,
-    /// The look-up of a request, if one was asked for.
+    /// The look-up of a request, if one was requested.
     pub look_up: Option<LookUp>,
 }
 
@@ -101,7 +101,7 @@ pub struct Account {
     pub item: AccountItem,
     /// Its live session.
     pub session: Option<SessionItem>,
-    /// Its last use, of the present session or of an earlier one.
+    /// Its last use, in the current session or an earlier one.
     pub last_use: Option<UnixMs>,
 }
 
@@ -133,7 +133,7 @@ pub struct History {
     pub entries: Option<Vec<AuditEntry>>,
     /// Its requests since the start of this node, by function.
     pub functions: Vec<Function>,
-    /// The order of the functions, if it is another one.
+    /// The order of the functions, if they are sorted.
     pub sort: Sort,
     /// Its latest refused requests, the last one first.
     pub refused: Vec<Refused>,
@@ -152,7 +152,7 @@ pub struct Function {
     pub requests: i64,
     /// Those that were refused.
     pub refused: i64,
-    /// Those that the server could not answer.
+    /// The requests that the server could not answer.
     pub failed: i64,
     /// The mean time until the answer, in microseconds.
     pub mean_us: i64,
@@ -281,7 +281,7 @@ fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
     }
 }
 
-/// Returns what a code of an answer means (ENV-3).
+/// Returns the meaning of an answer's code (ENV-3).
 fn meaning(frame: &Frame<'_>, number: i64) -> &'static str {
     let code = Code::ALL.into_iter().find(|code| i64::from(code.number()) == number);
     code.map_or("", |code| {

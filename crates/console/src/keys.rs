@@ -1,5 +1,5 @@
 //! The keys of the operator's calls and of this console: a list, and forms to create and revoke
-//! one.
+//! keys.
 
 use kiosque_model::{Right, Rights, UnixMs};
 use maud::{Markup, html};
@@ -50,7 +50,7 @@ texts! {
 pub struct Keys {
     /// The keys, the newest first.
     pub keys: Vec<Key>,
-    /// Their order, if it is another one.
+    /// Their order, if they are sorted.
     pub sort: Sort,
     /// The result of the form that was sent.
     pub outcome: Option<Outcome>,
@@ -84,9 +84,9 @@ impl Listed for Key {
 /// The result of a form.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// A key of this name was created; the second text is the key itself.
+    /// A key with this name was created; the second text is the key itself.
     Created(String, String),
-    /// The key of this name was revoked.
+    /// The key with this name was revoked.
     Revoked(String),
     /// A live key has the name.
     NameTaken(String),
@@ -94,7 +94,7 @@ pub enum Outcome {
     BadName(String, String),
     /// No right was chosen.
     NoRights,
-    /// The rights are more than those of the person's key.
+    /// The rights exceed those of the person's key.
     NotGranted,
     /// No live key has the name.
     Unknown(String),
@@ -220,7 +220,7 @@ fn state(frame: &Frame<'_>, key: &Key) -> Markup {
     }
 }
 
-/// Returns a form that has to be opened before it can be sent.
+/// Returns a form that must be opened before it can be sent.
 fn revoke_form(frame: &Frame<'_>, name: &str) -> Markup {
     html! {
         details {

@@ -29,7 +29,7 @@ impl Language {
         }
     }
 
-    /// Returns the name of the language in itself.
+    /// Returns the language's name in the language itself.
     pub(crate) const fn own_name(self) -> &'static str {
         match self {
             Language::English => "English",

@@ -1,8 +1,8 @@
 //! The console's pages: HTML that is rendered from plain values.
 //!
 //! A page is one file with a view, which is a plain struct, and a function `page` that renders it
-//! in a [`Frame`]. It has no HTTP, no store and no clock: the server reads the data, fills the view
-//! and sends the text. To add a page:
+//! in a [`Frame`]. It is independent of HTTP, store and clock: the server reads the data, fills the
+//! view and sends the text. To add a page:
 //!
 //! 1. A variant of [`Section`] with its path, its right and its name, if the navigation has it.
 //! 2. A file with its view and its `page`, made of `components` and, for figures over time, of

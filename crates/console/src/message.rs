@@ -1,4 +1,4 @@
-//! A page with a message: an address that does not exist, a right that is missing, a failure.
+//! A page with a message: a nonexistent address, a missing right, a failure.
 
 use maud::html;
 
@@ -15,9 +15,9 @@ texts! {
     FORBIDDEN_TEXT: "The key {0} does not have the right {1}, which this page requires. Sign in \
         with another key, or ask for one.", "密钥 {0} 没有此页面所需的权限 {1}。请用其他密钥登录或申请。";
     FAILED: "The page cannot be shown", "无法显示此页面";
-    FAILED_TEXT: "Reading the data failed. The server's log names the cause under request {0}.",
+    FAILED_TEXT: "Reading the data failed. The server's log has the cause under request {0}.",
         "读取数据失败。服务器日志中以请求 {0} 记录了原因。";
-    BAD_REQUEST: "This address cannot be read", "无法读取此地址";
+    BAD_REQUEST: "This address is not valid", "无法读取此地址";
     BAD_REQUEST_TEXT: "The parameter {0} has a value that this page cannot use. Open the page \
         without it, and choose there.", "参数 {0} 的值无法使用。请不带该参数打开页面，再在页面中选择。";
     UNKNOWN_PARAMETER_TEXT: "This page has no parameter {0}. Open it without the parameter, and \
@@ -35,7 +35,7 @@ pub enum Message<'a> {
     NotFound,
     /// 403: the key lacks the right of this name.
     Forbidden(&'a str),
-    /// 400: the parameter with this name has a value that cannot be used.
+    /// 400: the parameter with this name has an invalid value.
     BadParameter(&'a str),
     /// 400: the page has no parameter with this name.
     UnknownParameter(&'a str),

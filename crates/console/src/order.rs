@@ -65,7 +65,7 @@ pub struct Order {
     pub group_name: String,
     /// The record of an order list, as formatted JSON.
     pub record: String,
-    /// How it came in, if it is known.
+    /// How it arrived, if known.
     pub arrived: Option<Arrived>,
 }
 
@@ -150,7 +150,7 @@ fn lines(frame: &Frame<'_>, lines: &[LineItem], head: &OrderHead) -> Markup {
     card("lines", frame.say(LINES), "", &body)
 }
 
-/// Returns how the lines of a paid order differ from the amount paid, if they do.
+/// Returns the difference between the lines of a paid order and the amount paid, if any.
 fn difference(frame: &Frame<'_>, lines: &[LineItem], head: &OrderHead) -> Option<String> {
     if head.pay_amount == 0 || lines.is_empty() {
         return None;

@@ -32,12 +32,12 @@ texts! {
     GROUP: "Group", "分组";
     ALL: "All", "全部";
     OR: "{0} or {1}", "{0}或{1}";
-    SOLD: "paid, also if refunded", "已支付（含退款）";
-    NEEDS_DEVICE: "A card selects among the orders of a device: give its code.",
+    SOLD: "paid, including refunded", "已支付（含退款）";
+    NEEDS_DEVICE: "Searching by card requires a device: enter its code.",
         "卡号仅用于筛选某台设备的订单：请输入设备编码。";
     NONE_FOUND: "No order matches.", "没有匹配的订单。";
     NO_DEVICE: "There is no device with this code.", "没有此编码的设备。";
-    MORE: "Only a part of the orders was searched. The next page goes on.",
+    MORE: "Only a part of the orders was searched. The next page continues.",
         "仅搜索了部分订单，下一页继续。";
     UNPAID: "unpaid", "未支付";
     PAID: "paid", "已支付";
@@ -52,11 +52,11 @@ texts! {
     OTHER: "status {0}", "状态 {0}";
 }
 
-/// The states of payments of which orders are sales.
+/// The payment states of orders that are sales.
 const SOLD_STATES: &str = "paid,refunding,refunded";
-/// The states of shipments that count as failed.
+/// The shipment states that count as failed.
 const FAILED_STATES: &str = "failed,partial";
-/// The states of shipments that have a result.
+/// The shipment states with a result.
 const ENDED_STATES: &str = "success,failed,partial";
 /// The state of open refunds.
 const REFUNDING_STATE: &str = "refunding";
@@ -70,13 +70,13 @@ pub struct Orders {
     pub fields: Fields,
     /// The result of the search.
     pub found: Found,
-    /// Whether the part begins after a key, and the key of the next one.
+    /// The key after which the part begins, if any.
     pub after: Option<String>,
     /// The key of the next part; `None` in the last one.
     pub next: Option<String>,
 }
 
-/// The values of the form, as they were given.
+/// The values of the form, as given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// `q`: a trade number or an order id.
@@ -85,9 +85,9 @@ pub struct Fields {
     pub device: String,
     /// `card`: the last four digits of a card, among the orders of a device.
     pub card: String,
-    /// `shipment`: words for states of shipments, which commas separate.
+    /// `shipment`: comma-separated words for shipment states.
     pub shipment: String,
-    /// `payment`: words for states of payments.
+    /// `payment`: words for payment states.
     pub payment: String,
     /// `from`: the first day.
     pub from: String,
@@ -98,35 +98,35 @@ pub struct Fields {
 /// The result of a search.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// A card was given, and neither a device nor a number.
+    /// A card was given, but neither a device nor a number.
     Nothing,
     /// The device does not exist.
     NoDevice,
-    /// Orders, the newest first, and whether orders may match that were not searched.
+    /// Orders, the newest first, and whether orders that were not searched may match.
     Orders(Vec<OrderItem>, Searched),
 }
 
-/// How much a search has read.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
-    /// All that is on this page.
+    /// Everything on this page.
     Whole,
     /// The limit of one page was reached.
     Partly,
 }
 
-/// The sales of a period that a link leads to.
+/// The sales of a period to which a link leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sales {
     /// All of them.
     All,
     /// Those with a shipment that succeeded or failed.
     Ended,
-    /// Those with a shipment that failed, in whole or in part.
+    /// Those with a shipment that failed, fully or partially.
     Failed,
 }
 
-/// Returns the address of the list of the sales of some days; of all devices if `device` is empty.
+/// Returns the address of the list of the sales on some days; of all devices if `device` is empty.
 pub(crate) fn sales_path(
     sales: Sales,
     (first, last): (Day, Day),
@@ -224,8 +224,8 @@ fn fields(frame: &Frame<'_>, view: &Orders) -> Markup {
     }
 }
 
-/// Renders the choice of states: all, those of one word each, and `several` together. Other words
-/// of an address are a choice as well.
+/// Renders the choice of states: all, each single word, and `several` together. Other words in an
+/// address are also offered.
 fn states(
     frame: &Frame<'_>,
     (name, label): (&str, Text),
@@ -243,7 +243,7 @@ fn states(
     choice(name, frame.say(label), &options, chosen)
 }
 
-/// Renders orders as a table; with `groups`, those of several devices and groups.
+/// Renders orders as a table; with `groups`, orders of several devices and groups.
 pub(crate) fn rows(frame: &Frame<'_>, orders: &[OrderItem], groups: Option<&Groups>) -> Markup {
     let mut columns = vec![Column::text(frame.say(TIME)), Column::text(frame.say(ORDER))];
     if groups.is_some() {

@@ -1,4 +1,4 @@
-//! The overview: the sales of a period against the period before, and the devices that need
+//! The overview: the sales of a period compared with the previous period, and the devices that need
 //! attention.
 
 mod attention;
@@ -49,7 +49,7 @@ texts! {
     FAILURES: "Shipment failures", "出货失败";
     OF_SHIPMENTS: "of {0} orders", "共 {0} 单";
     NO_SALES: "No sales in these days.", "这些日期没有销售。";
-    LAST_SALES: "These days have no sales. The last ones are of {0}.",
+    LAST_SALES: "These days have no sales. The last sales were on {0}.",
         "这些日期没有销售。最近的销售在 {0}。";
     SHOW_THEM: "Show the 28 days up to then", "查看截至该日的 28 天";
     NO_FAILURES: "Every order was shipped.", "所有订单均出货成功。";
@@ -58,24 +58,23 @@ texts! {
     IN_CURRENCY: "{0} orders in {1}", "{1} {0} 单";
 }
 
-/// The days up to the last sales that a period without sales leads to.
+/// The days up to the last sales to which a period without sales leads.
 const EARLIER_DAYS: i64 = 28;
-/// The rows that a card lists.
+/// The maximum number of rows on a card.
 const ROWS_MAX: usize = 8;
 
 /// The figures of a group, or of all groups.
 #[derive(Clone, Debug)]
 pub struct Overview {
-    /// The days that it is about.
+    /// The days that it shows.
     pub period: Period,
-    /// The group that it is about.
+    /// The group that it shows.
     pub groups: Groups,
-    /// The sales from the first day of the period before to the last of the period by day; all
-    /// others are those of the period.
+    /// The sales by day include the previous period; everything else is only about the period.
     pub sales: FleetSales,
-    /// The checks of the service that are not ok.
+    /// The number of checks of the service that are not ok.
     pub failed_checks: i64,
-    /// The order of the figures of the trend, if it is another one.
+    /// The order of the figures of the trend, if they are sorted.
     pub sort: Sort,
 }
 
@@ -88,13 +87,13 @@ impl Overview {
         sum
     }
 
-    /// Returns the address of the list of the sales of the period, of all devices or of one.
+    /// Returns the address of the list of the period's sales, of all devices or of one.
     fn sales_path(&self, sales: Sales, device: &str) -> String {
         sales_path(sales, (self.period.first(), self.period.last()), device, &self.groups)
     }
 
-    /// Returns the sales of the days of the period that have ended, and of as many days of the
-    /// period before; `None` if no day has ended.
+    /// Returns the sales of the period's days that have ended, and of as many days of the previous
+    /// period; `None` if no day has ended.
     fn compared(&self) -> Option<(Turnover, Turnover)> {
         let (first, last) = (self.period.first(), self.period.last_ended()?);
         let before = |day: Day| Day(day.0 - self.period.shift());
@@ -169,7 +168,7 @@ pub fn csv(view: &Overview) -> String {
 }
 
 fn group_picker(frame: &Frame<'_>, view: &Overview) -> Markup {
-    // The period stays as it is.
+    // The period is kept.
     let query = view.period.query();
     let period = query.split('&').filter_map(|part| part.split_once('='));
     html! {
@@ -249,7 +248,7 @@ fn without_rate(frame: &Frame<'_>, view: &Overview) -> Markup {
     }
 }
 
-/// Leads to the last days with sales, if the period has none.
+/// Links to the last days with sales, if the period has none.
 fn earlier(frame: &Frame<'_>, view: &Overview) -> Markup {
     let Some(last) = view.sales.last_before else { return html! {} };
     let first = Day(last.0 + 1 - EARLIER_DAYS);
@@ -305,7 +304,7 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
                 (month.clone(), month)
             }
         };
-        // Months before have other lengths, so that no span of theirs is the same.
+        // Previous months have other lengths, so no span of theirs is the same.
         let shift = |day: Day| Day(day.0 - view.period.shift());
         let before = (length != SpanLength::Month)
             .then(|| view.sum(shift(span.first), shift(span.last)).amount.cents());

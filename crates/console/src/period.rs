@@ -1,4 +1,4 @@
-//! The days that a page is about: the last days up to today, or any days of the calendar.
+//! The days that a page covers: the last days up to today, or any days of the calendar.
 
 use kiosque_model::Day;
 use maud::{Markup, html};
@@ -24,8 +24,8 @@ texts! {
     BETWEEN: "{0} to {1}, {2}", "{0} 至 {1}，{2}";
 }
 
-/// The choices of the picker, values of `days`: single days and whole weeks, so that the period
-/// before has the same weekdays.
+/// The choices of the picker, values of `days`: single days and whole weeks, so that the previous
+/// period has the same weekdays.
 const CHOICES: [(&str, Text); 6] = [
     ("1", TODAY),
     (LAST_DAY, YESTERDAY),
@@ -34,18 +34,18 @@ const CHOICES: [(&str, Text); 6] = [
     ("91", QUARTER),
     ("364", YEAR),
 ];
-/// The value of `days` that chooses the day before today.
+/// The value of `days` that chooses yesterday.
 const LAST_DAY: &str = "yesterday";
 /// The default length, in days.
 const DAYS_DEFAULT: i64 = 28;
-/// The longest period, in days. The period before has as many.
+/// The maximum length of a period in days. The previous period has the same length.
 pub(crate) const DAYS_MAX: i64 = 3_660;
-/// The longest period that is shown by day, in days.
+/// The maximum length of a period that is shown by day, in days.
 const BY_DAY_MAX: i64 = 92;
-/// The longest period that is shown by week, in days; longer ones are shown by month.
+/// The maximum length of a period that is shown by week, in days; longer ones are shown by month.
 const BY_WEEK_MAX: i64 = 64 * 7;
 
-/// Days in a row, and the present one.
+/// Consecutive days, and today.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Period {
     first: Day,
@@ -64,11 +64,11 @@ pub struct PeriodQuery<'a> {
     pub to: Option<&'a str>,
 }
 
-/// The name of a parameter with a value that cannot be used.
+/// The name of a parameter with an invalid value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadParameter(pub &'static str);
 
-/// The length of the spans that a period is divided into.
+/// The length of the spans into which a period is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpanLength {
     Day,
@@ -91,11 +91,11 @@ impl PeriodQuery<'_> {
 }
 
 impl Period {
-    /// Returns the period that a query chooses: the last four weeks if it names none, and up to a
-    /// last day if it names no first one.
+    /// Returns the period that a query chooses: the last four weeks by default, or up to a last day
+    /// if it has no first one.
     ///
     /// # Errors
-    /// The parameter that cannot be read.
+    /// The invalid parameter.
     pub fn of(query: PeriodQuery<'_>, today: Day) -> Result<Period, BadParameter> {
         match (given(query.days), given(query.from), given(query.to)) {
             (None, None, None) => Ok(Period::last_days(DAYS_DEFAULT, today)),
@@ -145,8 +145,8 @@ impl Period {
         self.last.0 - self.first.0 + 1
     }
 
-    /// Returns how many days before a day its day of the period before is: the period before is as
-    /// long, and that of a day is the same weekday.
+    /// Returns the distance in days to the corresponding day of the previous period, which has the
+    /// same length; for a single day, it is the same weekday.
     pub(crate) const fn shift(self) -> i64 {
         if self.is_day() { 7 } else { self.length() }
     }
@@ -155,22 +155,21 @@ impl Period {
         self.length() == 1
     }
 
-    /// Returns the first day of the period before.
+    /// Returns the first day of the previous period.
     #[must_use]
     pub const fn first_before(self) -> Day {
         Day(self.first.0 - self.shift())
     }
 
     /// Returns the last day that has ended; `None` if no day of the period has. Days that have
-    /// ended are compared with those of the period before, since today has fewer sales than a
-    /// whole day.
+    /// ended are compared with the previous period, since today has fewer sales than a whole day.
     pub(crate) fn last_ended(self) -> Option<Day> {
         let last = Day(self.last.0.min(self.today.0 - 1));
         (last >= self.first).then_some(last)
     }
 
-    /// Returns the query that chooses it. A period that ends today stays one when days pass, and
-    /// yesterday does.
+    /// Returns the query that chooses it. A period that ends today, or yesterday's, moves on as
+    /// days pass.
     pub(crate) fn query(self) -> String {
         match self.days() {
             Some(days) => parameter("days", &days),
@@ -194,7 +193,7 @@ impl Period {
         }
     }
 
-    /// Returns the spans that the period is shown by. Weeks are counted from the end.
+    /// Returns the spans in which the period is shown. Weeks are counted from the end.
     pub(crate) fn spans(self) -> Vec<Span> {
         let mut spans = Vec::new();
         let mut last = self.last;
@@ -239,7 +238,7 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// Returns the day of a text, of the years that the platform supports.
+/// Parses a day in the range of years that the platform supports.
 fn day(text: &str) -> Option<Day> {
     let digits = text.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
@@ -319,7 +318,7 @@ mod tests {
         }
     }
 
-    /// A day is compared with the same weekday before; today, with nothing.
+    /// A day is compared with the same weekday before; today is not compared.
     #[test]
     fn days_are_compared_with_those_that_have_ended() {
         let yesterday = of("yesterday", "", "").expect("a period");
@@ -337,8 +336,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every day of a period is in one span, in order; a span that today or the period's ends
-        /// cut is not complete.
+        /// Every day of a period is in one span, in order; a span that is cut by today or by the
+        /// ends of the period is not complete.
         #[test]
         fn spans_divide_a_period(first in 15_000_i64..20_000, length in 1_i64..3_660) {
             let (first, last) = (Day(first), Day(first + length - 1));

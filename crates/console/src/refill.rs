@@ -1,4 +1,4 @@
-//! The aisles to refill, those first that run out first.
+//! The aisles to refill, the first to run out first.
 
 use kiosque_contract::inventory::RefillItem;
 use maud::html;
@@ -43,13 +43,13 @@ texts! {
 pub struct Refill {
     /// The group that owns the devices now.
     pub groups: Groups,
-    /// The `goodsId` of the product that they have; `None` for all.
+    /// The `goodsId` of the product in them; `None` for all.
     pub product: Option<String>,
-    /// The aisles, those first that run out first.
+    /// The aisles, the first to run out first.
     pub items: Vec<RefillItem>,
     /// Whether more aisles sell.
     pub is_cut: bool,
-    /// Their order, if it is another one.
+    /// Their order, if they are sorted.
     pub sort: Sort,
 }
 

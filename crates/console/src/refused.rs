@@ -43,10 +43,10 @@ texts! {
     GROUP_CLOSED: "The group does not exist, is deactivated, or is not one of the account’s.",
         "分组不存在、已停用，或不属于该账户。";
     OUT_OF_SCOPE: "A device or group of the filters is not in the selected group’s scope; an \
-        unknown one is answered alike.", "筛选的设备或分组不在所选分组范围内；未知编码的应答相同。";
+        unknown one is answered in the same way.", "筛选的设备或分组不在所选分组范围内；未知编码的应答相同。";
     ORDER_UNKNOWN: "The selected group has no order with this trade number.",
         "所选分组中没有此交易号的订单。";
-    INVALID: "Fields are missing or have values that cannot be used; the answer lists them.",
+    INVALID: "Fields are missing or have invalid values; the answer lists them.",
         "字段缺失或值无效；应答中已列出。";
     CREDENTIALS: "The login name or the password is wrong, or the account is disabled.",
         "登录名或密码错误，或账户已停用。";
@@ -57,9 +57,9 @@ texts! {
     TOKEN_INVALID: "The token is not the current one of an account: another login replaced it, a \
         switch of the group renewed it, it was logged out, or it was never valid.",
         "令牌不是账户的当前令牌：被另一次登录替换、因切换分组而更新、已退出，或从未有效。";
-    SESSION_EXPIRED: "The session has expired; the account has to log in again.",
+    SESSION_EXPIRED: "The session has expired; the account must log in again.",
         "会话已过期，账户需重新登录。";
-    UNREADABLE: "The body is not a JSON object that can be read.", "正文不是可读取的 JSON 对象。";
+    UNREADABLE: "The body is not a readable JSON object.", "正文不是可读取的 JSON 对象。";
     NO_PATH: "There is no function with this path, or the method is not POST.",
         "没有此路径的功能，或方法不是 POST。";
     FAILED: "The server failed; its log has the cause under this id.",
@@ -72,7 +72,7 @@ pub const PARAMETER: &str = "request";
 /// A look-up by id.
 #[derive(Clone, Debug)]
 pub struct LookUp {
-    /// The id that was asked for.
+    /// The requested id.
     pub request_id: String,
     /// The request, if it was found.
     pub found: Option<Refused>,
@@ -85,9 +85,9 @@ pub struct Refused {
     pub request_id: String,
     /// When it arrived.
     pub at: UnixMs,
-    /// The account, or the one that it claimed to be of.
+    /// The account, or the claimed one.
     pub account: Option<String>,
-    /// Whether its token proves the account, or proved it before.
+    /// Whether its token is or was valid for the account.
     pub is_proven: bool,
     /// The address of the sender.
     pub source: String,
@@ -101,7 +101,7 @@ pub struct Refused {
     pub code: Option<i64>,
     /// The message of the answer.
     pub message: String,
-    /// The data of the answer: the violations, one each.
+    /// The data of the answer: one violation each.
     pub data: Vec<String>,
     /// The kind of the refusal; `None` if the server failed.
     pub kind: Option<RefusalKind>,

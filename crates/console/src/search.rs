@@ -1,4 +1,4 @@
-//! The search of every page: devices, orders, refused requests and accounts by one text.
+//! The search on every page: devices, orders, refused requests and accounts by one text.
 
 use maud::{Markup, html};
 
@@ -34,7 +34,7 @@ pub struct Search {
     pub text: String,
     /// The names of groups.
     pub groups: Groups,
-    /// The hits, the exact ones first.
+    /// The hits, exact ones first.
     pub hits: Vec<Hit>,
     /// Whether more devices match.
     pub has_more: bool,
@@ -56,7 +56,7 @@ pub enum Hit {
     Order {
         /// The `orderId`.
         id: String,
-        /// The group that it is stored with.
+        /// The group in which it is stored.
         group_id: String,
     },
     /// The id of a refused request.

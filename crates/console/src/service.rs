@@ -1,5 +1,5 @@
-//! The service itself: what needs attention, the program and its storage, and how near the limits
-//! are.
+//! The service itself: what needs attention, the program and its storage, and the use of the
+//! limits.
 
 use kiosque_contract::inventory::Status;
 use kiosque_model::{UnixMs, size};
@@ -17,10 +17,10 @@ texts! {
     BAD: "failed", "失败";
     LOOK: "to check", "待查";
     ANSWERS: "Requests with a session are answered", "带会话的请求可应答";
-    ANSWERS_DO: "{0}. Look into the server's log; integrators get code 500 meanwhile.",
+    ANSWERS_DO: "{0}. See the server's log; integrators get code 500 meanwhile.",
         "{0}。请查看服务器日志；集成方目前收到 500。";
     STORES: "Orders are stored", "订单可存储";
-    STORES_DO: "{0}. Senders repeat the orders that had no answer once it is mended.",
+    STORES_DO: "{0}. Senders repeat unanswered orders once it is fixed.",
         "{0}。修复后，发送方会重发未得到应答的订单。";
     CERTIFICATE: "Certificate valid until {0}", "证书有效期至 {0}";
     CERTIFICATE_UNKNOWN: "The end of the certificate cannot be read", "无法读取证书的到期时间";
@@ -31,7 +31,7 @@ texts! {
         "请每天运行“kiosque backup”，并将文件存放到其他机器。";
     RATES: "Exchange rates until {0}", "汇率截至 {0}";
     NO_RATES: "No exchange rates", "没有汇率";
-    RATES_DO: "Import newer rates with “kiosque import rates”: sales in other currencies count at \
+    RATES_DO: "Import newer rates with “kiosque import rates”: sales in other currencies use \
         the last one.", "请用“kiosque import rates”导入新汇率：其他货币的销售额按最后的汇率计算。";
     LOG: "Write-ahead log of {0}", "预写日志 {0}";
     LOG_DO: "A long read prevents its end from being reused. Look for an export or a backup that \
@@ -76,7 +76,7 @@ texts! {
     SHARE: "Share", "占比";
 }
 
-/// Days before its end from which a certificate is to be renewed.
+/// The number of days before its end from which a certificate should be renewed.
 const CERTIFICATE_DAYS: i64 = 30;
 /// The age in days at which a backup is old.
 const BACKUP_DAYS: i64 = 2;
@@ -101,13 +101,13 @@ pub struct Service {
     pub certificate_names: Vec<String>,
     /// The start of this server.
     pub started: UnixMs,
-    /// The memory of this server, if it is known.
+    /// The memory of this server, if known.
     pub resident_bytes: Option<u64>,
-    /// The bytes that the file system of the data has left; `None` with a database.
+    /// The free bytes of the data's file system; `None` with a database.
     pub free_bytes: Option<u64>,
     /// How many milliseconds this node's clock is ahead of the database's, if that is too much.
     pub clock_off_ms: Option<i64>,
-    /// How many requests since the start of the server needed an order that is damaged.
+    /// The number of requests since the start of the server that needed a damaged order.
     pub damaged_orders: u64,
     /// Limits on concurrent work.
     pub limits: Vec<Limit>,
@@ -116,7 +116,7 @@ pub struct Service {
 /// A limit and its use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// The key of the setting, or a name of what is limited.
+    /// The key of the setting, or a name for the limit.
     pub name: &'static str,
     /// How much is in use.
     pub used: u64,
@@ -124,7 +124,7 @@ pub struct Limit {
     pub most: u64,
 }
 
-/// A check: its result in a sentence, and a remedy if it failed.
+/// A check: its result as a sentence, and a remedy if it failed.
 struct Check {
     tone: Tone,
     text: String,
@@ -173,7 +173,7 @@ pub fn csv(frame: &Frame<'_>, view: &Service) -> String {
     csv::file(["part", "name", "value", "most", "remedy"], rows)
 }
 
-/// Returns how many checks are not ok.
+/// Returns the number of checks that are not ok.
 #[must_use]
 pub fn failed_checks(frame: &Frame<'_>, view: &Service) -> i64 {
     let checks = all_checks(frame, view);

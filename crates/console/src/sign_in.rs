@@ -1,4 +1,4 @@
-//! The sign-in: a form for an operator key, or the button that spends a link.
+//! The sign-in: a form for an operator key, or the button of a one-time link.
 
 use maud::{Markup, html};
 
@@ -16,11 +16,11 @@ texts! {
     CONTINUE: "Continue to the console", "进入控制台";
     REFUSED: "This key is unknown or revoked. Check that you pasted all of it.",
         "密钥无效或已吊销。请检查是否完整粘贴。";
-    LINK_SPENT: "This link was used already, or is more than a minute old. Make another one with \
+    LINK_SPENT: "This link was already used, or is more than a minute old. Create another one with \
         “kiosque console-link”.",
         "此链接已使用或已超过一分钟。请用“kiosque console-link”重新生成。";
     SIGNED_OUT: "You are signed out.", "您已退出。";
-    ENDED: "Your session has ended. Sign in to go on.", "会话已结束。请重新登录。";
+    ENDED: "Your session has ended. Sign in to continue.", "会话已结束。请重新登录。";
 }
 
 /// The sign-in page. Its forms are posted to `/console/login`.
@@ -43,7 +43,7 @@ pub struct SignIn<'a> {
 pub enum Form<'a> {
     /// For a key: the field `key`.
     Key,
-    /// A button that spends the link with this token: the field `link`.
+    /// A button that consumes the link with this token: the field `link`.
     Link(&'a str),
 }
 
@@ -52,7 +52,7 @@ pub enum Form<'a> {
 pub enum Notice {
     /// The key is unknown or revoked.
     KeyRefused,
-    /// The link is spent, too old or unknown.
+    /// The link is used, too old or unknown.
     LinkSpent,
     /// The caller signed out.
     SignedOut,

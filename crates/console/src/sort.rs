@@ -1,7 +1,7 @@
-//! The order of the rows of a table, which links in its headings choose.
+//! The order of the rows of a table, which is chosen by links in its headings.
 //!
 //! Only a table whose rows are all on the page can be sorted: a part of a list, sorted by another
-//! column, would look like the beginning of the sorted list. The file of CSV has the same order.
+//! column, would look like the beginning of the sorted list. The CSV file has the same order.
 
 use std::cmp::Reverse;
 
@@ -10,25 +10,25 @@ use crate::frame::Frame;
 
 pub use crate::components::Direction;
 
-/// The parameter that names the column, after `-` for the largest value first.
+/// The parameter with the name of the column, preceded by `-` for descending order.
 pub const PARAMETER: &str = "sort";
 
 /// The order of the rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
-    /// That of the list, a part of which is on the page.
+    /// The list's own order, for a table that shows a part of it.
     #[default]
     Fixed,
-    /// That of the list, until a heading chooses another one.
+    /// The list's own order, until a heading chooses another one.
     Free,
     /// By a column.
     By(&'static str, Direction),
 }
 
-/// A value that rows are sorted by; an absent one is less than all others.
+/// A sort value of a row; an absent one is less than all others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Value {
-    /// None, such as the last use of what was never used.
+    /// None, such as the last use of something unused.
     Absent,
     /// A number or a time.
     Number(i64),
@@ -36,18 +36,18 @@ pub enum Value {
     Text(String),
 }
 
-/// The columns in the order of a table, each with its name in addresses and its value; `None` for
-/// one by which rows are not sorted.
+/// The columns in the order of a table, each with its name in addresses and its value; `None` for a
+/// column by which rows cannot be sorted.
 pub type Columns<T> = &'static [Option<(&'static str, fn(&T) -> Value)>];
 
-/// A row of a table that can be sorted.
+/// A row of a sortable table.
 pub trait Listed: Sized + 'static {
     /// The columns that can sort the table.
     const COLUMNS: Columns<Self>;
 }
 
 impl Value {
-    /// Returns the value of a text in any case.
+    /// Returns the value of a text, ignoring case.
     pub(crate) fn text(text: &str) -> Value {
         Value::Text(text.to_lowercase())
     }
@@ -59,7 +59,7 @@ impl Value {
 }
 
 impl Sort {
-    /// Returns the order that a value of the parameter chooses; `None` if it names no column.
+    /// Returns the order that a value of the parameter chooses; `None` if it is not a column.
     #[must_use]
     pub fn of<T: Listed>(chosen: Option<&str>) -> Option<Sort> {
         let Some(chosen) = chosen else { return Some(Sort::Free) };
@@ -71,13 +71,13 @@ impl Sort {
         named.next().map(|(column, _)| Sort::By(column, direction))
     }
 
-    /// Returns the order of a part of a list, which is its own unless the part is the whole.
+    /// Returns the order of a part of a list, which is fixed unless the part is the whole.
     #[must_use]
     pub const fn of_part(self, after: Option<&str>, next: Option<&str>) -> Sort {
         if after.is_none() && next.is_none() { self } else { Sort::Fixed }
     }
 
-    /// Returns the rows in this order; those with the same value stay as they are.
+    /// Returns the rows in this order; the sort is stable.
     pub(crate) fn rows<T: Listed>(self, rows: &[T]) -> Vec<&T> {
         let mut rows: Vec<&T> = rows.iter().collect();
         if let Sort::By(name, direction) = self {
@@ -106,8 +106,8 @@ impl Sort {
         }
     }
 
-    /// Adds to the columns of a table of `T` the links that sort it. The first link of a column of
-    /// numbers leads to the largest ones.
+    /// Adds sort links to the columns of a table of `T`. The first link of a column of numbers
+    /// sorts in descending order.
     pub(crate) fn columns<'a, T: Listed>(
         self,
         frame: &Frame<'_>,
@@ -159,7 +159,7 @@ mod tests {
         ];
     }
 
-    /// Numbers are sorted as numbers, an absent one is the smallest, and equal ones stay.
+    /// Numbers are sorted as numbers, an absent one is the smallest, and the sort is stable.
     #[test]
     fn rows_are_sorted_by_their_values() {
         let rows = [Row("b", Some(10)), Row("B", Some(9)), Row("a", None), Row("c", Some(10))];

@@ -41,7 +41,7 @@ pub(crate) use texts;
 mod tests {
     use super::*;
 
-    /// Names that are the same in both languages, and texts without a word.
+    /// Names that are the same in both languages, and texts without words.
     const SAME: [&str; 3] = ["CSV", "JSON", "{0}，{1}，{2}"];
 
     fn all() -> impl Iterator<Item = Text> {

@@ -105,11 +105,11 @@ pub(crate) fn sessions(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry])
     table(caption, &columns, &html! { @for row in rows { (row) } })
 }
 
-/// Renders an entry; with `login`, that of the login that replaced its session, both.
+/// Renders an entry; with `login`, the login that replaced its session, renders both.
 fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Markup {
     let event = AuditEvent::named(&entry.event).map(name);
     let event = login.map(|_| LOGIN_REPLACED).or(event);
-    // The group that the login selected, not that of the session before.
+    // The group that the login selected, not the previous session's.
     let shown = AuditEntry {
         group_id: login.map_or_else(|| entry.group_id.clone(), |login| login.group_id.clone()),
         ..entry.clone()
@@ -132,7 +132,7 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Mar
     }
 }
 
-/// Returns the details in one line: of a session that ended, its origin.
+/// Returns the details in one line; for an ended session, its origin.
 fn detail(frame: &Frame<'_>, entry: &AuditEntry) -> String {
     let mut parts = Vec::new();
     if let Some(earlier) = &entry.replaced {

@@ -16,7 +16,7 @@ const CELL: usize = 16;
 const LEVELS: usize = 4;
 
 /// Renders the counts of each hour of some days, the first day first. `summary` is the subject of
-/// the chart and `heading` that of the days.
+/// the chart and `heading` the heading of the days.
 pub(crate) fn hours(
     frame: &Frame<'_>,
     summary: &str,

@@ -1,4 +1,4 @@
-//! The aisles of a device as its front shows them: cabinets, layers, and the aisles of each.
+//! The aisles of a device, arranged as on its front: cabinets, layers, and the aisles of each.
 
 use kiosque_contract::inventory::AisleItem;
 use kiosque_model::sales::permille;
@@ -37,7 +37,7 @@ pub struct Aisle {
 }
 
 impl Aisle {
-    /// Returns the class of its border, and the text for the same.
+    /// Returns the class of its border, and the text for it.
     fn condition(&self) -> (&'static str, Option<crate::text::Text>) {
         let AisleItem { broken, enabled, curr_stock, max_stock, .. } = self.aisle;
         let is_low = permille(curr_stock, max_stock) <= LOW_PERMILLE;
@@ -51,7 +51,7 @@ impl Aisle {
     }
 }
 
-/// Renders the aisles, by cabinet and by layer, in their order.
+/// Renders the aisles, by cabinet and by layer, in order.
 pub(super) fn render(frame: &Frame<'_>, aisles: &[Aisle]) -> Markup {
     let count = |test: fn(&AisleItem) -> bool| {
         let number = aisles.iter().filter(|aisle| test(&aisle.aisle)).count();
@@ -105,7 +105,7 @@ fn one(frame: &Frame<'_>, aisle: &Aisle) -> Markup {
     }
 }
 
-/// Returns the aisles by a key, in the order in which keys first appear.
+/// Groups the aisles by a key, in the order in which keys first appear.
 fn by<K: PartialEq, A: std::borrow::Borrow<Aisle>>(
     aisles: &[A],
     key: impl Fn(&Aisle) -> K,

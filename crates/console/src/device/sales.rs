@@ -29,7 +29,7 @@ texts! {
     NONE: "No sales in the last 28 days.", "最近 28 天没有销售。";
 }
 
-/// The days that are shown, today included.
+/// The number of days that are shown, including today.
 const DAYS: i64 = 28;
 const PERIODS: [(Text, i64); 3] = [(TODAY, 1), (SEVEN_DAYS, 7), (ALL_DAYS, DAYS)];
 
@@ -79,7 +79,7 @@ fn periods(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
     table(frame.say(SALES), &columns, &rows)
 }
 
-/// Adds up the sales after a day: all of them, whose amounts mean nothing, and by currency.
+/// Sums the sales after a day: all of them, whose amounts are meaningless, and by currency.
 fn sum(view: &Device, after: Day) -> (Totals, BTreeMap<&str, Totals>) {
     let (mut all, mut by_currency) = (Totals::default(), BTreeMap::<&str, Totals>::new());
     for (_, currency, totals) in view.sales.iter().filter(|(day, ..)| *day > after) {

@@ -20,22 +20,22 @@ texts! {
     NODE: "Node", "节点";
     ARRIVED: "Arrived", "到达时间";
     BETWEEN: "between {0} and {1}", "{0} 至 {1} 之间";
-    UNKNOWN: "It is not known: the order was stored by an earlier version, or by the demo.",
+    UNKNOWN: "Unknown: the order was stored by an earlier version, or by the demo.",
         "未知：此订单由较早版本或演示程序存入。";
 }
 
 /// How an order came in.
 #[derive(Clone, Debug)]
 pub enum Arrived {
-    /// By an import by a command.
+    /// An import by a command.
     Import(Box<ImportItem>),
     /// By a stream.
     Stream {
         /// The name of its key.
         key_name: String,
-        /// The node that received it, if it is known.
+        /// The node that received it, if known.
         node: Option<String>,
-        /// The times between which it came.
+        /// The times between which it arrived.
         between: [UnixMs; 2],
     },
 }

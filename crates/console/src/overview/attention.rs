@@ -1,4 +1,4 @@
-//! The card of what needs attention.
+//! The card with what needs attention.
 
 use kiosque_model::Need;
 use maud::{Markup, html};

@@ -31,7 +31,7 @@ pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
     card("products", frame.say(PRODUCTS), frame.say(ITEMS), &body)
 }
 
-/// The devices that sold most, by amount and then by code.
+/// The best-selling devices, by amount and then by code.
 pub(super) fn devices(frame: &Frame<'_>, view: &Overview) -> Markup {
     let amount = |device: &DeviceSales| device.turnover.amount.cents();
     let mut devices: Vec<&DeviceSales> = view.sales.devices.iter().collect();
@@ -50,7 +50,7 @@ pub(super) fn devices(frame: &Frame<'_>, view: &Overview) -> Markup {
     card("by-device", frame.say(DEVICES), frame.say(DOLLARS), &body)
 }
 
-/// The devices with the most orders that were not shipped whole.
+/// The devices with the most orders that were not fully shipped.
 pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
     let failed = |device: &DeviceSales| device.turnover.failed;
     let mut devices: Vec<&DeviceSales> =
@@ -77,7 +77,7 @@ pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
     card("failures", frame.say(FAILURES), frame.say(super::ORDERS), &body)
 }
 
-/// Leads to the aisles with the product. One without a name is shown by its id.
+/// Links to the aisles with the product. One without a name is shown by its id.
 fn product_row<'v>(view: &Overview, product: &'v ProductRank) -> BarRow<'v> {
     let name = product.goods_name.as_deref().filter(|name| !name.is_empty());
     let name = name.unwrap_or(&product.goods_id);

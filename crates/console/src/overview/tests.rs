@@ -71,7 +71,7 @@ fn rendered(view: &Overview, language: Language) -> String {
     page(&frame, view)
 }
 
-/// Today is in the figures, and neither it nor its weekday before is in their changes.
+/// Today is in the figures, and neither it nor its previous weekday is in their changes.
 #[test]
 fn changes_compare_days_that_have_ended() {
     let day = |back: i64, orders, cents| (Day(TODAY.0 - back), turnover(orders, cents, 0));
@@ -156,7 +156,7 @@ fn the_largest_page_is_small() {
 }
 
 proptest! {
-    /// The file has a row for each day of the period, and the sums of its rows are the figures.
+    /// The file has a row for each day of the period, and the rows add up to the figures.
     #[test]
     fn the_file_sums_up_to_the_figures(
         days in prop::collection::vec((0_i64..14, 0_i64..500), 0..9),

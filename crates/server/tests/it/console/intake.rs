@@ -232,7 +232,7 @@ async fn requests_are_counted_by_account_function_code_and_source() {
         codes.iter().map(|row| row.replace("</th><td class=\"number\">", " ")).collect();
     let expected = [
         "200 <span class=\"note\">success</span> 2",
-        "-1 <span class=\"note\">refused by a rule of the business</span> 1",
+        "-1 <span class=\"note\">refused by a business rule</span> 1",
         "-2 <span class=\"note\">wrong login name or password</span> 2",
     ];
     assert_eq!(codes, expected);

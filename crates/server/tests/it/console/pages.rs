@@ -238,7 +238,7 @@ async fn what_a_page_shows_is_downloaded() {
         "part,name,value,most,remedy",
         "checks,Orders are stored,ok,,",
         "checks,No exchange rates,to check,,Import newer rates with “kiosque import rates”: sales \
-         in other currencies count at the last one.",
+         in other currencies use the last one.",
         "content,Devices,2,,",
         "limits,ingest_streams_max,0,64,",
     ] {

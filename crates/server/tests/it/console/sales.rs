@@ -70,7 +70,7 @@ async fn an_overview_without_sales_leads_to_the_last_ones() {
     let server = TestServer::start(fleet()).await;
     let key = server.create_key_named("office", "read").await;
     let mut browser = Browser::signed_in(&server, &key).await;
-    let last = "These days have no sales. The last ones are of ";
+    let last = "These days have no sales. The last sales were on ";
     assert!(!browser.get("/console/").await.text.contains(last), "there are none at all");
     server.import_valid(sale("old", "2025-03-23", "EUR", 1)).await;
     for group in ["", "?group=g1"] {
