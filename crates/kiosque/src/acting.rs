@@ -1,5 +1,5 @@
-//! The origin of a command's changes, for the audit trail: the command, its files, and the user of
-//! the machine who runs it.
+//! The origin of a command's changes, for the audit trail: the command, its files, and the user who
+//! runs it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +19,7 @@ use crate::output::{eprint_line, print_line};
 
 /// Returns this run of a command, such as `import orders`.
 pub(crate) fn run_of(command: &str) -> CommandRun {
-    // The directory of a process belongs to the user that it runs as; other systems have none.
+    // The directory of a process belongs to the user that it runs as; only Linux has it.
     let uid = fs::metadata("/proc/self").ok().map(|directory| directory.uid());
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     CommandRun {
@@ -58,12 +58,12 @@ fn name_of(uid: u32, users: &str) -> Option<String> {
 /// An import that has begun. In a dry run it has no number.
 pub(crate) struct BegunImport {
     pub(crate) run: CommandRun,
-    /// Stores that the import runs, from time to time.
+    /// Stores at intervals that the import is running.
     showing_active: Option<JoinHandle<()>>,
 }
 
-/// Stores that an import begins. Imports whose processes were lost end.
-/// `stored` counts the orders that it has stored.
+/// Stores the start of an import. Imports whose processes were lost are ended. `stored` counts the
+/// orders that it has stored.
 pub(crate) async fn begin_import(
     store: &Store,
     run: CommandRun,
@@ -82,15 +82,15 @@ pub(crate) async fn begin_import(
 async fn show_active(store: Store, number: i64, stored: Arc<AtomicU64>) {
     loop {
         tokio::time::sleep(IMPORT_ACTIVE_INTERVAL).await;
-        // The import itself reports a store that fails.
+        // The import itself reports a failing store.
         let orders = i64::try_from(stored.load(Ordering::Relaxed)).unwrap_or(i64::MAX);
         let _ = store.intake().show_import_active(number, Clock::System.now(), orders).await;
     }
 }
 
 impl BegunImport {
-    /// Stores that the import ended early, after it had stored some orders and rejected some
-    /// lines. One that stored nothing is removed.
+    /// Stores the early end of the import, after it had stored some orders and rejected some lines.
+    /// One that stored nothing is removed.
     pub(crate) async fn interrupt(
         self,
         store: &Store,
@@ -106,13 +106,13 @@ impl BegunImport {
             let by = ActedBy::run(self.run.clone(), Clock::System.now());
             store.intake().end_import(import, (act, rejected), by).await
         };
-        // A store that has failed may fail again: then the import ends as one whose process was
+        // A store that has failed may fail again: then the import ends like one whose process was
         // lost.
         let _ = tokio::time::timeout(interrupt::GRACE, end).await;
     }
 
-    /// Stores the result of the import and the lines that it rejected last. Returns its id for
-    /// [`print_import`]; none in a dry run.
+    /// Stores the result of the import and its last rejected lines. Returns its id for
+    /// [`print_import`]; `None` in a dry run.
     pub(crate) async fn end(
         self,
         store: &Store,
@@ -127,7 +127,7 @@ impl BegunImport {
     }
 }
 
-/// Prints the id of an import that has ended, behind its result.
+/// Prints the id of an import that has ended, after its result.
 pub(crate) fn print_import(id: Option<i64>) -> anyhow::Result<()> {
     match id {
         Some(id) => print_line!("import {id}"),

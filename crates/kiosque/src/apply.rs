@@ -23,14 +23,14 @@ pub(crate) async fn run(
     let format = match file.extension().and_then(|extension| extension.to_str()) {
         Some("toml") => Format::Toml,
         Some("json") => Format::Json,
-        _ => bail!("{}: a fleet is a .toml or a .json file", file.display()),
+        _ => bail!("{}: a fleet file is a .toml or a .json file", file.display()),
     };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
     let existing = open::existing(settings, changes).await?;
     let is_new = existing.is_none();
     let store = match existing {
         Some(store) => store,
-        // A fleet with faults creates no data.
+        // A fleet with errors creates no data.
         None => open::store_for(settings, WhenAbsent::Create, Changes::RolledBack).await?,
     };
     let fleet = match fleet::parse(&text, format, store.zone()) {

@@ -57,7 +57,7 @@ async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::R
     Ok(())
 }
 
-/// Returns the message of archiving that was refused or has failed.
+/// Returns the message for a refused or failed archiving.
 fn refusal(error: ArchiveError, before: UnixMs, zone: &Zone) -> anyhow::Error {
     match error {
         ArchiveError::WouldReturn { orders, devices, archived_before } => anyhow!(
@@ -72,14 +72,14 @@ fn refusal(error: ArchiveError, before: UnixMs, zone: &Zone) -> anyhow::Error {
     }
 }
 
-/// Reads the time before which orders are archived. One ahead of now is a slip: it would archive
-/// every order.
+/// Parses the time before which orders are archived. A time in the future is a mistake: it would
+/// archive every order.
 fn time_before(text: &str, zone: &Zone, now: UnixMs) -> anyhow::Result<UnixMs> {
     let before = zone.parse_time_or_date(text);
     let before = before.map_err(|error| anyhow::anyhow!("--before: {error}"))?;
     if before > now {
         bail!(
-            "--before: {} is ahead of now, {} {}; nothing was archived",
+            "--before: {} is in the future; now it is {} {}; nothing was archived",
             zone.text(before),
             zone.text(now),
             zone.name()

@@ -69,7 +69,7 @@ pub(crate) enum Command {
         loaded within seconds, or at once on SIGHUP. \
         On SIGTERM and SIGINT the server finishes open requests and exits.")]
     Serve,
-    /// Pass the calls of integrators on to a server, and answer some of them with a fault.
+    /// Forward the calls of integrators to a server, and inject faults into some of the answers.
     #[command(after_help = format!("{FAULT_PROXY_HELP}\n\n{}", kiosque_faults::reference()))]
     FaultProxy(FaultProxyArgs),
     /// Check a server against the rules of the interface.
@@ -81,11 +81,11 @@ pub(crate) enum Command {
         kiosque init --timezone Europe/Paris --store postgres://kiosque@db1,db2/kiosque\n\n\
         `apply` creates data as well; all other commands refuse a place without data. The \
         directory and its files are private to the user who runs the command. Data in the same \
-        time zone is left as it is.")]
+        time zone is not changed.")]
     Init,
     /// Create or change groups, accounts, products and devices.
     #[command(after_help = "Examples:\n  kiosque apply fleet.toml --data /srv/kiosque\n\n\
-        Creates or changes the entries of the file, and leaves all others as they are. If there \
+        Creates or changes the entries of the file; all others are unchanged. If there \
         is no data yet, it is created, in the time zone of --timezone. \
         If the file has errors, they are printed and nothing is applied. \
         With --dry-run, each entry that would change is printed, with its fields.")]
@@ -138,7 +138,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: RatesWhat,
     },
-    /// Print the audit trail, the newest entry first.
+    /// Print the audit trail, newest entry first.
     #[command(after_help = "Examples:\n  kiosque audit --data /srv/kiosque\n  \
         kiosque audit --since 2026-01-01 --event loginRefused --data /srv/kiosque\n  \
         kiosque audit --account acme --output json --data /srv/kiosque")]
@@ -153,17 +153,17 @@ pub(crate) enum Command {
         #[command(subcommand)]
         what: OrdersWhat,
     },
-    /// Archive old orders: order lists show them with includeHistory only.
+    /// Archive old orders: order lists only show them with includeHistory.
     #[command(
         after_help = "Examples:\n  kiosque archive --before 2026-01-01 --data /srv/kiosque\n  \
         kiosque archive --before 2026-01-01T00:00:00+01:00 --dry-run --data /srv/kiosque\n  \
         kiosque archive --before 2025-06-01 --yes --data /srv/kiosque\n\n\
         May run while the server runs. Order details and dashboards still show archived orders. \
-        With an earlier time than before, orders become current again; that needs --yes. A server \
-        with --archive-after archives them again within the hour if they are old enough for it."
+        A time earlier than the last one restores archived orders; that needs --yes. A server \
+        with --archive-after archives them again within the hour if they are old enough."
     )]
     Archive(ArchiveArgs),
-    /// Recompute stored counts and sums, and print each difference.
+    /// Recompute stored counts and sums, and print all differences.
     #[command(after_help = "Examples:\n  kiosque verify --data /srv/kiosque\n\n\
         Everything is recomputed from the orders. The server may run meanwhile. \
         The exit status is 1 if there is a difference.")]
@@ -175,17 +175,17 @@ pub(crate) enum Command {
         The file must not exist. It appears when it is complete, and only its owner may read it. \
         With --keep, its name has the time in UTC, such as kiosque-20261122T023000.000Z.db, and \
         older backups are removed once it is complete; other files remain. \
-        Of damaged data none is made. To restore one, use kiosque restore. \
+        Damaged data is not backed up. To restore a backup, use kiosque restore. \
         The certificate is not included: it is in DIR/tls."
     )]
     Backup {
-        /// File to create; with --keep, the directory to create it in.
+        /// File to create; with --keep, the directory in which to create it.
         file: PathBuf,
-        /// Name the file by the time, and remove older backups of the directory until N are left.
+        /// Name the file by the time, and remove older backups in the directory until N remain.
         #[arg(long, value_name = "N")]
         keep: Option<NonZeroUsize>,
     },
-    /// Make a backup the data of a directory, and move aside what was there.
+    /// Restore a backup to the data directory, and move the old data aside.
     #[command(
         after_help = "Examples:\n  kiosque restore /backups/monday.db --data /srv/kiosque\n\n\
         Stop the server first. A copy of the file is verified, as kiosque verify does; then the \
@@ -198,7 +198,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         dry_run: DryRun,
     },
-    /// Move the data of a directory to a PostgreSQL database, sessions included.
+    /// Move the data of a directory to a PostgreSQL database, including sessions.
     #[command(after_help = "Examples:\n  \
         kiosque move --data /srv/kiosque --store postgres://kiosque@db1,db2/kiosque\n\n\
         Stop the server first; the database must be empty. An interrupted move begins again when \
@@ -223,8 +223,8 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  \
         kiosque console-link --key-name office --data /srv/kiosque\n  \
         kiosque console-link --key-name office --server https://ops.example.com --data /srv/kiosque\
-        \n\nThe link is printed alone on standard output. It opens a page with a button, which \
-        signs in with the rights of the key; the preview of a messenger does not use it up.")]
+        \n\nOnly the link is printed on standard output. It opens a page with a button, which \
+        signs in with the rights of the key; a link preview in a messenger does not use it up.")]
     ConsoleLink(ConsoleLinkArgs),
     /// Share one session of an account among any number of workers on this machine.
     #[command(after_help = BROKER_HELP)]
@@ -252,7 +252,7 @@ pub(crate) enum Command {
     /// Write the manual pages, one for each command.
     #[command(after_help = "Examples:\n  kiosque man /usr/local/share/man/man1")]
     Man {
-        /// Directory to write to; it is created if it is absent.
+        /// Directory to write to; it is created if it does not exist.
         directory: PathBuf,
     },
     /// Print the OpenAPI document of the interface.
@@ -260,7 +260,7 @@ pub(crate) enum Command {
                             kiosque openapi --server https://kiosque.example.com/v8\n  \
                             kiosque openapi --operator > openapi-operator.json")]
     Openapi {
-        /// The document of the operator's calls instead of the integrators' calls.
+        /// Print the document of the operator's calls instead of the integrators' calls.
         #[arg(long)]
         operator: bool,
         /// Base URL of the service, for generated clients; by default the address of a server
@@ -289,7 +289,7 @@ pub(crate) enum ImportWhat {
         kiosque import orders report.csv --map mapping.toml --data /srv/kiosque\n\n\
         May be repeated, and may run while the server runs. Invalid lines are printed, and written \
         to FILE.rejected.ndjson with the reason, or invalid rows of a report to FILE.rejected.csv; \
-        all others are imported. If such a file is there, it is renamed. The exit status is 1 if a \
+        all others are imported. An existing file is renamed. The exit status is 1 if a \
         line was rejected. With --dry-run, no file is written, and further results are printed: \
         dates, totals, devices and products that would be created, and the first orders as \
         integrators would see them."
@@ -303,7 +303,8 @@ pub(crate) enum ImportWhat {
         /// File to create for the rejected lines or rows [default: FILE.rejected.ndjson or .csv].
         #[arg(long, value_name = "FILE")]
         rejected: Option<PathBuf>,
-        /// Reject orders with unknown keys or without a line end, and refuse a file without orders.
+        /// Reject orders with unknown keys and a last line without a line end, and refuse an empty
+        /// file.
         #[arg(long)]
         strict: bool,
         #[command(flatten)]
@@ -330,7 +331,7 @@ pub(crate) enum ImportWhat {
 }
 
 impl Command {
-    /// Whether the time that the command took is printed at its end.
+    /// Returns whether to print the time that the command took at its end.
     pub(crate) fn is_timed(&self) -> bool {
         match self {
             Command::Import { what } => {
@@ -348,7 +349,8 @@ impl Command {
 }
 
 impl Cli {
-    /// Parses the arguments of the process. If they are wrong, or ask for help, the process exits.
+    /// Parses the arguments of the process. If they are invalid, or request help, the process
+    /// exits.
     pub(crate) fn parse_arguments() -> (Cli, Given) {
         let matches = Cli::described().try_get_matches();
         let matches = matches.unwrap_or_else(|error| suggesting(error).exit());
@@ -362,8 +364,8 @@ impl Cli {
         own_flags::show_used(Cli::command().next_display_order(1).args(settings::common_flags()))
     }
 
-    /// Returns the settings file. Commands that use no setting have none, and work where the file
-    /// of the environment is wrong or may not be read.
+    /// Returns the settings file. Commands that use no setting have none, and work even if the file
+    /// in the environment is invalid or unreadable.
     pub(crate) fn config_file(&self) -> Option<&Path> {
         match self.command {
             Command::Config { .. }
@@ -377,7 +379,7 @@ impl Cli {
     }
 }
 
-/// Suggests the commands that a command of its own was meant for: `device list` for `list`. By the
+/// Suggests the commands that have the given name as a subcommand: `device list` for `list`. By
 /// spelling alone, `import` would be suggested for `export`.
 fn suggesting(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {

@@ -49,7 +49,7 @@ async fn entries(store: &Store, args: &AuditArgs) -> anyhow::Result<Vec<AuditEnt
 fn event(name: &str) -> anyhow::Result<AuditEvent> {
     let Some(event) = AuditEvent::named(name) else {
         let names = AuditEvent::ALL.map(AuditEvent::name).join(", ");
-        bail!("--event: {name:?} is not an event; {names} are");
+        bail!("--event: {name:?} is not an event; the events are {names}");
     };
     Ok(event)
 }

@@ -21,8 +21,8 @@ use crate::settings::Settings;
 use crate::{CommandOutcome, open};
 use directory::BackupDirectory;
 
-/// Writes a backup to `place`; with `keep`, to a file of its own in the directory `place`, of whose
-/// backups only this number remains.
+/// Writes a backup to `place`; with `keep`, to a new file in the directory `place`, in which only
+/// this number of backups remains.
 pub(crate) async fn run(
     settings: &Settings,
     place: PathBuf,
@@ -36,7 +36,7 @@ pub(crate) async fn run(
     }
     let Some(keep) = keep else {
         if place.is_dir() {
-            bail!("{} is a directory; name a file, or give --keep N", place.display());
+            bail!("{} is a directory; specify a file, or --keep N", place.display());
         }
         let store = open::store(settings, WhenAbsent::Refuse).await?;
         back_up(&store, place).await?;
@@ -69,7 +69,9 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     if let Err(BackupError::Damaged(found)) = &made
         && let Err(error) = store.upkeep().record_damage(found.clone()).await
     {
-        eprint_line!("warning: a server on this data does not learn of the damage: {error}");
+        eprint_line!(
+            "warning: the damage could not be recorded for a server on this data: {error}"
+        );
     }
     let made = made?;
     let backup = LastBackup {
@@ -87,8 +89,8 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     print_line!("backed up {orders} in {} bytes to {}", made.bytes, file.display())
 }
 
-/// Returns a flag that SIGTERM and SIGINT set, so that the incomplete file is removed before the
-/// program exits.
+/// Returns a flag that is set on SIGTERM and SIGINT, so that the incomplete file is removed before
+/// the program exits.
 fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let stopped = Arc::new(AtomicBool::new(false));
     let mut terminate = signal(SignalKind::terminate())?;

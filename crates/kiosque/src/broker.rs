@@ -74,7 +74,7 @@ struct OpenedAccount {
 }
 
 impl BrokerAccount {
-    /// Reads the files that the arguments name.
+    /// Reads the files in the arguments.
     fn opened(self, pace: Pace) -> anyhow::Result<OpenedAccount> {
         let BrokerAccount { profile, upstream, username, password_file, ca_file, workers } = self;
         let (upstream, username, password, ca_file) = match profile {
@@ -90,7 +90,7 @@ impl BrokerAccount {
                 (upstream, username, read_password(&file)?, ca_file)
             }
         };
-        // Written in one way, whichever was given: its account has one broker.
+        // Normalized, regardless of the spelling: its account has one broker.
         let upstream = upstream.parse::<BaseUrl>().context("--upstream")?.to_string();
         let mut profile = Profile::new(&upstream, &username, &*password)?.pace(pace);
         if let Some(file) = ca_file {
@@ -123,7 +123,7 @@ fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {
     Ok(workers.iter().map(|(name, password)| WorkerLogin::new(name, password)).collect())
 }
 
-/// Reads a file with a secret, and warns if other users of the machine can read it, too.
+/// Reads a file with a secret, and warns if other users of the machine can also read it.
 fn read_secret(file: &Path) -> anyhow::Result<String> {
     if let Some(mode) = mode_for_others(file) {
         let path = file.display();

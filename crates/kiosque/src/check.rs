@@ -49,20 +49,20 @@ pub(crate) struct CheckArgs {
     /// File with the password of that account, on one line.
     #[arg(long, value_name = "FILE", requires = "second_account")]
     second_password_file: Option<PathBuf>,
-    /// Certificates to trust, PEM [default: those of the system].
+    /// Certificates to trust, PEM [default: the system's].
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// Print the rules, and check none.
+    /// Print the rules without checking any.
     #[arg(long)]
     list: bool,
     /// Check these rules, by number, by id or by the part before its point, as in
     /// ORD-16,orders.detail,sessions [default: all].
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     rules: Vec<String>,
-    /// Check the rules of Kiosque as well that other servers need not follow.
+    /// Also check the rules of Kiosque that other servers need not follow.
     #[arg(long)]
     extension: bool,
-    /// Check only rules that leave the session of the account as it is, after one login.
+    /// Only check rules that do not affect the session of the account, after one login.
     #[arg(long)]
     read_only: bool,
     /// Write a report to a file; may be repeated.
@@ -134,10 +134,13 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
         None => None,
     };
     if second.as_ref().is_some_and(|second| second.username == account.username) {
-        bail!("--second-account {}: it is that of --username; name another", account.username);
+        bail!(
+            "--second-account {}: it is the account of --username; specify another",
+            account.username
+        );
     }
     let client = HttpsClient::new(url, trust(args.ca_file.as_deref()).context("--ca-file")?)?;
-    // Before sessions end: a file that cannot be written is known then.
+    // Before sessions end, to detect a file that cannot be written.
     let record = args.exchanges.map(exchanges::recorder).transpose()?;
     if !args.yes && !is_confirmed(&account, second.as_ref())? {
         bail!("nothing was checked");
@@ -169,13 +172,13 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     })
 }
 
-/// Returns the rules that `--rules` names; all without it.
+/// Returns the rules selected by `--rules`; all without it.
 fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
     let is_named = |rule: &Rule, name: &String| {
         rule.id == name || rule.chapter() == name || rule.number == name
     };
     if let Some(unknown) = names.iter().find(|name| !all().any(|rule| is_named(rule, name))) {
-        bail!("--rules: no rule is named {unknown:?}; `kiosque check --list` prints all");
+        bail!("--rules: there is no rule {unknown:?}; `kiosque check --list` prints all");
     }
     let is_selected = |rule: &&Rule| names.is_empty() || names.iter().any(|it| is_named(rule, it));
     Ok(all().filter(is_selected).collect())

@@ -25,7 +25,7 @@ pub(crate) struct ConsoleLinkArgs {
     pub(crate) server: Option<String>,
 }
 
-/// Prints a link alone on a line. It cannot be printed again: only its digest is stored.
+/// Prints only a link. It cannot be printed again: only its digest is stored.
 pub(crate) async fn run(
     settings: &Settings,
     args: ConsoleLinkArgs,
@@ -57,7 +57,7 @@ pub(crate) async fn create(
     Ok(is_created.then(|| console_link(server, &token)))
 }
 
-/// Returns the base URL of a listener, as a browser on the same machine reaches it.
+/// Returns the base URL of a listener, for a browser on the same machine.
 pub(crate) fn server_at(address: SocketAddr) -> String {
     let host = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

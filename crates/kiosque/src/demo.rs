@@ -109,8 +109,8 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
     Ok(CommandOutcome::Complete)
 }
 
-/// Puts the proxy with the faults before the server, if there are any. Returns the listener of the
-/// server, and the future at whose end it stops: after the proxy, which needs it until then.
+/// Puts the fault proxy in front of the server, if there are any faults. Returns the listener of
+/// the server, and the future at whose end it stops: after the proxy, which needs it until then.
 async fn with_faults(
     public: Listener,
     (faults, clock): (Option<Faults>, &Clock),
@@ -127,8 +127,8 @@ fn port_in_use(settings: &Settings, name: &str) -> PortInUse {
     if settings.gives(name) { PortInUse::Fails } else { PortInUse::TakesFreePort }
 }
 
-/// Returns a key with all rights for the operator's calls, and its name. That of the last demo is
-/// revoked.
+/// Returns a key with all rights for the operator's calls, and its name. The key of the previous
+/// demo is revoked.
 async fn new_key(store: &Store, now: UnixMs) -> anyhow::Result<(KeyName, OperatorKey)> {
     let name = KeyName::parse("demo".to_owned()).context("the key's name")?;
     let key = OperatorKey::mint(Entropy::system().bytes()?);
@@ -149,12 +149,12 @@ fn default_directory() -> anyhow::Result<PathBuf> {
     Ok(base.join("kiosque-demo"))
 }
 
-/// Fails if the directory holds data that is not a demo's, which stays as it is: opening it would
+/// Fails if the directory contains data that is not a demo's, without changing it: opening it would
 /// bring its layout up to date.
 fn refuse_others(directory: &Path) -> anyhow::Result<()> {
     if has_data(directory)? && marker_of_unopened(directory, MARKER)?.is_none() {
         bail!(
-            "{} holds data that is not a demo's; choose another directory with --data DIR",
+            "{} contains data that is not a demo's; choose another directory with --data DIR",
             directory.display()
         );
     }
@@ -170,8 +170,8 @@ async fn opened(
     open::store_in(directory, settings, when_absent, server.limits.store_wait).await
 }
 
-/// Opens the demo's data; generates it first, unless it is there and ends on the right day. Returns
-/// the signals from then on as well. A virtual clock always begins with new data: the orders of an
+/// Opens the demo's data; generates it first, unless it exists and ends on the right day. Also
+/// returns the signals from then on. A virtual clock always begins with new data: the orders of an
 /// earlier demo may be ahead of it.
 async fn filled(
     directory: &Path,
@@ -208,7 +208,7 @@ async fn filled(
 
 /// Generates the data. Returns the signals from then on.
 async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingSignals> {
-    // The clock shows the end of the last day, or the present time of that day.
+    // The clock shows the end of the last day, or the current time of that day.
     let day_end = store.zone().resolve(day.saturating_add(1.day()).at(0, 0, 0, 0))?;
     let clock = Clock::Manual(Arc::new(AtomicI64::new(until.min(day_end).0)));
     // The devices are created before their first orders.
@@ -224,10 +224,10 @@ async fn fill(store: &Store, day: Date, until: UnixMs) -> anyhow::Result<EndingS
     let _interrupt = Interrupt::receive(Duration::ZERO, move || {
         shown.clear();
         eprint_line!(
-            "interrupted: the data of the demo is incomplete; the next demo makes it again"
+            "interrupted: the data of the demo is incomplete; the next demo creates it again"
         );
     })?;
-    // While the others are received, too, so that none is lost between them.
+    // While the other ones are still received, so that none is lost in between.
     let signals = EndingSignals::receive()?;
     let begun = Instant::now();
     let imported = import_orders(store, &clock, orders, &mut Filling(bar.clone())).await;

@@ -81,7 +81,7 @@ fn table(devices: &[DeviceItem], zone: &Zone) -> Table<7> {
     table
 }
 
-/// A device in detail, for people.
+/// The details of a device, for people.
 struct Sheet<'a> {
     device: &'a DeviceDetail,
     zone: &'a Zone,

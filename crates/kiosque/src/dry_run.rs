@@ -18,7 +18,7 @@ pub(crate) fn announce_creation(settings: &Settings, zone: &Zone) -> anyhow::Res
     print_line!("data would be created in {place}, time zone {}", zone.name())
 }
 
-/// Prints the entries that an apply would change, and those that the file does not name.
+/// Prints the entries that an apply would change, and those that are not in the file.
 pub(crate) fn print_differences(applied: &Applied, zone: &Zone) -> anyhow::Result<()> {
     for difference in &applied.differences {
         print_line!("{}", printable(&text_of(difference, zone)))?;
@@ -57,7 +57,7 @@ fn owner_text(owner: &OwnerDifference, zone: &Zone) -> String {
     }
 }
 
-/// Prints the results of an import that it does not print otherwise.
+/// Prints the results of an import that only a dry run prints.
 pub(crate) fn print_preview(preview: &Preview, zone: &Zone) -> anyhow::Result<()> {
     let mut lines = String::new();
     if let Some((first, last)) = preview.trade_starts {
@@ -96,7 +96,7 @@ fn created(kind: &str, entries: impl ExactSizeIterator<Item = String>) -> String
     format!("{} would be created: {}{more}\n", counted(count, kind), listed.join(", "))
 }
 
-/// Returns the end of a list, with the number of the entries that it leaves out.
+/// Returns the end of a list, with the number of omitted entries.
 fn more(left_out: usize) -> String {
     if left_out > 0 { format!(" and {left_out} more") } else { String::new() }
 }

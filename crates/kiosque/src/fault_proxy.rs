@@ -20,10 +20,10 @@ use crate::{CommandOutcome, output, serve};
 /// The faults of a demo or of a proxy.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FaultFlags {
-    /// Answer some calls of integrators with this fault; may be repeated; --help lists all.
+    /// Inject this fault into some answers to integrators; may be repeated; --help lists all.
     #[arg(long = "fault", value_name = "FAULT", help_heading = "Faults")]
     faults: Vec<Fault>,
-    /// Number that decides the random choices of faults.
+    /// Seed of the random choices of faults.
     #[arg(
         long,
         value_name = "NUMBER",
@@ -35,7 +35,7 @@ pub(crate) struct FaultFlags {
 }
 
 impl FaultFlags {
-    /// Returns the faults, unless there are none.
+    /// Returns the faults, if any.
     pub(crate) fn given(self) -> Option<Faults> {
         (!self.faults.is_empty()).then(|| Faults::new(self.faults, self.seed))
     }
@@ -56,7 +56,7 @@ pub(crate) struct FaultProxyArgs {
     /// Address to listen on.
     #[arg(long, value_name = "ADDR", value_parser = address)]
     listen: SocketAddr,
-    /// Certificates to trust, PEM [default: those of the system].
+    /// Certificates to trust, PEM [default: the system's].
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
     /// Certificate of the proxy and its chain, PEM [default: a self-signed one in memory].
@@ -78,7 +78,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         .map_err(|_| format!("{text:?} is not an IP address with a port, such as 127.0.0.1:8450"))
 }
 
-/// Passes calls on until SIGTERM or SIGINT, and then finishes those under way.
+/// Forwards calls until SIGTERM or SIGINT, and then finishes those in progress.
 pub(crate) async fn run(
     settings: &Settings,
     args: FaultProxyArgs,
@@ -104,7 +104,7 @@ pub(crate) async fn run(
     let end = serve::end(EndingSignals::receive()?);
     let listener = Listener::bind(listen, certificate).await;
     let listener = listener.with_context(|| format!("cannot listen on {listen} (see --listen)"))?;
-    tracing::info!("calls are passed on to {}, with faults: {}", server.url(), shown(&faults));
+    tracing::info!("calls are forwarded to {}, with faults: {}", server.url(), shown(&faults));
     tracing::info!("kiosque fault-proxy serves https://{}/v8", listener.address()?);
     FaultProxy::new(server, faults, Clock::System).serve(listener, settings.limits()?, end).await;
     Ok(CommandOutcome::Complete)
@@ -118,8 +118,8 @@ pub(crate) struct BeforeServer {
 }
 
 impl BeforeServer {
-    /// Puts a proxy on a listener. Returns it with another listener, for the server: on a free port
-    /// of this machine, with a certificate that only the proxy trusts.
+    /// Puts a proxy in front of a listener. Returns it with another listener, for the server: on a
+    /// free port of this machine, with a certificate that only the proxy trusts.
     pub(crate) async fn new(
         public: Listener,
         faults: Faults,
@@ -134,7 +134,7 @@ impl BeforeServer {
         Ok((BeforeServer { proxy: FaultProxy::new(server, faults, clock), public }, inner))
     }
 
-    /// Passes calls on until `end`, and then finishes those under way.
+    /// Forwards calls until `end`, and then finishes those in progress.
     pub(crate) async fn serve(self, limits: Limits, end: impl Future<Output = ()>) {
         self.proxy.serve(self.public, limits, end).await;
     }

@@ -28,7 +28,7 @@ use crate::rejected_file::RejectedFile;
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, dry_run, open};
 
-/// Most rejections printed on stderr; the file has all.
+/// Maximum rejections printed on stderr; the file has all of them.
 const PRINTED_MAX: u64 = 50;
 
 /// The files of an import.
@@ -36,7 +36,7 @@ pub(crate) struct Files {
     /// The orders; `-` for standard input.
     pub(crate) input: PathBuf,
     pub(crate) map: Option<PathBuf>,
-    /// The file for rejected lines; `None` for one that is named after the input.
+    /// The file for rejected lines; `None` for one named after the input.
     pub(crate) rejected: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) async fn run(
     let input = open_input(file)?;
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
     let rules = ImportRules { lead_max: settings.limits()?.order_lead_max, strictness };
-    // A dry run writes no file, and leaves that of an earlier run as it is.
+    // A dry run writes no file, and does not change the file of an earlier run.
     let rejected = (changes == Changes::Stored).then(|| rejected_file(files)).transpose()?;
     let mut reporter = Reporter::new(file, rejected, changes)?;
     let run = CommandRun {
@@ -89,7 +89,7 @@ pub(crate) async fn run(
             return Err(error).with_context(|| file.display().to_string());
         }
     };
-    // What is stored is recorded before it is printed: a closed stdout changes nothing of it.
+    // The result is recorded before it is printed, so that a closed stdout does not matter.
     let id = import.end(&store, imported.act(), rejected).await?;
     print(&imported, file)?;
     if let Some(preview) = &imported.preview {
@@ -108,7 +108,7 @@ fn rejected_file(files: &Files) -> anyhow::Result<RejectedFile> {
     }
 }
 
-/// Returns whether an import ended between its orders, so that the others can be imported later.
+/// Returns whether an import ended between orders, so that the rest can be imported later.
 fn is_resumable(error: &ImportError) -> bool {
     match error {
         ImportError::Input(_)
@@ -178,7 +178,7 @@ fn print(imported: &Imported, file: &Path) -> anyhow::Result<()> {
     )
 }
 
-/// Prints a warning of a last line without a line end.
+/// Prints a warning about a last line without a line end.
 pub(crate) fn warn_of_cut_line(line: u64, file: &Path) {
     let file = file.display();
     eprint_line!(
@@ -193,11 +193,11 @@ struct Reporter {
     /// The file for rejections; `None` in a dry run.
     file: Option<RejectedFile>,
     count: u64,
-    /// The lines that were rejected last.
+    /// The last rejected lines.
     latest: VecDeque<RejectedOrder>,
-    /// Orders that are stored, new or not.
+    /// The number of stored orders, new or not.
     stored: Arc<AtomicU64>,
-    /// Those of earlier parts of the file.
+    /// The number from earlier parts of the file.
     stored_before: u64,
 }
 

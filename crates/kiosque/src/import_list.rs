@@ -19,7 +19,8 @@ pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<C
     Ok(CommandOutcome::Complete)
 }
 
-/// Returns a row for each import, and one for each group of an import with orders of several.
+/// Returns a row for each import, and one for each group of an import with orders of several
+/// groups.
 fn table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
     let mut table = Table::new([
         "ID",

@@ -15,7 +15,7 @@ use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, acting, open};
 
-/// Most replaced rates, and most warnings, that are printed.
+/// Maximum replaced rates, and maximum warnings, that are printed.
 const PRINTED_MAX: usize = 50;
 
 pub(crate) async fn run(
@@ -50,14 +50,14 @@ pub(crate) async fn run(
             return Err(error.into());
         }
     };
-    // What is stored is recorded before it is printed.
+    // The result is recorded before it is printed.
     let id = import.end(&store, act, Vec::new()).await?;
     print(&set)?;
     acting::print_import(id)?;
     Ok(CommandOutcome::Complete)
 }
 
-/// Prints the counts and the replaced rates, and warnings of rates that may be mistyped.
+/// Prints the counts and the replaced rates, and warnings about rates that may be mistyped.
 fn print(set: &RatesSet) -> anyhow::Result<()> {
     print_line!("rates: {}", set.counts)?;
     for ReplacedRate { new, old } in set.replaced.iter().take(PRINTED_MAX) {
@@ -68,8 +68,8 @@ fn print(set: &RatesSet) -> anyhow::Result<()> {
     }
     for RateJump { new, before } in set.jumps.iter().take(PRINTED_MAX) {
         eprint_line!(
-            "warning: {} on {}: {} differs by more than ten times from the rate before, {} on {}; \
-             if it is mistyped, correct it and import it again",
+            "warning: {} on {}: {} differs from the previous rate, {} on {}, by a factor of more \
+             than ten; if it is mistyped, correct it and import it again",
             new.currency,
             new.day,
             new.rate,

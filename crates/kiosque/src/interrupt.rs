@@ -1,5 +1,5 @@
 //! SIGINT (Ctrl-C) and SIGTERM during a command that stores in steps: the command ends after the
-//! present step, and a message says how far it is.
+//! current step, and a message reports its progress.
 
 use std::io;
 use std::process;
@@ -62,8 +62,8 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     /// Begins to receive signals. The command may end by itself after the first one; if it has not
-    /// within `grace`, or at a second one, `print` prints how far it is and the process exits. The
-    /// data is consistent all the while: a transaction that is open is rolled back.
+    /// within `grace`, or at a second one, `print` reports its progress and the process exits. The
+    /// data is consistent at any time: an open transaction is rolled back.
     pub(crate) fn receive(
         grace: Duration,
         print: impl FnOnce() + Send + 'static,
@@ -75,7 +75,7 @@ impl Interrupt {
             let signal = signals.next().await;
             // Only this task sets it.
             let _ = received.set(signal);
-            // An error is the end of the grace.
+            // An error means that the grace period has ended.
             let _ = tokio::time::timeout(grace, signals.next()).await;
             print();
             process::exit(signal.exit_status().into());

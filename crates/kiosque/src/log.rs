@@ -11,13 +11,13 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 #[derive(Clone, Debug)]
 pub(crate) struct LogFilter(Targets);
 
-/// Returns the levels of modules that a filter does not name. Clients can make `h2` warn as often
-/// as they like, so it logs only if the filter names it.
+/// Returns the levels of modules that a filter does not mention. Clients can make `h2` warn as
+/// often as they like, so it only logs if the filter mentions it.
 fn usual(level: LevelFilter) -> Targets {
     Targets::new().with_default(level).with_target("h2", LevelFilter::OFF)
 }
 
-/// What a filter may be, for messages.
+/// The expected form of a filter, for messages.
 const EXPECTED: &str = "expected error, warn, info, debug, trace or off, or MODULE=LEVEL such as \
     kiosque_server=debug, separated by commas";
 
@@ -39,7 +39,7 @@ impl FromStr for LogFilter {
     }
 }
 
-/// Parses a part of a filter: its module, unless it is for all, and its level. A word that is no
+/// Parses a part of a filter: its module, unless it is for all, and its level. A word that is not a
 /// level is a module only if it is one of this program; other words are misspelt levels.
 fn directive(part: &str) -> Result<(Option<&str>, LevelFilter), String> {
     let (module, level) = match part.split_once('=') {
@@ -57,7 +57,7 @@ fn directive(part: &str) -> Result<(Option<&str>, LevelFilter), String> {
     }
 }
 
-/// Reports whether a text can be the path of a module, such as `kiosque_store::db`, or of a part of
+/// Returns whether a text can be the path of a module, such as `kiosque_store::db`, or of a part of
 /// one.
 fn is_module(text: &str) -> bool {
     let is_of_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '-');
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// A filter by module adds to the log, and warnings of all others remain.
+    /// A filter for a module adds to the log; warnings of all other modules remain.
     #[test]
     fn modules_that_are_not_named_log_as_usual() {
         for filter in ["kiosque_server=debug", "kiosque_server", "kiosque_sever=debug"] {

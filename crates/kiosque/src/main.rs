@@ -71,13 +71,13 @@ use settings::{Given, Settings};
 enum CommandOutcome {
     /// It did everything.
     Complete,
-    /// Some input was rejected, or the data has faults; messages name them.
+    /// Some input was rejected, or the data has differences; messages describe them.
     Partial,
     /// It could not begin; a message says why.
     CannotRun,
     /// It failed, with this exit status; a message says why.
     Failed(u8),
-    /// A signal ended it before its end; a message says how far it is.
+    /// A signal ended it early; a message reports its progress.
     Interrupted(EndingSignal),
 }
 
@@ -96,8 +96,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns an error and its causes on one line, without the numbers of the system's errors. A cause
-/// that ends the text already is not repeated.
+/// Returns an error and its causes on one line, without the system's error numbers. A cause that
+/// already ends the text is not repeated.
 fn describe(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -119,8 +119,8 @@ fn without_error_numbers(mut text: String) -> String {
     text
 }
 
-/// Tasks that a thread polls before it looks for new requests. Each task that sends a large answer
-/// takes about 0.1 ms, and the requests of other callers wait as long as all of these.
+/// Number of tasks that a thread polls before it looks for new requests. Each task that sends a
+/// large answer takes about 0.1 ms, and the requests of other callers wait for all of these.
 const POLLS_BETWEEN_EVENTS: u32 = 13;
 
 fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {

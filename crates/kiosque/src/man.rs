@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use crate::CommandOutcome;
 use crate::args::Cli;
 
-/// Writes the manual page of each command to a directory, which is created if it is absent.
+/// Writes the manual page of each command to a directory, which is created if it does not exist.
 pub(crate) fn run(directory: &Path) -> anyhow::Result<CommandOutcome> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     let mut command = Cli::described().disable_help_subcommand(true);
@@ -19,7 +19,7 @@ pub(crate) fn run(directory: &Path) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Complete)
 }
 
-/// Writes the pages of a command and of all commands below it.
+/// Writes the pages of a command and all its subcommands.
 fn write_pages(command: &Command, directory: &Path) -> anyhow::Result<()> {
     for below in command.get_subcommands() {
         write_pages(below, directory)?;
@@ -29,8 +29,8 @@ fn write_pages(command: &Command, directory: &Path) -> anyhow::Result<()> {
     fs::write(&file, page(command)?).with_context(|| file.display().to_string())
 }
 
-/// Returns the page of a command. The heading of the text after the options, `EXTRA`, is replaced:
-/// it has the examples.
+/// Returns the page of a command. `EXTRA`, the heading of the text after the options, is replaced:
+/// the text contains the examples.
 fn page(command: &Command) -> anyhow::Result<String> {
     let mut page = Vec::new();
     let man = Man::new(command.clone()).manual("Kiosque");

@@ -22,13 +22,13 @@ const COMMAND_RETRIES_FOR: Duration = Duration::from_secs(3);
 /// Interval between attempts to reach a database.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Returns the directory that `--data` names.
+/// Returns the directory of `--data`.
 pub(crate) fn directory(settings: &Settings) -> anyhow::Result<PathBuf> {
     settings
         .common
         .data
         .clone()
-        .context("--data DIR is required: the directory that holds the data (or KIOSQUE_DATA)")
+        .context("--data DIR is required: the directory of the data (or KIOSQUE_DATA)")
 }
 
 /// Opens the data for a command other than a server.
@@ -36,7 +36,7 @@ pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyho
     store_for(settings, when_absent, Changes::Stored).await
 }
 
-/// Opens the data for a command that may be a dry run.
+/// Opens the data for a command with a dry run.
 pub(crate) async fn store_for(
     settings: &Settings,
     when_absent: WhenAbsent,
@@ -71,7 +71,7 @@ pub(crate) fn place(settings: &Settings) -> anyhow::Result<String> {
 }
 
 /// Takes the lock of a directory with data for `serve`. With `--store` any number of servers may
-/// run, and the directory holds nothing but a certificate.
+/// run, and the directory only contains a certificate.
 pub(crate) fn lock_to_serve(
     directory: &Path,
     settings: &Settings,
@@ -79,7 +79,7 @@ pub(crate) fn lock_to_serve(
     if settings.common.store.is_some() {
         return Ok(None);
     }
-    // The lock would be created in a wrong directory, too.
+    // The lock would also be created in a wrong directory.
     if !has_data(directory)? {
         return Err(Error::NoData).with_context(|| directory.display().to_string());
     }
@@ -123,7 +123,7 @@ struct Access {
     changes: Changes,
 }
 
-/// Opens the data of a directory, creating it if `when_absent` says so.
+/// Opens the data of a directory, creating it according to `when_absent`.
 pub(crate) async fn store_in(
     directory: &Path,
     settings: &Settings,

@@ -22,7 +22,7 @@ pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<
     Ok(CommandOutcome::Complete)
 }
 
-/// Checks that a text can be the base URL: the paths of the document are appended to it.
+/// Checks that a text can be the base URL, to which the paths of the document are appended.
 fn check(server: &str, audience: Audience) -> anyhow::Result<()> {
     let host = server.strip_prefix("https://").unwrap_or_default();
     let is_plain =

@@ -38,7 +38,7 @@ fn parsed(name: String) -> anyhow::Result<KeyName> {
     KeyName::parse(name).context("the key's name")
 }
 
-/// Prints the key alone on a line. It cannot be printed again: only its digest is stored.
+/// Prints only the key. It cannot be printed again: only its digest is stored.
 async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<()> {
     let key = OperatorKey::mint(Entropy::system().bytes()?);
     let holder = KeyHolder { name: name.clone(), rights };
@@ -47,7 +47,7 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
         .create_key(holder, key.digest(), acting::by("operator-key create"))
         .await?
     {
-        // A reader that has gone is an error here, unlike elsewhere.
+        // Unlike elsewhere, it is an error if the reader has gone.
         CreatedKey::Created => {
             writeln!(io::stdout().lock(), "{}", key.reveal()).with_context(|| {
                 format!("the key {name} cannot be printed; revoke it, and create another one")
@@ -56,7 +56,8 @@ async fn create(store: &Store, name: KeyName, rights: Rights) -> anyhow::Result<
         CreatedKey::NameTaken(since) => {
             let (since, zone) = (store.zone().text(since), store.zone());
             bail!(
-                "a key named {name} exists since {since} {zone}; revoke it, or choose another name"
+                "a key named {name} has existed since {since} {zone}; revoke it, or choose another \
+                 name"
             )
         }
     }

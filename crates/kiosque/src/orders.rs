@@ -51,13 +51,13 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
     }
 }
 
-/// Returns whether the reader of the output has read enough.
+/// Returns whether the reader of the output has closed it.
 fn is_closed(error: &anyhow::Error) -> bool {
     let fault = error.downcast_ref::<io::Error>();
     fault.is_some_and(|fault| fault.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Returns how many orders are damaged, and not written.
+/// Returns the number of damaged orders, which are not written.
 async fn write_ndjson(
     store: &Store,
     export: &OrderExport,
@@ -72,7 +72,7 @@ async fn write_ndjson(
     Ok(damaged)
 }
 
-/// Returns how many orders are damaged, and not written.
+/// Returns the number of damaged orders, which are not written.
 async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyhow::Result<usize> {
     let mut csv = CsvExport::new(out)?;
     let damaged = each_order(store, export, |group, order| csv.write(group, order)).await?;
@@ -86,8 +86,8 @@ async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyh
     Ok(damaged)
 }
 
-/// Visits the orders to export, each with its group. Names those that are damaged, also if they
-/// are of another time, and returns how many they are.
+/// Visits the orders to export, each with its group. Prints the damaged ones, regardless of their
+/// time, and returns their number.
 async fn each_order(
     store: &Store,
     export: &OrderExport,

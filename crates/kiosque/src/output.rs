@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::table::ABSENT;
 
-/// The largest number of entries that one read returns.
+/// The maximum number of entries that one read returns.
 const PART: usize = 1_000;
 
 /// The flag of commands that print lists.
@@ -42,8 +42,8 @@ impl Output {
     }
 }
 
-/// Prints a text on stdout. A reader that has read enough, such as `head`, is not a fault. All
-/// commands print by this function: `println!` panics when the reader has gone.
+/// Prints a text on stdout. It is not an error if a reader, such as `head`, has closed it. All
+/// commands print with this function: `println!` would panic in this case.
 pub(crate) fn print(text: &impl Display) -> anyhow::Result<()> {
     match write!(io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -59,7 +59,7 @@ macro_rules! print_line {
 }
 pub(crate) use print_line;
 
-/// Returns a whole list, which is read in parts.
+/// Returns a complete list, which is read in parts.
 pub(crate) async fn whole<T, K>(
     read: impl AsyncFn(Listing<K>) -> Result<Listed<T, K>, Error>,
 ) -> Result<Vec<T>, Error> {
@@ -89,7 +89,7 @@ impl Display for YesNo {
 }
 
 /// Prints a line on stderr, with the arguments of `eprintln!`, which panics when stderr is closed
-/// or full. A message that cannot be written is lost, and does not end what it is about.
+/// or full. A message that cannot be written is lost, without aborting the operation.
 macro_rules! eprint_line {
     ($($text:tt)*) => {
         $crate::output::print_message(format_args!($($text)*))

@@ -12,7 +12,7 @@ use kiosque_store::{Copied, MoveProgress, MoveStep};
 use crate::output::eprint_line;
 use rate::RecentRate;
 
-/// Interval at which a bar is drawn again while there is no progress.
+/// Interval at which a bar is redrawn while there is no progress.
 const REDRAW_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A progress bar. Clones show the same bar.
@@ -84,7 +84,7 @@ fn style() -> ProgressStyle {
     style.with_key("amount", RecentRate::default())
 }
 
-/// A duration as people write it, such as `80 ms`, `8.2 s` or `4 min 10 s`.
+/// A duration in a readable form, such as `80 ms`, `8.2 s` or `4 min 10 s`.
 pub(crate) struct Elapsed(pub(crate) Duration);
 
 impl Display for Elapsed {

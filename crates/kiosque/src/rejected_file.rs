@@ -1,4 +1,4 @@
-//! The file of the lines that an import rejects.
+//! The file of an import's rejected lines.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -12,23 +12,23 @@ use kiosque_ingest::rejected::Rejected;
 /// The mode of the file.
 const PRIVATE_FILE: u32 = 0o600;
 
-/// The file of rejected lines, which is created with the first of them.
+/// The file of rejected lines, which is created for the first of them.
 pub(crate) struct RejectedFile {
     path: PathBuf,
     file: Option<BufWriter<File>>,
 }
 
 impl RejectedFile {
-    /// Returns a file with a name of the user's choice, which must not exist.
+    /// Returns a file with a name chosen by the user, which must not exist.
     pub(crate) fn named(path: &Path) -> anyhow::Result<RejectedFile> {
         if path.is_file() {
-            bail!("{}: the file exists; name another one with --rejected", path.display());
+            bail!("{}: the file exists; specify another one with --rejected", path.display());
         }
         Ok(RejectedFile { path: path.to_owned(), file: None })
     }
 
-    /// Returns a file that is named after the input. One of an earlier import is renamed, since
-    /// its lines may be corrected by now.
+    /// Returns a file named after the input. A file of an earlier import is renamed, since its
+    /// lines may have been corrected by now.
     pub(crate) fn after(input: &Path, extension: &str) -> anyhow::Result<RejectedFile> {
         let input = if input == Path::new("-") { Path::new("stdin") } else { input };
         let mut path = input.as_os_str().to_owned();
@@ -69,7 +69,7 @@ fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(PRIVATE_FILE).open(path)
 }
 
-/// Renames a file to the first name with a number that is free.
+/// Renames a file to the first free name with a number.
 fn rename_existing(path: &Path) -> anyhow::Result<()> {
     if !path.is_file() {
         return Ok(());

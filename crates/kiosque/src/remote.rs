@@ -41,12 +41,12 @@ async fn done(what: RemoteWhat) -> Result<(), Fault> {
     }
 }
 
-/// Opens the account of a command, and prints which one it is unless that is the default.
+/// Opens the account of a command, and prints which one it is unless it is the default.
 fn open(access: &Access) -> Result<Remote, Fault> {
     open_resolved(resolved(access.profile.clone())?, &places()?, access)
 }
 
-/// Returns a profile by its name, and prints which one it is unless that is the default.
+/// Returns a profile by name, and prints which one it is unless it is the default.
 pub(crate) fn profile(name: Option<String>) -> Result<Resolved, Fault> {
     let profile = resolved(name)?;
     print_origin(&profile);
@@ -77,7 +77,7 @@ fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }
 
-/// Prints an exchange, whose secrets are stars.
+/// Prints an exchange, with secrets replaced by stars.
 fn explain(exchange: &Exchange) {
     let token = if exchange.has_token { " (token ***)" } else { "" };
     eprint_line!("> POST {}{token}", exchange.url);
@@ -92,8 +92,8 @@ fn explain(exchange: &Exchange) {
     }
 }
 
-/// Does a round once, or again and again after an interval. While no answer arrives, the next round
-/// tries again; any other failure ends the rounds.
+/// Runs a round once, or repeatedly at an interval. If no answer arrives, the next round tries
+/// again; any other failure ends the rounds.
 async fn repeat(
     interval: Option<Duration>,
     mut round: impl AsyncFnMut() -> Result<(), Fault>,
@@ -102,7 +102,7 @@ async fn repeat(
         let done = round().await;
         let Some(interval) = interval else { return done };
         match done {
-            Err(fault @ Fault::Transport(_)) => eprint_line!("kiosque: {fault}; it is tried again"),
+            Err(fault @ Fault::Transport(_)) => eprint_line!("kiosque: {fault}; trying again"),
             other => other?,
         }
         tokio::time::sleep(interval).await;

@@ -14,7 +14,7 @@ use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, open};
 
-/// Makes a backup the data of the directory, and moves aside what was there.
+/// Restores a backup to the directory, and moves the old data aside.
 pub(crate) async fn run(
     settings: &Settings,
     file: PathBuf,
@@ -57,7 +57,7 @@ pub(crate) async fn run(
     Ok(CommandOutcome::Complete)
 }
 
-/// Says what to do next, and how to go back.
+/// Prints what to do next, and how to go back.
 fn explain(directory: &Path, aside: Option<&str>) {
     let shown = directory.display();
     eprint_line!(

@@ -27,12 +27,12 @@ use crate::{CommandOutcome, open, service_manager};
 
 /// Interval at which the certificate's files are checked for changes.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval at which readiness is checked, and whether the files of the data are in their place.
+/// Interval at which readiness is checked, and whether the data's files are in their place.
 const READINESS_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval at which the clock is compared with the database's.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval at which refused logins are written to the audit trail, in one transaction, refused
-/// requests in another, and overload is logged.
+/// Interval at which refused logins and refused requests are written, each in one transaction, and
+/// overload is logged.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
@@ -105,7 +105,7 @@ async fn warn_of_undistributed_tables(store: &Store) -> anyhow::Result<()> {
     if !tables.is_empty() {
         tracing::warn!(
             tables = tables.join(", "),
-            "not all tables are distributed; run the script of kiosque schema --citus again"
+            "not all tables are distributed; run the script of `kiosque schema --citus` again"
         );
     }
     Ok(())
@@ -118,7 +118,7 @@ pub(crate) struct Gateway {
     certificate: Arc<Certificate>,
 }
 
-/// The behaviour when the port of an address is in use.
+/// What happens when the port of an address is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortInUse {
     /// The server does not start.
@@ -200,7 +200,7 @@ pub(crate) async fn end(mut signals: EndingSignals) {
 }
 
 /// Raises the limit of open files. Each connection takes a file descriptor; the usual soft limit is
-/// far below the connections that a listener may have.
+/// far below the maximum connections of a listener.
 pub(crate) fn raise_open_files() {
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(cause = %error, "the limit of open files cannot be raised");
@@ -251,7 +251,7 @@ pub(crate) async fn serve(
         tracing::error!(cause = %error, "the time of the clock could not be stored");
     }
     // Waits for orders that are still being stored. Work that takes longer is rolled back; its
-    // caller has had no answer.
+    // caller received no answer.
     let stopping = move || operator_runtime.shutdown_timeout(deadline);
     Ok(tokio::task::spawn_blocking(stopping).await?)
 }
@@ -264,7 +264,7 @@ fn operator_runtime() -> io::Result<Runtime> {
     threads.worker_threads((cores / 2).max(1)).thread_name("operator").enable_all().build()
 }
 
-/// Logs when the clock differs too much from the database's. Such a node would honour expired
+/// Logs when the clock differs too much from the database's. Such a node would accept expired
 /// sessions or end valid ones, so it answers no request that needs a session.
 async fn watch_clock(store: Store, own: Clock) {
     let mut was_off = false;
@@ -304,8 +304,8 @@ async fn watch_readiness(app: Arc<App>) {
     }
 }
 
-/// Checks damage that reads have found, apart from the readiness, which does not wait for it. A
-/// check of a large file takes long, and is repeated less often.
+/// Checks damage found by reads, separately from the readiness, which does not wait for it. A check
+/// of a large file takes long, and is repeated less often.
 async fn watch_damage(store: Store) {
     loop {
         let begun = Instant::now();
@@ -315,7 +315,7 @@ async fn watch_damage(store: Store) {
 }
 
 /// Writes refused logins to the audit trail and refused requests for their look-up, and logs
-/// repeated failures, at intervals until `done`, and then all that is left.
+/// repeated failures, at intervals until `done`, and then everything that remains.
 async fn report_regularly(
     app: &App,
     (store, clock): (&Store, &Clock),

@@ -1,4 +1,4 @@
-//! Reports readiness to a service manager, by the protocol of systemd's `Type=notify`.
+//! Reports readiness to a service manager, using the protocol of systemd's `Type=notify`.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 /// The variable with the address of the service manager's socket.
 const SOCKET: &str = "NOTIFY_SOCKET";
 
-/// Reports that the server accepts connections. Without a service manager that asks for it, nothing
+/// Reports that the server accepts connections. Without a service manager that requests it, nothing
 /// happens.
 pub(crate) fn report_ready() {
     let Some(socket) = std::env::var_os(SOCKET) else { return };

@@ -1,4 +1,4 @@
-//! Settings. Each is declared once, here, in [`kiosque_server::Settings`] or in [`Limits`]; its
+//! Settings. Each is declared once: here, in [`kiosque_server::Settings`] or in [`Limits`]; its
 //! flag, its environment variable and its key of the settings file derive from its name. A flag
 //! takes precedence over a variable, and a variable over the file.
 
@@ -25,7 +25,7 @@ pub(crate) use flags::{common_flags, flags_of};
 pub(crate) use given::Given;
 pub(crate) use template::template;
 
-/// The variable that names the configuration file.
+/// The variable with the path of the configuration file.
 pub(crate) const CONFIG_VARIABLE: &str = "KIOSQUE_CONFIG";
 
 /// Settings of every command that opens the data.
@@ -34,9 +34,9 @@ pub(crate) struct CommonSettings {
     /// Directory that holds the data.
     #[arg(long, value_name = "DIR", value_parser = path)]
     pub(crate) data: Option<PathBuf>,
-    /// Keep the data in this PostgreSQL database instead,
-    /// postgres://user:password@host:5432/database; of several hosts, the one that accepts
-    /// writes is used.
+    /// Use this PostgreSQL database for the data instead,
+    /// postgres://user:password@host:5432/database; of several hosts, the one that accepts writes
+    /// is used.
     #[arg(long, value_name = "URL", hide_env_values = true)]
     pub(crate) store: Option<StoreAddress>,
     /// Time zone of the platform, such as Europe/Paris; recorded when the data is created
@@ -46,7 +46,7 @@ pub(crate) struct CommonSettings {
     /// Log filter: error, warn, info or debug, also by module, as in warn,kiosque_server=debug.
     #[arg(long, value_name = "FILTER", default_value = "info")]
     pub(crate) log: LogFilter,
-    /// Format of the log: text, or json for one object a line.
+    /// Format of the log: text, or json for one object per line.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 }
@@ -66,12 +66,12 @@ pub(crate) struct ServeSettings {
     /// Private key of the certificate, PEM.
     #[arg(long, value_name = "FILE", value_parser = path, help_heading = "TLS")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// With --store: how long a node trusts the session data it has read after its last write
-    /// that reached the standby; the same on all nodes.
+    /// With --store: how long a node trusts the session data it has read after its last write that
+    /// reached the standby; the same on all nodes.
     #[arg(long, default_value = written(SessionLease::default().length))]
     #[arg(value_parser = positive_duration, help_heading = "Cluster", hide_short_help = true)]
     pub(crate) session_lease: Duration,
-    /// With --store: largest difference between a node's clock and the database's.
+    /// With --store: maximum difference between a node's clock and the database's.
     #[arg(long, default_value = written(SessionLease::default().clock_skew))]
     #[arg(value_parser = duration, help_heading = "Cluster", hide_short_help = true)]
     pub(crate) clock_skew: Duration,
@@ -90,11 +90,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// What precedes a default in the documentation of its setting, if no value expresses it.
+/// The text before a default in the documentation of a setting, if the default is not a value.
 const DEFAULT: &str = " [default: ";
 
-/// The topics of settings, in the order of help texts and of the printed file. A setting without
-/// a heading belongs to the first.
+/// The topics of settings, in the order of help texts and of the printed file. A setting without a
+/// heading belongs to the first.
 const TOPICS: [&str; 6] = ["General", "Network", "TLS", "Logins", "Limits", "Cluster"];
 
 fn topic(setting: &Arg) -> &str {
@@ -183,7 +183,7 @@ impl Settings {
         Ok(Settings { common: given.parse()?, serve: given.parse()?, given })
     }
 
-    /// Whether a flag, a variable or the file gives this setting.
+    /// Returns whether a flag, a variable or the file specifies this setting.
     pub(crate) fn gives(&self, name: &str) -> bool {
         self.given.contains(name)
     }
@@ -194,7 +194,7 @@ impl Settings {
         SessionLease { length: session_lease, clock_skew }
     }
 
-    /// Returns the limits, of which an import of orders uses one.
+    /// Returns the limits; an import of orders uses one of them.
     pub(crate) fn limits(&self) -> anyhow::Result<Limits> {
         self.given.parse()
     }

@@ -37,8 +37,8 @@ struct Overview {
     #[serde(flatten)]
     status: Status,
     certificate: Option<CertificateEnd>,
-    /// The process that serves the directory, if there is one; null for a database server, and if
-    /// this user may not look.
+    /// The process that serves the directory, if any; null for a database server, and if this user
+    /// may not check.
     servers: Option<Vec<Process>>,
 }
 
@@ -78,7 +78,7 @@ fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
-/// The status for people: a line for each value.
+/// The status for people: one line per value.
 struct Sheet<'a> {
     overview: &'a Overview,
     zone: &'a Zone,
@@ -165,7 +165,7 @@ impl Sheet<'_> {
             (None, true) => {
                 let nodes = &self.overview.status.node_timestamps;
                 let (last, nodes) = (nodes.first().copied(), counted(nodes.len(), "node"));
-                // A command joins as a server does, and leaves no sign of its end.
+                // A command joins like a server, and does not report its end.
                 format!(
                     "{nodes} with a lease in the last 30 s, commands among them, the latest at {}",
                     self.time(last)

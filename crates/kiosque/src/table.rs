@@ -27,10 +27,10 @@ impl<const N: usize> fmt::Display for Table<N> {
     }
 }
 
-/// A table with a header, whose columns are chosen while the program runs.
+/// A table with a header, whose columns are chosen at run time.
 pub(crate) struct TextTable {
     rows: Vec<Vec<String>>,
-    /// Columns that are aligned to the right though they are not numbers alone.
+    /// Columns that are aligned to the right although they do not only contain numbers.
     amounts: Vec<usize>,
     width_max: Option<usize>,
 }
@@ -51,7 +51,7 @@ impl TextTable {
         self.amounts.push(column);
     }
 
-    /// Cuts lines to the width of a terminal.
+    /// Truncates lines to the width of a terminal.
     pub(crate) fn cut_to(&mut self, width: Option<usize>) {
         self.width_max = width;
     }
@@ -93,7 +93,7 @@ impl fmt::Display for TextTable {
     }
 }
 
-/// Returns a line that is not wider than a terminal; one that is cut ends with an ellipsis.
+/// Returns a line truncated to the width of a terminal, with an ellipsis if it was cut.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.to_owned();

@@ -25,10 +25,10 @@ pub(crate) struct BrokerArgs {
     pub(crate) sharing: BrokerSharing,
 }
 
-/// The commands on a broker that runs.
+/// The commands for a running broker.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BrokerWhat {
-    /// Print the session, the groups that calls wait for, and the number of evictions.
+    /// Print the session, the groups with waiting calls, and the number of evictions.
     #[command(after_help = "Examples:\n  kiosque broker status\n  \
         kiosque broker status --watch --status-listen 127.0.0.1:9452")]
     Status {
@@ -65,7 +65,7 @@ pub(crate) struct BrokerAccount {
     /// File with the password of the account; only its owner should be able to read it.
     #[arg(long, value_name = "FILE", required_unless_present = "profile")]
     pub(crate) password_file: Option<PathBuf>,
-    /// PEM file with the certificates to trust, in place of those of the system.
+    /// PEM file with the certificates to trust, instead of the system's.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
     /// TOML file with the workers that may log in, NAME = "PASSWORD" on each line; without it they
@@ -84,7 +84,8 @@ pub(crate) struct BrokerNetwork {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) plain_listen: Option<SocketAddr>,
     /// Address of the status and of /metrics, over plain HTTP; a loopback address. Without it there
-    /// is no status: every user of the machine could read the names of groups and workers there.
+    /// is no status, since any user of the machine could read the names of groups and workers
+    /// there.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) status_listen: Option<SocketAddr>,
     /// Certificate with its chain, in PEM; without it, a self-signed one is created.
@@ -101,11 +102,11 @@ pub(crate) struct BrokerSharing {
     /// Time for which a group has the session while calls of other groups wait.
     #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = duration)]
     pub(crate) group_turn: Duration,
-    /// Longest wait for the next call of a group before a switch, or auto, which is 5ms; in any
+    /// Maximum wait for the next call of a group before a switch, or auto, which is 5ms; in any
     /// case at most half the duration of a switch.
     #[arg(long, value_name = "DURATION", default_value = "auto", value_parser = linger)]
     pub(crate) linger: Duration,
-    /// Calls that may be under way at the server.
+    /// Maximum concurrent calls to the server.
     #[arg(long, value_name = "N", default_value = "8")]
     pub(crate) upstream_calls: NonZeroUsize,
     /// Time after which a call that still waits for its group is answered with -4 and a note.
@@ -114,22 +115,22 @@ pub(crate) struct BrokerSharing {
     /// Time before the session's end at which it is renewed.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
     pub(crate) renew_before: Duration,
-    /// What follows when another user of the account has replaced the session.
+    /// What to do when another user of the account has replaced the session.
     #[arg(long, value_name = "POLICY", default_value = "take-back")]
     pub(crate) on_eviction: OnEviction,
-    /// Longest wait before a session that was replaced is taken back.
+    /// Maximum wait before a replaced session is taken back.
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
     pub(crate) evictions_max_hold: Duration,
-    /// Ask for lists of devices in whichever group is selected, with the filter groupId, which
-    /// saves switches. The server must allow that for every group of the account.
+    /// Request lists of devices with the filter groupId in whichever group is selected, which saves
+    /// switches. The server must allow that for every group of the account.
     #[arg(long)]
     pub(crate) filter_devices: bool,
 }
 
-/// What follows when another user of the account has replaced the session.
+/// What to do when another user of the account has replaced the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnEviction {
-    /// Log in again at once, and later each time if it goes on; calls wait.
+    /// Log in again at once, with increasing delays if it recurs; calls wait.
     TakeBack,
     /// Log in again after --evictions-max-hold; calls wait.
     Yield,

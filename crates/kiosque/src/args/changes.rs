@@ -1,9 +1,9 @@
-//! The arguments of commands that change much at once, and can be tried.
+//! The arguments of commands that change many things at once, and have a dry run.
 
 use clap::Args;
 use kiosque_store::Changes;
 
-/// The flag of commands that can be tried.
+/// The flag of commands that have a dry run.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct DryRun {
     /// Print what would change, and change nothing.
@@ -21,11 +21,11 @@ impl DryRun {
 /// The arguments of `kiosque archive`.
 #[derive(Args, Debug)]
 pub(crate) struct ArchiveArgs {
-    /// Archive orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in
-    /// the platform's time zone. It must not be ahead of now.
+    /// Archive orders that started before this: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss in the
+    /// platform's time zone. It must not be in the future.
     #[arg(long, value_name = "TIME")]
     pub(crate) before: String,
-    /// Make archived orders current again that an earlier time does not archive.
+    /// Restore archived orders that an earlier time does not archive.
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Examples that help texts end with.
+//! Examples at the end of help texts.
 
 pub(super) mod remote;
 
@@ -49,10 +49,10 @@ Examples:
     --second-account north --second-password-file north.password --exchanges ./exchanges
   kiosque check --list
 
-It logs in, which ends the session of the account, and asks before that; then it makes the calls \
-that show each rule of docs/interface.md. Each broken rule is printed with the word broken, the \
-request, the expected and the actual answer, and a line for curl. Some rules need data: at least \
-two groups and a device with orders. Others need a second account with another group, whose \
+It asks for confirmation and logs in, which ends the session of the account; then it makes the \
+calls that test each rule of docs/interface.md. Each broken rule is printed with the word broken, \
+the request, the expected and the actual answer, and a line for curl. Some rules need data: at \
+least two groups and a device with orders. Others need a second account with another group, whose \
 session ends as well. Some send a wrong password. The exit status is 0 if no rule \
 is broken, 1 if one is, and 2 if the check could not run.";
 
@@ -66,5 +66,5 @@ Examples:
   kiosque broker status
 
 Workers use the broker's base URL, https://127.0.0.1:8450/v8, and log in as they would at the \
-server. Each has a session of its own; all other calls are sent in one session of the account. On \
+server. Each has a separate session; all other calls are sent in one session of the account. On \
 SIGTERM and SIGINT the broker finishes open requests, logs the account out and exits.";

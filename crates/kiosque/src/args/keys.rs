@@ -17,11 +17,11 @@ pub(crate) enum KeyWhat {
     Create {
         /// Name of the key; the name of a revoked key may be used again.
         name: String,
-        /// Rights of the key, of orders, activity, fleet, audit, read and keys [default: all].
+        /// Rights of the key: orders, activity, fleet, audit, read and keys [default: all].
         #[arg(long, value_name = "RIGHTS")]
         may: Option<Rights>,
     },
-    /// List all keys, revoked ones included, oldest first.
+    /// List all keys, including revoked ones, oldest first.
     #[command(after_help = "Examples:\n  kiosque operator-key list --data /srv/kiosque\n  \
         kiosque operator-key list --output json --data /srv/kiosque")]
     List {

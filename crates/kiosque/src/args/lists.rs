@@ -85,7 +85,7 @@ pub(crate) enum FleetWhat {
     #[command(after_help = "Examples:\n  \
         kiosque fleet export --data /srv/kiosque > fleet.toml\n  \
         kiosque fleet export --output json --data /srv/kiosque > fleet.json\n\n\
-        `kiosque apply` of the file changes nothing. A device has its last owner alone: earlier \
+        `kiosque apply` of the file changes nothing. A device only has its last owner: earlier \
         owners, sessions, keys and orders are in a backup.")]
     Export {
         /// Format of the file.
@@ -104,7 +104,7 @@ pub(crate) enum FleetFormat {
 /// The commands on orders.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OrdersWhat {
-    /// Print orders as an order file, archived ones included.
+    /// Print orders as an order file, including archived ones.
     #[command(after_help = "Examples:\n  \
         kiosque orders export --data /srv/kiosque > orders.ndjson\n  \
         kiosque orders export --group north --since 2026-01-01 --data /srv/kiosque\n  \
@@ -128,12 +128,10 @@ pub(crate) struct OrderExport {
     /// Only orders of this device.
     #[arg(long, value_name = "CODE")]
     pub(crate) device: Option<String>,
-    /// Only orders with one of these states of the shipment: none, success, in progress, failed,
-    /// partial.
+    /// Only orders with one of these shipment states: none, success, in progress, failed, partial.
     #[arg(long, value_name = "STATE,…")]
     pub(crate) shipment: Option<String>,
-    /// Only orders with one of these states of the payment: unpaid, paid, cancelled, refunding,
-    /// refunded.
+    /// Only orders with one of these payment states: unpaid, paid, cancelled, refunding, refunded.
     #[arg(long, value_name = "STATE,…")]
     pub(crate) payment: Option<String>,
     /// Only orders that started at this time or later: RFC 3339, or a date or yyyy-MM-dd HH:mm:ss
@@ -143,7 +141,7 @@ pub(crate) struct OrderExport {
     /// Only orders that started before this time.
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
-    /// Print the mapping with which `kiosque import orders` reads the CSV, and nothing else.
+    /// Only print the mapping with which `kiosque import orders` reads the CSV.
     #[arg(long)]
     pub(crate) print_mapping: bool,
 }
@@ -158,7 +156,7 @@ pub(crate) enum OrderFormat {
 /// The commands on sessions.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionWhat {
-    /// List all live sessions; an account has one at most.
+    /// List all live sessions; an account has at most one.
     #[command(after_help = "Examples:\n  kiosque session list --data /srv/kiosque\n  \
         kiosque session list --output json --data /srv/kiosque")]
     List {

@@ -1,12 +1,12 @@
-//! The flags of every command in the help of each: a command shows those that it uses. It accepts
-//! the others as well, so that a script may give the same flags to all.
+//! Global flags in the help of each command: a command shows the ones that it uses. It accepts the
+//! others as well, so that a script may pass the same flags to all.
 
 use clap::{Arg, Command};
 
 use crate::settings;
 
-/// Gives each command below `root` copies of the root's global flags, of which its help shows those
-/// that it uses.
+/// Gives each command below `root` copies of the root's global flags; its help shows the ones that
+/// it uses.
 pub(super) fn show_used(root: Command) -> Command {
     let global: Vec<Arg> =
         root.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect();
@@ -17,7 +17,7 @@ pub(super) fn show_used(root: Command) -> Command {
 }
 
 fn with_copies(command: Command, path: &str, global: &[Arg]) -> Command {
-    // A command that needs one of those below does nothing itself.
+    // A command that needs a subcommand does nothing itself.
     let shown = if command.is_subcommand_required_set() { &[] } else { used_by(path) };
     let copies = global.iter().map(|flag| {
         let is_shown = shown.contains(&flag.get_id().as_str());

@@ -46,7 +46,7 @@ pub(crate) enum RemoteWhat {
     /// List the orders of a group by their latest change.
     #[command(after_help = help::CHANGES)]
     Changes(ChangesArgs),
-    /// Copy all orders and devices of the account into an SQLite file, and what changed since.
+    /// Copy all orders and devices of the account into an SQLite file, and later changes.
     #[command(after_help = help::MIRROR)]
     Mirror(MirrorArgs),
     /// Show the figures of a range.
@@ -57,7 +57,7 @@ pub(crate) enum RemoteWhat {
     #[command(after_help = "Examples:\n  kiosque remote trend --since 30d\n  \
         kiosque remote trend --since 2026-03-01 --until 2026-04-01 --output csv")]
     Trend(ReportArgs),
-    /// List the products of which most items were sold.
+    /// List the best-selling products, by items.
     #[command(after_help = "Examples:\n  kiosque remote best-sellers --since 7d\n  \
         kiosque remote best-sellers --device K-001 --device K-002")]
     BestSellers(ReportArgs),
@@ -84,7 +84,8 @@ pub(crate) struct Access {
     /// Profile to use (or KIOSQUE_REMOTE_PROFILE) [default: default].
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
-    /// Print each exchange with the server on standard error; passwords and tokens are stars.
+    /// Print each exchange with the server on standard error; passwords and tokens are replaced by
+    /// stars.
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -101,7 +102,7 @@ pub(crate) struct Shown {
     /// Only these columns, in this order, as in deviceCode,isOnline.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) columns: Vec<String>,
-    /// Repeat until Ctrl-C, after this time [default without a value: 1s].
+    /// Repeat until Ctrl-C, at this interval [default without a value: 1s].
     #[arg(
         long,
         value_name = "INTERVAL",
@@ -139,14 +140,14 @@ pub(crate) struct LoginArgs {
     /// Login name of the account.
     #[arg(long, value_name = "NAME")]
     pub(crate) username: Option<String>,
-    /// File with the password, which only its owner may access; - reads it from standard input, for
-    /// this login alone.
+    /// File with the password, which only its owner may access; - reads it from standard input,
+    /// only for this login.
     #[arg(long, value_name = "FILE", conflicts_with = "password_command")]
     pub(crate) password_file: Option<PathBuf>,
     /// Command for the shell that prints the password, such as "pass kiosque/acme".
     #[arg(long, value_name = "COMMAND")]
     pub(crate) password_command: Option<String>,
-    /// PEM file with the certificates to trust, in place of those of the system.
+    /// PEM file with the certificates to trust, instead of the system's.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
 }
@@ -154,7 +155,7 @@ pub(crate) struct LoginArgs {
 /// The group of a command.
 #[derive(Args, Debug)]
 pub(crate) struct InGroup {
-    /// Group to ask for [default: the one that a login selects].
+    /// Group to select [default: the one that a login selects].
     #[arg(long, value_name = "ID")]
     pub(crate) group: Option<String>,
 }
@@ -183,7 +184,7 @@ pub(crate) struct DevicesArgs {
 /// A range of times.
 #[derive(Args, Debug)]
 pub(crate) struct Span {
-    /// Begin at this time: now, 24h or 7d before now, a date, "yyyy-MM-dd HH:mm:ss", or RFC 3339.
+    /// Start at this time: now, 24h or 7d before now, a date, "yyyy-MM-dd HH:mm:ss", or RFC 3339.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<TimeText>,
     /// End before this time, in the same forms.
@@ -208,10 +209,10 @@ pub(crate) struct OrdersArgs {
     /// Archived orders, too.
     #[arg(long)]
     pub(crate) history: bool,
-    /// Stop after this number of orders, the oldest.
+    /// Stop after this number of orders, oldest first.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// Only the N orders of these devices that arrived last, the latest start of a trade first.
+    /// Only the N orders of these devices that arrived last, latest trade start first.
     #[arg(
         long,
         value_name = "N",
@@ -228,7 +229,7 @@ pub(crate) struct OrdersArgs {
 pub(crate) struct OrderArgs {
     /// Trade number: the tradeNo of an order.
     pub(crate) trade_no: String,
-    /// The number is the internal one, the tradeNoIn of an order.
+    /// Treat the number as the internal one, the tradeNoIn of an order.
     #[arg(long)]
     pub(crate) internal: bool,
     #[command(flatten)]
@@ -242,10 +243,10 @@ pub(crate) struct OrderArgs {
 pub(crate) struct ChangesArgs {
     #[command(flatten)]
     pub(crate) group: InGroup,
-    /// Begin after this cursor, which an earlier run has printed [default: the first change].
+    /// Start after this cursor, printed by an earlier run [default: the first change].
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
-    /// Largest number of changes of one answer.
+    /// Maximum number of changes in one answer.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) size: Option<u64>,
     #[command(flatten)]
@@ -255,10 +256,10 @@ pub(crate) struct ChangesArgs {
 /// The arguments of `kiosque remote mirror`.
 #[derive(Args, Debug)]
 pub(crate) struct MirrorArgs {
-    /// File with the copy; it is created if it is absent.
+    /// File with the copy; it is created if it does not exist.
     #[arg(long, value_name = "FILE")]
     pub(crate) into: PathBuf,
-    /// Copy what changes until Ctrl-C, after this time [default without a value: 1s].
+    /// Copy changes until Ctrl-C, at this interval [default without a value: 1s].
     #[arg(
         long,
         value_name = "INTERVAL",
@@ -307,7 +308,7 @@ pub(crate) struct CallArgs {
     pub(crate) shown: Shown,
 }
 
-/// The shortest interval: a shorter one would keep other processes from the session.
+/// The minimum interval: a shorter one would keep other processes from the session.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
 fn interval(text: &str) -> Result<Duration, String> {

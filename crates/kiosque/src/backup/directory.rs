@@ -1,4 +1,4 @@
-//! A directory of backups that are named by their time, of which the newest are kept.
+//! A directory of backups that are named by their time; the newest are kept.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -9,26 +9,26 @@ use jiff::Timestamp;
 use kiosque_model::UnixMs;
 use kiosque_store::{UNFINISHED_SUFFIX, remove_unfinished};
 
-/// A directory that `backup --keep` fills. Files with other names are not touched.
+/// A directory for `backup --keep`. Files with other names are not touched.
 pub(super) struct BackupDirectory(PathBuf);
 
 impl BackupDirectory {
     /// Returns the directory, which must exist: one that is not mounted is not replaced.
     pub(super) fn open(path: PathBuf) -> anyhow::Result<BackupDirectory> {
         if !path.is_dir() {
-            bail!("{}: there is no such directory; create it first", path.display());
+            bail!("{}: the directory does not exist; create it first", path.display());
         }
         Ok(BackupDirectory(path))
     }
 
-    /// Returns the path of a backup that is made now.
+    /// Returns the path of a backup made now.
     pub(super) fn file_at(&self, now: UnixMs) -> anyhow::Result<PathBuf> {
         let now = Timestamp::from_millisecond(now.0).context("the time of the clock")?;
         Ok(self.0.join(file_name(now)))
     }
 
-    /// Removes backups until `keep` are left: `newest`, whatever the clock said when others were
-    /// made, and the latest of the others. Then removes unfinished ones. Returns the removed
+    /// Removes backups until `keep` are left: `newest`, regardless of the clock's time when others
+    /// were made, and the latest of the others. Then removes unfinished ones. Returns the removed
     /// backups, oldest first.
     pub(super) fn remove_old(
         &self,
@@ -72,8 +72,8 @@ fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file())
 }
 
-/// Returns the name of a backup that is made at `time`, such as
-/// `kiosque-20261122T023000.000Z.db`. The order of names is that of times.
+/// Returns the name of a backup made at `time`, such as `kiosque-20261122T023000.000Z.db`. Names
+/// sort by time.
 fn file_name(time: Timestamp) -> String {
     time.strftime("kiosque-%Y%m%dT%H%M%S.%3fZ.db").to_string()
 }

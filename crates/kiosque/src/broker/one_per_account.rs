@@ -29,7 +29,7 @@ pub(crate) fn lock(directory: &Path, server: &str, username: &str) -> anyhow::Re
             let mut holder = String::new();
             file.read_to_string(&mut holder).with_context(cannot)?;
             bail!(
-                "process {} is a broker of {username} at {server} already; let the workers use it, \
+                "process {} is already a broker of {username} at {server}; let the workers use it, \
                  or stop it first",
                 holder.trim()
             );

@@ -29,7 +29,7 @@ pub(crate) async fn print_regularly(address: SocketAddr) -> anyhow::Result<Comma
     }
 }
 
-/// Asks the broker for its status.
+/// Requests the broker's status.
 async fn fetch(address: SocketAddr) -> anyhow::Result<String> {
     let exchange = async {
         let mut stream = TcpStream::connect(address).await?;
@@ -46,6 +46,6 @@ async fn fetch(address: SocketAddr) -> anyhow::Result<String> {
     })?;
     match answer.split_once("\r\n\r\n") {
         Some((head, body)) if head.starts_with("HTTP/1.1 200") => Ok(body.to_owned()),
-        _ => bail!("what listens on {address} is no broker; see --status-listen"),
+        _ => bail!("the program that listens on {address} is not a broker; see --status-listen"),
     }
 }

@@ -1,4 +1,4 @@
-//! The exchanges of a check as files, one for each.
+//! The exchanges of a check, each as a file.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use kiosque_conformance::{Recorded, Recorder};
 use kiosque_store::create_directory;
 
-/// Only the owner may read the files: answers have data of devices and orders.
+/// Only the owner may read the files: answers contain data of devices and orders.
 const PRIVATE_FILE: u32 = 0o600;
 
 /// Returns a recorder that writes each exchange to a file in this directory, which is created.
@@ -18,7 +18,7 @@ pub(super) fn recorder(directory: PathBuf) -> anyhow::Result<Recorder> {
     let cannot = || format!("--exchanges {}", directory.display());
     if std::fs::read_dir(&directory).with_context(cannot)?.next().is_some() {
         bail!(
-            "--exchanges {}: the directory has files already, which would be mistaken for those of \
+            "--exchanges {}: the directory already has files, which would be mistaken for those of \
              this check; choose a new directory",
             directory.display()
         );
@@ -30,7 +30,7 @@ pub(super) fn recorder(directory: PathBuf) -> anyhow::Result<Recorder> {
     }))
 }
 
-/// Returns a name such as `017-sessions.switch.txt`, by which files are listed in their order.
+/// Returns a name such as `017-sessions.switch.txt`; files are listed in order of their names.
 fn file_name(Recorded { number, rule, .. }: &Recorded) -> String {
     format!("{number:03}-{rule}.txt")
 }

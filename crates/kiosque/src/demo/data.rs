@@ -1,5 +1,4 @@
-//! The data of the demonstration: its accounts, groups, kiosks and products, as `data.toml` has
-//! them.
+//! The data of the demonstration: its accounts, groups, kiosks and products, from `data.toml`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,7 +7,7 @@ use jiff::civil::Weekday;
 use kiosque_model::Currency;
 use serde::Deserialize;
 
-/// The data. The tests parse it, and follow each name in it.
+/// The data. The tests parse it, and check every reference in it.
 pub(super) static DATA: LazyLock<Data> =
     LazyLock::new(|| toml::from_str(include_str!("data.toml")).expect("the tests parse the data"));
 
@@ -23,7 +22,7 @@ pub(super) struct Data {
     categories: BTreeMap<String, Category>,
     models: BTreeMap<String, Vec<u32>>,
     rhythms: BTreeMap<String, Rhythm>,
-    /// Millionths of a dollar for a unit of each currency, by week.
+    /// Dollars per unit of each currency, in millionths, by week.
     pub(super) usd_millionths: BTreeMap<String, Vec<i64>>,
     pub(super) ranges: Vec<Range>,
     pub(super) sites: Vec<Site>,
@@ -83,7 +82,7 @@ impl Rhythm {
 pub(super) struct Range {
     country: String,
     currency: String,
-    /// Unit of prices, discounted ones included, in minor units.
+    /// Unit of prices, including discounted ones, in minor units.
     pub(super) step: i64,
     pub(super) products: Vec<Product>,
 }

@@ -12,19 +12,19 @@ use kiosque_model::{UnixMs, Zone};
 
 use crate::fault_proxy::FaultFlags;
 
-/// The flags of `kiosque demo` that no other command has.
+/// The flags that only `kiosque demo` has.
 #[derive(Args, Debug)]
 pub(crate) struct DemoFlags {
     /// Last day of the fleet's orders [default: today].
     #[arg(long, value_name = "DATE", value_parser = day, conflicts_with = "clock")]
     pub(super) today: Option<Date>,
-    /// Begin at this time: sessions, "today" and new orders follow it [default: now].
+    /// Start at this time: sessions, "today" and new orders follow it [default: now].
     #[arg(long, value_name = "TIME", value_parser = start, conflicts_with = "today")]
     clock: Option<UnixMs>,
-    /// Let the clock run faster: 60x is a minute in each second [default: 1x].
+    /// Run the clock faster: 60x is a minute per second [default: 1x].
     #[arg(long, value_name = "SPEED")]
     clock_speed: Option<Speed>,
-    /// New orders in a second of the clock.
+    /// New orders per second of the clock.
     #[arg(long, value_name = "RATE", default_value = "0.25/s", conflicts_with = "quiet")]
     stream: Stream,
     /// Send no heartbeats and no new orders while it serves.
@@ -43,7 +43,7 @@ pub(super) enum Activity {
     None,
 }
 
-/// Where the time of a demo comes from.
+/// The source of a demo's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Time {
     /// From the clock of the system.
@@ -52,7 +52,7 @@ pub(super) enum Time {
     Virtual(UnixMs, u32),
 }
 
-/// The most orders that a demo stores in a second.
+/// The maximum number of orders that a demo stores per second.
 const ORDERS_PER_SECOND_MAX: u32 = 1_000;
 
 impl DemoFlags {
@@ -84,7 +84,7 @@ impl DemoFlags {
 }
 
 impl Time {
-    /// Returns a clock that begins now.
+    /// Returns a clock that starts now.
     pub(super) fn clock(self) -> Clock {
         match self {
             Time::Real => Clock::System,
@@ -92,7 +92,7 @@ impl Time {
         }
     }
 
-    /// Returns the time at which the demo begins.
+    /// Returns the time at which the demo starts.
     pub(super) fn start(self) -> UnixMs {
         match self {
             Time::Real => Clock::System.now(),

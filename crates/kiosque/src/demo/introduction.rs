@@ -11,7 +11,7 @@ use super::flags::{Activity, Time};
 use super::fleet::FIRST_DEVICE;
 use super::kiosks::kiosks;
 
-/// The places and the key of a demo that serves.
+/// The addresses and the key of a running demo.
 pub(super) struct Introduction {
     /// The integrators' address.
     pub(super) gateway: SocketAddr,
@@ -21,13 +21,13 @@ pub(super) struct Introduction {
     pub(super) certificate: PathBuf,
     /// The directory of the data, absolute.
     pub(super) directory: PathBuf,
-    /// The key for the operator's calls, shown in clear: the data is made up.
+    /// The key for the operator's calls, in plain text: the data is fictitious.
     pub(super) key: OperatorKey,
-    /// The link that signs in to the console once.
+    /// The one-time link that signs in to the console.
     pub(super) console_link: Option<String>,
     pub(super) activity: Activity,
     pub(super) time: Time,
-    /// The faults of answers to integrators.
+    /// The injected faults of answers to integrators.
     pub(super) faults: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The kiosks of the demonstration fleet and the stock of their aisles. The fleet's devices and the
-//! orders derive from them.
+//! The kiosks of the demonstration fleet and the stock of their aisles, from which the fleet's
+//! devices and the orders derive.
 
 use kiosque_model::DeviceCode;
 use kiosque_model::fleet::Aisle;
@@ -27,8 +27,8 @@ pub(super) struct Kiosk {
 }
 
 impl Kiosk {
-    /// Whether it sends heartbeats while a demo serves: it is in service, and its group is active.
-    /// One of the default group does not, so that dashboards show a kiosk that is offline.
+    /// Returns whether it sends heartbeats while a demo serves: it is in service, and its group is
+    /// active. One kiosk of the default group does not, so that dashboards show an offline kiosk.
     pub(super) fn is_online(&self) -> bool {
         let Location { enabled, online, .. } = self.location;
         self.site.closed_weeks_ago.is_none() && enabled.unwrap_or(true) && online.unwrap_or(true)

@@ -1,4 +1,4 @@
-//! The kiosks of a demo while it serves: most send heartbeats, and some of them orders.
+//! The kiosks of a running demo: most send heartbeats, and some of them orders.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,18 +18,18 @@ use super::trade::{self, Sale};
 /// Bounds of the interval between two heartbeats of a kiosk.
 const HEARTBEAT_INTERVAL_MIN: Duration = Duration::from_millis(200);
 const HEARTBEAT_INTERVAL_MAX: Duration = Duration::from_secs(30);
-/// Shortest interval at which orders are stored, all that have started since the last time.
+/// Minimum interval at which orders are stored, all that have started since the last time.
 const STORE_INTERVAL_MIN: Duration = Duration::from_millis(20);
-/// Sales that are made up for after the demo was suspended.
+/// Maximum sales that are made up for after the demo was suspended.
 const SALES_BEHIND_MAX: i64 = 10_000;
-/// How long an order is sent again, with the payment and the shipment that happened meanwhile.
+/// How long an order is resent, with the payment and the shipment that happened meanwhile.
 const FOLLOWED_MS: i64 = 120_000;
-/// Set in the keys of these orders, and in none of the orders that a demo begins with.
+/// Set in the keys of these orders, and in none of the initial orders of a demo.
 const LIVE: u64 = 1 << 63;
 /// The number within its day of each of these orders; kiosks of the demo sell less in a day.
 const LIVE_NTH: u16 = 9_999;
 
-/// The kiosks of a demo that serves.
+/// The kiosks of a running demo.
 #[derive(Clone, Copy)]
 pub(super) struct Kiosks<'d> {
     pub(super) store: &'d Store,
@@ -84,7 +84,8 @@ async fn sell((app, key): (&App, &KeyName), demo: Kiosks<'_>, kiosks: &[Kiosk]) 
     }
 }
 
-/// The times at which sales start: at equal intervals of the clock, whenever they are asked for.
+/// The times at which sales start: at equal intervals of the clock, regardless of when they are
+/// requested.
 struct Starts {
     next: UnixMs,
     interval_ms: i64,
@@ -96,7 +97,7 @@ impl Starts {
     }
 
     /// Returns the times that have come since the last call. After a step of the clock, the next
-    /// sale is soon, and no more than [`SALES_BEHIND_MAX`] are made up for.
+    /// sale is soon, and at most [`SALES_BEHIND_MAX`] are made up for.
     fn until(&mut self, now: UnixMs) -> Vec<UnixMs> {
         let earliest = now.plus_ms(-self.interval_ms * SALES_BEHIND_MAX);
         let latest = now.plus_ms(self.interval_ms);
@@ -115,26 +116,26 @@ struct LiveSale<'k> {
     kiosk: &'k Kiosk,
     key: u64,
     start: UnixMs,
-    /// The order as it was last sent.
+    /// The order as last sent.
     sent: Option<Order>,
 }
 
 impl<'k> LiveSale<'k> {
-    /// Returns a sale at one of the kiosks, which depends on the time alone.
+    /// Returns a sale at one of the kiosks, determined by the time.
     fn new(kiosks: &'k [Kiosk], start: UnixMs) -> Option<LiveSale<'k>> {
         let key = LIVE | start.0.unsigned_abs();
         let place = Random::keyed(!key).weighted(kiosks.iter().map(|kiosk| kiosk.location.busy));
         Some(LiveSale { kiosk: kiosks.get(place)?, key, start, sent: None })
     }
 
-    /// Returns the order to send `now`; `None` if it is as it was sent.
+    /// Returns the order to send `now`; `None` if it has not changed.
     fn changed(&mut self, zone: &Zone, now: UnixMs) -> Option<Order> {
         let order = self.order(zone, now);
         let is_new = self.sent.as_ref() != Some(&order);
         is_new.then(|| self.sent.insert(order).clone())
     }
 
-    /// Returns the order as far as it has come `now`.
+    /// Returns the order as of `now`.
     fn order(&self, zone: &Zone, now: UnixMs) -> Order {
         let LiveSale { kiosk, key, start, .. } = *self;
         let hour = u32::from(zone.civil(start).hour().unsigned_abs());

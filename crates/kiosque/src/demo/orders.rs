@@ -2,7 +2,7 @@
 //!
 //! An order is determined by its kiosk, its day and its number within the day; a day by its weekday
 //! and its age in weeks. Any eight weeks contain each weekday eight times, so demonstrations of
-//! different days differ in dates alone, and weekends are still weekends. The first four of the
+//! different days only differ in dates, and weekends are still weekends. The first four of the
 //! sixty days are the opening days: quieter, and the same for every weekday.
 
 use jiff::SignedDuration;
@@ -14,7 +14,7 @@ use super::kiosks::{Kiosk, kiosks};
 use super::random::Random;
 use super::trade::{Sale, order};
 
-/// Number of days with orders, today included.
+/// Number of days with orders, including today.
 pub(crate) const DAYS: u32 = 60;
 /// Number of those days with demand by weekday.
 const WHOLE_WEEKS_DAYS: u32 = 56;
@@ -92,8 +92,8 @@ impl Day {
     }
 }
 
-/// Returns the instant of a local time. A time that does not exist, or is ambiguous, is moved by
-/// whole hours to the first one that is neither; zones have skipped up to a whole day.
+/// Returns the instant of a local time. A nonexistent or ambiguous time is moved by whole hours to
+/// the first one that is neither; zones have skipped up to a whole day.
 fn instant(zone: &Zone, date: Date, second: i64) -> Option<UnixMs> {
     let civil = date.at(0, 0, 0, 0).checked_add(SignedDuration::from_secs(second)).ok()?;
     for hours in 0..=26 {

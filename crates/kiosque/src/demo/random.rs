@@ -3,11 +3,11 @@
 
 use kiosque_clock::{GOLDEN, mixed};
 
-/// A generator whose sequence depends on its key alone.
+/// A generator whose sequence is determined by its key.
 pub(super) struct Random(u64);
 
 impl Random {
-    /// Returns the generator of a key. The sequences of adjacent keys are unrelated.
+    /// Returns the generator for a key. The sequences of adjacent keys are unrelated.
     pub(super) const fn keyed(key: u64) -> Random {
         Random(mixed(key ^ 0x4B69_6F73_7175_6521))
     }
@@ -19,7 +19,7 @@ impl Random {
         ((drawn * bound as u64) >> 32) as u32
     }
 
-    /// Returns a number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, inclusive.
     pub(super) fn between(&mut self, low: u32, high: u32) -> i64 {
         i64::from(low + self.below(high - low + 1))
     }
@@ -29,7 +29,7 @@ impl Random {
         self.below(1000) < permille
     }
 
-    /// Returns the index of a weight, drawn with a probability in proportion to it.
+    /// Returns the index of a weight, drawn with proportional probability.
     pub(super) fn weighted(&mut self, weights: impl Iterator<Item = u32> + Clone) -> usize {
         let mut left = self.below(weights.clone().sum());
         weights

@@ -1,4 +1,4 @@
-//! The rate of the last seconds, and the time that is left at this rate.
+//! The rate of the last seconds, and the remaining time at this rate.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use indicatif::style::ProgressTracker;
 use indicatif::{HumanCount, ProgressState};
 
-/// The time over which a rate is taken.
+/// The time over which a rate is measured.
 const WINDOW: Duration = Duration::from_secs(5);
-/// The shortest time from which a rate is known.
+/// The minimum time after which a rate is known.
 const LEAST: Duration = Duration::from_secs(1);
 /// The time between two samples that are kept.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(after(&[(0, 0), (4, 20_000)]), "20,000 of 20,000 · 5,000/s · 0 s left");
     }
 
-    /// A slow start, such as the reading of a file, does not count for ever.
+    /// A slow start, such as reading a file, does not count indefinitely.
     #[test]
     fn the_rate_is_that_of_the_last_seconds() {
         let slow = [(0, 0), (60, 60), (61, 1_060), (62, 2_060), (63, 3_060), (64, 4_060)];

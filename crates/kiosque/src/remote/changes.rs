@@ -8,7 +8,7 @@ use super::{open, repeat};
 use crate::args::ChangesArgs;
 use crate::output::eprint_line;
 
-/// Prints the changes up to the last one; each later round those that came since.
+/// Prints the changes up to the last one; each later round prints new ones.
 pub(super) async fn run(args: ChangesArgs) -> Result<(), Fault> {
     let ChangesArgs { group, after, size, shown } = args;
     let remote = open(&shown.access)?;

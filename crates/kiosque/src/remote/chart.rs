@@ -10,13 +10,13 @@ const BAR_MAX: usize = 60;
 /// The narrowest one.
 const BAR_MIN: usize = 8;
 
-/// The characters of bars: the last one is full.
+/// The characters of bars; the last one is full.
 pub(super) type Blocks = &'static [char];
 
 const EIGHTHS: Blocks = &['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const ASCII: Blocks = &['#'];
 
-/// Returns the characters that a terminal can show, by the variables of its locale.
+/// Returns the characters that a terminal can show, according to its locale variables.
 pub(super) fn blocks(variable: impl Fn(&str) -> Option<String>) -> Blocks {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// DASH-21: a day without sales has no bar, the day with most has the longest.
+    /// DASH-21: a day without sales has no bar, the day with most sales has the longest.
     #[test]
     fn bars_are_proportional_to_amounts() {
         let day =

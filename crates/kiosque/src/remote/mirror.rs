@@ -11,7 +11,7 @@ use crate::args::MirrorArgs;
 /// The time after which the copy is compared with the server again.
 const COMPARISON_INTERVAL: Duration = Duration::from_mins(10);
 
-/// Copies what has changed in each round.
+/// Copies the changes in each round.
 pub(super) async fn run(args: MirrorArgs) -> Result<(), Fault> {
     let remote = open(&args.access)?;
     let mut mirror = Mirror::open(&remote, &args.into)?;
@@ -19,7 +19,7 @@ pub(super) async fn run(args: MirrorArgs) -> Result<(), Fault> {
     repeat(args.watch, async || {
         if compared.is_some_and(|at| at.elapsed() < COMPARISON_INTERVAL) {
             match mirror.follow(&remote).await {
-                // The groups of the account may be others now.
+                // The groups of the account may have changed.
                 Err(Fault::Refused(_)) => {}
                 done => return done,
             }

@@ -22,7 +22,7 @@ pub(super) async fn run(args: OrdersArgs) -> Result<(), Fault> {
     let printer = Printer::new(&args.shown, &[ORDERS], Some(&remote)).await?;
     let mut reader = None;
     repeat(args.shown.watch, async || {
-        // Rows go on where the round before has ended; other formats print all again.
+        // Rows continue where the previous round ended; other formats print everything again.
         let mut round = match reader.take() {
             Some(before) if printer.prints_rows() => before,
             _ => OrderReader::new(query(&remote, &args).await?),

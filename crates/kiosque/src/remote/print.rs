@@ -15,7 +15,7 @@ use crate::table::{ABSENT, TextTable, cut, printable};
 /// Clears a terminal.
 const CLEAR: &str = "\x1b[2J\x1b[H";
 
-/// The width of a terminal that does not know its size.
+/// The width of a terminal whose size is unknown.
 const TERMINAL_WIDTH: usize = 80;
 
 /// Prints answers in the format of a command.
@@ -25,13 +25,13 @@ pub(super) struct Printer<'s> {
     display: Display,
     /// The width of the terminal; `None` for a pipe or a file.
     width: Option<usize>,
-    /// Whether the header of a CSV was printed.
+    /// Whether the CSV header was printed.
     has_header: Cell<bool>,
 }
 
 impl<'s> Printer<'s> {
     /// Returns a printer of lists with the columns of the first of `lists`. The platform's time
-    /// zone is asked for if a table needs it.
+    /// zone is requested if a table needs it.
     pub(super) async fn new(
         shown: &'s Shown,
         lists: &[List],
@@ -73,8 +73,8 @@ impl<'s> Printer<'s> {
         !self.shown.columns.is_empty()
     }
 
-    /// Prints an answer; in a table of `--watch` below the time, on a terminal in place of the one
-    /// before.
+    /// Prints an answer; a table of `--watch` is printed below the time, on a terminal in place of
+    /// the previous one.
     pub(super) fn print(&self, listing: &Listing) -> Result<(), Fault> {
         let mut text = String::new();
         if self.shown.watch.is_some() && self.shown.output == RemoteFormat::Table {
@@ -171,7 +171,7 @@ impl<'s> Printer<'s> {
     }
 }
 
-/// Returns the columns that a table has when none is named.
+/// Returns the default columns of a table.
 fn usual(list: List) -> Vec<&'static Column> {
     list.iter().filter(|column| column.is_usual).collect()
 }

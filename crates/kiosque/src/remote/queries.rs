@@ -109,8 +109,8 @@ async fn show_report(what: Report, args: ReportArgs) -> Result<(), Fault> {
     .await
 }
 
-/// Returns the ends of a range as Unix milliseconds. Local times are those of `--time-zone`, or of
-/// the platform's zone.
+/// Returns the ends of a range as Unix milliseconds. Local times are in `--time-zone`, or in the
+/// platform's zone.
 pub(super) async fn range(
     remote: &Remote,
     span: &Span,

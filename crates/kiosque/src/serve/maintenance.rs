@@ -1,5 +1,5 @@
-//! The regular work of a server on its data: heartbeats, archiving and purging. A failure
-//! is logged, and the work is tried again at the next interval.
+//! The regular work of a server on its data: heartbeats, archiving and purging. A failure is
+//! logged, and the work is retried at the next interval.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Cl
             Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
             Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
         }
-        // They say who sent an order, as entries of the trail do.
+        // They show who sent an order, as entries of the trail do.
         match store.intake().purge_arrivals(before(clock.now(), retention)).await {
             Ok(0) => {}
             Ok(sources) => tracing::info!(sources, "purged old sources of orders"),

@@ -8,7 +8,7 @@ use kiosque_model::Limits;
 use super::given::{Text, check_syntax, variable};
 use super::{common_settings, default_value, details, documentation, placeholder, server_settings};
 
-/// The limit that imports of orders have as well.
+/// The limit that also applies to imports of orders.
 const IMPORT_SETTING: &str = "order_lead_max";
 
 /// Returns the flags of every command.
@@ -16,7 +16,7 @@ pub(crate) fn common_flags() -> impl Iterator<Item = Arg> {
     common_settings().into_iter().map(|setting| flag(&setting).global(true))
 }
 
-/// Returns the flags of the other settings that a command has, by its path below `kiosque`.
+/// Returns the flags of a command's other settings, by its path below `kiosque`.
 pub(crate) fn flags_of(path: &str) -> Vec<Arg> {
     let settings = server_settings();
     let name = match path {
@@ -44,8 +44,8 @@ fn flag(setting: &Arg) -> Arg {
         .value_parser(check)
 }
 
-/// Returns the flag of a setting of servers: `--help` explains it in full, and `-h` lists the usual
-/// ones alone, without their variables.
+/// Returns the flag of a server setting: `--help` explains it in full, and `-h` only lists the
+/// usual ones, without their variables.
 fn server_flag(setting: &Arg) -> Arg {
     let first = format!("{} [env: {}]", help(setting), variable(setting));
     let paragraphs: Vec<String> = iter::once(first).chain(details(setting)).collect();
@@ -55,7 +55,8 @@ fn server_flag(setting: &Arg) -> Arg {
         .hide_short_help(is_for_experts(setting))
 }
 
-/// Whether `--help` alone lists a setting: it is marked so, or it is a limit of servers alone.
+/// Returns whether only `--help` lists a setting: it is marked so, or it is a limit of servers
+/// only.
 fn is_for_experts(setting: &Arg) -> bool {
     let limits = Limits::augment_args(Command::new(""));
     let is_limit = limits.get_arguments().any(|limit| limit.get_id() == setting.get_id());
@@ -71,7 +72,7 @@ fn help(setting: &Arg) -> String {
     }
 }
 
-/// Returns the kind of values that shells propose.
+/// Returns the kind of values that shells complete.
 fn hint(setting: &Arg) -> ValueHint {
     match placeholder(setting) {
         "FILE" => ValueHint::FilePath,

@@ -1,4 +1,4 @@
-//! The values that flags, variables and the settings file give.
+//! The values of flags, variables and the settings file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -17,7 +17,7 @@ use crate::output::eprint_line;
 #[derive(Clone)]
 pub(super) struct Text(pub(super) String);
 
-/// Values as text, by the name of the setting. Their syntax is checked; `Debug` leaves them out.
+/// Values as text, by the name of the setting. Their syntax is checked; `Debug` omits them.
 #[derive(Clone, Default)]
 pub(crate) struct Given(BTreeMap<String, String>);
 
@@ -48,7 +48,7 @@ impl Given {
         self.or_text(&text, file)
     }
 
-    /// Adds the values of the text of a settings file, whose name errors begin with.
+    /// Adds the values in the text of a settings file; errors begin with the file's name.
     pub(super) fn or_text(mut self, text: &str, file: impl fmt::Display) -> anyhow::Result<Given> {
         let mut table: toml::Table = text.parse().with_context(|| file.to_string())?;
         let known: BTreeSet<String> = all_settings().map(|it| it.get_id().to_string()).collect();
@@ -87,7 +87,7 @@ impl Given {
     }
 }
 
-/// Returns an unknown key with the key that it resembles, if it is written as a flag or variable.
+/// Returns an unknown key with the key that it resembles, if it is written like a flag or variable.
 fn with_hint(key: &str, known: &BTreeSet<String>) -> String {
     let written = key.trim_start_matches("--").replace('-', "_").to_lowercase();
     let name = written.strip_prefix("kiosque_").unwrap_or(&written);
@@ -97,7 +97,7 @@ fn with_hint(key: &str, known: &BTreeSet<String>) -> String {
     }
 }
 
-/// Returns the value of a key as a flag would give it.
+/// Returns the value of a key as a flag would have it.
 fn text_of(setting: &Arg, value: Value) -> Result<String, String> {
     let mismatch = || mismatch(setting, &value);
     let text = match (placeholder(setting), &value) {
@@ -166,7 +166,7 @@ pub(super) fn variable(setting: &Arg) -> String {
     format!("KIOSQUE_{}", setting.get_id().as_str().to_uppercase())
 }
 
-/// Prints a warning for each variable that starts like a setting's and is none.
+/// Prints a warning for each variable that is named like a setting but is none.
 pub(super) fn warn_of_unknown_variables() {
     let mut known: BTreeSet<String> = all_settings().map(|it| variable(&it)).collect();
     known.insert(CONFIG_VARIABLE.to_owned());

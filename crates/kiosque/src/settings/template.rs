@@ -8,7 +8,7 @@ use super::{
     placeholder, server_settings, topic,
 };
 
-/// Longest line of a comment, in columns.
+/// Maximum length of a comment line, in columns.
 const WIDTH: usize = 96;
 
 const HEAD: &str = "\
@@ -72,7 +72,7 @@ fn comment(text: &mut String, paragraph: &str) {
     text.push('\n');
 }
 
-/// Returns a value as a settings file writes it.
+/// Returns a value as it is written in a settings file.
 fn literal(setting: &Arg, value: &str) -> String {
     match placeholder(setting) {
         INTEGER => value.to_owned(),

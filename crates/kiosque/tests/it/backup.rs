@@ -248,6 +248,6 @@ fn a_directory_needs_the_number_to_keep() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     std::fs::create_dir(sandbox.path("backups")).unwrap();
     let ran = sandbox.run(&["backup", "backups"]).failure();
-    assert_eq!(ran.stderr, "kiosque: backups is a directory; name a file, or give --keep N\n");
+    assert_eq!(ran.stderr, "kiosque: backups is a directory; specify a file, or --keep N\n");
     assert_eq!(names(&sandbox.path("backups")), [""; 0]);
 }

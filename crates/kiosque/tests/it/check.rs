@@ -131,7 +131,7 @@ fn exchanges_are_recorded_without_secrets() {
 
     let again = check(&sandbox, &served.base, walker, &more);
     let message = format!(
-        "kiosque: the check could not run: --exchanges {}: the directory has files already, which \
+        "kiosque: the check could not run: --exchanges {}: the directory already has files, which \
          would be mistaken for those of this check; choose a new directory\n",
         directory.display()
     );
@@ -206,7 +206,7 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
                    HTTP 200: {\"code\":-2,";
     assert!(ran.stderr.starts_with(message), "{}", ran.stderr);
     let ran = check(&sandbox, &served.base, walker, &["--rules", "absent"]);
-    let message = "kiosque: the check could not run: --rules: no rule is named \"absent\"; \
+    let message = "kiosque: the check could not run: --rules: there is no rule \"absent\"; \
                    `kiosque check --list` prints all\n";
     assert_eq!((ran.status, ran.stderr.as_str()), (2, message));
     let by_number = check(&sandbox, &served.base, walker, &["--rules", "ADDR-3"]);

@@ -161,7 +161,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
     sandbox.file("report.csv", "Id,Time\n1,2\n");
     let cases: &[(&[&str], &[&str])] = &[
         (&["apply", "absent.toml"], &["kiosque: absent.toml: No such file"]),
-        (&["apply", "fleet.csv"], &["kiosque: fleet.csv: a fleet is a .toml or a .json file"]),
+        (&["apply", "fleet.csv"], &["kiosque: fleet.csv: a fleet file is a .toml or a .json file"]),
         (&["apply", "half.toml"], &["half.toml: ", "line 1", "nothing was applied"]),
         (
             &["apply", "typo.toml"],

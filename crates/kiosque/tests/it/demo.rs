@@ -162,7 +162,7 @@ fn another_day_is_generated_again_and_other_data_is_refused() {
     let ran = sandbox.run(&FREE_PORTS).failure();
     let directory = sandbox.data();
     let said = format!(
-        "kiosque: {} holds data that is not a demo's; choose another directory with --data DIR\n",
+        "kiosque: {} contains data that is not a demo's; choose another directory with --data DIR\n",
         directory.display()
     );
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
@@ -258,6 +258,6 @@ fn a_demo_does_not_change_the_data_of_others() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let before = sandbox.files();
     let ran = sandbox.run(&FREE_PORTS).failure();
-    assert!(ran.stderr.contains(" holds data that is not a demo's; choose another"), "{ran:?}");
+    assert!(ran.stderr.contains(" contains data that is not a demo's; choose another"), "{ran:?}");
     assert!(sandbox.files() == before);
 }

@@ -59,7 +59,7 @@ fn impossible_commands_on_keys_are_reported() {
         ran.stderr
     };
     let taken = complaint(&["create", "till"]);
-    assert!(taken.starts_with("kiosque: a key named till exists since 20"), "{taken}");
+    assert!(taken.starts_with("kiosque: a key named till has existed since 20"), "{taken}");
     assert!(taken.ends_with(" UTC; revoke it, or choose another name\n"), "{taken}");
     let unknown = "kiosque: there is no active key named safe\n";
     assert_eq!(complaint(&["revoke", "safe"]), unknown);

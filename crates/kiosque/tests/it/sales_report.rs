@@ -359,7 +359,8 @@ fn rejected_orders_of_a_report_are_written_as_its_rows() {
     let named = sandbox.file("mine.csv", "kept");
     let again = ["import", "orders", &report, "--map", &mapping, "--rejected", &named];
     let ran = sandbox.run(&again).failure();
-    let refused = format!("kiosque: {named}: the file exists; name another one with --rejected\n");
+    let refused =
+        format!("kiosque: {named}: the file exists; specify another one with --rejected\n");
     assert_eq!((ran.stderr, sandbox.read("mine.csv")), (refused, "kept".to_owned()));
     std::fs::remove_file(&named).unwrap();
     sandbox.run(&again).failure();

@@ -80,7 +80,10 @@ fn the_audit_trail_is_filtered() {
     assert!(row.contains("  fleetApplied  -        command ("), "{row}");
     assert!(row.contains(")  -           1  groups: 2 created"), "{row}");
     for (args, message) in [
-        (["--event", "logins"], "--event: \"logins\" is not an event; login, loginRefused, "),
+        (
+            ["--event", "logins"],
+            "--event: \"logins\" is not an event; the events are login, loginRefused, ",
+        ),
         (["--source", "here"], "--source: invalid IP address syntax"),
         (["--since", "now"], "--since: \"now\" is not a time"),
     ] {

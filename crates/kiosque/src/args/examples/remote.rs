@@ -22,7 +22,7 @@ Examples:
   kiosque remote login --profile west --url https://127.0.0.1:8443/v8 --ca-file cert.pem \\
     --username demo --password-command 'pass kiosque/demo'
 
-Fields that are not given are those of the stored profile, so that `kiosque remote login` alone \
+Fields that are not given are taken from the stored profile, so `kiosque remote login` alone \
 logs in again. A password is never an argument or a variable. A password that the server refused \
 is not sent again until the profile or the file changes, or this command is run.";
 
@@ -34,9 +34,9 @@ Examples:
   kiosque remote orders --all-devices --history --output ndjson > orders.ndjson
   kiosque remote orders --all-devices --output csv > orders.csv
 
-With --latest, of each device the N orders that arrived last are read, and the N with the latest \
-start of all are printed. A walk loses and repeats no order while orders arrive. Its certificate \
-is printed on standard error: the number of orders and a digest. The CSV has the format of \
+With --latest, the N orders of each device that arrived last are read, and the N with the latest \
+start of all are printed. No order is lost or repeated while orders arrive. A certificate of the \
+list is printed on standard error: the number of orders and a digest. The CSV has the format of \
 `kiosque orders export`, and `kiosque orders export --print-mapping` prints its mapping. With \
 --watch and ndjson, later rounds print the orders that have arrived since; with --latest, all of \
 them again.";
@@ -47,9 +47,10 @@ Examples:
   kiosque remote changes --group north --output ndjson
   kiosque remote changes --group north --after CURSOR --watch 5s
 
-It ends at the last change, and prints the cursor behind it on standard error; with --watch it \
-goes on. Each round asks once, without a wait at the server: a wait would keep other commands from \
-the session. A program that needs changes at once uses the crate kiosque-client, or a broker.";
+It ends at the last change, and prints the cursor after it on standard error; with --watch it \
+continues. Each round makes one request, without a wait at the server, which would keep other \
+commands from the session. A program that needs changes at once uses the crate kiosque-client, or a \
+broker.";
 
 /// Of `kiosque remote mirror`.
 pub(crate) const MIRROR: &str = "\
@@ -58,12 +59,12 @@ Examples:
   kiosque remote mirror --into orders.db --watch 5s
   sqlite3 orders.db 'select * from orders order by trade_start_ms desc limit 5'
 
-Archived orders are copied, too. Run again, it copies what has changed, also if it was killed; \
+Archived orders are copied, too. Run again, it copies the changes, even if it was killed; \
 docs/integrating.md describes the tables. A run logs in, and ends with a line for each group: the \
 orders, sales and amounts in the file, compared with those of the server. With --watch they are \
 compared every 10 minutes. The exit status is 1 if they differ. A group that the account no \
 longer has is kept. After a restore of the server to an earlier state, its orders are read again, \
-and those that are gone are deleted.";
+and those that no longer exist are deleted.";
 
 /// Of `kiosque remote call`.
 pub(crate) const CALL: &str = "\

@@ -133,7 +133,7 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     let reply = worker.call(TOKEN_PATH, None, LOG_IN);
     assert_eq!(reply.success()["groupId"], "north");
 
-    let message = format!("process {} is a broker of ops at ", broker.process());
+    let message = format!("process {} is already a broker of ops at ", broker.process());
     let base = place.server.base.clone();
     for upstream in [format!("{base}/"), base.replace("/v8", ""), base] {
         let certificate = place.server_certificate();

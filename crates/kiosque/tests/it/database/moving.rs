@@ -32,7 +32,7 @@ fn end_when_held(server: &Server, moving: &mut Command, signal: &str) -> usize {
     let status = moving.wait();
     if signal == "INT" {
         assert_eq!(status.code(), Some(130), "{}", moving.stderr());
-        moving.stderr_until(" is the data in use until the move is complete; ");
+        moving.stderr_until(" remains the data in use until the move is complete; ");
         moving.stderr_until("repeat the command to begin it again\n");
     }
     server.sql(sql::END_HELD).unwrap();

@@ -48,7 +48,7 @@ fn a_broker_takes_its_account_from_a_profile() {
     broker.connect().log_in("ops", super::PASSWORD);
     assert_eq!(place.trail("login"), 2);
     let second = Ran::of(&mut command("default")).failure();
-    let message = format!("process {} is a broker of ops at ", broker.process());
+    let message = format!("process {} is already a broker of ops at ", broker.process());
     assert!(second.stderr.contains(&message), "{second:?}");
     let unknown = Ran::of(&mut command("west")).failure();
     assert!(unknown.stderr.contains("kiosque remote login --profile west"), "{unknown:?}");
