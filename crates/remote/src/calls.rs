@@ -60,8 +60,8 @@ impl Profiles {
     }
 }
 
-/// Proves that the session is live, by a call in whichever group is selected. A session that
-/// another user has replaced is renewed by it.
+/// Proves that the session is live, by a call in whichever group is selected. This renews a session
+/// that another user has replaced.
 async fn prove(turn: &Turn<'_>) -> Result<(), Fault> {
     let path = format!("{}?current=1&size=1", DevicePage::PATH);
     let request = Request::new(path, Bytes::from_static(b"{}"));

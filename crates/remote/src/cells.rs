@@ -9,12 +9,12 @@ use crate::lists::{Column, Kind};
 const PAY: [&str; 5] = ["unpaid", "paid", "cancelled", "refunding", "refunded"];
 const SHIPMENT: [&str; 5] = ["none", "success", "in progress", "failed", "partial"];
 
-/// The zones by which cells show times.
+/// The time zones of cells.
 #[derive(Clone, Debug, Default)]
 pub struct Display {
-    /// The zone that times are shown in, if it is not the platform's.
+    /// The zone in which times are shown, if it is not the platform's.
     pub zone: Option<Zone>,
-    /// The platform's zone, in which date strings are.
+    /// The platform's zone, in which date strings are given.
     pub platform: Option<Zone>,
 }
 
@@ -44,7 +44,7 @@ impl Display {
     }
 
     /// Returns a date string of the platform in the zone of the display. One that has no instant,
-    /// or two, is returned as it is, with the reason.
+    /// or two, is returned unchanged, with the reason.
     fn wall_time(&self, text: &str) -> String {
         let (Some(zone), Some(platform)) = (&self.zone, &self.platform) else {
             return text.to_owned();
@@ -61,7 +61,7 @@ impl Display {
     }
 }
 
-/// Returns a value as CSV has it; empty for null.
+/// Returns a value in CSV; empty for null.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -15,11 +15,11 @@ use crate::remote::Remote;
 pub struct ChangeReader(OrderChanges);
 
 impl ChangeReader {
-    /// Returns a reader of the changes of a group after a cursor, which [`ChangeReader::cursor`]
-    /// has returned; from the first change on without one.
+    /// Returns a reader of the changes of a group after a cursor that [`ChangeReader::cursor`] has
+    /// returned; from the first change on without one.
     ///
     /// # Errors
-    /// The text is no id of a group.
+    /// The text is not the id of a group.
     pub async fn new(
         remote: &Remote,
         group: Option<&str>,
@@ -51,7 +51,7 @@ impl ChangeReader {
         Ok(changes.iter().map(record).collect())
     }
 
-    /// Returns the cursor behind the changes that were read; `None` before the first one.
+    /// Returns the cursor after the changes that were read; `None` before the first one.
     #[must_use]
     pub fn cursor(&self) -> Option<String> {
         match self.0.position() {

@@ -1,4 +1,4 @@
-//! Why a command has no result, and the exit status that says so.
+//! Why a command has no result, and the corresponding exit status.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use kiosque_client::Error;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// The server refused the call, or its list cannot be read as a whole.
+    /// The server refused the call, or its list cannot be read completely.
     #[error("{0}")]
     Refused(Error),
-    /// The command line, a profile or a local file is wrong.
+    /// The command line, a profile or a local file is invalid.
     #[error("{0}")]
     Usage(String),
-    /// There is no session, and none can be had.
+    /// There is no session, and none can be obtained.
     #[error("{message}")]
     NotAuthenticated {
-        /// The cause, and the command that mends it.
+        /// The cause, and the command that fixes it.
         message: String,
         /// Whether the server refused the password.
         is_password_refused: bool,
@@ -72,7 +72,7 @@ impl Fault {
         }
     }
 
-    /// Returns whether the reader of the output has closed it, as `head` does.
+    /// Returns whether the reader of the output, such as `head`, has closed it.
     #[must_use]
     pub fn is_closed_output(&self) -> bool {
         matches!(self, Fault::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)

@@ -10,7 +10,7 @@ use std::process;
 const FILE: u32 = 0o600;
 const DIRECTORY: u32 = 0o700;
 
-/// Creates a directory, and those above it, unless it exists.
+/// Creates a directory and its parents, unless it exists.
 pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIRECTORY).create(directory)
 }
@@ -20,13 +20,13 @@ pub(crate) fn open_lock(file: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(FILE).open(file)
 }
 
-/// Replaces the content of a file. A reader sees the old content or the new one, also after a
+/// Replaces the content of a file. A reader sees the old content or the new one, even after a
 /// crash.
 pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}", process::id()));
     let next = file.with_file_name(name);
-    // One that a process with this number has left.
+    // The remains of an earlier process with this number.
     remove(&next)?;
     let written = (|| {
         let mut new = OpenOptions::new().write(true).create_new(true).mode(FILE).open(&next)?;

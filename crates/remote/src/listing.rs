@@ -5,14 +5,14 @@ use serde_json::{Map, Value};
 use crate::fault::Fault;
 use crate::lists::{Column, List};
 
-/// An answer: as the server sent it, and as rows for tables and CSV.
+/// An answer: as sent by the server, and as rows for tables and CSV.
 #[derive(Clone, Debug)]
 pub struct Listing {
     /// `data` of the answer, unchanged; the array of its records for a list.
     pub data: Value,
     /// The records, unchanged.
     pub records: Vec<Value>,
-    /// The rows that a table shows below each other. The first part in rows is the main one.
+    /// The parts that a table shows below each other. The first part in rows is the main one.
     pub parts: Vec<Part>,
 }
 
@@ -66,7 +66,7 @@ impl Listing {
 }
 
 impl Part {
-    /// Returns the columns of a list with these names, in their order.
+    /// Returns the columns of a list with these names, in order.
     ///
     /// # Errors
     /// A name that the list does not have.
@@ -83,7 +83,7 @@ impl Part {
         names.iter().map(find).collect()
     }
 
-    /// Returns the rows with these columns alone.
+    /// Returns only these columns of the rows.
     #[must_use]
     pub fn only(&self, columns: &[&'static Column]) -> Vec<Value> {
         let only = |row: &Value| {

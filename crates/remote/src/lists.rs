@@ -1,4 +1,4 @@
-//! The columns of each list: their names are those of the fields in the answers.
+//! The columns of each list, named like the fields of the answers.
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
@@ -7,7 +7,7 @@ pub struct Column {
     pub name: &'static str,
     /// How its values are shown to people.
     pub kind: Kind,
-    /// Whether a table has it when no columns are named.
+    /// Whether a table has it by default.
     pub is_usual: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A copy of the orders and devices of all groups of an account in an SQLite file, which the feed
-//! of changes completes.
+//! A copy of the orders and devices of all groups of an account in an SQLite file, kept up to date
+//! by the feed of changes.
 
 mod file;
 
@@ -16,10 +16,10 @@ use crate::remote::Remote;
 use file::MirrorFile;
 use kiosque_model::counted;
 
-/// Changes of an answer, and of a transaction.
+/// Changes per answer and per transaction.
 const CHANGES: i64 = 500;
 
-/// A copy in a file, which no other process writes meanwhile.
+/// A copy in a file, which no other process writes at the same time.
 #[derive(Debug)]
 pub struct Mirror(MirrorFile);
 
@@ -34,7 +34,7 @@ pub struct MirroredGroup {
     served: Option<OrderTotals>,
 }
 
-/// Whether the request behind the last change asks for the totals of the server.
+/// Whether the request after the last change asks for the server's totals.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Comparison {
     Wanted,
@@ -52,22 +52,21 @@ impl Mirror {
     /// Opens the copy of an account, or creates it.
     ///
     /// # Errors
-    /// The file is no copy of this account, or another process writes it.
+    /// The file is not a copy of this account, or another process writes it.
     pub fn open(remote: &Remote, file: &Path) -> Result<Mirror, Fault> {
         let profile = remote.profile();
         let opened = MirrorFile::open(file, &profile.url, &profile.username);
         opened.map(Mirror).map_err(|fault| match fault {
             Fault::Copy(error) => Fault::Usage(format!(
-                "{}: {error}; name a new file, or one that an earlier run has made",
+                "{}: {error}; specify a new file, or one that an earlier run has created",
                 file.display()
             )),
             other => other,
         })
     }
 
-    /// Copies the groups of the account as a login names them, their devices, and their changes up
-    /// to the last one. Returns the figures of each group, those that the account has no more
-    /// included.
+    /// Copies the groups of the account as returned by a login, their devices, and their changes up
+    /// to the last one. Returns the figures of each group, including former groups of the account.
     ///
     /// # Errors
     /// A call was refused, there is no session, or the file cannot be written. What was copied
@@ -75,7 +74,7 @@ impl Mirror {
     pub async fn complete(&mut self, remote: &Remote) -> Result<Vec<MirroredGroup>, Fault> {
         let (groups, zone) = remote
             .turn(async |turn| {
-                // A session that was stored has the groups of its login.
+                // A stored session has the groups of its login.
                 if !matches!(remote.profile().password, PasswordSource::None) {
                     turn.account.session().resume(None).await?;
                 }
@@ -107,7 +106,7 @@ impl Mirror {
         Ok(ends)
     }
 
-    /// Copies the changes since, of the groups of the last complete round.
+    /// Copies later changes of the groups of the last complete round.
     ///
     /// # Errors
     /// As [`Mirror::complete`].
@@ -170,7 +169,7 @@ impl MirroredGroup {
     }
 }
 
-/// Formats the certificate of a group, in one line.
+/// Formats the certificate of a group, on one line.
 impl Display for MirroredGroup {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let MirroredGroup { id, is_of_account, was_read_again, copied, served } = self;

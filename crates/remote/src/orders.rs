@@ -1,5 +1,5 @@
-//! Walks over the orders of devices, a page for each turn, so that other processes of the profile
-//! get the session in between.
+//! Walks over the orders of devices, one page per turn, so that other processes of the profile get
+//! the session in between.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +14,7 @@ use crate::listing::Listing;
 use crate::lists::ORDERS;
 use crate::remote::Remote;
 
-/// Orders of a page of a walk.
+/// Orders per page of a walk.
 const PAGE: u64 = 500;
 
 /// The devices whose orders are read.
@@ -29,7 +29,7 @@ pub enum DeviceChoice {
 /// The orders that are read.
 #[derive(Clone, Debug)]
 pub struct OrderQuery {
-    /// The group; the one that a login selects if it is absent.
+    /// The group; by default the one that a login selects.
     pub group: Option<String>,
     /// The devices.
     pub devices: DeviceChoice,
@@ -41,7 +41,7 @@ pub struct OrderQuery {
     pub history: History,
     /// The largest number of orders.
     pub limit: Option<u64>,
-    /// The number of newest orders, in place of a walk.
+    /// The number of newest orders, instead of a walk.
     pub latest: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ impl OrderReader {
         }
     }
 
-    /// Begins another round, which reads the orders that have arrived since.
+    /// Starts another round, which reads the orders that have arrived since.
     pub fn again(&mut self) {
         self.waiting = None;
         self.walk = None;
@@ -139,8 +139,8 @@ impl OrderReader {
         }
     }
 
-    /// Returns the newest orders, the latest start of a trade first: of those of each device that
-    /// arrived last, as many as there may be of all. `None` once they were returned.
+    /// Returns the newest orders, latest trade start first: of each device, the last arrivals, as
+    /// many as are needed in total. `None` once they have been returned.
     async fn newest(&mut self, remote: &Remote, count: u64) -> Result<Option<OrderPage>, Fault> {
         if self.waiting.is_some() {
             return Ok(None);
@@ -169,7 +169,7 @@ impl OrderReader {
         Ok(Some(OrderPage { group: self.group.clone().unwrap_or_default(), records }))
     }
 
-    /// Returns the walk under way, or that of the next device.
+    /// Returns the current walk, or that of the next device.
     async fn next_walk(&mut self, remote: &Remote) -> Result<Option<(String, OrderWalk)>, Fault> {
         if let Some(walk) = self.walk.take() {
             return Ok(Some(walk));

@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 /// The permissions of other users of the machine.
 const OTHERS: u32 = 0o077;
 
-/// The place that a password comes from.
+/// The source of a password.
 #[derive(Clone)]
 pub enum PasswordSource {
-    /// A file of its owner alone; line breaks at its end do not count.
+    /// A file that only its owner may access; line breaks at its end are removed.
     File(PathBuf),
     /// A command for `sh -c`, which prints it.
     Command(String),
@@ -38,7 +38,7 @@ impl PasswordSource {
     /// Reads the password.
     ///
     /// # Errors
-    /// A message that names the source, and the command that mends it.
+    /// A message with the source, and the command that fixes it.
     pub fn read(&self) -> Result<String, String> {
         match self {
             PasswordSource::File(file) => from_file(file),
@@ -50,8 +50,8 @@ impl PasswordSource {
         }
     }
 
-    /// Adds everything to a digest by which a change of the password shows. The output of a
-    /// command is no part of it.
+    /// Adds everything to a digest that reveals a change of the password, except the output of a
+    /// command.
     pub(crate) fn update(&self, digest: &mut Sha256) {
         match self {
             PasswordSource::File(file) => {
@@ -60,7 +60,7 @@ impl PasswordSource {
                     let (time, nanos) = (meta.mtime(), meta.mtime_nsec());
                     digest.update(format!("{} {time} {nanos}\n", meta.len()));
                 }
-                // One that cannot be read now differs from the one that was refused.
+                // An unreadable file now differs from the one whose password was refused.
                 digest.update(fs::read(file).unwrap_or_default());
             }
             PasswordSource::Command(command) => digest.update(format!("command\n{command}\n")),
@@ -99,7 +99,7 @@ fn from_command(command: &str) -> Result<String, String> {
         .ok_or_else(|| format!("the password command printed nothing: {command}"))
 }
 
-/// Returns a text without line breaks at its end; `None` if nothing is left.
+/// Returns a text without line breaks at its end; `None` if it is empty.
 pub(crate) fn without_line_end(text: &str) -> Option<String> {
     let text = text.trim_end_matches(['\r', '\n']);
     (!text.is_empty()).then(|| text.to_owned())

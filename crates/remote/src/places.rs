@@ -13,11 +13,11 @@ pub struct Places {
 }
 
 impl Places {
-    /// Returns the directories, by the variables of the XDG base directories. A relative path in
-    /// one of them is ignored, as that specification asks.
+    /// Returns the directories, according to the variables of the XDG base directories. Relative
+    /// paths are ignored, as that specification requires.
     ///
     /// # Errors
-    /// Neither the variables nor `HOME` name a directory.
+    /// Neither the variables nor `HOME` specify a directory.
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Places, Fault> {
         let absolute =
             |name| variable(name).map(PathBuf::from).filter(|directory| directory.is_absolute());

@@ -9,7 +9,7 @@ use crate::fault::Fault;
 use crate::files;
 use crate::places::Places;
 
-/// Characters of the name of a profile, which is part of the name of a file.
+/// Maximum length of a profile name, which is part of a file name.
 const NAME_CHARS_MAX: usize = 64;
 
 /// The fields of a profile. No field is a password.
@@ -28,14 +28,14 @@ pub struct Fields {
     /// The command that prints the password.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub password_command: Option<String>,
-    /// The PEM file with the certificates to trust, in place of those of the system.
+    /// The PEM file with the certificates to trust, instead of the system's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
 }
 
 impl Fields {
-    /// Returns these fields, and those of `base` where these are absent. A source of the password
-    /// replaces the other kind of source as well.
+    /// Returns these fields, completed by those of `base`. A source of the password also replaces
+    /// the other kind of source.
     #[must_use]
     pub fn or(self, base: Fields) -> Fields {
         let has_source = self.password_file.is_some() || self.password_command.is_some();
@@ -51,7 +51,7 @@ impl Fields {
     }
 }
 
-/// Values that flags or variables give.
+/// Values of flags or variables.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     /// The name of a profile.
@@ -71,7 +71,7 @@ impl Profiles {
     /// Reads the profiles. Without a file there are none.
     ///
     /// # Errors
-    /// The file cannot be read, or is no file of profiles.
+    /// The file cannot be read, or is not a file of profiles.
     pub fn read(places: &Places) -> Result<Profiles, Fault> {
         let file = places.profiles.join("remote.toml");
         let wrong = |fault: &dyn std::fmt::Display| {
@@ -97,7 +97,7 @@ impl Profiles {
         self.by_name.get(name)
     }
 
-    /// Adds or replaces a profile, and stores all of them. The others are read again before, since
+    /// Adds or replaces a profile, and stores all of them. The others are read again first, since
     /// another process may have stored one meanwhile.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::Usage(format!(
-        "{name:?} is no name of a profile; give at most {NAME_CHARS_MAX} letters, digits, \
+        "{name:?} is not a valid profile name; use at most {NAME_CHARS_MAX} letters, digits, \
          '-', '_' and '.'"
     )))
 }

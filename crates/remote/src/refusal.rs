@@ -1,12 +1,12 @@
-//! A password that the server has refused is not sent again: it would use up the attempts that the
-//! account has.
+//! A password that the server has refused is not sent again: it would use up the account's
+//! attempts.
 
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
 use crate::resolve::Resolved;
 
-/// A refused password: a digest by which it is recognized, and the server's message.
+/// A refused password: a digest to recognize it, and the server's message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Refused {
     digest: String,

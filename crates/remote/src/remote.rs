@@ -1,4 +1,4 @@
-//! An account of which processes use the session in turn.
+//! An account whose session processes use in turn.
 
 use kiosque_client::{Account, GroupClient, Observer, Zone};
 use kiosque_contract::Endpoint;
@@ -37,7 +37,7 @@ impl Remote {
     /// Opens the account of a profile. Nothing is sent yet.
     ///
     /// # Errors
-    /// The URL or the certificates cannot be used, or there is no directory for the session.
+    /// The URL or the certificates are invalid, or there is no directory for the session.
     pub fn open(
         profile: Resolved,
         places: &Places,
@@ -55,11 +55,11 @@ impl Remote {
         &self.profile
     }
 
-    /// Does work while no other process uses the session, and stores the session for the next one.
-    /// A process that waits for its turn says so.
+    /// Runs `work` while no other process uses the session, and stores the session for the next
+    /// one. A process that waits for its turn prints a message.
     ///
     /// # Errors
-    /// Those of the work. A password that was refused before is not sent again.
+    /// The errors of `work`. A password that was refused before is not sent again.
     pub async fn turn<T>(
         &self,
         work: impl AsyncFnOnce(&mut Turn<'_>) -> Result<T, Fault>,
@@ -128,7 +128,7 @@ impl Turn<'_> {
     /// Returns the calls of a group, or of the group that a login selects.
     ///
     /// # Errors
-    /// The text is no id of a group.
+    /// The text is not the id of a group.
     pub fn group(&self, id: Option<&str>) -> Result<GroupClient, Fault> {
         match id {
             Some(id) => self.account.group(id).map_err(|error| Fault::setup(&error)),
@@ -136,8 +136,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Returns the platform's time zone, which the summary names; `None` if the server names none.
-    /// It is asked for once, and stored with the session.
+    /// Returns the platform's time zone, which is in the summary; `None` if the server does not
+    /// send it. It is requested once, and stored with the session.
     ///
     /// # Errors
     /// The summary was refused.

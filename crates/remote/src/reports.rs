@@ -21,7 +21,7 @@ pub enum Report {
     Summary,
     /// The sales of each day.
     Trend,
-    /// The products of which most items were sold.
+    /// The best-selling products, by items.
     BestSellers,
     /// The sales of each device.
     ByDevice,
@@ -56,7 +56,7 @@ impl Report {
         }
     }
 
-    /// Returns the field of the answer that has the records, if the answer is no array.
+    /// Returns the field of the answer with the records, if the answer is not an array.
     fn field(self) -> Option<&'static str> {
         match self {
             Report::Summary => Some("kpiList"),

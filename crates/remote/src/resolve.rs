@@ -9,7 +9,7 @@ use crate::password::PasswordSource;
 use crate::profile::{Fields, Given, Profiles, check_name};
 use crate::variables as names;
 
-/// The name of the profile that is used when none is named.
+/// The name of the default profile.
 const DEFAULT: &str = "default";
 
 /// A profile with all its fields.
@@ -25,12 +25,12 @@ pub struct Resolved {
     pub username: String,
     /// The source of the password.
     pub password: PasswordSource,
-    /// Which profile is used and where it and its fields come from, unless all are the default.
+    /// Which profile is used and the origin of it and its fields, unless all are the default.
     pub origin: Option<String>,
 }
 
 impl Resolved {
-    /// Returns the account that flags, variables and profiles name together.
+    /// Returns the account specified by flags, variables and profiles together.
     ///
     /// # Errors
     /// There is no such profile, or it lacks a field.

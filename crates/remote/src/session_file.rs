@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::files;
 use crate::refusal::Refused;
 
-/// The wait after which a process prints what it waits for.
+/// The time after which a waiting process prints a message.
 const QUIET_WAIT: Duration = Duration::from_secs(2);
 
 /// The files of a profile: the session, and the lock next to it.
@@ -33,7 +33,7 @@ pub(crate) struct Locked<'f> {
 pub(crate) struct Content {
     url: String,
     username: String,
-    /// The session that the last process has left.
+    /// The session stored by the last process.
     pub(crate) session: Option<StoredSession>,
     /// The platform's time zone.
     pub(crate) time_zone: Option<String>,
@@ -42,7 +42,7 @@ pub(crate) struct Content {
 }
 
 impl SessionFile {
-    /// Returns the files of a profile, in a directory that is created if there is none.
+    /// Returns the files of a profile, in a directory that is created if it does not exist.
     pub(crate) fn of(directory: &Path, profile: &str) -> Result<SessionFile, Fault> {
         let created = files::create_directory(directory);
         created.map_err(|error| Fault::Usage(format!("{}: {error}", directory.display())))?;
@@ -77,8 +77,8 @@ impl SessionFile {
 }
 
 impl Locked<'_> {
-    /// Returns the content if it belongs to this account, or an empty one. A file that cannot be
-    /// understood is as good as none: it holds nothing that a login does not replace.
+    /// Returns the content if it belongs to this account, or an empty one. An invalid file counts
+    /// as absent: it contains nothing that a login does not replace.
     pub(crate) fn read(&self, url: &str, username: &str) -> Result<Content, Fault> {
         let text = files::read(&self.file.session).map_err(|error| self.failed(&error))?;
         let content = text.and_then(|text| serde_json::from_str::<Content>(&text).ok());

@@ -9,12 +9,12 @@ use kiosque_model::setting::duration;
 
 use crate::fault::Fault;
 
-/// A time as it was given: `now`, a duration before now, or a date with or without a time of day.
+/// A time as given: `now`, a duration before now, or a date with or without a time of day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimeText {
     /// The present time.
     Now,
-    /// This long before the present time.
+    /// A duration before now.
     Ago(Duration),
     /// A date, a local time, or a time with an offset.
     At(String),
@@ -27,13 +27,13 @@ impl FromStr for TimeText {
         if text == "now" {
             return Ok(TimeText::Now);
         }
-        // The zone is known later; the form is checked in any.
+        // The zone is known later; the form is checked in any zone.
         if text.starts_with(|c: char| c.is_ascii_digit()) && text.get(4..5) == Some("-") {
             return Ok(TimeText::At(text.to_owned()));
         }
         duration(text).map(TimeText::Ago).map_err(|_| {
             format!(
-                "{text:?} is no time; write now, a duration such as 24h or 7d, yyyy-MM-dd, \
+                "{text:?} is not a time; write now, a duration such as 24h or 7d, yyyy-MM-dd, \
                  \"yyyy-MM-dd HH:mm:ss\", or RFC 3339 with an offset"
             )
         })
@@ -47,7 +47,7 @@ impl TimeText {
         matches!(self, TimeText::At(_))
     }
 
-    /// Returns the instant. A local time is one of the zone.
+    /// Returns the instant. A local time is in `zone`.
     ///
     /// # Errors
     /// The time does not exist, occurs twice when clocks change, or there is no zone.
@@ -56,7 +56,7 @@ impl TimeText {
             TimeText::Now => Ok(now),
             TimeText::Ago(ago) => Ok(now.plus_ms(-millis(*ago))),
             TimeText::At(text) => {
-                let missing = "the server does not name its time zone; give --time-zone";
+                let missing = "the server does not send its time zone; specify --time-zone";
                 let zone = zone.ok_or_else(|| Fault::Usage(missing.to_owned()))?;
                 zone.parse_time_or_date(text).map_err(|fault| Fault::Usage(fault.to_string()))
             }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use crate::fault::Fault;
 use crate::profile::Given;
 
-/// The variables that replace flags and fields of a profile. None holds a password: the environment
-/// of a process is readable.
+/// The variables that replace flags and fields of a profile. None contains a password: the
+/// environment of a process is readable.
 pub const VARIABLES: [&str; 6] = [PROFILE, URL, USERNAME, PASSWORD_FILE, PASSWORD_COMMAND, CA_FILE];
 
 pub(crate) const PROFILE: &str = "KIOSQUE_REMOTE_PROFILE";
@@ -17,7 +17,7 @@ pub(crate) const PASSWORD_FILE: &str = "KIOSQUE_REMOTE_PASSWORD_FILE";
 pub(crate) const PASSWORD_COMMAND: &str = "KIOSQUE_REMOTE_PASSWORD_COMMAND";
 pub(crate) const CA_FILE: &str = "KIOSQUE_REMOTE_CA_FILE";
 
-/// Returns the fields that the variables give. An empty variable counts as absent.
+/// Returns the fields specified by the variables. An empty variable counts as absent.
 ///
 /// # Errors
 /// A value that must be text is not UTF-8.

@@ -18,10 +18,10 @@ use crate::files;
 const TABLES: &str = include_str!("tables.sql");
 /// The `application_id` of the file, "KMir".
 const APPLICATION: i64 = 0x4b4d_6972;
-/// KiB of the file that are held in memory.
+/// KiB of the file that are cached in memory.
 const CACHE_KIB: i64 = 64 << 10;
 
-/// An order that is in the file retains its number.
+/// An order that is already in the file keeps its number.
 const PUT_ORDER: &str = "replace into orders values (
         (select order_no from orders where group_id = ?1 and order_id = ?2),
         ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
@@ -32,18 +32,18 @@ const PUT_LINE: &str =
 const PUT_DEVICE: &str = "replace into devices values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1)";
 const PUT_GROUP: &str = "insert into groups (group_id, group_name, in_account) values (?1, ?2, 1)
     on conflict (group_id) do update set group_name = excluded.group_name, in_account = 1";
-/// Sales are those of DASH-10.
+/// Sales according to DASH-10.
 const TOTALS: &str = "select group_id, currency, count(*), max(change_no), sum(is_sale),
         sum(is_sale * pay_amount), sum(is_sale * refund_amount)
     from (select *, pay_status in (1, 3, 4) and pay_end_time is not null as is_sale from orders)
     group by group_id, currency order by group_id, currency";
 
-/// A file with a copy, locked for other processes that write it.
+/// A file with a copy, locked against other processes that would write it.
 #[derive(Debug)]
 pub(super) struct MirrorFile {
     connection: Connection,
     zone: Option<Zone>,
-    /// Closed after the connection: closing a file ends the locks that SQLite has on it.
+    /// Closed after the connection: closing a file releases SQLite's locks on it.
     _lock: File,
 }
 
@@ -128,14 +128,14 @@ impl MirrorFile {
         Ok(transaction.commit()?)
     }
 
-    /// Returns the cursor behind the changes of a group that are stored.
+    /// Returns the cursor after the stored changes of a group.
     pub(super) fn cursor(&self, group: &str) -> Result<Option<String>, Fault> {
         let cursor = "select cursor from groups where group_id = ?1";
         let cursor = self.connection.query_row(cursor, [group], |row| row.get(0)).optional()?;
         Ok(cursor.flatten())
     }
 
-    /// Begins at the first change again. The orders remain until all were read.
+    /// Starts again at the first change. The orders remain until all have been read.
     pub(super) fn begin_again(&mut self, group: &str) -> Result<(), Fault> {
         let begin = "update groups set cursor = null, is_complete = 0, reading = reading + 1
             where group_id = ?1";
@@ -143,8 +143,8 @@ impl MirrorFile {
         Ok(())
     }
 
-    /// Stores changes of a group with the cursor behind them. At the last change, orders that were
-    /// not among the changes since the first one are gone.
+    /// Stores changes of a group with the cursor after them. At the last change, orders that were
+    /// not among the changes since the first one are deleted.
     pub(super) fn store(&mut self, group: &str, page: &OrderChanges) -> Result<(), Fault> {
         let transaction = begin(&mut self.connection)?;
         let state = "select reading, is_complete from groups where group_id = ?1";

@@ -8,9 +8,9 @@ create table groups (
     group_name text not null,
     -- 0: the account no longer has the group.
     in_account integer not null,
-    -- The place in the feed of changes; null before the first change.
+    -- The position in the feed of changes; null before the first change.
     cursor text,
-    -- 0 until the orders were read from the first change to the last one.
+    -- 0 until the orders have been read from the first change to the last one.
     is_complete integer not null default 0,
     -- The number of times that the orders were read from the first change on.
     reading integer not null default 1
@@ -52,7 +52,7 @@ create table orders (
     shipment_time text,
     shipment_ms integer,
     change_no integer not null,
-    -- The `reading` of the group that the order was last seen in.
+    -- The `reading` of the group in which the order was last seen.
     reading integer not null,
     unique (group_id, order_id)
 );
