@@ -1,4 +1,4 @@
-//! The answers to workers: those of the server, passed on, and those of the broker itself.
+//! The answers to workers: those of the server, forwarded, and those of the broker itself.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use kiosque_model::Refusal;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An answer. None is compressed: those of logins have tokens, and the others go a short way.
+/// An answer. None is compressed: those of logins contain tokens, and the others do not travel far.
 pub(crate) type Answered = Response<Content>;
 
 /// The header of every answer: how the call was sent, or that the answer is the broker's own.
 const BROKER: HeaderName = HeaderName::from_static("kiosque-broker");
-/// The header with the reason of an answer of the broker's own, or of an unusual wait.
+/// The header with the reason for an answer of the broker itself, or for an unusual wait.
 const NOTE: HeaderName = HeaderName::from_static("kiosque-broker-note");
 /// Headers that belong to one connection (RFC 9110), or that the next one computes again.
 const OF_CONNECTION: [HeaderName; 7] = [
@@ -31,7 +31,7 @@ const OF_CONNECTION: [HeaderName; 7] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// Passes an answer of the server on.
+/// Forwards an answer of the server.
 pub(crate) fn passed_on(called: Called) -> Answered {
     let Called { answer, grant, epoch, waited, tries } = called;
     let mut response = Response::new(Content::from(answer.body).secret());
@@ -46,13 +46,13 @@ pub(crate) fn passed_on(called: Called) -> Answered {
     response
 }
 
-/// Renders a success of the broker's own.
+/// Renders a success of the broker itself.
 pub(crate) fn success(data: &impl Serialize, locale: Locale) -> Answered {
     let (code, msg) = (Message::Success.code().number(), Message::Success.text(locale).into());
     own(StatusCode::OK, &Envelope { code, msg, en_msg: None, data })
 }
 
-/// Renders a refusal of the broker's own; ENV-7 says which shape its `data` has.
+/// Renders a refusal of the broker itself; ENV-7 specifies the shape of its `data`.
 pub(crate) fn refused(refusal: &Refusal, locale: Locale) -> Answered {
     let message = Message::of(refusal);
     let (status, data) = match refusal {
@@ -100,7 +100,7 @@ pub(crate) fn unavailable(locale: Locale) -> Answered {
     answered
 }
 
-/// Renders the refusal of a request that a page of a browser may have sent, for this reason.
+/// Renders the refusal of a request that a page in a browser may have sent, for this reason.
 pub(crate) fn forbidden(reason: &str, locale: Locale) -> Answered {
     failure(StatusCode::FORBIDDEN, Message::System, locale, reason.into())
 }
@@ -142,7 +142,7 @@ fn own(status: StatusCode, envelope: &Envelope<impl Serialize>) -> Answered {
     response
 }
 
-/// Inserts a header, without the characters that a header cannot have.
+/// Inserts a header, without characters that are not allowed in headers.
 fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
     let printable = |c: char| if c.is_ascii() && !c.is_ascii_control() { c } else { '?' };
     let text: String = text.chars().map(printable).collect();

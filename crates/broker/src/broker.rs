@@ -1,4 +1,4 @@
-//! The broker: who may call it, and what it does with each call.
+//! The broker: who may call it, and how it handles each call.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,19 +31,19 @@ use crate::worker::{WorkerLogin, WorkerSession, WorkerSessions};
 
 /// `code` of a success.
 const SUCCESS: i32 = 200;
-/// Replaced sessions from which on answers have a note.
+/// Number of replaced sessions from which on answers have a note.
 const REPLACED_NOTED: u64 = 3;
 
-/// The group in whose session lists of devices are asked for.
+/// The group in whose session lists of devices are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceLists {
     /// The group of the worker.
     InTheirGroup,
-    /// Whichever group is selected; the filter `groupId` names the group of the worker (DEV-4).
+    /// Whichever group is selected; the filter `groupId` specifies the worker's group (DEV-4).
     Filtered,
 }
 
-/// How a broker is made.
+/// The options of a broker.
 #[derive(Debug)]
 pub struct BrokerOptions {
     /// The session with the server.
@@ -52,7 +52,7 @@ pub struct BrokerOptions {
     pub upstream: String,
     /// The workers that may log in.
     pub workers: Vec<WorkerLogin>,
-    /// How lists of devices are asked for.
+    /// How lists of devices are requested.
     pub device_lists: DeviceLists,
     /// The limits of connections, of requests and of wrong passwords.
     pub limits: Limits,
@@ -89,7 +89,7 @@ impl Asked {
     fn token(&self) -> Option<&str> {
         let mut tokens = self.head.headers.get_all(TOKEN_HEADER).iter();
         let token = tokens.next()?;
-        // An empty one is missing (AUTH-15); one that is no text, or not the only one, is unknown.
+        // An empty one is missing (AUTH-15); one that is not text, or not the only one, is unknown.
         let is_only = tokens.next().is_none();
         let text = if is_only { token.to_str().unwrap_or_default() } else { "" };
         (!is_only || !token.is_empty()).then_some(text)
@@ -171,14 +171,14 @@ impl Broker {
     }
 
     async fn route(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
-        // Workers are programs: a browser alone sends this header, for a page of some site.
+        // Workers are programs: only a browser sends this header, for a page of some site.
         if asked.head.headers.contains_key(header::ORIGIN) {
             let reason =
                 "the request has the header Origin: pages of sites may not call the broker";
             return Ok(answer::forbidden(reason, asked.locale));
         }
-        // Nothing but the calls of the interface is sent to the server (ADDR-4): it might read
-        // another spelling of a path as that of a switch or of a log out.
+        // Only the calls of the interface are sent to the server (ADDR-4): it might read another
+        // spelling of a path as a switch or a log out.
         let path = asked.head.uri.path();
         let is_call = ENDPOINTS.iter().any(|known| known.route == path);
         if asked.head.method != Method::POST || !is_call {
@@ -196,7 +196,7 @@ impl Broker {
         }
     }
 
-    /// Logs a worker in (AUTH-1): the groups are those of the account.
+    /// Logs a worker in (AUTH-1): the groups are the account's.
     async fn log_in(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
         let max_depth = self.limits.json_max_depth;
         let names = ["username", "password"];
@@ -209,7 +209,7 @@ impl Broker {
     }
 
     /// Selects another group for a worker (AUTH-17). Nothing is sent to the server, unless the
-    /// group is not among those of the account that are known: it may be new.
+    /// group is not among the known groups of the account: it may be new.
     async fn switch_group(&self, asked: &Asked) -> Result<Answered, Failure> {
         let token = asked.token().ok_or(Refusal::TokenMissing)?;
         let worker = self.workers.find(asked.now, token).ok_or(Refusal::TokenInvalid)?;
@@ -237,7 +237,7 @@ impl Broker {
         Ok(answer::success(&(), asked.locale))
     }
 
-    /// Opens a session for a worker, which is valid for as long as those of the server.
+    /// Opens a session for a worker, valid for as long as the server's sessions.
     fn open(
         &self,
         asked: &Asked,
@@ -298,9 +298,9 @@ impl Broker {
         Ok(answered)
     }
 
-    /// Sends a call for a list of devices in whichever group is selected, if the options say so.
-    /// Returns `None` without a success, which the group that is selected may have prevented: when
-    /// it is closed, the server refuses every call (SCOPE-5).
+    /// Sends a call for a list of devices in whichever group is selected, if the options allow it.
+    /// Returns `None` without a success, which the selected group may have prevented: when it is
+    /// closed, the server refuses every call (SCOPE-5).
     async fn filtered(
         &self,
         call: &Call,
@@ -332,8 +332,8 @@ impl Broker {
     }
 }
 
-/// Returns the headers of a request that are sent to the server. Its token and those of its
-/// connection are not among them, nor `Accept-Encoding`: the broker reads the code of an answer.
+/// Returns the headers of a request that are sent to the server: without its token, the headers of
+/// its connection, and `Accept-Encoding`, since the broker reads the code of an answer.
 fn passed_headers(headers: &HeaderMap) -> HeaderMap {
     let mut passed = HeaderMap::new();
     for name in [header::CONTENT_TYPE.as_str(), LOCALE_HEADER] {

@@ -1,5 +1,5 @@
-//! Calls that wait for changes (ORD-25). They are sent in parts: the server holds each for some
-//! seconds only, and other groups have the session in between.
+//! Calls that wait for changes (ORD-25). They are sent in parts: the server holds each only for
+//! some seconds, and other groups have the session in between.
 
 use std::time::{Duration, Instant};
 
@@ -18,16 +18,16 @@ use crate::fields;
 
 /// The field with the wait, in seconds.
 const FIELD: &str = "waitSeconds";
-/// The longest wait that a server allows (ORD-25). It refuses longer ones at once.
+/// The maximum wait that a server allows (ORD-25). It refuses longer ones at once.
 const WAIT_MAX_S: u64 = 60;
-/// The longest wait of one part: well below the time that one call may take.
+/// The maximum wait of one part: well below the time limit of a call.
 const PART_MAX: Duration = Duration::from_secs(10);
 /// The time that another group gets when its calls have interrupted a wait.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The interval at which the session of a waiting worker is proven: an ended one is reported
-/// within a second (ORD-27).
+/// The interval at which the session of a waiting worker is proven: its end is reported within a
+/// second (ORD-27).
 const PROOF_INTERVAL: Duration = Duration::from_millis(500);
-/// The largest answer that may have no records.
+/// The maximum size of an answer that may have no records.
 const EMPTY_MAX_BYTES: usize = 4_096;
 
 /// A call that waits.
@@ -38,7 +38,7 @@ struct Wait {
 }
 
 impl Wait {
-    /// Returns the wait that a call asks for; `None` if it asks for none that the server allows.
+    /// Returns the wait that a call requests; `None` if it requests none that the server allows.
     fn of(call: &Call, max_depth: usize) -> Option<Wait> {
         let fields = fields::to_change(&call.body, max_depth)?;
         let seconds = fields.get(FIELD)?.as_u64()?;
@@ -46,7 +46,7 @@ impl Wait {
         Some(Wait { call: call.clone(), fields, ends: Instant::now() + length })
     }
 
-    /// Returns the seconds that the next part may wait, to the nearest one; 0 at the end.
+    /// Returns the seconds that the next part may wait, rounded to the nearest; 0 at the end.
     fn part_s(&self) -> u64 {
         let left = self.ends.saturating_duration_since(Instant::now()).min(PART_MAX);
         (left + Duration::from_millis(500)).as_secs()
@@ -111,7 +111,7 @@ impl Broker {
         }
     }
 
-    /// Sends a part of a wait. Returns `None` if it was interrupted, a while later.
+    /// Sends a part of a wait. Returns `None` some time after it was interrupted.
     async fn wait_once(&self, lane: &Lane, part: Call) -> Result<Option<Called>, Failure> {
         let begun = Instant::now();
         let called = self.session.call_long(lane.clone(), part).await;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     /// ORD-25: only the wait of a part differs from the call; a call without a wait that the server
-    /// allows is sent as it is.
+    /// allows is sent unchanged.
     #[test]
     fn a_wait_is_sent_in_parts() {
         let long = wait(r#"{"after":"c","waitSeconds":60}"#).expect("a wait");

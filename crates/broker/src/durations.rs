@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The number of durations that count.
+/// The number of durations that are considered.
 const LATEST: usize = 256;
 
 /// The latest durations of something.

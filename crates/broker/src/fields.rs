@@ -1,4 +1,4 @@
-//! The bodies of calls that the broker answers itself, or sends with other fields.
+//! The bodies of calls that the broker answers itself, or sends with changed fields.
 
 use kiosque_listener::json::{self, Json};
 use kiosque_model::refusal::Fault;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// Reads the required texts of a body, in this order.
 ///
 /// # Errors
-/// The body cannot be read (REQ-4), or fields are missing, blank or no text; all of them (REQ-7).
+/// The body cannot be read (REQ-4), or fields are missing, blank or not text; all of them (REQ-7).
 pub(crate) fn texts<const N: usize>(
     body: &[u8],
     max_depth: usize,
@@ -28,15 +28,15 @@ pub(crate) fn texts<const N: usize>(
     if violations.is_empty() { Ok(texts) } else { Err(Refusal::Invalid(violations)) }
 }
 
-/// Returns the fields of a body that is sent on with other ones; `None` if the server would not
-/// read it, and has to refuse it as it is.
+/// Returns the fields of a body that is sent with changed ones; `None` if the server would not read
+/// it, and must refuse it unchanged.
 pub(crate) fn to_change(body: &[u8], max_depth: usize) -> Option<Map<String, Value>> {
     json::parse_object(body, max_depth).ok()?;
     serde_json::from_slice(body).ok()
 }
 
-/// Returns a filter of devices that names this group, unless it names one already; `None` if the
-/// body is none.
+/// Returns a filter of devices with this group, unless it already has one; `None` if the body is
+/// not a filter.
 pub(crate) fn with_group(body: &[u8], max_depth: usize, group: &str) -> Option<Vec<u8>> {
     let mut filter = to_change(body, max_depth)?;
     let named = filter.get("groupId");
@@ -50,7 +50,7 @@ pub(crate) fn with_group(body: &[u8], max_depth: usize, group: &str) -> Option<V
 mod tests {
     use super::*;
 
-    /// REQ-3, REQ-4, REQ-7: one answer names all violations; a body that the server does not read
+    /// REQ-3, REQ-4, REQ-7: one answer lists all violations; a body that the server does not read
     /// is not read here.
     #[test]
     fn all_faults_of_a_body_are_found() {
@@ -74,8 +74,8 @@ mod tests {
         }
     }
 
-    /// DEV-4, REQ-4: a filter that names a group is not changed, and one that the server refuses is
-    /// sent as it is.
+    /// DEV-4, REQ-4: a filter with a group is not changed, and one that the server refuses is sent
+    /// unchanged.
     #[test]
     fn a_filter_gets_the_group_of_its_worker() {
         let filter = |body: &str| {

@@ -1,5 +1,5 @@
 //! The limits on wrong passwords of workers (LIM-7 to LIM-9). A worker that sends wrong ones is
-//! limited under its name alone, and nothing at this machine or in a network can guess without
+//! limited only under its name, and nothing on this machine or in a network can guess without
 //! limit.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +14,7 @@ use kiosque_model::{Limits, Refusal, Source, SourcePrefix, UnixMs};
 
 use crate::worker::{Digest, WorkerLogin, digest};
 
-/// The workers that may log in, and the wrong passwords that were sent with their names.
+/// The workers that may log in, and the wrong passwords sent with their names.
 #[derive(Debug)]
 pub(crate) struct Guesses {
     logins: Vec<WorkerLogin>,
@@ -25,9 +25,9 @@ pub(crate) struct Guesses {
 struct Counts {
     /// Of sources that have not logged in with the name.
     of_unknown: FailureBuckets,
-    /// Of a source that has: each has as many failures as LIM-8 allows all unknown ones together.
-    /// On one machine a worker and a program that guesses its password may have one source, so that
-    /// no source is without a limit.
+    /// Of a source that has: each may fail as often as LIM-8 allows for all unknown ones together.
+    /// On one machine a worker and a program that guesses its password may have the same source, so
+    /// no source is unlimited.
     of_known: Buckets<(Arc<str>, SourcePrefix)>,
     /// The sources from which a login with a name succeeded, the latest last (LIM-9).
     known: BTreeMap<Arc<str>, VecDeque<Known>>,
@@ -37,13 +37,13 @@ struct Counts {
 #[derive(Debug)]
 struct Known {
     source: SourcePrefix,
-    /// Sent again, it is no other guess: a worker with an old password sends it again and again,
-    /// and the workers of its name at its source must not be refused for that.
+    /// Sending it again is not another guess: a worker with an old password sends it repeatedly,
+    /// and the workers with its name and source must not be refused for that.
     last_wrong: Option<Digest>,
 }
 
 impl Guesses {
-    /// Returns no failures of these workers. The key is a random one.
+    /// Returns no failures of these workers. The key must be random.
     pub(crate) fn new(logins: Vec<WorkerLogin>, limits: &Limits, key: [u8; KEY_BYTES]) -> Guesses {
         let failures = limits.login_failures_unknown_free;
         let refill_ms = millis(limits.login_failure_unknown_refill).saturating_mul(2);
@@ -96,7 +96,7 @@ impl Guesses {
     }
 }
 
-/// Makes a source the latest of those that are known.
+/// Makes a source the latest of the known ones.
 fn remember(known: &mut VecDeque<Known>, source: SourcePrefix) {
     let at = known.iter().position(|known| known.source == source);
     let found = at.and_then(|at| known.remove(at));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     /// LIM-9: a source that has logged in with a name is exempt from the failures of all others,
-    /// and has a limit of its own.
+    /// and has a separate limit.
     #[test]
     fn a_worker_that_has_logged_in_is_exempt_from_failures_of_others() {
         let guesses = guesses();
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(wait_s(&log_in("127.0.0.1", "right")), Some(4));
     }
 
-    /// LIM-9: what is counted is bounded, and no count is lost for that while it matters.
+    /// LIM-9: the counters are bounded, and none is lost while it matters.
     #[test]
     fn the_counts_are_bounded() {
         let limits = Limits { login_failures_kept: 50, ..Limits::default() };

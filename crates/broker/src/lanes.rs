@@ -1,5 +1,5 @@
-//! The calls of workers that are not answered yet, and the time from an answer to the next call, by
-//! group, for the status.
+//! The unanswered calls of workers, and the time from an answer to the next call, by group, for the
+//! status.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -52,8 +52,8 @@ impl OpenCalls {
         calls.idle_since = (calls.open == 0).then_some(now);
     }
 
-    /// Returns the number of calls of each group that are not answered yet, and its think time: the
-    /// median time from an answer after which no call was open to the next call.
+    /// Returns the number of unanswered calls of each group, and its think time: the median time
+    /// from an answer after which no call was open to the next call.
     pub(crate) fn by_group(&self) -> BTreeMap<GroupId, (usize, Option<Duration>)> {
         let groups = lock_ignoring_poison(&self.0);
         let of_group = |calls: &OfGroup| (calls.open, calls.think_times.median());

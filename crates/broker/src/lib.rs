@@ -1,5 +1,5 @@
-//! A local service that speaks the interface of `docs/interface.md` and shares one session of an
-//! account among any number of workers.
+//! A local service that implements the interface of `docs/interface.md` and shares one session of
+//! an account among any number of workers.
 //!
 //! An account has one session with one selected group (AUTH-12), so that workers that each log in
 //! end each other's sessions. A worker of the broker logs in here instead, and gets a session of

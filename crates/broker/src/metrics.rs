@@ -32,7 +32,7 @@ impl Metrics {
         let lane_wait = histogram(
             &registry,
             "kiosque_broker_lane_wait_seconds",
-            "For how long calls waited until their group had the session.",
+            "Time that calls waited until their group had the session.",
         );
         Metrics { registry, evictions, last_eviction: Mutex::default(), lane_wait }
     }
@@ -52,7 +52,7 @@ impl Metrics {
         let seconds = histogram(
             &self.registry,
             "kiosque_broker_upstream_seconds",
-            "How long answers of the server took.",
+            "Time until the server answered.",
         );
         Upstream::new(log_ins, switches, seconds, clock)
     }

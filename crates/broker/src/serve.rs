@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use crate::answer::{Answered, forbidden};
 use crate::broker::Broker;
 
-/// The time in which the log out must end.
+/// The time limit of the log out.
 const LOG_OUT_MAX: Duration = Duration::from_secs(35);
 
 /// The sockets of a broker.
@@ -32,8 +32,8 @@ pub struct Listeners {
     pub status: Option<PlainListener>,
 }
 
-/// Returns the limits of a broker's listeners: those of a server, with fewer connections, of which
-/// the workers of one machine may have half, and with time for the requests under way that wait for
+/// Returns the limits of a broker's listeners: those of a server, with fewer connections, half of
+/// which the workers of one machine may have, and with time for requests in progress that wait for
 /// their group.
 #[must_use]
 pub fn broker_limits() -> Limits {
@@ -46,7 +46,7 @@ pub fn broker_limits() -> Limits {
     }
 }
 
-/// Serves until `stop`, then answers the requests under way, and logs the session of the account
+/// Serves until `stop`, then answers the requests in progress, and logs the session of the account
 /// out.
 pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<Output = ()>) {
     let Listeners { tls, plain, status } = listeners;
@@ -64,7 +64,7 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
             async move { self::status(&broker, request.uri().path()).await }
         })
     };
-    // Each has connections of its own, so that workers cannot take those of the status.
+    // Each has separate connections, so that workers cannot take those of the status.
     let options = || ConnectionOptions {
         limits: broker.limits.clone(),
         trusted_proxies: TrustedProxies::default(),

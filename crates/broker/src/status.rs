@@ -20,11 +20,11 @@ const WATCH_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LaneStatus {
-    /// Calls that are not answered yet.
+    /// Unanswered calls.
     calls: usize,
-    /// Those among them that wait until the group has the session.
+    /// Those that wait until the group has the session.
     waiting: usize,
-    /// For how long the oldest of these waits.
+    /// How long the oldest of these has been waiting.
     oldest_ms: Option<u128>,
     /// The median time from an answer to the next call.
     think_time_us: Option<u128>,
@@ -49,7 +49,7 @@ pub(crate) struct Status {
 }
 
 impl Broker {
-    /// Returns the present state. Nothing is sent to the server.
+    /// Returns the current state. Nothing is sent to the server.
     pub(crate) async fn status(&self) -> Status {
         let seen = self.upstream.seen();
         let lanes = self.lanes().await;
@@ -103,8 +103,8 @@ impl Broker {
                 let all = counts.replaced;
                 tracing::warn!(
                     all,
-                    "another user of the account has replaced the session; give the broker an \
-                     account of its own"
+                    "another user of the account has replaced the session; use a separate \
+                     account for the broker"
                 );
             }
             tokio::time::sleep(WATCH_INTERVAL).await;

@@ -1,4 +1,4 @@
-//! The server behind the broker: what its answers to logins say, and how long its answers take.
+//! The server behind the broker: the content of its answers to logins, and its response times.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -14,21 +14,21 @@ use serde::Deserialize;
 
 use crate::durations::Durations;
 
-/// The session of the account, as the latest answer to a login or a switch describes it.
+/// The session of the account, from the latest answer to a login or a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// The group that the last login selected.
     pub(crate) default_group: GroupId,
     /// The selected group.
     pub(crate) group: GroupId,
-    /// When the token ends, by the clock of the server.
+    /// When the token ends, by the server's clock.
     pub(crate) expires_at: UnixMs,
-    /// For how long tokens are valid.
+    /// How long tokens are valid.
     pub(crate) validity_ms: i64,
 }
 
-/// Returns for how long a token is valid that was just received. Two hours, if the clock of the
-/// server is so far behind that its tokens seem to have ended.
+/// Returns how long a token that was just received is valid. Two hours, if the server's clock is so
+/// far behind that its tokens seem to have ended.
 fn validity_ms(expires_in: i64, now: UnixMs) -> i64 {
     const USUAL_MS: i64 = 7_200_000;
     let left = expires_in.saturating_sub(now.0);
@@ -112,7 +112,7 @@ impl Upstream {
         });
     }
 
-    /// Returns what the latest answer to a login or a switch said.
+    /// Returns the content of the latest answer to a login or a switch.
     pub(crate) fn seen(&self) -> Option<Seen> {
         lock_ignoring_poison(&self.seen).clone()
     }

@@ -1,4 +1,4 @@
-//! The workers: who may log in to the broker, and the sessions that it has given them.
+//! The workers: who may log in to the broker, and the sessions that it has opened for them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,11 +11,11 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{GroupId, UnixMs};
 use sha2::{Digest as _, Sha256};
 
-/// The largest number of sessions of workers. Each login name has an equal share, in which the
+/// The maximum number of sessions of workers. Each login name has an equal share, in which the
 /// session that ends first makes room for a new one.
 const SESSIONS_MAX: usize = 10_000;
 
-/// A SHA-256 digest. Secrets are kept and compared as digests: the time of a comparison says
+/// A SHA-256 digest. Secrets are kept and compared as digests: the time of a comparison reveals
 /// nothing about the secret.
 pub(crate) type Digest = [u8; 32];
 
@@ -23,7 +23,7 @@ pub(crate) fn digest(secret: &str) -> Digest {
     Sha256::digest(secret).into()
 }
 
-/// The login name of workers and their password. Its `Debug` has no password.
+/// The login name of workers and their password. Its `Debug` omits the password.
 #[derive(Clone)]
 pub struct WorkerLogin {
     name: Arc<str>,
@@ -47,13 +47,13 @@ impl WorkerLogin {
         &self.name
     }
 
-    /// Returns whether the password with this digest is that of the worker.
+    /// Returns whether the password with this digest is the worker's.
     pub(crate) fn has_password(&self, password: &Digest) -> bool {
         self.password == *password
     }
 }
 
-/// The session of a worker. Several workers may log in with one name; each has its own.
+/// The session of a worker. Several workers may log in with one name; each has a separate session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkerSession {
     pub(crate) name: Arc<str>,
@@ -65,7 +65,7 @@ pub(crate) struct WorkerSession {
 #[derive(Debug)]
 pub(crate) struct WorkerSessions {
     by_token: Mutex<BTreeMap<Digest, WorkerSession>>,
-    /// The largest number of sessions of a login name.
+    /// The maximum number of sessions of a login name.
     share: usize,
     entropy: Entropy,
 }
@@ -102,7 +102,7 @@ impl WorkerSessions {
         sessions.get(&digest(token)).filter(|session| session.expires_at > now).cloned()
     }
 
-    /// Ends the session of a token. Returns whether it was there.
+    /// Ends the session of a token. Returns whether it existed.
     pub(crate) fn end(&self, now: UnixMs, token: &str) -> bool {
         self.lock().remove(&digest(token)).is_some_and(|session| session.expires_at > now)
     }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(sessions.find(UnixMs(100), &second), None);
     }
 
-    /// AUTH-6: a name that logs in again and again ends sessions of its own, and no others.
+    /// AUTH-6: a name that logs in repeatedly only ends its own sessions.
     #[test]
     fn the_number_of_sessions_is_bounded_by_name() {
         let sessions = WorkerSessions::new(2, Entropy::system());
