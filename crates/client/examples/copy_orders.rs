@@ -1,6 +1,6 @@
 //! Copies the orders of all groups of an account into `orders.db`. Run again, it adds the changes.
 //!
-//! The account is that of the variables `KIOSQUE_REMOTE_URL`, `KIOSQUE_REMOTE_USERNAME`,
+//! The account is specified by the variables `KIOSQUE_REMOTE_URL`, `KIOSQUE_REMOTE_USERNAME`,
 //! `KIOSQUE_REMOTE_PASSWORD_FILE` and, for a certificate that the system does not trust,
 //! `KIOSQUE_REMOTE_CA_FILE`.
 

@@ -19,11 +19,11 @@ pub use group::{
     Certificate, Change, Device, GroupClient, History, OrderChanges, OrderWalk, Position,
 };
 
-/// An account of a server. Clones share its session, so that a program has one account for all its
+/// An account of a server. Clones share its session, so a program has one account for all its
 /// tasks.
 ///
 /// Nothing is sent before the first call, which logs in. The session is renewed before it ends and
-/// when another user of the account has replaced it; callers notice only that a call takes longer.
+/// when another user of the account has replaced it; callers only notice that a call takes longer.
 ///
 /// ```no_run
 /// use kiosque_client::{Account, Profile};
@@ -85,11 +85,11 @@ impl Account {
         Ok(self.0.session.grant().await?.groups.clone())
     }
 
-    /// Returns the calls that run in a group. Nothing is sent yet: a group that the account may
-    /// not select is refused with the first call.
+    /// Returns the calls that run in a group. Nothing is sent yet: a group that the account may not
+    /// select is refused with the first call.
     ///
     /// # Errors
-    /// The text is no id of a group.
+    /// The text is not the id of a group.
     pub fn group(&self, id: &str) -> Result<GroupClient, Error> {
         let group = GroupId::parse(id);
         let group = group.map_err(|fault| Error::Setup(format!("the group {id:?} {fault}")))?;
@@ -105,13 +105,13 @@ impl Account {
     /// Ends the session, for all its users. A later call logs in again.
     ///
     /// # Errors
-    /// No whole answer arrived; the session may have ended or not.
+    /// No complete answer arrived; the session may have ended or not.
     pub async fn log_out(&self) -> Result<(), Error> {
         self.0.session.log_out().await
     }
 
-    /// Sends a request that only reads, again if the server fails. Returns an answer with HTTP 200
-    /// to 499.
+    /// Sends a request that only reads, and retries it if the server fails. Returns an answer with
+    /// HTTP 200 to 499.
     ///
     /// # Errors
     /// There is no session, or each attempt failed.
@@ -120,7 +120,7 @@ impl Account {
     }
 
     /// Sends a request that the server answers when something happens. Returns `None` if it was
-    /// interrupted, because calls of another group were waiting.
+    /// interrupted because calls of another group were waiting.
     ///
     /// # Errors
     /// As [`Account::read`].
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::scripted::{EMPTY, account, granted, html, json, no_answer, success};
 
-    /// An HTML page is no envelope; it is not taken for a refusal, and not asked for again.
+    /// An HTML page is not an envelope; it is not taken for a refusal, and not requested again.
     #[tokio::test]
     async fn a_page_of_a_proxy_is_no_envelope() {
         let (account, requested) = account(|_, _| html(404));
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(*requested.lock().expect("no panic"), [LogIn::PATH]);
     }
 
-    /// Reads are repeated on HTTP 5xx and without an answer, and at most three times.
+    /// Reads are retried on HTTP 5xx and without an answer, and at most three times.
     #[tokio::test]
     async fn reads_are_repeated_when_the_server_fails() {
         let failing = |answers: usize| {
@@ -213,7 +213,7 @@ mod tests {
         assert!((11..=10 + calls / 5).contains(&repeated), "{repeated} repeated");
     }
 
-    /// `Retry-After` is obeyed: a longer one than a minute is left to the caller.
+    /// `Retry-After` is obeyed; a wait of more than a minute is left to the caller.
     #[tokio::test]
     async fn a_server_that_asks_for_a_long_wait_is_not_asked_again() {
         let (account, requested) = account(|path, _| match path {
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(*requested.lock().expect("no panic"), [LogIn::PATH, DevicePage::PATH]);
     }
 
-    /// REQ-4: `code` 500 over HTTP 200 is a fault of the request, and repeating it does not help.
+    /// REQ-4: `code` 500 over HTTP 200 is an error in the request, and repeating it does not help.
     #[tokio::test]
     async fn a_refusal_is_not_repeated() {
         let (account, requested) = account(|path, _| match path {
@@ -281,7 +281,7 @@ mod tests {
         let devices = account.default_group().devices().await.expect("a list");
         let codes: Vec<&str> = devices.iter().map(|device| device.code()).collect();
         assert_eq!(codes, ["a", "b", "c"]);
-        // DEV-4: the devices of an answer must be those of the group that the call named.
+        // DEV-4: the devices of an answer must belong to the group of the call.
         let Err(Error::WrongGroup { wanted, got }) =
             account.group("south").expect("an id").devices().await
         else {
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!((wanted.as_str(), got.as_str()), ("south", "north"));
     }
 
-    /// An answer for another group than the one that was named never reaches the caller.
+    /// An answer for another group than the requested one never reaches the caller.
     #[tokio::test]
     async fn an_answer_for_another_group_is_an_error() {
         let (account, _) = account(|path, _| match path {

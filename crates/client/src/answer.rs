@@ -1,4 +1,4 @@
-//! From an answer to the data of a call, or to the error.
+//! Converts an answer to the data of a call, or to the error.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +20,7 @@ struct Failed {
     data: Value,
 }
 
-/// Returns `data` of a success, or the error that the answer means.
+/// Returns `data` of a success, or the corresponding error.
 pub(crate) fn data_of<T: DeserializeOwned>(answer: &Answer) -> Result<T, Error> {
     #[derive(Deserialize)]
     struct Succeeded<T> {
@@ -37,7 +37,7 @@ pub(crate) fn data_of<T: DeserializeOwned>(answer: &Answer) -> Result<T, Error> 
     Err(error_of(answer))
 }
 
-/// Returns the error that an answer without success means.
+/// Returns the error for an answer without success.
 pub(crate) fn error_of(answer: &Answer) -> Error {
     let violations = match serde_json::from_slice::<Failed>(&answer.body) {
         Ok(Failed { code: -1, data: Value::Array(violations), .. }) => violations,
@@ -107,7 +107,7 @@ mod tests {
         let Error::Refused(refusal) = error_of(&failed) else { panic!("{failed:?}") };
         assert_eq!((refusal.code, refusal.data.as_deref()), (500, Some("EOF at line 1")));
 
-        // HTTP 500 is no success, whatever `code` says.
+        // HTTP 500 is not a success, whatever the `code`.
         let odd = json(500, r#"{"code":200,"msg":"success","data":7}"#);
         assert!(matches!(data_of::<i64>(&odd), Err(Error::Refused(_))));
 

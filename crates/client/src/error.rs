@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::transport::{Answer, TransportFault};
 
-/// Characters of a body that is no envelope that [`Error::NotAnEnvelope`] quotes.
+/// Number of characters that [`Error::NotAnEnvelope`] quotes of a body.
 const EXCERPT_CHARS: usize = 200;
 
-/// Why a call has no result. Each variant asks for something else: see its documentation.
+/// Why a call has no result. Each variant requires a different reaction: see its documentation.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     #[error("the server refused the call: {0}")]
     Refused(Refusal),
     /// The request has violations (REQ-7), a string for each field: a defect of the caller.
-    #[error("the server found faults in the request: {}", .0.join("; "))]
+    #[error("the server found errors in the request: {}", .0.join("; "))]
     Invalid(Vec<String>),
     /// The answer is not an envelope of the interface, such as the HTML page of a proxy.
     #[error("{0}")]
@@ -23,7 +23,7 @@ pub enum Error {
     /// No whole answer arrived.
     #[error("{0}")]
     Transport(TransportFault),
-    /// Several attempts failed, or a session could not be had in time.
+    /// Several attempts failed, or no session was available in time.
     #[error("gave up after {tries} {}; the last failure: {last}", attempts(*tries))]
     GaveUp {
         /// How often the call was sent.
@@ -31,30 +31,29 @@ pub enum Error {
         /// Why the last attempt failed.
         last: Box<Error>,
     },
-    /// The server answered for another group than the one that the call named.
+    /// The server answered for another group than the call's.
     #[error("the call was for the group {wanted:?}, and the server answered for {got:?}")]
     WrongGroup {
-        /// The group that the call named.
+        /// The group of the call.
         wanted: String,
         /// The group of the answer.
         got: String,
     },
-    /// The list of orders changed in a way other than by growing, so that a walk over it cannot be
-    /// complete.
+    /// The list of orders changed other than by growing, so that a walk over it cannot be complete.
     #[error("{0}")]
     Walk(WalkFault),
-    /// The client cannot be made: a wrong URL, or a certificate or password that cannot be read.
+    /// The client cannot be created: an invalid URL, or an unreadable certificate or password.
     #[error("{0}")]
     Setup(String),
 }
 
-/// A call that the server refused, as its envelope describes it.
+/// A refused call, as described by its envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
     /// `code` of the envelope (ENV-3).
     pub code: i32,
-    /// `msg`, in the language that the client asks for.
+    /// `msg`, in the language that the client requests.
     pub msg: String,
     /// `data` as text, if it is a text other than `msg`.
     pub data: Option<String>,
@@ -106,7 +105,7 @@ impl NotAnEnvelope {
 impl fmt::Display for NotAnEnvelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.content_type.as_deref().unwrap_or("no content type");
-        write!(f, "HTTP {} with {kind} is no answer of this interface", self.status)?;
+        write!(f, "HTTP {} with {kind} is not an answer of this interface", self.status)?;
         if self.status == 404 {
             f.write_str("; check that the base URL has the prefix /v8 exactly once")?;
         }
@@ -131,7 +130,7 @@ pub enum WalkFault {
         /// Orders that the server counts now.
         total: u64,
     },
-    /// Another order than before has an ordinal: the server does not list orders by arrival.
+    /// An ordinal has another order than before: the server does not list orders by arrival.
     #[error(
         "order {ordinal} of device {device:?} was {was:?} and is {is:?} now: the server does not \
          list orders by arrival, so pages cannot be joined while orders arrive"
@@ -166,7 +165,7 @@ pub enum WalkFault {
         current: u64,
         /// Rows that it has.
         rows: u64,
-        /// Rows that follow from `total`, `current` and `size`.
+        /// The number of rows according to `total`, `current` and `size`.
         expected: u64,
     },
 }
@@ -176,7 +175,7 @@ impl Error {
         Error::GaveUp { tries, last: Box::new(last) }
     }
 
-    /// Returns the envelope's `code`, also of the last attempt of several.
+    /// Returns the envelope's `code`, also that of the last of several attempts.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match self {

@@ -1,4 +1,4 @@
-//! Exchanges with the server, for people who look for a fault. Secrets are starred.
+//! Exchanges with the server, for troubleshooting. Secrets are replaced by stars.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Exchange {
     pub took: Duration,
 }
 
-/// A function that is shown each exchange.
+/// A function that is called with each exchange.
 #[derive(Clone)]
 pub struct Observer(Arc<dyn Fn(&Exchange) + Send + Sync>);
 
@@ -76,7 +76,8 @@ impl Exchange {
     }
 }
 
-/// Returns a body with stars for its secrets. A body that is no JSON might have one anywhere.
+/// Returns a body with stars in place of its secrets. A body that is not JSON might contain one
+/// anywhere.
 fn starred(body: &[u8]) -> String {
     let Ok(mut value) = serde_json::from_slice::<Value>(body) else {
         return format!("({} bytes that are not JSON)", body.len());

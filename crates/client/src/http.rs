@@ -20,7 +20,7 @@ const USER_AGENT: HeaderValue =
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
     pub(crate) base: BaseUrl,
-    /// The certificates to trust; those of the system if it is `None`.
+    /// The certificates to trust; the system's if it is `None`.
     pub(crate) trusted: Option<TlsConfig>,
     pub(crate) locale: Option<HeaderValue>,
     pub(crate) observer: Option<Observer>,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kiosque_clock::Entropy;
 
-/// Returns a random time below `most`, evenly distributed. Without entropy it returns `most`: the
-/// wait is longest then, and nothing secret depends on it.
+/// Returns a random time below `most`, evenly distributed; without entropy, `most`, which is the
+/// longest wait and affects no secret.
 pub(crate) fn below(entropy: &Entropy, most: Duration) -> Duration {
     let Ok(bytes) = entropy.bytes::<4>() else { return most };
     let part = f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX);

@@ -1,16 +1,17 @@
-//! A client of the device and order query service, for any server of the interface that
-//! `docs/interface.md` describes rule by rule.
+//! A client of the device and order query service, for any server that implements the interface of
+//! `docs/interface.md`.
 //!
 //! - **One session for all callers.** An account has one session with one selected group; workers
 //!   that each log in end each other's sessions. Clones of an [`Account`] share one: each call runs
-//!   in the group that it names, and the session is renewed before it ends or when another user
-//!   has replaced it. See [`session`].
+//!   in its group, and the session is renewed before it ends or when another user has replaced it.
+//!   See [`session`].
 //! - **Lists without gaps.** A walk over the orders of a device ([`OrderWalk`]) neither loses nor
 //!   repeats an order while orders arrive, and ends with a [`Certificate`] or with an error.
 //! - **Amounts and times that cannot be misread**: [`Money`] has a currency and no `+`,
-//!   [`WallTime`] has no zone and is no instant.
+//!   [`WallTime`] has no zone and is not an instant.
 //! - **Retries** of calls that read, when the server fails or no answer arrives: at most three,
-//!   with random waits, and in all no more than a fifth of the calls. A refusal is never repeated.
+//!   with random waits, and in total no more than a fifth of the calls. A refusal is never
+//!   repeated.
 //!
 //! ```no_run
 //! use kiosque_client::{Account, Error, Profile};

@@ -6,7 +6,8 @@ use kiosque_model::Currency;
 
 /// An amount in minor units of a currency (FMT-3): 250 is 2.50 EUR, 250 JPY or 0.250 KWD.
 ///
-/// There is no `+`: amounts of different currencies have no sum. [`Money::checked_add`] says so.
+/// There is no `+`, because amounts in different currencies cannot be added. Use
+/// [`Money::checked_add`].
 ///
 /// ```
 /// use kiosque_client::{Currency, Money};
@@ -33,14 +34,14 @@ pub struct Money {
     currency: Currency,
 }
 
-/// Why two amounts have no sum.
+/// Why two amounts cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoSum {
     /// They are of different currencies.
     #[error("{0} and {1} are of different currencies; convert one of them first")]
     Currencies(Money, Money),
-    /// The sum is beyond 64 bits.
+    /// The sum exceeds 64 bits.
     #[error("the sum of {0} and {1} is too large")]
     TooLarge(Money, Money),
 }
@@ -105,7 +106,7 @@ mod tests {
         Money::new(minor, Currency::parse(code).expect("a currency"))
     }
 
-    /// FMT-3: the decimals are those of the currency.
+    /// FMT-3: the number of decimals depends on the currency.
     #[test]
     fn an_amount_has_the_decimals_of_its_currency() {
         for (minor, code, text) in [

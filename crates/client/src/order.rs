@@ -11,8 +11,8 @@ use crate::wall_time::WallTime;
 
 /// An order of a list.
 ///
-/// It has the fields that every server sends, with the types that they mean. [`Order::json`] has
-/// all fields as they were received, and [`Order::record`] those of Kiosque.
+/// It has the fields that every server sends, with their proper types. [`Order::json`] has all
+/// fields as received, and [`Order::record`] the fields of Kiosque.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Value")]
 pub struct Order {
@@ -47,7 +47,7 @@ impl Serialize for Order {
 }
 
 impl Order {
-    /// Returns the `orderId`: its identity in its group, and no trade number.
+    /// Returns the `orderId`: its identity in its group, not a trade number.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.head.order_id
@@ -62,12 +62,12 @@ impl Order {
     /// Returns the price of the order.
     ///
     /// # Errors
-    /// Its currency is not one of ISO 4217.
+    /// Its currency is not in ISO 4217.
     pub fn total(&self) -> Result<Money, MoneyFault> {
         self.money(self.head.total_amount)
     }
 
-    /// Returns the amount that was paid.
+    /// Returns the amount paid.
     ///
     /// # Errors
     /// As [`Order::total`].
@@ -75,7 +75,7 @@ impl Order {
         self.money(self.head.pay_amount)
     }
 
-    /// Returns when the trade started; `None` if the text is no time.
+    /// Returns when the trade started; `None` if the text is not a time.
     #[must_use]
     pub fn trade_start(&self) -> Option<WallTime> {
         WallTime::parse(&self.head.trade_start_time)
@@ -87,7 +87,7 @@ impl Order {
         WallTime::parse(self.head.pay_end_time.as_ref()?)
     }
 
-    /// Returns all fields as they were received.
+    /// Returns all fields as received.
     #[must_use]
     pub fn json(&self) -> &Value {
         &self.json
@@ -96,7 +96,7 @@ impl Order {
     /// Returns the record with all fields that Kiosque sends (ORD-7).
     ///
     /// # Errors
-    /// The server is of another make, and does not send one of them.
+    /// The server is another implementation, and does not send one of them.
     pub fn record(&self) -> Result<OrderRecord, serde_json::Error> {
         OrderRecord::deserialize(&self.json)
     }
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// ORD-7: the fields that the contract names are enough, and others are retained.
+    /// ORD-7: the contract's fields are sufficient, and others are kept.
     #[test]
     fn an_order_needs_only_the_fields_of_the_contract() {
         let json = json!({

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 
-/// A password, or the function that reads it before a login. Its `Debug` has no content.
+/// A password, or the function that reads it before a login. Its `Debug` omits the content.
 #[derive(Clone)]
 pub struct Password(Source);
 
@@ -29,7 +29,7 @@ impl From<&str> for Password {
 
 impl Password {
     /// Returns a password that `read` reads again before each login, from a file or from a program.
-    /// Its error is a message that names the source. It may block.
+    /// Its error is a message with the source. It may block.
     pub fn read_by(read: impl Fn() -> Result<String, String> + Send + Sync + 'static) -> Password {
         Password(Source::ReadBy(Arc::new(read)))
     }

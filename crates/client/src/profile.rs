@@ -1,4 +1,4 @@
-//! A server and an account of it.
+//! A server and an account on it.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::http::{self as https, Server};
 use crate::password::Password;
 use crate::session::{Credentials, Pace, SessionParts, StoredSession};
 
-/// A server, an account of it, and how its session is shared.
+/// A server, an account on it, and how its session is shared.
 ///
 /// ```
 /// use kiosque_client::Profile;
@@ -31,10 +31,10 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Returns the profile of an account, by the base URL of its server.
+    /// Returns the profile of an account, given the base URL of its server.
     ///
     /// # Errors
-    /// The text is no base URL, such as `https://HOST/v8`.
+    /// The text is not a base URL, such as `https://HOST/v8`.
     pub fn new(
         base_url: &str,
         username: &str,
@@ -53,7 +53,7 @@ impl Profile {
         })
     }
 
-    /// Trusts the certificates of a PEM file, in place of those of the system.
+    /// Trusts the certificates of a PEM file instead of the system's.
     ///
     /// # Errors
     /// The file cannot be read, or has no certificate.
@@ -63,25 +63,25 @@ impl Profile {
         Ok(self)
     }
 
-    /// Asks for messages in a language (ENV-4).
+    /// Requests messages in a language (ENV-4).
     ///
     /// # Errors
     /// The text cannot be the value of a header.
     pub fn locale(mut self, locale: &str) -> Result<Profile, Error> {
         let value = HeaderValue::from_str(locale);
-        let wrong = |_| Error::Setup(format!("{locale:?} is no language, such as en or zh-CN"));
+        let wrong = |_| Error::Setup(format!("{locale:?} is not a language, such as en or zh-CN"));
         self.server.locale = Some(value.map_err(wrong)?);
         Ok(self)
     }
 
-    /// Shows each exchange with the server to a function, without secrets.
+    /// Passes each exchange with the server to a function, without secrets.
     #[must_use]
     pub fn observer(mut self, observer: Observer) -> Profile {
         self.server.observer = Some(observer);
         self
     }
 
-    /// Replaces the times by which the session is shared.
+    /// Replaces the times that determine how the session is shared.
     #[must_use]
     pub fn pace(mut self, pace: Pace) -> Profile {
         self.pace = pace;
@@ -106,7 +106,7 @@ impl Profile {
     /// Returns the parts of a session of this account.
     ///
     /// # Errors
-    /// The certificates of the system cannot be used, or the host of the server is no name.
+    /// The system's certificates cannot be used, or the host of the server is not a name.
     pub fn into_session_parts(self) -> Result<SessionParts, Error> {
         Ok(SessionParts {
             transport: https::transport(self.server)?,

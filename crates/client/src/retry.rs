@@ -7,14 +7,13 @@ use kiosque_clock::Entropy;
 
 use crate::jitter;
 
-/// Attempts of one call, the first one included.
+/// Maximum attempts of one call, including the first one.
 pub(crate) const TRIES_MAX: u32 = 4;
-/// The longest `Retry-After` that is obeyed. A longer one is left to the caller.
+/// The maximum `Retry-After` that is obeyed. A longer one is left to the caller.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
-/// The retries that all calls may still make. Each call that is made allows a fifth of a retry, so
-/// that a server that fails every call gets a fifth more requests than calls, not four times as
-/// many.
+/// The remaining retries of all calls. Each call adds a fifth of a retry, so that a server that
+/// fails every call gets a fifth more requests than calls, not four times as many.
 #[derive(Debug)]
 pub(crate) struct RetryBudget(Mutex<u32>);
 
@@ -39,7 +38,7 @@ impl RetryBudget {
     }
 
     fn change(&self, change: impl Fn(u32) -> Option<u32>) -> bool {
-        // A number is whole even if a thread that holds the lock panics.
+        // A number is consistent even if a thread panics while holding the lock.
         let mut fifths = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let changed = change(*fifths);
         *fifths = changed.unwrap_or(*fifths);

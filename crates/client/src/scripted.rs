@@ -1,4 +1,4 @@
-//! An account whose server answers by a script, for tests.
+//! An account whose server answers according to a script, for tests.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,8 +14,8 @@ pub(crate) type Scripted = Result<Answer, TransportFault>;
 /// The paths that were requested, without their query strings.
 pub(crate) type Requested = Arc<Mutex<Vec<String>>>;
 
-/// Returns an account whose server answers by a script, from the path and the number of requests
-/// with this path before. Its waits have no length.
+/// Returns an account whose server answers according to a script, given the path and the number of
+/// previous requests with this path. Its waits take no time.
 pub(crate) fn account(
     script: impl Fn(&str, usize) -> Scripted + Send + Sync + 'static,
 ) -> (Account, Requested) {

@@ -1,17 +1,17 @@
 //! One session for all callers of an account.
 //!
-//! An account has one session with one selected group (AUTH-12), so that callers that each log in
-//! and switch end each other's sessions. A [`Session`] is shared by clones instead: each call names
-//! its group, calls of the same group run together, and the session switches when they are done.
+//! An account has one session with one selected group (AUTH-12), so callers that each log in and
+//! switch end each other's sessions. Clones share a [`Session`] instead: each call specifies its
+//! group, calls of the same group run together, and the session switches when they are done.
 //!
-//! - Before a switch, calls under way end. The group whose call is the oldest is next.
+//! - Before a switch, calls in progress end. The group whose call is the oldest is next.
 //! - A group has the session for [`Pace::turn`] while other groups wait. After an answer the
 //!   session waits for [`Pace::linger_max`] before it switches: the worker is about to call again.
 //! - Of many answers with -4, the first one causes a login; their calls are sent again.
-//! - A session that other users of the account replace again and again is taken back after a wait
-//!   that doubles.
-//! - A switch whose answer is lost is followed by a login: the token is unknown then.
-//! - After -2, no further login is tried.
+//! - A session that other users of the account replace repeatedly is taken back after a wait that
+//!   doubles.
+//! - A switch whose answer is lost is followed by a login: the token is then unknown.
+//! - After -2, no further login is attempted.
 
 mod action;
 mod driver;
@@ -52,16 +52,16 @@ pub struct Credentials {
     pub password: Password,
 }
 
-/// The parts that a session is made of.
+/// The parts of a session.
 #[derive(Clone, Debug)]
 pub struct SessionParts {
     /// Sends requests.
     pub transport: Transport,
     /// The account.
     pub credentials: Credentials,
-    /// The times by which it is shared.
+    /// The times that determine how it is shared.
     pub pace: Pace,
-    /// The clock by which the end of a session is computed.
+    /// The clock for computing the end of a session.
     pub clock: Clock,
     /// The source of random waits.
     pub entropy: Entropy,
@@ -76,9 +76,9 @@ pub struct Session(mpsc::UnboundedSender<Message>);
 /// The answer to a call, with the circumstances under which it was received.
 #[derive(Clone, Debug)]
 pub struct Called {
-    /// The answer; never one with -4, unless each attempt was answered with it.
+    /// The answer; one with -4 only if each attempt was answered with it.
     pub answer: Answer,
-    /// The token and the group that it was sent with.
+    /// The token with which it was sent, and its group.
     pub grant: Arc<Grant>,
     /// The number of the session's token: each login and each switch adds one.
     pub epoch: u64,
@@ -97,7 +97,7 @@ pub enum LongCall {
     Interrupted,
 }
 
-/// The number of events since the session was made.
+/// The number of events since the session was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionCounts {
@@ -110,7 +110,7 @@ pub struct SessionCounts {
 }
 
 impl Session {
-    /// Returns a session, which a task of the present tokio runtime shares out until its last clone
+    /// Returns a session, which a task of the current tokio runtime shares out until its last clone
     /// is dropped. It is not logged out then: other processes may use it.
     ///
     /// # Panics
@@ -125,8 +125,8 @@ impl Session {
     /// Sends a request that only reads, in a lane.
     ///
     /// # Errors
-    /// There is no session, or no whole answer arrived. An answer with a `code` other than success
-    /// is no error here.
+    /// There is no session, or no complete answer arrived. An answer with a `code` other than
+    /// success is not an error here.
     pub async fn call(&self, lane: Lane, request: Request) -> Result<Called, Error> {
         match self.send(lane, request, Length::Short).await? {
             LongCall::Answered(called) => Ok(called),
@@ -152,7 +152,7 @@ impl Session {
         self.ask(|reply| Message::Call { lane, length, work: Work::Send(request, reply) }).await?
     }
 
-    /// Returns the present token, its group and the groups of the account. Logs in if there is no
+    /// Returns the current token, its group and the groups of the account. Logs in if there is no
     /// session.
     ///
     /// # Errors
@@ -162,15 +162,15 @@ impl Session {
         self.ask(|reply| Message::Call { lane, length, work: Work::Describe(reply) }).await?
     }
 
-    /// Logs out, once no call is under way. A later call logs in again.
+    /// Logs out, once no call is in progress. A later call logs in again.
     ///
     /// # Errors
-    /// No whole answer arrived. The session may have ended or not.
+    /// No complete answer arrived. The session may have ended or not.
     pub async fn log_out(&self) -> Result<(), Error> {
         self.ask(Message::LogOut).await?
     }
 
-    /// Returns the present session for a later program; `None` if there is none, or if it is about
+    /// Returns the current session for a later program; `None` if there is none, or if it is about
     /// to change.
     ///
     /// # Errors
@@ -179,8 +179,8 @@ impl Session {
         self.ask(Message::Store).await
     }
 
-    /// Replaces the present session by one that another program has stored, or forgets it, so that
-    /// the next call logs in. Connections remain open. A login or a switch under way has
+    /// Replaces the current session by one that another program has stored, or forgets it, so that
+    /// the next call logs in. Connections remain open. A login or a switch in progress has
     /// precedence.
     ///
     /// # Errors
@@ -216,7 +216,7 @@ impl Session {
     }
 }
 
-/// The error of a session whose task has ended, with its runtime.
+/// The error of a session whose task has ended with its runtime.
 pub(crate) fn ended() -> Error {
     let cause = "its task has ended".to_owned();
     Error::Transport(TransportFault { to: "the shared session".to_owned(), cause })

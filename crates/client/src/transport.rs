@@ -1,4 +1,4 @@
-//! Requests and answers as they are sent, and the function that sends them.
+//! Requests and answers, and the function that sends them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ pub struct Request {
     pub path: String,
     /// The body; empty for a call that takes none.
     pub body: Bytes,
-    /// Headers, in place of those that the transport sends by itself.
+    /// Headers that replace those that the transport sends by default.
     pub headers: HeaderMap,
 }
 
 impl Request {
-    /// Returns a request without headers of its own.
+    /// Returns a request without additional headers.
     #[must_use]
     pub fn new(path: String, body: Bytes) -> Request {
         Request { path, body, headers: HeaderMap::new() }
     }
 }
 
-/// An access token. Its `Debug` has no content.
+/// An access token. Its `Debug` omits the content.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Token(String);
@@ -64,14 +64,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Returns a header that is readable text.
+    /// Returns a header if it is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// Returns `code` of the envelope. Reads no further than `code` if that comes first, as the
-    /// servers of this interface send it, so that a large answer is not parsed twice.
+    /// Returns `code` of the envelope. Stops reading at `code` if it comes first, as servers of
+    /// this interface send it, so that a large answer is not parsed twice.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         #[derive(Deserialize)]
@@ -97,7 +97,7 @@ impl Answer {
 /// Why no whole answer arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransportFault {
-    /// The address that the request was for.
+    /// The address of the request.
     pub to: String,
     /// The failure and its causes.
     pub cause: String,

@@ -5,11 +5,10 @@ use std::fmt;
 use jiff::civil::DateTime;
 use kiosque_model::{Instants, Zone};
 
-/// A date and time as a clock on a wall shows it (FMT-2), without the zone that says which instant
-/// it is.
+/// A date and time as shown by a wall clock (FMT-2), without the zone that determines the instant.
 ///
-/// It is not an instant, and converts to one only in a zone: [`WallTime::in_zone`]. The summary
-/// names the platform's zone in `timeZone`.
+/// It is not an instant, and can only be converted to one in a zone: [`WallTime::in_zone`]. The
+/// summary has the platform's zone in `timeZone`.
 ///
 /// ```
 /// use kiosque_client::{Instants, WallTime, Zone};

@@ -71,7 +71,7 @@ impl Device {
         &self.code
     }
 
-    /// Returns all fields as they were received.
+    /// Returns all fields as received.
     #[must_use]
     pub fn json(&self) -> &Value {
         &self.json
@@ -91,9 +91,9 @@ struct PageOf<T> {
     records: Vec<T>,
 }
 
-/// Rows of a page of devices.
+/// Rows per page of devices.
 const DEVICES: u64 = 500;
-/// How often a list of devices is read that changes meanwhile.
+/// How often a list of devices that changes meanwhile is read.
 const LIST_TRIES: u32 = 5;
 
 impl GroupClient {
@@ -101,7 +101,7 @@ impl GroupClient {
         GroupClient { account, lane }
     }
 
-    /// Returns the lane that the calls run in.
+    /// Returns the lane in which the calls run.
     #[must_use]
     pub fn lane(&self) -> &Lane {
         &self.lane
@@ -133,7 +133,7 @@ impl GroupClient {
         self.call_bytes(path, bytes(body)?).await
     }
 
-    /// Makes any call that reads, with a body that is sent as it is, and returns its `data`.
+    /// Makes any call that reads, with a body that is sent unchanged, and returns its `data`.
     ///
     /// # Errors
     /// See [`Error`].
@@ -154,8 +154,8 @@ impl GroupClient {
         self.devices_matching(&DeviceFilter::default()).await
     }
 
-    /// Returns all devices of the group that match a filter, each once. When the list changes
-    /// while it is read, it is read again from the beginning.
+    /// Returns all devices of the group that match a filter, each once. If the list changes while
+    /// it is read, it is read again from the beginning.
     ///
     /// # Errors
     /// See [`Error`]. [`Error::WrongGroup`] if a device of another group is listed.

@@ -1,4 +1,4 @@
-//! The actions that the rules of a session ask for, and the calls that they begin.
+//! The actions that the rules of a session request, and the calls that they start.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ pub(super) enum Action {
 #[derive(Clone, Debug)]
 pub(super) struct Started {
     pub(super) grant: Arc<Grant>,
-    /// The number of the session's present token.
+    /// The number of the session's current token.
     pub(super) epoch: u64,
     pub(super) waited: Duration,
     /// How often the call was refused with -4 before.

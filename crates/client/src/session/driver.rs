@@ -1,4 +1,4 @@
-//! The task of a session: it sends what [`Machine`] says, and reports the events to it.
+//! The task of a session: it sends what [`Machine`] decides, and reports the events to it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub(super) enum Work {
     Describe(oneshot::Sender<Result<Arc<Grant>, Error>>),
 }
 
-/// The end of something that was under way.
+/// The end of something in progress.
 enum Event {
     Called(CallEnd),
     LoggedIn(Result<Granted, Failure>),
@@ -125,7 +125,7 @@ impl Driver {
             Message::Waiting(reply) => drop(reply.send(self.machine.waiting())),
             Message::Store(reply) => drop(reply.send(self.stored())),
             Message::Resume(session, reply) => {
-                // The present session has a past, which decides how an eviction is judged.
+                // The current session has a history, which decides how an eviction is judged.
                 if session != self.stored() {
                     let granted = session.and_then(|it| it.into_granted(&self.parts.clock));
                     self.machine.replace(Instant::now(), granted);
@@ -196,7 +196,7 @@ impl Driver {
         }
     }
 
-    /// Returns the future of an answer, within the time that one call may take.
+    /// Returns the future of an answer, within the time limit of one call.
     fn send(
         &self,
         request: Request,
@@ -245,7 +245,7 @@ impl Driver {
         self.under_way.push(Box::pin(async move {
             let Some(sent) = sent else { return Event::LoggedOut(Ok(())) };
             Event::LoggedOut(match sent.await {
-                // A session that another user has replaced has ended, too.
+                // A session that another user has replaced has also ended.
                 Ok(answer) if matches!(answer.code(), Some(SUCCESS | TOKEN_INVALID)) => Ok(()),
                 Ok(answer) => Err(error_of(&answer)),
                 Err(fault) => Err(Error::Transport(fault)),

@@ -22,7 +22,7 @@ pub struct Grant {
     /// The groups that the account may select.
     #[serde(rename = "switchableGroups", default)]
     pub groups: Vec<Group>,
-    /// When the token ends, by the clock of the server.
+    /// When the token ends, by the server's clock.
     #[serde(rename = "expiresIn", with = "unix_ms")]
     pub expires_at: UnixMs,
 }
@@ -109,6 +109,6 @@ pub(super) enum Failure {
     Refused(Refusal),
     /// It may have happened or not (ENV-11).
     Unclear(Error, Option<Duration>),
-    /// The server is no server of this interface, or the password cannot be read.
+    /// The server does not implement this interface, or the password cannot be read.
     Unusable(Error),
 }

@@ -29,7 +29,7 @@ impl Held {
         self.ends.is_some_and(|(renewal, _)| renewal <= now)
     }
 
-    /// Returns how long it was live; `None` if it has ended by itself.
+    /// Returns how long it was live; `None` if it has expired.
     pub(super) fn lived(&self, now: Instant) -> Option<Duration> {
         let has_ended = self.ends.is_some_and(|(_, end)| end <= now);
         (!has_ended).then(|| now.saturating_duration_since(self.since))

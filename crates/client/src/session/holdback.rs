@@ -1,4 +1,4 @@
-//! How long to wait before a session that was replaced is taken back.
+//! How long to wait before a replaced session is taken back.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use super::pace::Pace;
 const CALM: Duration = Duration::from_secs(60);
 
 /// The series of sessions that another user of the account has replaced. Two clients that log in
-/// whenever they are refused end each other's sessions for ever; one that waits longer each time
-/// leaves the other one room.
+/// whenever they are refused end each other's sessions forever; if one waits longer each time, the
+/// other one can work.
 #[derive(Debug, Default)]
 pub(super) struct Holdback {
     in_a_row: u32,
@@ -17,7 +17,7 @@ pub(super) struct Holdback {
 }
 
 impl Holdback {
-    /// Records that a session was replaced, which lived this long. Returns the wait before the next
+    /// Records that a session that lived this long was replaced. Returns the wait before the next
     /// login.
     pub(super) fn replaced(&mut self, lived: Duration, pace: &Pace) -> Duration {
         self.all += 1;

@@ -1,4 +1,4 @@
-//! The calls that wait, by the group that they name.
+//! The waiting calls, by their group.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -29,8 +29,9 @@ pub(super) struct Waiting {
     pub(super) refusals: u32,
 }
 
-/// The waiting calls of all lanes. The lanes that wait follow from their calls alone: a list of
-/// lanes would have to agree with them, and would lose a lane whose call arrives during a switch.
+/// The waiting calls of all lanes. The waiting lanes are derived from their calls: a separate list
+/// of lanes would have to agree with them, and would lose a lane whose call arrives during a
+/// switch.
 #[derive(Debug, Default)]
 pub(super) struct Lanes(BTreeMap<Lane, BTreeMap<Ticket, Waiting>>);
 
@@ -43,8 +44,8 @@ impl Lanes {
         self.0.is_empty()
     }
 
-    /// Returns the lane with the oldest call among those that run while `selected` is selected:
-    /// its own, and [`Lane::Any`].
+    /// Returns the lane with the oldest call among those that run while `selected` is selected: its
+    /// own, and [`Lane::Any`].
     pub(super) fn oldest_own(&self, selected: &Lane) -> Option<&Lane> {
         self.oldest_of(|lane| lane == selected || *lane == Lane::Any)
     }

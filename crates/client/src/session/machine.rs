@@ -1,5 +1,5 @@
 //! The rules by which callers share a session, without input or output: events come in with their
-//! time, and [`Machine::next`] says what to do. A simulation runs it through random histories.
+//! time, and [`Machine::next`] decides what to do. A simulation runs it through random histories.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -30,10 +30,10 @@ pub(super) struct Machine {
     held: Option<Held>,
     epoch: u64,
     default: Option<GroupId>,
-    /// A login, a switch or a log out is under way.
+    /// A login, a switch or a log out is in progress.
     is_changing: bool,
     wants_log_out: bool,
-    /// Why no login is tried, and until when; `None` for ever.
+    /// Why no login is attempted, and until when; `None` for ever.
     refused: Option<(Refusal, Option<Instant>)>,
     hold_until: Option<Instant>,
     holdback: Holdback,
@@ -45,7 +45,8 @@ pub(super) struct Machine {
     tickets: u64,
 }
 
-/// How long after a login that was refused, but not for its password, the next one is tried.
+/// The time after a login that was refused for a reason other than its password, before the next
+/// one.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
 
 impl Machine {
@@ -87,7 +88,7 @@ impl Machine {
         ticket
     }
 
-    /// Logs out as soon as no call is under way.
+    /// Logs out as soon as no call is in progress.
     pub(super) fn log_out(&mut self) {
         self.wants_log_out = true;
     }
@@ -98,8 +99,8 @@ impl Machine {
         self.hold(now, granted);
     }
 
-    /// Replaces the session by another one, or by none. A login or a switch under way decides
-    /// instead: its token is the later one.
+    /// Replaces the session by another one, or by none. A login or a switch in progress takes
+    /// precedence: its token is the later one.
     pub(super) fn replace(&mut self, now: Instant, session: Option<(Granted, GroupId)>) {
         match session {
             _ if self.is_changing => {}
@@ -108,7 +109,8 @@ impl Machine {
         }
     }
 
-    /// Returns the present session and the default group, unless a login or a switch is under way.
+    /// Returns the current session and the default group, unless a login or a switch is in
+    /// progress.
     pub(super) fn held(&self) -> Option<(&Grant, &GroupId)> {
         let held = self.held.as_ref().filter(|_| !self.is_changing)?;
         Some((&*held.grant, self.default.as_ref()?))
@@ -196,7 +198,7 @@ impl Machine {
         Action::LogIn
     }
 
-    /// Does something that no call may be under way for: it would be refused with -4.
+    /// Does something for which no call may be in progress: it would be refused with -4.
     fn when_drained(&mut self, act: impl FnOnce(&mut Machine) -> Action) -> Action {
         if self.running.is_empty() {
             return act(self);
@@ -228,10 +230,10 @@ impl Machine {
         }
         let group = match other {
             Lane::Group(group) => group,
-            // A login says which group that is.
+            // The answer to a login contains that group.
             Lane::Default | Lane::Any => return self.when_drained(Machine::start_log_in),
         };
-        // After the last answer of a turn its worker is about to make the next call.
+        // After the last answer of a turn, its worker is about to make the next call.
         let lingers_until = self.last_answer.map(|answer| (answer + self.linger()).min(turn_ends));
         match lingers_until.filter(|until| now < *until && own.is_none()) {
             Some(until) if self.running.is_empty() => self.rest(Some(until)),
@@ -272,7 +274,7 @@ impl Machine {
     }
 
     /// A call was answered with -4. It waits again, and the session ends if the call had its
-    /// present token: of many such answers the first one causes a login.
+    /// current token: of many such answers the first one causes a login.
     pub(super) fn token_refused(&mut self, now: Instant, ticket: Ticket, refusal: Refusal) {
         let Some(mut call) = self.running.remove(&ticket) else { return };
         self.session_refused(now, call.epoch, &refusal);
@@ -292,7 +294,7 @@ impl Machine {
             && let Some(lived) = held.lived(now)
         {
             let hold = self.holdback.replaced(lived, &self.pace);
-            // Two clients that hold back equally long would meet again.
+            // Two clients that hold back equally long would collide again.
             let hold = hold + jitter::below(&self.entropy, hold / 4);
             self.hold_until = Some(now + hold);
         }
@@ -322,7 +324,7 @@ impl Machine {
         self.held = Some(Held::new(now, granted, &self.pace));
     }
 
-    /// A wrong password is not tried again; it would use up the attempts that the account has.
+    /// A wrong password is not tried again; it would use up the account's attempts.
     fn log_in_refused(&mut self, now: Instant, refusal: Refusal) {
         let until = match (refusal.code, refusal.retry_after_s) {
             (-2, _) => None,
@@ -333,7 +335,7 @@ impl Machine {
         self.refused = Some((refusal, until));
     }
 
-    /// It is unknown whether a login or a switch happened: the present token may be invalid, so a
+    /// It is unknown whether a login or a switch happened: the current token may be invalid, so a
     /// login is next.
     fn unclear(&mut self, now: Instant, error: Error, after: Option<Duration>) {
         self.held = None;
@@ -380,7 +382,7 @@ impl Machine {
         }
     }
 
-    /// A log out ended, in whatever way.
+    /// A log out ended, with any outcome.
     pub(super) fn logged_out(&mut self) {
         self.is_changing = false;
     }

@@ -1,28 +1,28 @@
-//! The times by which a session is shared.
+//! The times that determine how a session is shared.
 
 use std::time::Duration;
 
-/// How long a group may have the session, how many calls run at a time, and how long calls wait.
+/// How long a group may have the session, how many calls run concurrently, and how long calls wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// The time after which the session switches to another group that has calls waiting.
+    /// The time after which the session switches to another group with waiting calls.
     pub turn: Duration,
-    /// The longest time for which the session waits for further calls of its group after an answer,
-    /// before it switches: a worker that has just received an answer has no call waiting, and is
+    /// The maximum time for which the session waits for further calls of its group after an answer,
+    /// before it switches: a worker that has just received an answer has no call waiting, but is
     /// about to make one. Half the duration of a switch if that is shorter.
     pub linger_max: Duration,
-    /// The largest number of calls under way, not counting those that wait for something to happen:
-    /// the server limits their number (LIM-20), and other calls must not wait for them.
+    /// The maximum number of concurrent calls, not counting those that wait for something to
+    /// happen: the server limits their number (LIM-20), and other calls must not wait for them.
     pub calls_max: usize,
-    /// The time that one call may take at the server.
+    /// The time limit of one call at the server.
     pub call_timeout: Duration,
     /// The time after which a call that could not be sent fails.
     pub wait_max: Duration,
     /// The time before the session's end at which it is renewed; a tenth of its length if that is
     /// shorter.
     pub renew_before: Duration,
-    /// The number of the replaced session, of those that lived less than a minute each, from which
-    /// on the login that follows is held back.
+    /// The number of consecutive sessions that were replaced within a minute each, from which on
+    /// the next login is held back.
     pub hold_from: u32,
     /// The wait before the first login that is held back. It doubles with each further one.
     pub hold_first: Duration,

@@ -24,7 +24,7 @@ const GROUPS: usize = 3;
 /// The account at the server: one session, one selected group.
 struct Server {
     tokens: u64,
-    /// The present token, its group and its end.
+    /// The current token, its group and its end.
     session: Option<(u64, usize, Instant)>,
     lifetime: Duration,
 }
@@ -77,7 +77,7 @@ struct Plan {
     think_us: i64,
     call_us: i64,
     switch_us: i64,
-    /// One in this number; 0 for never.
+    /// The probability is one in this number; 0 for never.
     lost: usize,
     slow: usize,
     outsider_every: Option<Duration>,
@@ -110,7 +110,7 @@ struct World {
     server: Server,
     machine: Machine,
     callers: HashMap<Ticket, usize>,
-    /// Calls under way with a token that is valid when they are sent.
+    /// Calls in progress with a token that was valid when they were sent.
     running: HashMap<Ticket, Token>,
     done: Vec<usize>,
     errors: Vec<Error>,
@@ -229,7 +229,7 @@ impl World {
         }
     }
 
-    /// A login or a switch invalidates the token of calls under way.
+    /// A login or a switch invalidates the token of calls in progress.
     fn assert_drained(&self, what: &str) {
         let (now, server) = (self.now, &self.server);
         let valid = self.running.values().filter(|token| server.group_of(now, token).is_some());

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::grant::{Grant, Granted, group_id};
 
-/// A session, for the next program of the same account: programs that run for a moment each then
-/// need no login each. It has the token: store it where only the user may read it.
+/// A session for the next program of the same account, so that short-lived programs need not log in
+/// each time. It contains the token: store it where only the user may read it.
 ///
 /// One program at a time may use a stored session, since a switch replaces its token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,13 +13,13 @@ use crate::transport::Request;
 
 use super::{GroupClient, bytes};
 
-/// The longest wait of one request: an answer must come well before the limit of a call.
+/// The maximum wait of one request: an answer must come well before the time limit of a call.
 const WAIT_MAX: Duration = Duration::from_secs(20);
 /// The wait between two walks at a server without a feed, and after an interrupted request.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// A position in the changes of a group. Store it together with the changes that were read: a
-/// follower that goes on from its last stored position misses none.
+/// follower that continues from its last stored position misses none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -37,12 +37,12 @@ impl Default for Position {
     }
 }
 
-/// An order, as it is since its latest change.
+/// An order as of its latest change.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Change {
-    /// The number of the change, which rises in a group. `None` at a server without a feed.
+    /// The number of the change, which increases in a group. `None` at a server without a feed.
     #[serde(default)]
     pub change_no: Option<i64>,
     /// The order.
@@ -51,9 +51,9 @@ pub struct Change {
 
 /// A follower of the orders of a group.
 ///
-/// A server with a feed sends each order at the place of its latest change, so that a follower sees
-/// refunds and late shipments, too. At another server the follower walks over the orders of each
-/// device: it sees each new order once, and no change of an order that it has read.
+/// A server with a feed sends each order at its latest change, so that a follower also sees refunds
+/// and late shipments. At another server the follower walks over the orders of each device: it sees
+/// each new order once, and no change of an order that it has read.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -75,7 +75,7 @@ pub struct OrderChanges {
     group: GroupClient,
     position: Position,
     size: u64,
-    /// Devices that the present round of walks has not read yet.
+    /// Devices that the current round of walks has not read yet.
     round: VecDeque<String>,
 }
 
@@ -98,17 +98,17 @@ impl OrderChanges {
         self
     }
 
-    /// Returns the position behind the changes that were read.
+    /// Returns the position after the changes that were read.
     #[must_use]
     pub fn position(&self) -> &Position {
         &self.position
     }
 
-    /// Returns the next changes. If there are none yet, it waits for the first one, at most this
-    /// long, and returns none if none came.
+    /// Returns the next changes. If there are none yet, it waits at most `wait` for the first one,
+    /// and returns none if none came.
     ///
     /// # Errors
-    /// See [`Error`]. The position is as before.
+    /// See [`Error`]. The position is unchanged.
     pub async fn read(&mut self, wait: Duration) -> Result<Vec<Change>, Error> {
         if let Position::Feed(after) = self.position.clone() {
             match self.feed(after.as_deref(), wait.min(WAIT_MAX)).await {
@@ -148,7 +148,7 @@ impl OrderChanges {
             _ => {
                 let answer = account.read_long(lane, &request(wait)?).await?;
                 if answer.is_none() {
-                    // Another group needs the session: it has it for a while.
+                    // Another group needs the session, and gets it for a while.
                     tokio::time::sleep(PAUSE).await;
                 }
                 answer

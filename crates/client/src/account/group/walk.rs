@@ -1,11 +1,11 @@
-//! Walks over the orders of a device that neither lose nor repeat one while orders arrive.
+//! Walks over the orders of a device that neither lose nor repeat an order while orders arrive.
 //!
-//! Orders are listed by arrival, the latest first (ORD-3), so that page numbers move while orders
+//! Orders are listed by arrival, the latest first (ORD-3), so page numbers shift while orders
 //! arrive (PAGE-8). Ordinals, counted from the oldest order, do not: in one answer, row *i* of page
 //! *k* has the ordinal `total - (k - 1) * size - i`. A walk reads from ordinal 1 upwards, computes
-//! the ordinals of each page from that answer's own `total`, and asks again if the page does not
-//! continue where the last one ended. An ordinal that shows another order than on the page before
-//! proves that the server does not list by arrival.
+//! the ordinals of each page from that answer's own `total`, and repeats the request if the page
+//! does not continue where the last one ended. If an ordinal has another order than on the previous
+//! page, the server does not list by arrival.
 
 mod joiner;
 
@@ -36,8 +36,8 @@ pub enum History {
     Excluded,
 }
 
-/// A walk over the orders of a device, the oldest first. It ends when it has read all orders that
-/// there are, also those that arrived during the walk.
+/// A walk over the orders of a device, the oldest first. It ends when it has read all existing
+/// orders, including those that arrived during the walk.
 ///
 /// ```no_run
 /// use futures_util::TryStreamExt;
@@ -67,7 +67,7 @@ pub struct OrderWalk {
     certificate: Option<Certificate>,
 }
 
-/// The proof of a walk that has ended: two sides that have the same orders have the same one.
+/// The proof of a completed walk: two sides that have the same orders have the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Certificate {
@@ -77,8 +77,8 @@ pub struct Certificate {
     pub after: u64,
     /// The number of orders.
     pub count: u64,
-    /// The SHA-256 digest, in hexadecimal, of a line for each order in rising order: its ordinal,
-    /// a space, its `orderId` and a line feed.
+    /// The SHA-256 digest, in hexadecimal, of one line per order in ascending order: its ordinal, a
+    /// space, its `orderId` and a line feed.
     pub sha256: String,
 }
 
@@ -98,14 +98,14 @@ impl OrderWalk {
         }
     }
 
-    /// Reads archived orders or not; by default it reads them.
+    /// Sets whether archived orders are read; the default is to read them.
     #[must_use]
     pub fn history(mut self, history: History) -> OrderWalk {
         self.filter.include_history = Some(history == History::Included);
         self
     }
 
-    /// Reads only orders whose trade started at this time or later. An addition of Kiosque (ORD-1);
+    /// Only reads orders whose trade started at this time or later. An addition of Kiosque (ORD-1);
     /// other servers may ignore it.
     #[must_use]
     pub fn since(mut self, time: UnixMs) -> OrderWalk {
@@ -113,7 +113,7 @@ impl OrderWalk {
         self
     }
 
-    /// Reads only orders whose trade started before this time; see [`OrderWalk::since`].
+    /// Only reads orders whose trade started before this time; see [`OrderWalk::since`].
     #[must_use]
     pub fn until(mut self, time: UnixMs) -> OrderWalk {
         self.filter.end_timestamp = Some(time.0);
@@ -139,15 +139,15 @@ impl OrderWalk {
     /// Returns the next order; `None` at the end.
     ///
     /// # Errors
-    /// See [`Error`]. [`Error::Walk`] if the list changed in a way other than by growing. A walk
-    /// never ends as if it were complete when it is not.
+    /// See [`Error`]. [`Error::Walk`] if the list changed other than by growing. A walk never
+    /// appears complete when it is not.
     pub async fn next(&mut self) -> Result<Option<Order>, Error> {
         self.read_page().await?;
         Ok(self.take_ready())
     }
 
     /// Returns the orders of the next page that has any; `None` at the end. Nothing is sent for
-    /// orders that were received already.
+    /// orders that were already received.
     ///
     /// # Errors
     /// As [`OrderWalk::next`].

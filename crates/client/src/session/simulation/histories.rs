@@ -44,7 +44,7 @@ fn every_call_is_answered_for_its_own_group() {
     }
 }
 
-/// Many answers with -4 for the same token cause one login, also those that arrive after it.
+/// Many answers with -4 for the same token cause one login, including those that arrive after it.
 #[test]
 fn many_refusals_of_one_token_cause_one_login() {
     let pace = Pace { calls_max: 64, ..Pace::default() };
@@ -116,7 +116,7 @@ fn a_session_that_ended_by_itself_is_renewed_at_once() {
     assert!(world.refused > 0 && world.log_ins > 10, "{} logins", world.log_ins);
 }
 
-/// AUTH-8: after -2 no login is tried any more; after another refusal, not at once.
+/// AUTH-8: after -2 no further login is attempted; after another refusal, not at once.
 #[test]
 fn a_refused_login_is_not_repeated() {
     for (code, seconds, log_ins) in [(-2, 36_000, 1), (-1, 9, 1), (-1, 11, 2)] {
@@ -185,7 +185,7 @@ fn long_calls_leave_room_for_others() {
     assert!(matches!(world.machine.next(now), Action::Call(ticket, _) if ticket == short[2]));
 }
 
-/// A call whose turn does not come fails in the end, with the cause.
+/// A call whose turn does not come fails eventually, with the cause.
 #[test]
 fn a_call_does_not_wait_for_ever() {
     let pace = Pace { wait_max: Duration::from_secs(30), tries_max: u32::MAX, ..Pace::default() };

@@ -7,7 +7,7 @@ use crate::order::Order;
 
 use super::PageOf;
 
-/// Pages in a row that may bring nothing new, because orders arrive faster than pages.
+/// Consecutive pages that may have nothing new, because orders arrive faster than pages.
 const MISSES_MAX: u32 = 100;
 
 /// The orders that were read so far, and the page to read next.
@@ -58,15 +58,15 @@ impl Joiner {
         self.total == Some(self.read_to)
     }
 
-    /// Returns the page that contains the next order, if as many orders arrive until its answer as
-    /// did before the last one.
+    /// Returns the page that contains the next order, assuming that as many orders arrive until its
+    /// answer as did before the last one.
     pub(super) fn next_page(&self) -> u64 {
         let Some(total) = self.total else { return 1 };
         (total + self.growth).saturating_sub(self.read_to + 1) / self.size + 1
     }
 
-    /// Takes a page, and returns its new orders by ordinal; none if the page does not continue
-    /// where the last one ended.
+    /// Adds a page, and returns its new orders by ordinal; none if the page does not continue where
+    /// the last one ended.
     pub(super) fn join(&mut self, page: PageOf<Order>) -> Result<Vec<(u64, Order)>, WalkFault> {
         let PageOf { total, current, size, records } = page;
         if total < self.read_to {
