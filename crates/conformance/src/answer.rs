@@ -1,4 +1,4 @@
-//! The answer to a request, and what rules expect of it.
+//! The answer to a request, and the expectations of rules.
 
 use http::HeaderMap;
 use kiosque_locale::{Locale, Message};
@@ -24,11 +24,11 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body, as text.
     pub body: String,
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub json: Value,
 }
 
-/// The outcome of an expectation: what was expected, if it is not met.
+/// The outcome of an expectation: what was expected, if it was not met.
 pub(crate) type Expected<T = ()> = Result<T, String>;
 
 impl Answer {
@@ -101,16 +101,15 @@ impl Answer {
         met!(is_met, || "HTTP 200 with a code other than 200".to_owned())
     }
 
-    /// Expects a refusal or a system error, which the contract allows for a body that cannot be
-    /// read.
+    /// Expects a refusal or a system error, which the contract allows for an unreadable body.
     pub(crate) fn refusal_or_failure(&self) -> Expected {
         let expected =
             || "HTTP 200 with a code other than 200, or HTTP 500 with code 500".to_owned();
         self.refusal().or_else(|_| self.outcome(500, 500)).map_err(|_| expected())
     }
 
-    /// Expects a refusal whose `data` is an array of strings, with any `code`: the contract gives
-    /// none for validation errors.
+    /// Expects a refusal whose `data` is an array of strings, with any `code`: the contract
+    /// specifies none for validation errors.
     pub(crate) fn violations(&self) -> Expected {
         self.refusal()?;
         let list = self.data().as_array();
@@ -124,11 +123,11 @@ impl Answer {
         met!(is_met, || "HTTP 404, with code 0 unless the body is HTML".to_owned())
     }
 
-    /// Expects the bytes of the answer before.
+    /// Expects the same bytes as in the previous answer.
     pub(crate) fn same_as(&self, before: Option<&Answer>) -> Expected {
         met!(before.is_some_and(|before| before.body == self.body), || {
             let body = before.map(|before| excerpt(&before.body)).unwrap_or_default();
-            format!("the same bytes as of the request before: {body}")
+            format!("the same bytes as in the previous answer: {body}")
         })
     }
 

@@ -50,7 +50,7 @@ impl Ask {
         Ask { caller, ..self }
     }
 
-    /// Asks for an answer in these languages.
+    /// Requests an answer in these languages.
     pub(crate) fn locale(mut self, locales: &str) -> Ask {
         self.headers.retain(|(name, _)| *name != LOCALE_HEADER);
         self.header(LOCALE_HEADER, locales)
@@ -113,9 +113,9 @@ impl Ask {
         text
     }
 
-    /// Returns a line that sends the request with curl, in which stars replace the secrets.
+    /// Returns a curl command line for the request, with stars in place of the secrets.
     pub(crate) fn curl(&self, base: &str, secrets: &Secrets) -> String {
-        // Quoting changes a secret that has quotes, so the stars are first.
+        // Quoting changes a secret that contains quotes, so the secrets are replaced first.
         let word = |text: &str| quoted(excerpt(&secrets.starred(text)));
         let url = word(&format!("{base}/{}", self.path));
         let mut line = format!("curl --include -X {} {url}", self.method);
@@ -129,7 +129,7 @@ impl Ask {
     }
 }
 
-/// The longest text that is shown.
+/// The maximum length of a text that is shown.
 const SHOWN_MAX: usize = 600;
 
 /// Returns the beginning of a text.

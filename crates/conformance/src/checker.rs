@@ -23,7 +23,7 @@ pub type Transport = Box<dyn Fn(Request<Bytes>) -> Exchange + Send + Sync>;
 
 type Exchange = Pin<Box<dyn Future<Output = Result<Answer, String>> + Send>>;
 
-/// The account that a check logs in to.
+/// The account of a check.
 #[derive(Clone)]
 pub struct Credentials {
     /// The login name.
@@ -71,7 +71,7 @@ pub enum Outcome {
     Met,
     /// An answer was not.
     Broken(Box<Finding>),
-    /// The rule cannot be shown, for this reason.
+    /// The rule cannot be tested, for this reason.
     NotShown(&'static str),
     /// The rule is out of the scope of the check.
     Skipped(&'static str),
@@ -86,14 +86,14 @@ pub struct Finding {
     pub expected: String,
     /// The answer.
     pub came: String,
-    /// A line that sends the request again.
+    /// A command line that sends the request again.
     pub curl: String,
 }
 
 /// Checks the rules of a server.
 pub struct Checker {
     transport: Transport,
-    /// The base URL, for lines of curl.
+    /// The base URL, for curl command lines.
     base: String,
     pub(crate) facts: Facts,
     secrets: Secrets,
@@ -259,14 +259,14 @@ impl Checker {
         recorder(&Recorded { number: self.sent, rule: self.rule, text })
     }
 
-    /// Returns what is missing to show a rule.
+    /// Returns what is missing to test a rule.
     fn missing(&self, rule: &Rule) -> &'static str {
         match (rule.chapter(), &self.facts.second) {
             (ACCOUNTS, None) => "needs --second-account",
             (ACCOUNTS, Some(_)) => {
-                "needs a second account whose default group is its own, with devices and orders"
+                "needs a second account with devices and orders in a default group that the first one lacks"
             }
-            (DASHBOARD, _) => "needs the path of Kiosque, which the contract does not give",
+            (DASHBOARD, _) => "needs the path of Kiosque, which the contract does not specify",
             _ => "needs two groups with devices, and a device with orders",
         }
     }

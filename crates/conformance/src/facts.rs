@@ -8,10 +8,10 @@ use crate::ask::{Ask, Caller};
 use crate::paths::{LOGIN, LOGOUT, ORDERS, SWITCH};
 use crate::second::Second;
 
-/// A group, a device, a trade number, a password and a token that no platform has.
+/// A group, a device, a trade number, a password and a token that do not exist on any platform.
 pub(crate) const UNKNOWN: &str = "no-such-kiosque-check";
 
-/// The query of a page of orders: the size that every server has by default.
+/// The query of a page of orders, with the default size of every server.
 pub(crate) const ORDERS_QUERY: &str = "size=10";
 
 pub(crate) const DAY_MS: i64 = 86_400_000;
@@ -26,19 +26,18 @@ pub(crate) struct Facts {
     /// `data` of the last login or switch.
     pub(crate) session: Value,
     pub(crate) token: String,
-    /// The token before it, which is not valid any more.
+    /// The previous token, which is no longer valid.
     pub(crate) earlier_token: String,
     /// The devices of the group that a login selects.
     pub(crate) devices: Vec<Value>,
-    /// The query of the page that has them. The contract does not give the largest size.
+    /// The query of the page with them. The contract does not specify the maximum size.
     pub(crate) devices_query: &'static str,
-    /// Their number, of which `devices` has those of a page.
+    /// Their total number; `devices` has those of a page.
     pub(crate) device_count: usize,
     /// A device with orders, and the first of these orders.
     pub(crate) device: Option<String>,
     pub(crate) orders: Vec<Value>,
-    /// A group that can be selected besides the one that a login selects, and the devices that
-    /// are listed for it.
+    /// Another group than the one that a login selects, and the devices that are listed for it.
     pub(crate) other_group: Option<String>,
     pub(crate) other_devices: Vec<Value>,
     pub(crate) second: Option<Box<Second>>,
@@ -66,8 +65,8 @@ impl Facts {
         Ask::log_in(&self.username, UNKNOWN)
     }
 
-    /// Returns a login with a name that no platform has. It differs from check to check, since
-    /// servers limit the logins that fail.
+    /// Returns a login with a name that does not exist on any platform. It differs between checks,
+    /// since servers limit failed logins.
     pub(crate) fn log_in_unknown(&self) -> Ask {
         Ask::log_in(&format!("{UNKNOWN}-{}", self.now_ms), UNKNOWN)
     }
@@ -129,7 +128,7 @@ impl Facts {
         self.session["groupId"].as_str().unwrap_or_default()
     }
 
-    /// Learns the token of a login or a switch, and that a log out has ended it.
+    /// Records the token of a login or a switch, and its end by a log out.
     pub(crate) fn learn(&mut self, ask: &Ask, answer: &Answer) {
         if answer.success().is_err() {
             return;

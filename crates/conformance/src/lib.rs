@@ -1,8 +1,8 @@
-//! Checks a server against the rules of `docs/interface.md` that can be seen from outside, by the
-//! calls that any client may make.
+//! Checks a server against the rules of `docs/interface.md` that can be seen from outside, using
+//! the calls that any client may make.
 //!
-//! A [`Rule`] is a list of steps: a request, and what its answer must be. `Checker` logs in, looks
-//! at the data that it finds (`survey`), and runs the rules one after the other; `report` shows
+//! A [`Rule`] is a list of steps: a request, and what its answer must be. `Checker` logs in,
+//! examines the available data (`survey`), and runs the rules one after the other; `report` shows
 //! the outcomes.
 
 mod answer;

@@ -10,7 +10,7 @@ pub type Recorder = Box<dyn FnMut(&Recorded) -> io::Result<()> + Send>;
 pub struct Recorded {
     /// Its number in the check, from 1.
     pub number: usize,
-    /// The id of the rule that it shows; `survey` before the first rule.
+    /// The id of the rule that it tests; `survey` before the first rule.
     pub rule: &'static str,
     /// The request and its answer, each with its headers and its body.
     pub text: String,

@@ -78,7 +78,7 @@ struct Entry<'c> {
     curl: Option<&'c str>,
 }
 
-/// Returns an array of JSON with an object for each rule.
+/// Returns a JSON array with an object for each rule.
 ///
 /// # Errors
 /// None: every field is a string.
@@ -105,7 +105,7 @@ pub fn json(checked: &[Checked]) -> Result<String, serde_json::Error> {
     Ok(serde_json::to_string_pretty(&entries?)? + "\n")
 }
 
-/// Returns a test suite in the XML of JUnit, with a test case for each rule.
+/// Returns a test suite in JUnit XML, with a test case for each rule.
 #[must_use]
 pub fn junit(checked: &[Checked]) -> String {
     let is_broken = |it: &&Checked| matches!(it.outcome, Outcome::Broken(_));
@@ -139,7 +139,7 @@ pub fn junit(checked: &[Checked]) -> String {
     xml
 }
 
-/// Returns a text as XML has it. Characters that XML cannot have are left out.
+/// Returns a text escaped for XML. Characters that XML cannot represent are omitted.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

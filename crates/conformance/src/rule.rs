@@ -1,21 +1,21 @@
-//! A rule, and the steps that show it.
+//! A rule, and the steps that test it.
 
 use crate::answer::Answer;
 use crate::ask::Ask;
 use crate::facts::Facts;
 
-/// A rule of the interface as it can be seen from outside.
+/// A rule of the interface that can be tested from outside.
 #[derive(Debug)]
 pub struct Rule {
     /// Its name among all rules of this library.
     pub id: &'static str,
     /// Its number in `docs/interface.md`.
     pub number: &'static str,
-    /// What a server must do, in a sentence.
+    /// What a server must do, as a sentence.
     pub text: &'static str,
     /// Whether every server must.
     pub mark: Mark,
-    /// What its check does to sessions.
+    /// The effect of its check on sessions.
     pub effect: Effect,
     pub(crate) steps: &'static [Step],
 }
@@ -29,7 +29,7 @@ pub enum Mark {
     Kiosque,
 }
 
-/// What the check of a rule does to the session of its account.
+/// The effect of a rule's check on the session of its account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing.
@@ -41,14 +41,14 @@ pub enum Effect {
 /// A request, and what its answer must be.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// Returns the request; `None` if the data of the server cannot show the rule.
+    /// Returns the request; `None` if the server's data does not allow the test.
     pub(crate) ask: fn(&Facts) -> Option<Ask>,
     /// Returns what was expected, if the answer differs.
     pub(crate) expect: fn(&Facts, &Answer) -> Result<(), String>,
 }
 
 impl Rule {
-    /// Returns the part of the id before its point, which the rules of a subject share.
+    /// Returns the part of the id before its point, which the rules on a subject share.
     #[must_use]
     pub fn chapter(&self) -> &'static str {
         self.id.split('.').next().unwrap_or_default()
@@ -56,7 +56,7 @@ impl Rule {
 }
 
 impl Mark {
-    /// Returns the mark as reports show it.
+    /// Returns the mark as shown in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

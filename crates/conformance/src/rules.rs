@@ -31,7 +31,7 @@ use rule;
 
 /// The chapter of the rules that need a second account.
 pub(crate) const ACCOUNTS: &str = "accounts";
-/// The chapter whose rules of the contract need a path that the contract does not give.
+/// The chapter whose contract rules need a path that the contract does not specify.
 pub(crate) const DASHBOARD: &str = "dashboard";
 
 /// Returns every rule, in the order of `docs/interface.md`.

@@ -38,7 +38,7 @@ impl Second {
         Ask::post(path).by(Caller::Second).token(&self.token).body(body)
     }
 
-    /// Learns the token of a login, and that a log out has ended it.
+    /// Records the token of a login, and its end by a log out.
     pub(crate) fn learn(&mut self, path: &str, answer: &Answer) {
         match path {
             LOGIN => {

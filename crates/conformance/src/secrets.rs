@@ -1,8 +1,8 @@
-//! The passwords and tokens of a check, which no report shows.
+//! The passwords and tokens of a check, which reports do not show.
 
 use serde_json::Value;
 
-/// Texts that reports show as stars.
+/// Texts that reports replace by stars.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(Vec<String>);
 
@@ -23,12 +23,12 @@ impl Secrets {
     fn add(&mut self, secret: String) {
         if !secret.is_empty() && !self.0.contains(&secret) {
             self.0.push(secret);
-            // The longest first: one may contain another.
+            // The longest first, since one may contain another.
             self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// Returns a text in which stars replace the secrets.
+    /// Returns a text with the secrets replaced by stars.
     pub(crate) fn starred(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
     }

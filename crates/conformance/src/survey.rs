@@ -1,4 +1,4 @@
-//! Looks at the data of a server before its rules are checked.
+//! Examines the data of a server before its rules are checked.
 
 use serde_json::{Value, json};
 
@@ -6,13 +6,14 @@ use crate::checker::{CannotRun, Checker};
 use crate::facts::{ORDERS_QUERY, groups_of};
 use crate::paths::{DEVICES, ORDERS};
 
-/// Devices whose orders are looked for.
+/// Maximum devices whose orders are looked up.
 const DEVICES_TRIED: usize = 20;
 
 impl Checker {
     /// Logs the accounts in, and finds what each can see.
     pub(crate) async fn survey(&mut self) -> Result<(), CannotRun> {
-        // First, so that a server whose logins end all sessions leaves that of the other rules.
+        // First, so that a server whose logins end all sessions keeps the session for the other
+        // rules.
         self.survey_second().await?;
         self.log_in().await?;
         if let Some(second) = &mut self.facts.second

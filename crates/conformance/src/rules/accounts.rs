@@ -1,4 +1,4 @@
-//! Two accounts: their sessions are independent, and what one may see is hidden from the other.
+//! Two accounts: their sessions are independent, and neither can see data of the other.
 
 use kiosque_locale::Message;
 use serde_json::json;

@@ -200,7 +200,7 @@ pub(super) const RULES: &[Rule] = &[
             let Ok(data) = answer.success() else { return Ok(()) };
             let days = days_of(facts, data)?;
             let before = days_of(facts, facts.before.as_ref().map_or(&Value::Null, Answer::data))?;
-            // A server that does not know the fields of the range answers twice for another one.
+            // A server that ignores the fields of the range answers twice for another one.
             if days.end > before.start {
                 return Ok(());
             }
@@ -301,18 +301,18 @@ pub(super) const RULES: &[Rule] = &[
 const TREND_DAYS: i64 = 30;
 
 /// Returns a request for the sales trend of days that ended `days_ago`. The range begins and ends
-/// at 10:30 UTC, when no zone that changes its clocks has midnight.
+/// at 10:30 UTC, when it is not midnight in any zone that changes its clocks.
 fn trend(facts: &Facts, days_ago: i64) -> Ask {
     let at = |days_ago| (facts.today() - days_ago) * DAY_MS + 10 * 3_600_000 + 1_800_000;
     facts.call_in(TREND, at(days_ago + TREND_DAYS), at(days_ago))
 }
 
-/// Returns the days of the labels of a sales trend, and expects none to be left out between them.
-/// The contract gives the form of a label, and no field: any text can be one.
+/// Returns the days of the labels of a sales trend, and expects no gaps between them. The contract
+/// specifies the form of a label, but no field: any text may be one.
 fn days_of(facts: &Facts, trend: &Value) -> Expected<Range<i64>> {
     let mut texts = BTreeSet::new();
     add_texts(trend, &mut texts);
-    // The server's clock may be wrong, as that of a demo is.
+    // The server's clock may be wrong, such as a demo's.
     let days = facts.today() - 3_700..facts.today() + 3_700;
     let listed = days.filter(|day| texts.contains(Day(*day).to_string().as_str()));
     let listed: Vec<i64> = listed.collect();
@@ -339,7 +339,8 @@ fn add_texts<'v>(value: &'v Value, texts: &mut BTreeSet<&'v str>) {
     }
 }
 
-/// Whether the request before succeeded. The contract does not give the path of this function.
+/// Returns whether the previous request succeeded. The contract does not specify the path of this
+/// function.
 fn is_answered(facts: &Facts) -> bool {
     facts.before.as_ref().is_some_and(|before| before.success().is_ok())
 }

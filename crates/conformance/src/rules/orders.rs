@@ -289,14 +289,14 @@ fn detail(facts: &Facts, field: &str) -> Option<Ask> {
     Some(facts.call_with(DETAIL, &json!({ field: number })))
 }
 
-/// Whether a value is null, or a time such as `2026-03-02 10:00:00`.
+/// Returns whether a value is null, or a time such as `2026-03-02 10:00:00`.
 fn is_time(value: &Value) -> bool {
     let Some(text) = value.as_str() else { return value.is_null() };
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     shape.eq(*b"0000-00-00 00:00:00")
 }
 
-/// Whether a value is null, or has at most four letters and digits that are not masked.
+/// Returns whether a value is null, or has at most four unmasked letters and digits.
 fn is_masked(value: &Value) -> bool {
     let shown = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
     value.as_str().map_or(value.is_null(), |text| shown(text) <= 4)

@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         |facts| Some(facts.list_devices().query("current=2&size=1")),
         |_, answer| is_page(answer, 2, 1),
         |facts| Some(facts.call(DEVICES, "{\"current\":7,\"size\":7}").query("current=2&size=1")),
-        // A server may refuse fields that it does not know.
+        // A server may refuse unknown fields.
         |_, answer| answer.refusal().or_else(|_| is_page(answer, 2, 1)),
     ),
     rule!(
@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| {
             is_page(answer, 2, 1)?;
             has_fields(answer.data(), &[("total", Type::Integer)])?;
-            // Devices may have come or gone since another answer.
+            // Devices may have been added or removed since another answer.
             let (total, listed) = (answer.data()["total"].as_u64(), answer.records()?.len());
             met!(listed == 0 || total > Some(1), || "a total of more than this page".to_owned())
         },
@@ -131,13 +131,13 @@ fn is_page(answer: &Answer, current: i64, size: i64) -> Expected {
     met!(answer.records()?.len() <= most, || format!("at most {size} records"))
 }
 
-/// Returns the query of a page behind all records that the page before counts.
+/// Returns the query of a page after all records that the previous page counts.
 pub(super) fn past_the_end(facts: &Facts) -> String {
     let total = facts.before.as_ref().and_then(|page| page.data()["total"].as_u64());
     format!("current={}&size=10", total.unwrap_or_default().saturating_add(1_000))
 }
 
-/// Expects a page without records. The contract does not forbid to refuse it.
+/// Expects a page without records. The contract does not forbid refusing it.
 pub(super) fn no_records(answer: &Answer) -> Expected {
     let is_met = answer.refusal().is_ok() || answer.records()?.is_empty();
     met!(is_met, || "records [] behind the last page".to_owned())

@@ -90,7 +90,7 @@ pub(super) const RULES: &[Rule] = &[
         |facts| Some(facts.call(ORDERS, "{}")),
         |_, answer| answer.violations(),
         |facts| Some(facts.list_devices().query("current=0")),
-        // A server may take 0 for the default.
+        // A server may treat 0 as the default.
         |_, answer| answer.success().map(drop).or_else(|_| answer.violations()),
     ),
     rule!(

@@ -118,8 +118,8 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Expects a group in a filter to be refused. The contract has two messages that apply to a group
-/// that does not exist.
+/// Expects a group in a filter to be refused. The contract has two messages that apply to a
+/// nonexistent group.
 pub(super) fn refused_group(answer: &Answer) -> Expected {
     let not_closed = |_| answer.refused(Message::OutOfScope);
     answer.refused(Message::GroupClosed).or_else(not_closed)

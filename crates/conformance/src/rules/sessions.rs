@@ -67,7 +67,7 @@ pub(super) const RULES: &[Rule] = &[
         |facts| Some(facts.log_in()),
         |facts, answer| {
             let end = answer.success()?["expiresIn"].as_i64().unwrap_or_default();
-            // A clock may be wrong by hours; seconds, or a duration, are wrong by decades.
+            // A clock may be wrong by hours; seconds, or a duration, would be wrong by decades.
             let is_met = end.abs_diff(facts.now_ms) < 400 * 86_400_000;
             met!(is_met, || format!("expiresIn near {} milliseconds", facts.now_ms))
         },
@@ -256,7 +256,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Returns the token of the session that the step before has ended.
+/// Returns the token of the session that the previous step has ended.
 fn ended(facts: &Facts) -> &str {
     &facts.earlier_token
 }
@@ -275,7 +275,7 @@ fn session_data(answer: &Answer) -> Expected {
 
 /// Returns the token with another first character.
 fn altered(token: &str) -> String {
-    // Some tokens are compared without regard to case.
+    // Some tokens are compared case-insensitively.
     let first = if token.starts_with(['A', 'a']) { 'B' } else { 'A' };
     token.char_indices().map(|(at, c)| if at == 0 { first } else { c }).collect()
 }

@@ -77,7 +77,7 @@ fn a_demo_follows_every_rule_and_faults_are_found() {
     let proxy = proxy(&sandbox, &served, elsewhere);
     let ran = check(&sandbox, &proxy.base, DEMO, &second);
     assert_eq!((broken(&ran), ran.status), (BTreeSet::new(), 0), "{}", ran.stdout);
-    let reason = "(needs the path of Kiosque, which the contract does not give)";
+    let reason = "(needs the path of Kiosque, which the contract does not specify)";
     assert_eq!(ran.stdout.matches(reason).count(), 2, "{}", ran.stdout);
 }
 
@@ -126,7 +126,7 @@ fn exchanges_are_recorded_without_secrets() {
     let expected: BTreeSet<String> = shown.chain(["survey".to_owned()]).collect();
     assert!(rules.is_superset(&expected), "{:?}", expected.difference(&rules));
     // The guest has no group that the walker lacks.
-    let reason = "(needs a second account whose default group is its own, with devices and orders)";
+    let reason = "(needs a second account with devices and orders in a default group that the first one lacks)";
     assert_eq!(ran.stdout.matches(reason).count(), 6, "{}", ran.stdout);
 
     let again = check(&sandbox, &served.base, walker, &more);

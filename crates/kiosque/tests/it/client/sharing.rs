@@ -116,7 +116,7 @@ async fn a_server_without_a_connection_is_named() {
     let cannot = format!("cannot connect to {base}: ");
     let cause = reason(untrusted).await;
     assert!(cause.starts_with(&format!("{cannot}TLS: invalid peer certificate: ")), "{cause}");
-    assert!(cause.ends_with("; if its certificate is self-signed, name it as the CA file"));
+    assert!(cause.ends_with("; if its certificate is self-signed, specify it as the CA file"));
     server.stop().await;
     let cause = reason(trusted).await;
     assert!(cause.starts_with(&cannot) && cause.contains("Connection refused"), "{cause}");
