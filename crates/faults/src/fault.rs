@@ -1,4 +1,4 @@
-//! A fault: its kind, the calls that it selects, and which of these have it.
+//! A fault: its kind, the calls that it selects, and which of them it affects.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -13,7 +13,7 @@ pub struct Fault {
     /// The calls that it selects.
     pub(crate) nouns: Vec<Noun>,
     pub(crate) trigger: Trigger,
-    /// The text that it was parsed from.
+    /// The text from which it was parsed.
     pub(crate) text: String,
 }
 
@@ -34,22 +34,22 @@ pub(crate) enum Kind {
     CutBody,
     /// The connection is closed after the server has answered.
     LoseAnswer,
-    /// Rows arrived since the first page: each later page begins with the last rows of the one
-    /// before.
+    /// Rows have arrived since the first page: each later page begins with the last rows of the
+    /// previous one.
     ShiftPage(usize),
-    /// This number of rows arrived since the first page, at calls that `ShiftPage` selected.
+    /// This number of rows has arrived since the first page, for calls selected by `ShiftPage`.
     Shifted(usize),
-    /// The rows are in the opposite order.
+    /// The rows are in reverse order.
     Resort,
     /// A row is missing.
     DropRow,
     /// `total` is too small.
     StaleTotal(usize),
-    /// The session is replaced, once it has this age: its token is refused from then on.
+    /// The session is replaced once it has this age: its token is refused from then on.
     Evict(Option<Duration>),
-    /// The session ends early, and says so in `expiresIn`.
+    /// The session ends early, as `expiresIn` shows.
     Expire(Duration),
-    /// The clock of the server is wrong by this number of milliseconds.
+    /// The server's clock is off by this number of milliseconds.
     Clock(i64),
 }
 
@@ -58,11 +58,11 @@ pub(crate) enum Kind {
 pub(crate) enum Trigger {
     /// All.
     Always,
-    /// Each one whose number, from 1, is a multiple.
+    /// Each one whose number, from 1, is a multiple of this.
     Every(NonZeroU64),
     /// The one with this number.
     Nth(NonZeroU64),
-    /// This number of 10,000, chosen by the seed.
+    /// This number out of 10,000, chosen by the seed.
     Chance(u64),
 }
 
@@ -80,7 +80,7 @@ impl Trigger {
 }
 
 impl Fault {
-    /// Returns the name that answers have in the header [`crate::FAULT_HEADER`].
+    /// Returns the name of the fault in the header [`crate::FAULT_HEADER`].
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind.name()

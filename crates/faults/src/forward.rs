@@ -13,16 +13,16 @@ use serde_json::Value;
 use crate::rows::PageAsked;
 use crate::shifted::{ListPage, hash};
 
-/// The largest body of a request that is passed on. A server refuses smaller ones already (LIM-1).
+/// The maximum size of a forwarded body. A server already refuses smaller ones (LIM-1).
 const REQUEST_MAX_BYTES: usize = 4 << 20;
-/// The beginning of an answer that is read before it is passed on. Shorter answers are passed on
-/// with their length.
+/// The length of the beginning of an answer that is read before it is forwarded. Shorter answers
+/// are forwarded with their length.
 const ANSWER_READ_BYTES: usize = 1 << 20;
-/// The largest answer that is altered.
+/// The maximum size of an answer that is altered.
 const ALTERED_MAX_BYTES: usize = 16 << 20;
 
-/// The headers that belong to a connection, and those that follow from the body or from the coding
-/// that the listener chooses.
+/// The headers that belong to a connection, and those that depend on the body or on the coding that
+/// the listener chooses.
 const OF_CONNECTION: [HeaderName; 11] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -44,7 +44,7 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// Reads a request; `None` if its body is too large or breaks off.
+    /// Reads a request; `None` if its body is too large or incomplete.
     pub(crate) async fn of(request: Request<Incoming>) -> Option<Read> {
         let (head, body) = request.into_parts();
         match beginning(body, REQUEST_MAX_BYTES).await {
@@ -63,12 +63,12 @@ impl Read {
         self.head.headers.get(TOKEN_HEADER)?.to_str().ok()
     }
 
-    /// Returns the login name, if the body is that of a login.
+    /// Returns the login name, if the body is a login.
     pub(crate) fn user(&self) -> Option<String> {
         serde_json::from_slice(&self.body).ok().map(|login: LoginRequest| login.username)
     }
 
-    /// Returns the page that is asked for; `None` if the query string is not valid.
+    /// Returns the requested page; `None` if the query string is invalid.
     pub(crate) fn page(&self) -> Option<ListPage> {
         let page = PageAsked::of(self.head.uri.query())?;
         let filters: Value = serde_json::from_slice(&self.body).unwrap_or_default();
@@ -97,12 +97,12 @@ impl Read {
     }
 }
 
-/// How much of an answer is read before it is passed on.
+/// How much of an answer is read before it is forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// A part: the answer is passed on as it is.
+    /// A part: the answer is forwarded unchanged.
     Part,
-    /// All, so that it can be altered.
+    /// All of it, so that it can be altered.
     Whole,
 }
 
@@ -155,7 +155,7 @@ impl Answer {
     }
 }
 
-/// Returns the headers that are not those of a connection.
+/// Returns the headers that do not belong to a connection.
 fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     let mut kept = headers.clone();
     for name in OF_CONNECTION {
@@ -179,7 +179,7 @@ enum Rest {
     Unread(Incoming),
 }
 
-/// Reads a body until more than a number of bytes are there, or it ends.
+/// Reads a body until more than a number of bytes have arrived, or it ends.
 async fn beginning(mut body: Incoming, max_bytes: usize) -> Beginning {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(max_bytes).min(max_bytes);
     let mut bytes = BytesMut::with_capacity(expected);

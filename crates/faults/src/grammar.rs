@@ -1,4 +1,4 @@
-//! The texts of `--fault`.
+//! The grammar of `--fault`.
 //!
 //! ```text
 //! fault   = simple | "every(" number "," simple ")" | "nth(" number "," simple ")"
@@ -19,10 +19,10 @@ use crate::noun::Noun;
 use forms::FORMS;
 use parser::Parser;
 
-/// Why a text is no fault: the place, the text there, and what may be there.
+/// Why a text is not a fault: the position, the text there, and what is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultError {
-    /// The place, in characters from 1.
+    /// The position, in characters from 1.
     column: usize,
     found: String,
     expected: String,
@@ -60,10 +60,10 @@ pub fn reference() -> String {
     let nouns = Noun::names().join(", ");
     let _ = write!(
         text,
-        "\nCalls may be named, as in slow(orders, order, 800ms): {nouns}.\n\
-         every(7, FAULT) is for each seventh of these calls, nth(3, FAULT) for the third, \
-         and chance(5%, FAULT) for some, chosen by --seed. Of several faults that replace an \
-         answer, the first does. An answer with a fault has the header kiosque-fault."
+        "\nCalls may be specified, as in slow(orders, order, 800ms): {nouns}.\n\
+         every(7, FAULT) affects each seventh of these calls, nth(3, FAULT) the third, \
+         and chance(5%, FAULT) some, chosen by --seed. Of several faults that replace an \
+         answer, the first one is used. An answer with a fault has the header kiosque-fault."
     );
     text
 }

@@ -1,9 +1,9 @@
-//! A proxy for those who write clients: it passes the calls of integrators on to a server, and
-//! answers some of them with a fault. Which ones, decide the texts of `--fault` ([`Fault`]) and a
-//! seed: the same calls in the same order get the same faults.
+//! A proxy for developers of clients: it forwards the calls of integrators to a server, and injects
+//! faults into some of the answers, as specified by the texts of `--fault` ([`Fault`]) and a seed:
+//! the same calls in the same order get the same faults.
 //!
-//! A call passes `proxy` → `plan`, which decides its faults → the server → `rows`, which alters
-//! its answer. Answers that the server never sees a call for are in `made`.
+//! A call passes `proxy` → `plan`, which decides its faults → the server → `rows`, which alters its
+//! answer. Answers without a call to the server are in `made`.
 
 mod fault;
 mod forward;

@@ -1,4 +1,4 @@
-//! Answers that the proxy makes itself.
+//! Answers that the proxy creates itself.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) fn code500(
     retry_after: Duration,
     request_id: &str,
 ) -> Response<Content> {
-    let data = format!("the fault code500 was asked for; try again (request {request_id})");
+    let data = format!("the fault code500 was requested; try again (request {request_id})");
     let status = StatusCode::INTERNAL_SERVER_ERROR;
     let mut answer = envelope(headers, status, Message::System, Some(data), request_id);
     answer.headers_mut().insert(header::RETRY_AFTER, seconds(retry_after));
@@ -48,12 +48,12 @@ pub(crate) fn reset() -> Response<Content> {
     Response::new(broken_after(Bytes::new()))
 }
 
-/// Content that breaks off after these bytes.
+/// Content that is aborted after these bytes.
 pub(crate) fn broken_after(bytes: Bytes) -> Content {
     Content::in_parts(bytes, Box::pin(stream::iter([Err(BrokenOff)])))
 }
 
-/// A failure of the proxy: no fault that was asked for.
+/// A failure of the proxy, not an injected fault.
 pub(crate) fn failed(status: StatusCode, message: &str) -> Response<Content> {
     let text = format!("kiosque fault-proxy: {message}\n");
     with_type(status, "text/plain; charset=utf-8", text)
@@ -83,7 +83,7 @@ fn envelope(
         en_msg: Some(message.text(Locale::En).into()),
         data: data.unwrap_or_else(|| msg.to_owned()),
     };
-    // The fields are numbers and strings, which JSON can hold.
+    // The fields are numbers and strings, which JSON can represent.
     let json = serde_json::to_string(&envelope).unwrap_or_default();
     let mut answer = with_type(status, "application/json; charset=UTF-8", json);
     let headers = answer.headers_mut();

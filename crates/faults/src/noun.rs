@@ -1,4 +1,4 @@
-//! The names of calls in `--fault`: those of `kiosque remote`.
+//! The names of calls in `--fault`, which are those of `kiosque remote`.
 
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
@@ -39,7 +39,7 @@ pub enum Noun {
     Online,
 }
 
-/// Several calls at once, by the name of the answers that they share.
+/// Several calls at once, by the name of their common answers.
 const GROUPS: (&str, &[Noun]) = ("groups", &[Noun::Login, Noun::Switch]);
 
 impl Noun {
@@ -63,7 +63,7 @@ impl Noun {
 
     /// The calls that take a token.
     pub(crate) const WITH_TOKEN: &[Noun] = Noun::ALL.split_at(1).1;
-    /// The calls whose answers have a token.
+    /// The calls whose answers contain a token.
     pub(crate) const SESSIONS: &[Noun] = GROUPS.1;
     /// The calls that are paged.
     pub(crate) const PAGES: &[Noun] = &[Noun::Devices, Noun::Orders];

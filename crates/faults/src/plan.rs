@@ -11,7 +11,7 @@ use crate::noun::Noun;
 use crate::sessions::{Begun, Sessions};
 use crate::shifted::{ListPage, Shifted};
 
-/// The faults of a proxy, and the calls that they have counted.
+/// The faults of a proxy, and the number of calls that each has counted.
 pub struct Faults {
     faults: Vec<Fault>,
     seed: u64,
@@ -20,7 +20,7 @@ pub struct Faults {
 
 #[derive(Default)]
 struct State {
-    /// The calls that each fault has selected.
+    /// The number of calls that each fault has selected.
     counts: Vec<u64>,
     sessions: Sessions,
     shifted: Shifted,
@@ -38,7 +38,7 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
     pub(crate) kind: Kind,
-    /// A random number, by the seed, the fault and the count of its calls.
+    /// A random number, determined by the seed, the fault and the count of its calls.
     pub(crate) draw: u64,
 }
 
@@ -50,7 +50,7 @@ impl Faults {
         Faults { faults, seed, state: Mutex::new(state) }
     }
 
-    /// Returns the faults, each as it was written.
+    /// Returns the faults, each as given.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.faults.iter().map(|fault| fault.text.as_str())
     }
@@ -61,7 +61,7 @@ impl Faults {
         self.seed
     }
 
-    /// Decides the faults of a call, and counts it. A call of a list has a page.
+    /// Decides the faults of a call, and counts it. Calls for lists have a page.
     pub(crate) fn plan(
         &self,
         noun: Option<Noun>,
@@ -84,7 +84,7 @@ impl Faults {
             {
                 let reader = token.map(|token| sessions.reader(token));
                 let rows = shifted.rows(reader, page, if fires { rows } else { 0 });
-                // The rows of several such faults arrive at one list.
+                // The rows of several such faults arrive in one list.
                 planned.retain(|other| !matches!(other.kind, Kind::Shifted(_)));
                 if rows > 0 {
                     planned.push(Planned { kind: Kind::Shifted(rows), draw });
@@ -109,7 +109,7 @@ impl Faults {
         Plan { ended_by, faults: planned }
     }
 
-    /// Remembers the session of a login or a switch; `expire` ends it early.
+    /// Records the session of a login or a switch; `expire` ends it early.
     pub(crate) fn session_begins(&self, begun: Begun<'_>, expire: Option<Kind>, now: UnixMs) {
         let mut state = self.state();
         state.sessions.session_begins(begun, now);
@@ -177,13 +177,13 @@ mod tests {
         faults.session_begins(begun, None, NOW);
         assert!(!ended("a", 299_999) && !ended("b", 299_999));
         assert!(ended("a", 300_000) && ended("a", 300_001) && !ended("b", 300_001));
-        // A login takes no token, so that none is refused.
+        // A login takes no token, so none is refused.
         let login = faults.plan(Some(Noun::Login), None, Some("a"), NOW.plus_ms(300_001));
         assert_eq!(login.ended_by, None);
     }
 
-    /// PAGE-8: the orders of several faults arrive at one list. Without `every`, `nth` and `chance`
-    /// each call is shifted by itself.
+    /// PAGE-8: the orders of several faults arrive in one list. Without `every`, `nth` and `chance`
+    /// each call is shifted separately.
     #[test]
     fn a_list_is_shifted_by_all_faults_together() {
         let shifted = |texts: &[&str]| {

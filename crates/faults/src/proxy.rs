@@ -21,26 +21,26 @@ use crate::plan::{Faults, Plan, Planned};
 use crate::rows::{PageAsked, Success};
 use crate::sessions::{Begun, Opener};
 
-/// Passes calls on to a server, and answers some of them with a fault.
+/// Forwards calls to a server, and injects faults into some answers.
 pub struct FaultProxy {
     server: HttpsClient,
     faults: Faults,
     clock: Clock,
-    /// The calls so far, for the ids of requests that the server does not see.
+    /// The number of calls so far, for the ids of requests that the server does not see.
     calls: AtomicU64,
 }
 
-/// The faults that an answer has, by name.
+/// The faults of an answer, by name.
 type Names = Vec<&'static str>;
 
 impl FaultProxy {
-    /// Returns a proxy before a server.
+    /// Returns a proxy in front of a server.
     #[must_use]
     pub fn new(server: HttpsClient, faults: Faults, clock: Clock) -> FaultProxy {
         FaultProxy { server, faults, clock, calls: AtomicU64::new(0) }
     }
 
-    /// Answers the requests of a listener until `end`, then finishes those under way, up to the
+    /// Answers the requests of a listener until `end`, then finishes those in progress, up to the
     /// shutdown deadline.
     pub async fn serve(self, listener: Listener, limits: Limits, end: impl Future<Output = ()>) {
         let options = ConnectionOptions {
@@ -96,7 +96,7 @@ impl FaultProxy {
         response
     }
 
-    /// Returns the answer of the server, altered by the faults of the plan.
+    /// Returns the server's answer, altered by the faults of the plan.
     async fn pass_on(
         &self,
         request: &Read,
@@ -176,7 +176,7 @@ impl FaultProxy {
                     let end = now.plus_ms(kiosque_clock::millis(after)).0;
                     success.alter_end(|given| given.min(end))
                 }
-                // Its name is added with the header that it changes as well.
+                // Its name is added with the header that it also changes.
                 Kind::Clock(offset_ms) => {
                     is_altered |= success.alter_end(|end| end.saturating_add(offset_ms));
                     false
@@ -201,9 +201,9 @@ impl FaultProxy {
         }
     }
 
-    /// Returns the page before the one that is asked for, if it is to be shifted; the first page
-    /// stays as it is. It is read first: an order that arrives between the two answers is then in
-    /// both, and not in neither (PAGE-8).
+    /// Returns the page before the requested one, if that is to be shifted; the first page is
+    /// unchanged. It is read first: an order that arrives between the two answers is then in both
+    /// rather than in neither (PAGE-8).
     async fn page_before(&self, request: &Read, plan: &Plan) -> Option<PageBefore> {
         plan.faults.iter().find(|fault| shifts(fault.kind))?;
         let PageAsked { current, size } = PageAsked::of(request.head.uri.query())?;
@@ -214,10 +214,10 @@ impl FaultProxy {
     }
 }
 
-/// The page before one that is shifted.
+/// The page before a shifted one.
 struct PageBefore {
     page: Success,
-    /// The largest number of rows of a page.
+    /// The maximum number of rows of a page.
     size: usize,
 }
 
@@ -246,12 +246,12 @@ fn replacement(
     })
 }
 
-/// Whether a fault needs the page before the one that is asked for.
+/// Returns whether a fault needs the page before the requested one.
 fn shifts(kind: Kind) -> bool {
     matches!(kind, Kind::ShiftPage(_) | Kind::Shifted(_))
 }
 
-/// Whether a fault changes the JSON of an answer.
+/// Returns whether a fault changes the JSON of an answer.
 fn alters_json(kind: Kind) -> bool {
     matches!(
         kind,
@@ -288,15 +288,15 @@ fn half(answer: &Answer) -> Option<(Content, usize)> {
     Some((made::broken_after(half).secret(), whole.len()))
 }
 
-/// Returns a time as the header `Date` has it.
+/// Formats a time for the header `Date`.
 fn http_date(time: UnixMs) -> Option<HeaderValue> {
     let time = jiff::Timestamp::from_millisecond(time.0).ok()?;
     let printer = jiff::fmt::rfc2822::DateTimePrinter::new();
     HeaderValue::try_from(printer.timestamp_to_rfc9110_string(&time).ok()?).ok()
 }
 
-/// The answer when the server cannot be reached: no fault that was asked for.
+/// The answer when the server cannot be reached; not an injected fault.
 fn unreachable(error: &ClientError) -> Response<Content> {
-    tracing::warn!(cause = %error, "a call could not be passed on");
+    tracing::warn!(cause = %error, "a call could not be forwarded");
     made::failed(StatusCode::BAD_GATEWAY, &error.to_string())
 }

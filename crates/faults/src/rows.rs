@@ -17,7 +17,7 @@ const GROUP_ID: &str = "groupId";
 pub(crate) struct Success(Value);
 
 impl Success {
-    /// Parses an envelope; `None` if it is not one of a success.
+    /// Parses an envelope; `None` if it is not a success.
     pub(crate) fn parse(json: &[u8]) -> Option<Success> {
         let envelope: Value = serde_json::from_slice(json).ok()?;
         (envelope.get("code")? == 200).then_some(Success(envelope))
@@ -33,7 +33,7 @@ impl Success {
         self.0.get(DATA)?.get(ACCESS_TOKEN)?.as_str()
     }
 
-    /// Returns the group that a login or a switch selects.
+    /// Returns the group selected by a login or a switch.
     pub(crate) fn group(&self) -> Option<&str> {
         self.0.get(DATA)?.get(GROUP_ID)?.as_str()
     }
@@ -74,23 +74,23 @@ impl Success {
         true
     }
 
-    /// Begins this page with the last rows of the one before it, and moves as many of its own to
-    /// the next page.
+    /// Begins this page with the last rows of the previous one, and moves as many of its own to the
+    /// next page.
     pub(crate) fn shift(&mut self, before: &Success, rows: usize, size: usize) -> bool {
         let earlier = before.records();
         let moved = &earlier[earlier.len().saturating_sub(rows)..];
         !moved.is_empty() && self.begin_with(moved, moved.len(), size)
     }
 
-    /// Makes this a page of the list after a number of rows have arrived at its front, at most a
-    /// page. All later pages have the same `total`, those past the end included.
+    /// Makes this a page of the list after a number of rows, at most a page, have arrived at its
+    /// front. All later pages have the same `total`, including those past the end.
     pub(crate) fn stay_shifted(&mut self, before: &Success, rows: usize, size: usize) -> bool {
         let earlier = before.records();
         let kept = size.saturating_sub(rows).min(earlier.len());
         self.begin_with(&earlier[kept..], rows, size)
     }
 
-    /// Puts rows in front of this page's own.
+    /// Puts rows before this page's own.
     fn begin_with(&mut self, moved: &[Value], arrived: usize, size: usize) -> bool {
         let Some(own) = self.rows(Noun::Orders) else { return false };
         own.splice(0..0, moved.iter().cloned());
@@ -116,7 +116,7 @@ impl Success {
     }
 }
 
-/// The page that a query string asks for (PAGE-1).
+/// The page that a query string requests (PAGE-1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageAsked {
     pub(crate) current: usize,
@@ -124,7 +124,7 @@ pub(crate) struct PageAsked {
 }
 
 impl PageAsked {
-    /// Returns the page; `None` if the query string is not valid.
+    /// Returns the page; `None` if the query string is invalid.
     pub(crate) fn of(query: Option<&str>) -> Option<PageAsked> {
         let mut page = PageAsked { current: 1, size: 10 };
         for pair in query.unwrap_or_default().split('&') {

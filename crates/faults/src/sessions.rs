@@ -1,4 +1,4 @@
-//! The sessions that calls have passed by: their age, their readers, and those that a fault has
+//! The sessions that have been seen in calls: their age, their readers, and those that a fault has
 //! ended.
 
 use std::collections::{HashMap, VecDeque};
@@ -9,7 +9,7 @@ use kiosque_model::UnixMs;
 
 use crate::shifted::{Reader, hash};
 
-/// Sessions that are remembered; the oldest are forgotten first.
+/// Maximum number of sessions that are kept; the oldest are forgotten first.
 const SESSIONS_MAX: usize = 4_096;
 
 /// The sessions, by token.
@@ -45,7 +45,7 @@ pub(crate) enum Opener<'a> {
 }
 
 impl Sessions {
-    /// Returns the reader of a session. One that began elsewhere is a reader of its own.
+    /// Returns the reader of a session. A session that began elsewhere is a separate reader.
     pub(crate) fn reader(&self, token: &str) -> Reader {
         let other = || Reader { account: hash(token), group: 0 };
         self.by_token.get(token).map_or_else(other, |session| session.reader)
@@ -70,7 +70,7 @@ impl Sessions {
         (now >= end).then_some(fault)
     }
 
-    /// Remembers a session, which begins now unless it was seen before.
+    /// Records a session, which begins now unless it was seen before.
     pub(crate) fn session_begins(&mut self, begun: Begun<'_>, now: UnixMs) {
         let account = match begun.opener {
             Opener::Login(name) => hash(name),
@@ -102,7 +102,7 @@ mod tests {
         Begun { token, opener: Opener::Login("walker"), group: Some("north") }
     }
 
-    /// AUTH-11: a login makes a new token, and its account and group read on.
+    /// AUTH-11: a login creates a new token, and its account and group continue reading.
     #[test]
     fn a_reader_outlives_its_tokens() {
         let (mut sessions, now) = (Sessions::default(), UnixMs(1_000));

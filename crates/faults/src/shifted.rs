@@ -1,34 +1,34 @@
-//! The lists that `shift-page` has shifted where it selects some calls alone.
+//! The lists that `shift-page` has shifted when it only selects some calls.
 //!
 //! Orders that have arrived do not leave. Each list therefore remains shifted until its page 1 is
 //! read again, as the beginning of another walk; otherwise some orders would be on no page
-//! (PAGE-8). Two walks of one account over one list at the same time look like one: the page 1 of
-//! one ends the shift of the other.
+//! (PAGE-8). Two simultaneous walks of one account over one list look like one: the page 1 of one
+//! ends the shift of the other.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::rows::PageAsked;
 
-/// Lists that are remembered; those that were shifted first are forgotten first.
+/// Maximum number of lists that are kept; the first ones shifted are forgotten first.
 const LISTS_MAX: usize = 1_024;
 
-/// An account and the group that it selects, which a login or a switch back does not change.
+/// An account and its selected group, which a login or switching back does not change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reader {
     pub(crate) account: u64,
     pub(crate) group: u64,
 }
 
-/// A page that a call asks for.
+/// The page that a call requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListPage {
-    /// A hash of all that selects the list, but for its reader.
+    /// A hash of everything that selects the list, except its reader.
     pub(crate) list: u64,
     pub(crate) page: PageAsked,
 }
 
-/// Hashes of the shifted lists and their readers, each with the rows that have arrived.
+/// Hashes of the shifted lists and their readers, each with the number of rows that have arrived.
 #[derive(Default)]
 pub(crate) struct Shifted(VecDeque<(u64, usize)>);
 

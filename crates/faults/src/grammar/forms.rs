@@ -1,27 +1,27 @@
-//! Every fault as it may be written.
+//! The possible forms of every fault.
 
 use std::time::Duration;
 
 use crate::fault::Kind;
 use crate::noun::Noun;
 
-/// A fault as it may be written.
+/// A possible form of a fault.
 pub(super) struct Form {
     pub(super) name: &'static str,
     pub(super) value: Value,
-    /// The calls that it selects when it names none, and their description.
+    /// The calls that it selects if it specifies none, and their description.
     pub(super) nouns: &'static [Noun],
     pub(super) by_itself: &'static str,
-    /// The calls that it may name.
+    /// The calls that it may specify.
     pub(super) allowed: &'static [Noun],
     pub(super) meaning: &'static str,
 }
 
-/// The value that a fault takes, by its key, and the kind that it makes.
+/// The value that a fault takes, with its key and the kind that it creates.
 #[derive(Clone, Copy)]
 pub(super) enum Value {
     None(Kind),
-    /// Of faults with `None` the duration must be given.
+    /// For faults with `None` the duration is required.
     Duration(&'static str, Option<Duration>, fn(Duration) -> Kind),
     OptionalDuration(&'static str, fn(Option<Duration>) -> Kind),
     Rows(&'static str, usize, fn(usize) -> Kind),
@@ -39,7 +39,7 @@ impl Value {
         }
     }
 
-    /// Returns what the value looks like.
+    /// Returns an example of the value.
     pub(super) fn example(self) -> Option<&'static str> {
         match self {
             Value::None(_) => None,
@@ -52,7 +52,7 @@ impl Value {
 }
 
 impl Form {
-    /// Returns the fault with its value, as it is written.
+    /// Returns the syntax of the fault with its value.
     pub(super) fn usage(&self) -> String {
         let name = self.name;
         match self.value {
@@ -78,7 +78,7 @@ pub(super) const FORMS: [Form; 14] = [
         nouns: ALL,
         by_itself: "all",
         allowed: ALL,
-        meaning: "the answer is sent so much later",
+        meaning: "the answer is delayed by this time",
     },
     Form {
         name: "code500",
@@ -142,7 +142,7 @@ pub(super) const FORMS: [Form; 14] = [
         nouns: &[Noun::Orders],
         by_itself: "orders",
         allowed: Noun::LISTS,
-        meaning: "the rows are in the opposite order",
+        meaning: "the rows are in reverse order",
     },
     Form {
         name: "drop-row",
@@ -174,7 +174,7 @@ pub(super) const FORMS: [Form; 14] = [
         nouns: Noun::SESSIONS,
         by_itself: "login, switch",
         allowed: Noun::SESSIONS,
-        meaning: "code -4 so long after the token; expiresIn says so",
+        meaning: "code -4 this long after the token was issued, as expiresIn shows",
     },
     Form {
         name: "clock",
@@ -182,6 +182,6 @@ pub(super) const FORMS: [Form; 14] = [
         nouns: ALL,
         by_itself: "all",
         allowed: ALL,
-        meaning: "expiresIn and the header Date are wrong by so much",
+        meaning: "expiresIn and the header Date are off by this time",
     },
 ];

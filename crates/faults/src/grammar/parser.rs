@@ -1,4 +1,4 @@
-//! Parses a text of `--fault` from left to right.
+//! Parses the text of `--fault` from left to right.
 
 use std::num::NonZeroU64;
 
@@ -12,11 +12,11 @@ use crate::noun::Noun;
 
 pub(super) struct Parser<'t> {
     text: &'t str,
-    /// The place of the next character, in bytes.
+    /// The position of the next character, in bytes.
     at: usize,
 }
 
-/// A part of the text, and its place in bytes.
+/// A part of the text, and its position in bytes.
 #[derive(Clone, Copy)]
 struct Part<'t> {
     at: usize,
@@ -115,7 +115,7 @@ impl<'t> Parser<'t> {
         Ok(if name == "every" { Trigger::Every(number) } else { Trigger::Nth(number) })
     }
 
-    /// Parses a fault whose name has been read.
+    /// Parses a fault after its name.
     fn simple(&mut self, name: Part<'t>) -> Result<(Kind, Vec<Noun>), FaultError> {
         let Some(form) = FORMS.iter().find(|form| form.name == name.text) else {
             return Err(self.error(name, format!("one of {}, {}", names(), TRIGGERS.join(", "))));
@@ -168,7 +168,7 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         if value.is_some() {
-            return Err(self.error(argument, "a call, since the value is given already"));
+            return Err(self.error(argument, "a call, since the value is already given"));
         }
         let given = match (form.value.key(), argument.text.split_once('=')) {
             (Some(key), Some((name, given))) if name.trim() == key => {
@@ -192,7 +192,7 @@ fn names() -> String {
     FORMS.map(|form| form.name).join(", ")
 }
 
-/// Returns what an argument of a fault may be.
+/// Returns what is allowed as an argument of a fault.
 fn expected(form: &Form) -> String {
     let calls: Vec<&str> = match form.allowed.len() == Noun::ALL.len() {
         true => Noun::names(),
@@ -205,7 +205,7 @@ fn expected(form: &Form) -> String {
     format!("{value}a call: {}", calls.join(", "))
 }
 
-/// Returns the kind of a fault whose value is not given; `None` if it must be.
+/// Returns the kind of a fault without a value; `None` if the value is required.
 fn default(form: &Form) -> Option<Kind> {
     match form.value {
         Value::None(kind) => Some(kind),
@@ -236,7 +236,8 @@ fn offset_ms(text: &str) -> Option<i64> {
     setting::duration(length).ok().map(|length| sign * millis(length))
 }
 
-/// Parses a percentage with at most two decimals, above 0 and up to 100; returns it of 10,000.
+/// Parses a percentage with at most two decimals, above 0 and up to 100; returns it in units of
+/// 1/10,000.
 fn percentage(text: &str) -> Option<u64> {
     let number = text.strip_suffix('%')?;
     let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));

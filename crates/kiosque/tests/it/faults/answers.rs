@@ -27,7 +27,7 @@ fn a_failure_looks_like_that_of_a_server() {
         assert_eq!(reply.headers["content-type"], "application/json; charset=UTF-8");
         assert_eq!(reply.headers["cache-control"], "no-store");
         let id = &reply.headers["x-request-id"];
-        let data = format!("the fault code500 was asked for; try again (request {id})");
+        let data = format!("the fault code500 was requested; try again (request {id})");
         let envelope = format!(
             r#"{{"code":500,"msg":"system error","enMsg":"system error","data":"{data}"}}"#
         );
