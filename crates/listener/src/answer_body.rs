@@ -1,5 +1,5 @@
-//! The body of an answer on its way to the caller: whole, or in parts that are made while it is
-//! sent.
+//! The body of an answer on its way to the caller: complete, or in parts that are created while it
+//! is sent.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -15,18 +15,18 @@ use crate::connection_activity::ActiveRequest;
 use crate::stream_deadline;
 use crate::unread_answers::AnswerMemory;
 
-/// The most bytes that are passed to hyper at once. Each piece must be sent within the idle
-/// timeout, so that this is also the least that a caller must read in that time.
+/// The maximum bytes that are passed to hyper at once. Each piece must be sent within the idle
+/// timeout, so this is also the minimum that a caller must read in that time.
 const PIECE_MAX_BYTES: usize = 64 << 10;
 
 /// Answers up to this length are never compressed.
 const SHORT_BYTES: usize = 1 << 10;
 
-/// The parts of an answer after its first one. An error breaks the answer off; its cause has been
+/// The parts of an answer after its first one. An error aborts the answer; its cause has been
 /// logged.
 pub type LaterParts = Pin<Box<dyn Stream<Item = Result<Bytes, BrokenOff>> + Send>>;
 
-/// An answer broke off after its first byte: the connection is closed, or its HTTP/2 stream is
+/// An answer was aborted after its first byte: the connection is closed, or its HTTP/2 stream is
 /// reset.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the answer broke off")]
@@ -47,7 +47,7 @@ impl Content {
         Content { first, later: Some(later), memory: None, has_secret: false }
     }
 
-    /// Returns this content as one with a secret, which is never compressed: the length of a
+    /// Marks this content as containing a secret, so that it is never compressed: the length of a
     /// compressed answer depends on whether its parts repeat each other.
     #[must_use]
     pub fn secret(self) -> Content {
@@ -59,7 +59,7 @@ impl Content {
         !self.has_secret && (self.later.is_some() || self.first.len() > SHORT_BYTES)
     }
 
-    /// Returns the first part, the later ones, and the memory of content that is whole.
+    /// Returns the first part, the later ones, and the memory of complete content.
     pub(crate) fn into_parts(self) -> (Bytes, Option<LaterParts>, Option<AnswerMemory>) {
         (self.first, self.later, self.memory)
     }
@@ -76,8 +76,8 @@ impl Content {
         self.later.is_none().then_some(self.first)
     }
 
-    /// Reads at most a number of bytes, and returns them and whether they are all. An answer that
-    /// breaks off is not whole.
+    /// Reads at most a number of bytes, and returns them and whether they are all. An aborted
+    /// answer is not complete.
     pub async fn beginning(self, bytes_max: usize) -> (Bytes, bool) {
         let mut read = BytesMut::from(&*self.first);
         let mut is_whole = true;
@@ -120,21 +120,21 @@ pub(crate) struct AnswerBody {
     ready: Bytes,
     later: Option<LaterParts>,
     memory: Option<AnswerMemory>,
-    /// Of an answer that may be longer than the window of its HTTP/2 stream.
+    /// For an answer that may be longer than the window of its HTTP/2 stream.
     pacing: Option<Pacing>,
     /// Whether the next piece waits until the other tasks of the thread have run. hyper sends as
-    /// long as the body is ready and the socket has room, so that a long answer to a fast reader
-    /// would delay every other connection.
+    /// long as the body is ready and the socket has space, so a long answer to a fast reader would
+    /// delay every other connection.
     must_yield: bool,
     request: ActiveRequest,
 }
 
 /// Passes one piece of an answer to hyper at a time, and ends the stream if it is not sent within
 /// the idle timeout. An answer that fits the window of its stream needs none: its pieces are sent
-/// whatever else the caller reads, and the connection is late with them.
+/// whatever else the caller reads, and if they are late, so is the connection.
 #[derive(Default)]
 struct Pacing {
-    /// Closed once the piece that is being sent has been sent.
+    /// Closed once the current piece has been sent.
     piece: Option<oneshot::Receiver<()>>,
 }
 

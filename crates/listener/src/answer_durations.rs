@@ -1,4 +1,4 @@
-//! How long answers take: from the first byte of a request to the last byte of its answer.
+//! Durations of answers: from the first byte of a request to the last byte of its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,12 +9,11 @@ use prometheus::Histogram;
 #[derive(Clone, Debug)]
 pub struct AnswerDurations(Arc<[(&'static str, Histogram)]>);
 
-/// The position of a path among those of a listener.
+/// The index of a path among those of a listener.
 pub(crate) type PathIndex = usize;
 
 impl AnswerDurations {
-    /// Returns the durations of answers by path. The last histogram is that of all paths that are
-    /// not listed.
+    /// Returns the durations of answers by path. The last histogram is for all unlisted paths.
     pub fn new(paths: impl Iterator<Item = (&'static str, Histogram)>) -> AnswerDurations {
         AnswerDurations(paths.collect())
     }

@@ -14,10 +14,10 @@ use zstd::zstd_safe::CParameter;
 
 use crate::answer_body::{BrokenOff, Content, LaterParts};
 
-/// The bytes that are compressed before other tasks of the thread run.
+/// The number of bytes that are compressed before other tasks of the thread run.
 const STEP_BYTES: usize = 64 << 10;
-/// The answers longer than a step that are compressed whole at a time. Each has an encoder of about
-/// 300 KiB, or 1 MiB with zstd.
+/// The number of answers longer than a step that are compressed completely at a time. Each has an
+/// encoder of about 300 KiB, or 1 MiB with zstd.
 const LONG_ANSWERS_MAX: usize = 8;
 
 const GZIP_LEVEL: u32 = 4;
@@ -33,8 +33,8 @@ pub(crate) enum Coding {
 }
 
 impl Coding {
-    /// Returns the coding that a caller prefers; `None` if it accepts neither, or prefers answers
-    /// that are not compressed.
+    /// Returns the coding that a caller prefers; `None` if it accepts neither, or prefers
+    /// uncompressed answers.
     pub(crate) fn preferred(headers: &HeaderMap) -> Option<Coding> {
         let mut weights = Weights::default();
         for value in headers.get_all(header::ACCEPT_ENCODING) {
@@ -63,7 +63,7 @@ struct Weights {
 }
 
 impl Weights {
-    /// Reads one entry of the list, such as `gzip;q=0.5`. An entry that is not valid is ignored.
+    /// Parses one entry of the list, such as `gzip;q=0.5`. An invalid entry is ignored.
     fn read(&mut self, choice: &str) {
         let (name, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
         let weight = weight.trim().split_once('=').filter(|(key, _)| key.eq_ignore_ascii_case("q"));
@@ -93,8 +93,8 @@ impl Weights {
     }
 }
 
-/// Returns the coding of a response whose caller prefers `preferred`, and adds the header that says
-/// that it depends on the caller.
+/// Returns the coding of a response to a caller that prefers `preferred`, and adds the header that
+/// declares the dependence on the caller.
 pub(crate) fn coding_of(
     response: &mut Response<Content>,
     preferred: Option<Coding>,
@@ -210,7 +210,7 @@ enum Encoder {
 }
 
 impl Encoder {
-    /// Returns an encoder of content of this length, if it is known.
+    /// Returns an encoder for content of this length, if known.
     fn new(coding: Coding, length: Option<usize>) -> io::Result<Encoder> {
         match coding {
             Coding::Gzip => {
@@ -338,8 +338,8 @@ mod tests {
         }
     }
 
-    /// ENV-15: each part can be read before the next one is made, and an answer that breaks off
-    /// breaks off.
+    /// ENV-15: each part can be read before the next one is created, and an aborted answer remains
+    /// incomplete.
     #[tokio::test]
     async fn each_part_is_flushed() {
         for coding in [Coding::Gzip, Coding::Zstd] {

@@ -30,12 +30,12 @@ use crate::stop::Stopping;
 use crate::stream_deadline::StreamExecutor;
 use crate::{http1_request, plain_http};
 
-/// Most headers that a request may have.
+/// Maximum number of headers of a request.
 const HEADERS_MAX: usize = 100;
-/// The interval at which a connection without a deadline looks for a new one.
+/// The interval at which a connection without a deadline checks for a new one.
 const DEADLINE_POLL: Duration = Duration::from_secs(1);
 
-/// The limits and the metrics of the connections of a listener.
+/// The limits and the metrics of a listener's connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionOptions {
     /// Limits of connections and of their requests.
@@ -44,7 +44,7 @@ pub struct ConnectionOptions {
     pub trusted_proxies: TrustedProxies,
     /// Counters of connections.
     pub metrics: ConnectionMetrics,
-    /// What a further connection does of a source that has as many as it may have.
+    /// What happens to a further connection of a source that has the maximum number.
     pub when_full: WhenFull,
 }
 
@@ -159,7 +159,7 @@ where
 }
 
 /// Returns a connection after its TLS handshake; `None` if that failed or was late, or if the
-/// caller speaks plain HTTP.
+/// caller uses plain HTTP.
 async fn secure(
     acceptor: TlsAcceptor,
     stream: TcpStream,
@@ -192,8 +192,8 @@ fn http2_builder(limits: &Limits) -> http2::Builder<StreamExecutor> {
     builder
 }
 
-/// Drives a connection until it ends, its deadline passes, or the server stops and the requests
-/// under way are answered.
+/// Drives a connection until it ends, its deadline passes, or the server stops and the requests in
+/// progress are answered.
 async fn drive<C: Future<Output = hyper::Result<()>>>(
     mut connection: Pin<&mut C>,
     shutdown: impl Fn(Pin<&mut C>),
@@ -248,7 +248,7 @@ mod tests {
     #[tokio::test]
     async fn a_deadline_that_is_set_without_a_wake_up_is_noticed() {
         let start = Instant::now();
-        // A request is under way when the timer fires first, and ends without a wake-up.
+        // A request is in progress when the timer first fires, and ends without a wake-up.
         let deadline = || (start.elapsed() > Duration::from_millis(100)).then(|| start.into_std());
         let mut timer = pin!(sleep_until(start + Duration::from_millis(10)));
         let overdue = poll_fn(|context| overdue(timer.as_mut(), context, deadline));

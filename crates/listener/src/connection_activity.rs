@@ -1,5 +1,5 @@
-//! The phase of a connection and its unsent answers, which decide its deadline. hyper's own header
-//! deadline cannot distinguish an idle connection from a slow one.
+//! The phase of a connection and its unsent answers, which determine its deadline. hyper's own
+//! header deadline cannot distinguish an idle connection from a slow one.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -32,23 +32,23 @@ const NOT_BLOCKED: u64 = u64::MAX;
 /// The value of `unflushed_since_us` while no answer is timed.
 const NOT_TIMED: u64 = u64::MAX;
 
-/// Slots of time in an idle timeout: the precision with which unsent pieces are timed.
+/// Time slots in an idle timeout: the precision with which unsent pieces are timed.
 const SLOTS_PER_TIMEOUT: u32 = 16;
-/// Slots in all. A piece is late before its slot comes again.
+/// Total number of slots. A piece is late before its slot comes again.
 const SLOTS: usize = 32;
 
-/// The phase of a connection with its start, its requests under way and its unsent answers.
+/// The phase of a connection with its start, its requests in progress and its unsent answers.
 #[derive(Debug)]
 pub(crate) struct ConnectionActivity {
     protocol: Protocol,
     start: Instant,
     phase: AtomicUsize,
     phase_since_us: AtomicU64,
-    /// Requests under way, and pieces of answers that are not sent yet.
+    /// Requests in progress, and unsent pieces of answers.
     requests: AtomicUsize,
     /// The path of the last request, as its index in the durations.
     path: AtomicUsize,
-    /// The first byte of the request whose answer is whole and not flushed yet.
+    /// The first byte of the request whose answer is complete but not flushed yet.
     unflushed_since_us: AtomicU64,
     durations: AnswerDurations,
     write_blocked_since_ms: AtomicU64,
@@ -56,12 +56,12 @@ pub(crate) struct ConnectionActivity {
     slot_ms: u64,
     /// The initial window of the HTTP/2 streams of the connection.
     stream_window: AtomicU32,
-    /// The pieces of answers that are not sent yet, by the slot of time in which they were made.
-    /// Pieces whose stream has a deadline of its own do not count.
+    /// The unsent pieces of answers, by the time slot in which they were created. Pieces whose
+    /// stream has a separate deadline do not count.
     unsent_pieces: [AtomicU32; SLOTS],
     unsent_bytes: AtomicUsize,
     unsent_max_bytes: usize,
-    /// Notified when unsent bytes become fewer.
+    /// Notified when the number of unsent bytes decreases.
     sent: Notify,
 }
 
@@ -101,7 +101,7 @@ impl ConnectionActivity {
         self.stream_window.store(bytes, Ordering::Relaxed);
     }
 
-    /// Counts a request as under way until the guard is dropped. The phase has no deadline
+    /// Counts a request as in progress until the guard is dropped. The phase has no deadline
     /// meanwhile.
     pub(crate) fn request_to(self: Arc<Self>, path: &str) -> ActiveRequest {
         if self.protocol == Protocol::Http1 {
@@ -165,16 +165,15 @@ impl ConnectionActivity {
         u64::try_from(self.start.elapsed().as_micros()).unwrap_or(NOT_TIMED - 1)
     }
 
-    /// Enters a phase. Returns the start of the phase before.
+    /// Enters a phase. Returns the start of the previous one.
     fn enter(&self, phase: usize) -> u64 {
         let since = self.phase_since_us.swap(self.now_us(), Ordering::AcqRel);
         self.phase.store(phase, Ordering::Release);
         since
     }
 
-    /// Notes that the last request under way has ended. Its answer is timed if its first byte was
-    /// noticed: requests of HTTP/2, and those that came before the answer to the one before, are
-    /// not.
+    /// Records that the last request in progress has ended. Its answer is timed if its first byte
+    /// was noticed: this excludes HTTP/2 requests, and those that came before the previous answer.
     fn ended(&self) {
         let is_timed =
             self.protocol == Protocol::Http1 && self.phase.load(Ordering::Acquire) == RECEIVING;
@@ -184,7 +183,7 @@ impl ConnectionActivity {
         }
     }
 
-    /// Notes that all bytes written so far have been passed to the socket.
+    /// Records that all bytes written so far have been passed to the socket.
     pub(crate) fn flushed(&self) {
         let since = self.unflushed_since_us.load(Ordering::Acquire);
         if since == NOT_TIMED {
@@ -206,7 +205,7 @@ impl ConnectionActivity {
         }
     }
 
-    /// Notes the result of a write, which waits while it is pending.
+    /// Records the result of a write, which waits while it is pending.
     pub(crate) fn wrote<T>(&self, poll: &Poll<T>) {
         if poll.is_ready() {
             if self.write_blocked_since_ms.load(Ordering::Relaxed) != NOT_BLOCKED {
@@ -220,11 +219,11 @@ impl ConnectionActivity {
     }
 }
 
-/// A request under way, or a piece of its answer that is not sent yet.
+/// A request in progress, or an unsent piece of its answer.
 pub(crate) struct ActiveRequest(Arc<ConnectionActivity>);
 
 impl ActiveRequest {
-    /// Returns once the connection has fewer unsent bytes than it may have. A caller that does not
+    /// Returns once the connection has fewer unsent bytes than the maximum. A caller that does not
     /// read its answers gets no further ones.
     pub(crate) async fn room(&self) {
         let activity = &*self.0;
@@ -243,7 +242,7 @@ impl ActiveRequest {
     }
 
     /// Returns whether an answer of this length may not fit the window of its stream, so that other
-    /// answers of the connection can be read while it is not. `None` is a length that is not known.
+    /// answers of the connection can be read while it is not. `None` is an unknown length.
     pub(crate) fn must_pace(&self, length: Option<usize>) -> bool {
         let window = self.0.stream_window.load(Ordering::Relaxed);
         let fits = length.is_some_and(|length| u32::try_from(length).is_ok_and(|it| it <= window));
@@ -260,7 +259,7 @@ impl ActiveRequest {
         self.0.unsent_bytes.fetch_add(bytes, Ordering::SeqCst);
     }
 
-    /// Counts bytes of the answer as unsent no longer.
+    /// Stops counting bytes of the answer as unsent.
     pub(crate) fn remove_unsent(&self, bytes: usize) {
         if bytes > 0 {
             self.0.unsent_bytes.fetch_sub(bytes, Ordering::SeqCst);
@@ -269,7 +268,7 @@ impl ActiveRequest {
     }
 
     /// Returns a piece of the answer, whose bytes count as unsent until its last copy is dropped.
-    /// `memory` is held as long, and `paced`, if the piece has a deadline of its stream.
+    /// `memory` is held for as long, as is `paced`, if the piece has its stream's deadline.
     pub(crate) fn unsent(
         &self,
         bytes: Bytes,
@@ -295,10 +294,10 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// A piece of an answer that is not sent yet.
+/// An unsent piece of an answer.
 struct Unsent {
     bytes: Bytes,
-    /// The slot of time in which the piece was made; `None` if its stream has the deadline.
+    /// The time slot in which the piece was created; `None` if its stream has the deadline.
     slot: Option<u64>,
     _paced: Option<oneshot::Sender<()>>,
     request: ActiveRequest,

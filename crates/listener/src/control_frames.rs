@@ -1,7 +1,7 @@
-//! Reads the heads of the frames that an HTTP/2 caller sends. Connections that send little but
-//! control frames are ended: each is cheap for the caller and costs the server some work, and
-//! deadlines do not see them. h2 limits streams, resets, headers and continuations by itself, but
-//! none of the other control frames.
+//! Parses the heads of the frames that an HTTP/2 caller sends. Connections that send mostly control
+//! frames are ended: each frame is cheap for the caller and costs the server some work, and
+//! deadlines do not see it. h2 itself limits streams, resets, headers and continuations, but none
+//! of the other control frames.
 
 use std::io;
 
@@ -13,7 +13,7 @@ const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
 
-/// The window of a stream before the caller has set another.
+/// The window of a stream before the caller has set another one.
 pub(crate) const INITIAL_WINDOW: u32 = 65_535;
 /// The setting of that window.
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
@@ -25,7 +25,7 @@ const CREDIT_MAX: usize = 10_000;
 const CREDIT_OF_REQUEST: usize = 100;
 /// The same for each frame of a body that has bytes.
 const CREDIT_OF_DATA: usize = 16;
-/// Bytes of answers for which a connection may send a control frame: a window update, usually.
+/// Bytes of answers per control frame that a connection may send: usually a window update.
 const BYTES_OF_CREDIT: usize = 512;
 
 /// Counts the control frames of a connection against a credit that requests, bodies and answers
@@ -37,9 +37,9 @@ pub(crate) struct ControlFrames {
     skip: usize,
     /// Settings until the next frame begins.
     settings: usize,
-    /// The start of a head or of a setting that has not arrived whole.
+    /// The beginning of a head or of a setting that has not fully arrived.
     part: Vec<u8>,
-    /// Bytes sent that have not become credit.
+    /// Sent bytes that have not become credit.
     sent: usize,
     stream_window: u32,
 }
@@ -56,7 +56,7 @@ impl ControlFrames {
         }
     }
 
-    /// Returns the initial window of a stream, as the caller has set it.
+    /// Returns the initial window of a stream, as set by the caller.
     pub(crate) fn stream_window(&self) -> u32 {
         self.stream_window
     }
@@ -71,7 +71,7 @@ impl ControlFrames {
     /// Reads bytes that the caller sent.
     ///
     /// # Errors
-    /// The caller has sent more control frames than it may.
+    /// The caller has sent too many control frames.
     pub(crate) fn received(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         loop {
             let (skipped, rest) = bytes.split_at(self.skip.min(bytes.len()));
@@ -100,7 +100,7 @@ impl ControlFrames {
     /// Counts a frame.
     fn frame(&mut self, kind: u8, length: [u8; 4]) -> io::Result<()> {
         let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
-        // Settings that are not whole end the connection.
+        // Incomplete settings end the connection.
         match kind == SETTINGS && length.is_multiple_of(SETTING_BYTES) {
             true => self.settings = length / SETTING_BYTES,
             false => self.skip = length,
@@ -171,7 +171,7 @@ mod tests {
                 frames.received(chunk).expect("few frames");
             }
             assert_eq!(frames.stream_window(), 70_000, "in pieces of {size}");
-            // Other frames may have any bytes.
+            // Other frames may contain any bytes.
             frames.received(&frame(DATA, 8)).expect("a body");
             assert_eq!(frames.credit, CREDIT_MAX, "in pieces of {size}");
             frames.received(&[0, 0, 6, 9, 0, 0, 0, 0, 1, 0, 4, 0, 0, 0, 1]).expect("a header");

@@ -1,5 +1,5 @@
-//! Checks of HTTP/1 requests that hyper leaves to its callers (ADDR-8). Servers that read such a
-//! request in different ways could take one request of a gateway for another.
+//! Checks of HTTP/1 requests that hyper leaves to its callers (ADDR-8). If servers interpret such a
+//! request differently, one could mistake one request of a gateway for another.
 
 use std::net::IpAddr;
 
@@ -10,8 +10,8 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, heade
 use crate::answer_body::Content;
 
 /// Returns whether a request of HTTP/1 is valid: RFC 9112 requires exactly one valid `Host`, which
-/// HTTP/1.0 may leave out, and this server knows one transfer coding, `chunked`. An empty host is
-/// for targets without an authority, which the targets of HTTP do not lack.
+/// HTTP/1.0 may omit, and this server supports one transfer coding, `chunked`. An empty host is for
+/// targets without an authority, which HTTP targets always have.
 pub(crate) fn is_valid<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
     let is_host_valid = match only(headers, header::HOST) {
@@ -30,7 +30,7 @@ pub(crate) fn is_valid<B>(request: &Request<B>) -> bool {
     is_host_valid && is_coding_known
 }
 
-/// Returns the answer to a request that is not valid. It closes the connection.
+/// Returns the answer to an invalid request. It closes the connection.
 pub(crate) fn bad_request() -> Response<Content> {
     let mut response = Response::new(Bytes::new().into());
     *response.status_mut() = StatusCode::BAD_REQUEST;
@@ -39,8 +39,8 @@ pub(crate) fn bad_request() -> Response<Content> {
 }
 
 /// Returns whether a request is for a domain name of more than one label. A site whose name
-/// resolves to a loopback address (DNS rebinding) is named so; an address, `localhost` and the
-/// names of a hosts file are not.
+/// resolves to a loopback address (DNS rebinding) has such a name; an address, `localhost` and the
+/// names of a hosts file do not.
 #[must_use]
 pub fn is_for_domain<B>(request: &Request<B>) -> bool {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
@@ -49,7 +49,7 @@ pub fn is_for_domain<B>(request: &Request<B>) -> bool {
     host.contains('.') && host.parse::<IpAddr>().is_err()
 }
 
-/// The header is there more than once.
+/// The header occurs more than once.
 struct Repeated;
 
 fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&HeaderValue>, Repeated> {

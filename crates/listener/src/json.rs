@@ -18,7 +18,7 @@ pub enum Json {
     Number,
     /// A string.
     Text(String),
-    /// An array of strings, and of nothing else.
+    /// An array that contains only strings.
     Texts(Vec<String>),
     /// Any other array.
     List,
@@ -38,7 +38,7 @@ impl Json {
     }
 }
 
-/// The fields of a body, in their order.
+/// The fields of a body, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields(pub Vec<(String, Json)>);
 
@@ -81,11 +81,11 @@ fn parse(text: &str, max_depth: usize) -> Result<(Json, Fields), String> {
     Ok((value, fields))
 }
 
-/// The error of serde_json for a number such as `1e999`, which JSON allows and `f64` cannot hold.
+/// The error of serde_json for a number such as `1e999`, which is valid JSON but not an `f64`.
 const OUT_OF_RANGE: &str = "number out of range";
 
 /// Replaces each number beyond the range of `f64` by `0.000…` of the same length: like these, it is
-/// no integer, and faults after it keep their position.
+/// not an integer, and errors after it keep their position.
 fn within_range(text: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
@@ -108,7 +108,7 @@ fn within_range(text: &str) -> String {
     replaced
 }
 
-/// Returns the length of the string that a text begins with, its quotation marks included.
+/// Returns the length of the string at the beginning of a text, including its quotation marks.
 fn string_length(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {

@@ -1,8 +1,8 @@
 //! Listeners: TLS, connections of HTTP/1 and HTTP/2 with their deadlines, limits by source, bodies
-//! of requests, and the memory of answers that their callers have not read.
+//! of requests, and the memory of unread answers.
 //!
 //! A connection passes `listener` → `connection` → the function that answers its requests; an
-//! answer returns as [`Content`]. Nothing here knows a path or a caller.
+//! answer returns as [`Content`]. Nothing here depends on a path or a caller.
 
 mod answer_body;
 mod answer_durations;
@@ -42,7 +42,7 @@ pub mod fuzzing {
     use crate::control_frames::ControlFrames;
 
     /// Returns the initial window of a stream after the bytes of an HTTP/2 caller, which arrive in
-    /// pieces of `size`; `None` if they have too many control frames.
+    /// pieces of `size`; `None` if they contain too many control frames.
     #[must_use]
     pub fn stream_window_after(bytes: &[u8], size: std::num::NonZero<usize>) -> Option<u32> {
         let mut frames = ControlFrames::new();

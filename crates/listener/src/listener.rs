@@ -19,9 +19,9 @@ use crate::source_limits::SourceLimits;
 use crate::stop::Stop;
 use crate::tls::Certificate;
 
-/// The pause after a failed accept: usually there are no file descriptors left.
+/// The pause after a failed accept, which usually means that there are no file descriptors left.
 const ACCEPT_RETRY: Duration = Duration::from_millis(50);
-/// Failed accepts from one line of the log to the next: one line a second.
+/// Number of failed accepts between two lines of the log: one line a second.
 const FAILURES_PER_LINE: u64 = 20;
 
 /// A socket that serves HTTPS.
@@ -29,20 +29,20 @@ const FAILURES_PER_LINE: u64 = 20;
 pub struct Listener {
     socket: TcpListener,
     certificate: Arc<Certificate>,
-    /// The address of a proxy before it.
+    /// The address of a proxy in front of it.
     public: Option<SocketAddr>,
     versions: Versions,
 }
 
-/// The versions of HTTP that a listener speaks.
+/// The versions of HTTP that a listener supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Versions {
     All,
     Http1,
 }
 
-/// A function that answers requests, for listeners that are not in a hurry: their connections are
-/// compiled once.
+/// A function that answers requests, for listeners whose speed does not matter: their connections
+/// are compiled once.
 pub type BoxedAnswer = Box<dyn Fn(Request<Incoming>, IpAddr) -> AnswerFuture + Send + Sync>;
 
 /// The future of an answer.
@@ -69,19 +69,19 @@ impl Listener {
         Ok(Listener { socket, certificate, public: None, versions: Versions::All })
     }
 
-    /// Returns this listener as one that does not speak HTTP/2.
+    /// Disables HTTP/2 for this listener.
     #[must_use]
     pub fn http1_only(self) -> Listener {
         Listener { versions: Versions::Http1, ..self }
     }
 
-    /// Returns this listener as one behind a proxy, whose address callers use.
+    /// Sets a proxy in front of this listener, whose address callers use.
     #[must_use]
     pub fn behind(self, proxy: SocketAddr) -> Listener {
         Listener { public: Some(proxy), ..self }
     }
 
-    /// Returns the address that callers use: the bound one, or that of a proxy before it.
+    /// Returns the address that callers use: the bound one, or that of a proxy in front of it.
     ///
     /// # Errors
     /// The operating system does not know it.
@@ -177,7 +177,7 @@ where
             options.metrics.refused.inc();
             continue;
         };
-        // Responses are written whole; Nagle's algorithm would only delay them.
+        // Responses are written as a whole; Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
         let connected = options.metrics.connected();
         let serving = connection(stream, Peer { address, kept: of_source.kept() });

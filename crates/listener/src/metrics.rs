@@ -11,7 +11,7 @@ pub struct ConnectionMetrics {
     pub open: IntGauge,
     /// Accepted connections.
     pub accepted: IntCounter,
-    /// Connections that were closed because their source had as many as it may have.
+    /// Connections that were closed because their source had the maximum number.
     pub refused: IntCounter,
     /// TLS handshakes that failed.
     pub handshakes_failed: IntCounter,
@@ -20,7 +20,7 @@ pub struct ConnectionMetrics {
 }
 
 impl ConnectionMetrics {
-    /// Returns metrics that no registry has, for listeners that are not watched.
+    /// Returns unregistered metrics, for listeners that are not monitored.
     #[must_use]
     pub fn unregistered() -> ConnectionMetrics {
         let gauge = |name| IntGauge::new(name, name).expect("the name is valid");

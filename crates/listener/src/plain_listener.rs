@@ -20,12 +20,13 @@ impl PlainListener {
     /// Binds a loopback address.
     ///
     /// # Errors
-    /// The address is in use, or is no loopback address: passwords and tokens would be sent in
-    /// clear over a network.
+    /// The address is in use, or is not a loopback address: passwords and tokens would be sent
+    /// unencrypted over a network.
     pub async fn bind(address: SocketAddr) -> io::Result<PlainListener> {
         if !address.ip().is_loopback() {
             let message = format!(
-                "{address} is no loopback address, and plain HTTP is served on those alone"
+                "{address} is not a loopback address; plain HTTP is only served on loopback \
+                 addresses"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }

@@ -7,11 +7,11 @@ use http_body_util::BodyExt;
 use hyper::body::Body;
 use kiosque_model::Limits;
 
-/// How many times the limit is read, and discarded, of a body that is too large. A caller that is
-/// cut off while it sends may never read the answer (REQ-13, LIM-1).
+/// The multiple of the limit up to which a body that is too large is read and discarded. A caller
+/// that is disconnected while it sends may never read the answer (REQ-13, LIM-1).
 const DRAIN_LIMITS: usize = 8;
 
-/// The reason why a body could not be read, as a diagnostic for the caller.
+/// Why a body could not be read, as a diagnostic for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyFault {
     /// It has more bytes than the limit.

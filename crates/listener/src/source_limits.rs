@@ -9,12 +9,12 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Source, SourcePrefix, TrustedProxies};
 use tokio::sync::Notify;
 
-/// What a further connection of a source does that has as many as it may have.
+/// What happens to a further connection of a source that has the maximum number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// It is closed.
     Refused,
-    /// It replaces the oldest one that was not [kept](KeptConnection): the callers of one machine
+    /// It replaces the oldest one that was not [kept](KeptConnection): the callers on one machine
     /// have one source, whichever loopback address they use, and those that prove nothing must not
     /// keep the others out. It is closed if all are kept.
     ReplacesOldest,
@@ -35,7 +35,7 @@ struct OfSource {
     count: usize,
     /// The number of the next connection.
     next: u64,
-    /// The connections that may be replaced, by their numbers.
+    /// The replaceable connections, by number.
     replaceable: BTreeMap<u64, Arc<Notify>>,
 }
 
@@ -67,8 +67,8 @@ impl SourceLimits {
         SourceLimits { max, when_full, open: Arc::default() }
     }
 
-    /// Counts a connection; `None` if its source has as many as it may have, and none of them may
-    /// be replaced.
+    /// Counts a connection; `None` if its source has the maximum number, and none of them may be
+    /// replaced.
     pub(crate) fn connect(
         &self,
         peer: IpAddr,
@@ -102,7 +102,7 @@ impl SourceLimits {
 }
 
 impl SourceConnection {
-    /// Returns what keeps the connection, if it may be replaced.
+    /// Returns a handle that keeps the connection, if it may be replaced.
     pub(crate) fn kept(self: &Arc<Self>) -> Option<KeptConnection> {
         self.replaced.is_some().then(|| KeptConnection(Arc::clone(self)))
     }
@@ -164,8 +164,8 @@ mod tests {
         drop((one, customer));
         assert!(lock_ignoring_poison(&limits.open).is_empty());
     }
-    /// A caller that proves nothing cannot keep others of its machine out, and replaces no
-    /// connection that is kept.
+    /// A caller that proves nothing cannot keep others on its machine out, and replaces no kept
+    /// connection.
     #[tokio::test]
     async fn the_oldest_connection_that_is_not_kept_is_replaced() {
         let limits = SourceLimits::new(3, WhenFull::ReplacesOldest);

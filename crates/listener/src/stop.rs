@@ -19,7 +19,7 @@ impl Stop {
         Stop(watch::Sender::new(false))
     }
 
-    /// Sets the signal: listeners accept no new connection, and requests under way are answered.
+    /// Sets the signal: listeners accept no new connection, and requests in progress are answered.
     pub fn now(&self) {
         self.0.send_replace(true);
     }

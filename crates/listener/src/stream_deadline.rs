@@ -1,7 +1,7 @@
-//! Ends an HTTP/2 stream whose answer is not read in time, and leaves its connection open.
+//! Ends an HTTP/2 stream whose answer is not read in time, without closing its connection.
 //!
-//! The body of the answer sets the deadline while hyper runs its stream. A stream that is late is
-//! dropped with the rest of its answer, and h2 resets it.
+//! The body of the answer sets the deadline while hyper runs its stream. A late stream is dropped
+//! with the rest of its answer, and h2 resets it.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 thread_local! {
-    /// The deadline of the stream that this thread runs.
+    /// The deadline of the stream that this thread is running.
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 

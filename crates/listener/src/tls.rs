@@ -27,7 +27,7 @@ pub enum TlsError {
     /// A file has no certificate or key in PEM.
     #[error("{0}: {1}")]
     Pem(PathBuf, String),
-    /// The private key, the first path, is not that of the certificate.
+    /// The private key, the first path, does not belong to the certificate.
     #[error("the private key {0} does not belong to the certificate {1}")]
     KeyMismatch(PathBuf, PathBuf),
     /// The certificate or its key is not supported.

@@ -1,4 +1,4 @@
-//! Memory of answers that are made whole and not read yet, in all and by account.
+//! Memory of complete answers that are not read yet, in total and by account.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use kiosque_model::{AccountNo, Limits};
 
 /// One account may use this fraction of the memory.
 const SHARES: usize = 4;
-/// Counters of accounts. Accounts whose numbers have the same remainder share one.
+/// Number of account counters. Accounts whose numbers have the same remainder share one.
 const COUNTERS: usize = 1_024;
 
 /// The bytes of answers that have not been sent.
@@ -29,9 +29,8 @@ impl UnreadAnswers {
         })
     }
 
-    /// Counts an answer until the returned value is dropped; `None` if its account, or all
-    /// accounts together, have too many bytes already. The only answer of an account may have any
-    /// length.
+    /// Counts an answer until the returned value is dropped; `None` if its account, or all accounts
+    /// together, already have too many bytes. The only answer of an account may have any length.
     #[must_use]
     pub fn admit(self: &Arc<Self>, account: AccountNo, bytes: usize) -> Option<AnswerMemory> {
         let memory = AnswerMemory { answers: Arc::clone(self), account, bytes };

@@ -54,7 +54,7 @@ fn a_certificate_that_ends_soon_is_warned_of_until_it_is_renewed() {
     // Ten years have 3,652 or 3,653 days, and the period begins up to four days before.
     let sandbox = with_certificate_of(3_630);
     let served = sandbox.serve();
-    let said = served.stderr_until("the certificate ends soon");
+    let said = served.stderr_until("the certificate expires soon");
     let [warning] = warnings(&said)[..] else { panic!("{said}") };
     let (_, days) = warning.split_once("days_left=").unwrap();
     let days: i64 = days.split_whitespace().next().unwrap().parse().unwrap();

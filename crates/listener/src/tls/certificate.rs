@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 use super::validity::{Validity, Warning};
 use super::{Identity, TlsError};
 
-/// The time from one warning of the same certificate to the next.
+/// The time between two warnings about the same certificate.
 const WARNING_INTERVAL_MS: i64 = 86_400_000;
 
 /// A certificate in use.
@@ -26,8 +26,8 @@ const WARNING_INTERVAL_MS: i64 = 86_400_000;
 /// callers verify the new one.
 #[derive(Debug)]
 pub struct Certificate {
-    /// The files, with their stamps just before they were first read. `None` of a certificate in
-    /// memory, which does not change.
+    /// The files, with their stamps from just before they were first read. `None` for a certificate
+    /// in memory, which does not change.
     files: Option<(Identity, Stamps)>,
     current: RwLock<Current>,
 }
@@ -36,7 +36,7 @@ pub struct Certificate {
 #[derive(Debug)]
 struct Current {
     config: Arc<ServerConfig>,
-    /// `None` if the certificate is not X.509 as in RFC 5280.
+    /// `None` if the certificate is not X.509 according to RFC 5280.
     validity: Option<Validity>,
 }
 
@@ -68,13 +68,13 @@ impl Certificate {
     /// # Errors
     /// The files cannot be read, or do not match.
     pub fn open(identity: Identity) -> Result<Arc<Certificate>, TlsError> {
-        // The stamps come first: a file that changes while it is read is read again.
+        // The stamps come first, so that a file that changes while it is read is read again.
         let stamps = stamps(&identity);
         let current = RwLock::new(read(&identity)?);
         Ok(Arc::new(Certificate { files: Some((identity, stamps)), current }))
     }
 
-    /// Returns a certificate of PEM texts, which has no files.
+    /// Returns a certificate made of PEM texts, without files.
     ///
     /// # Errors
     /// The texts are not a certificate and its key.
@@ -91,7 +91,7 @@ impl Certificate {
         Arc::clone(&read_ignoring_poison(&self.current).config)
     }
 
-    /// Returns the end of the validity period; `None` if the certificate is not X.509 as in
+    /// Returns the end of the validity period; `None` if the certificate is not X.509 according to
     /// RFC 5280.
     #[must_use]
     pub fn not_after(&self) -> Option<UnixMs> {
@@ -99,7 +99,7 @@ impl Certificate {
         current.validity.as_ref().map(|validity| validity.not_after)
     }
 
-    /// Returns the host names and addresses that it is for.
+    /// Returns the host names and addresses of the certificate.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         let current = read_ignoring_poison(&self.current);
@@ -107,11 +107,11 @@ impl Certificate {
     }
 
     /// Reloads the certificate when its files have changed, which is checked at each `interval`,
-    /// and at each `reload`. If the new files cannot be used, such as half written ones, the
-    /// current certificate stays in use until they change again.
+    /// and at each `reload`. If the new files cannot be used, for example because they are
+    /// incomplete, the current certificate stays in use until they change again.
     ///
-    /// Warns of a certificate that is not valid, or not for long: at first, after each change, and
-    /// daily.
+    /// Warns about a certificate that is not valid, or not for long: at first, after each change,
+    /// and daily.
     pub async fn follow(&self, interval: Duration, reload: &Notify, clock: &Clock) {
         let Some((identity, stamps_at_open)) = &self.files else { return };
         let mut last_read = *stamps_at_open;
@@ -135,8 +135,8 @@ impl Certificate {
         }
     }
 
-    /// Warns if the certificate is not valid at `now`, or ends soon. Returns the time of the next
-    /// warning.
+    /// Warns if the certificate is not valid at `now`, or expires soon. Returns the time of the
+    /// next warning.
     fn warn(&self, identity: &Identity, now: UnixMs) -> UnixMs {
         let current = read_ignoring_poison(&self.current);
         if let Some(validity) = &current.validity
@@ -152,7 +152,7 @@ impl Certificate {
                     tracing::warn!(%path, names, "the certificate is not valid yet");
                 }
                 Warning::EndsSoon => tracing::warn!(
-                    %path, names, valid_until = %validity, days_left, "the certificate ends soon"
+                    %path, names, valid_until = %validity, days_left, "the certificate expires soon"
                 ),
             }
         }

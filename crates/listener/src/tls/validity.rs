@@ -15,7 +15,7 @@ use x509_cert::time::Time;
 
 use super::TlsError;
 
-/// A warning is due from this long before the end of a certificate.
+/// A warning is due this long before the end of a certificate.
 const WARNED_BEFORE_MS: i64 = 30 * DAY_MS;
 const DAY_MS: i64 = 86_400_000;
 
@@ -28,7 +28,7 @@ pub(super) struct Validity {
     pub(super) not_after: UnixMs,
 }
 
-/// A reason to warn of a certificate.
+/// A reason to warn about a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Warning {
     NotYetValid,
@@ -36,7 +36,7 @@ pub(super) enum Warning {
     Expired,
 }
 
-/// Returns the end of the validity of a certificate: of the first one in a PEM file.
+/// Returns the end of the validity of a certificate: the first one in a PEM file.
 ///
 /// # Errors
 /// The file cannot be read, or does not begin with a certificate.
@@ -48,7 +48,7 @@ pub fn not_after(file: &Path) -> Result<UnixMs, TlsError> {
 }
 
 impl Validity {
-    /// Reads the certificate. `None` if it is not X.509 as in RFC 5280; then its users may still
+    /// Reads the certificate. `None` if it is not X.509 according to RFC 5280; its users may still
     /// accept it.
     pub(super) fn of(certificate: &CertificateDer<'_>) -> Option<Validity> {
         let certificate = Certificate::from_der(certificate).ok()?.tbs_certificate;
@@ -61,7 +61,7 @@ impl Validity {
         })
     }
 
-    /// Returns the warning that is due at `now`, if there is one.
+    /// Returns the warning that is due at `now`, if any.
     pub(super) fn warning(&self, now: UnixMs) -> Option<Warning> {
         if now >= self.not_after {
             Some(Warning::Expired)
@@ -81,7 +81,7 @@ impl Validity {
 }
 
 impl fmt::Display for Validity {
-    /// Writes the end of the validity period.
+    /// Formats the end of the validity period.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} UTC", Zone::utc().text(self.not_after))
     }
@@ -112,7 +112,7 @@ mod tests {
 
     const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-    /// Writes a certificate of 2026 to 2035 and its key; returns both files.
+    /// Writes a certificate valid from 2026 to 2035 and its key; returns both files.
     fn files(directory: &Path) -> [std::path::PathBuf; 2] {
         let key = KeyPair::generate().expect("a key");
         let mut params = CertificateParams::new(NAMES.map(str::to_owned)).expect("names");
