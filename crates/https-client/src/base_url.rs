@@ -34,7 +34,7 @@ impl BaseUrl {
         &self.host
     }
 
-    /// Returns the host and the port as a `Host` header has them.
+    /// Returns the host and the port in the form of a `Host` header.
     #[must_use]
     pub fn authority(&self) -> String {
         let BaseUrl { host, port, .. } = self;
@@ -42,7 +42,7 @@ impl BaseUrl {
         if *port == PORT_DEFAULT { host } else { format!("{host}:{port}") }
     }
 
-    /// Returns the path at the server of a path that begins with `/v8`, or of any other.
+    /// Returns the path at the server for a path that begins with `/v8`, or for any other.
     #[must_use]
     pub fn path(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
@@ -58,7 +58,7 @@ impl fmt::Display for BaseUrl {
 impl FromStr for BaseUrl {
     type Err = BaseUrlError;
 
-    /// Parses a base URL. `/v8` at its end may be left out, and a slash may follow it.
+    /// Parses a base URL. `/v8` at its end may be omitted, and a slash may follow it.
     fn from_str(text: &str) -> Result<BaseUrl, BaseUrlError> {
         let fault = |fault| BaseUrlError { text: text.to_owned(), fault };
         let uri: Uri = text.parse().map_err(|_| fault("is not a URL"))?;

@@ -24,14 +24,14 @@ use tower_service::Service;
 use crate::base_url::BaseUrl;
 use crate::trust::TlsConfig;
 
-/// The longest time until a connection is open, its TLS handshake included.
+/// The maximum time to open a connection, including its TLS handshake.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// The longest time until the head of an answer. A server gives up a read after seconds; a waiting
+/// The maximum time until the head of an answer. A server aborts a read after seconds; a waiting
 /// change feed, after a minute.
 const ANSWER_MAX: Duration = Duration::from_secs(100);
-/// The largest answer that is read: the aisles of a large group take some megabytes.
+/// The maximum size of an answer: the aisles of a large group take some megabytes.
 const ANSWER_MAX_BYTES: usize = 64 << 20;
-/// The largest number of connections that wait for later requests.
+/// The maximum number of idle connections kept for later requests.
 const IDLE_MAX: usize = 64;
 /// The time after which a connection takes no further request, since its server may be closing it.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(30);
@@ -47,14 +47,15 @@ pub struct HttpsClient {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The host of the URL is not one that TLS can verify.
-    #[error("{0:?} is not a name of a host or an IP address")]
+    #[error("{0:?} is not a host name or an IP address")]
     Host(String),
     /// There is no connection.
     #[error("cannot connect to {0}: {1}")]
     Connect(BaseUrl, String),
     /// The TLS handshake failed.
     #[error(
-        "cannot connect to {0}: TLS: {1}; if its certificate is self-signed, name it as the CA file"
+        "cannot connect to {0}: TLS: {1}; if its certificate is self-signed, specify it as the CA \
+         file"
     )]
     Handshake(BaseUrl, String),
     /// A phase took too long.
@@ -63,17 +64,17 @@ pub enum ClientError {
     /// The connection ended before the answer.
     #[error("{0} did not answer: {1}")]
     Broken(BaseUrl, String),
-    /// The connection ended in the answer, or the answer is too large.
+    /// The connection ended within the answer, or the answer is too large.
     #[error("the answer broke off: {0}")]
     BrokenOff(String),
-    /// The request has no path that can be sent.
+    /// The request's path cannot be sent.
     #[error("{0:?} is not a path")]
     Path(String),
 }
 
 impl HttpsClient {
-    /// Returns a client of the server at `url`. Nothing is sent yet. It speaks HTTP/1.1, which
-    /// takes less time for a call than HTTP/2.
+    /// Returns a client of the server at `url`. Nothing is sent yet. It uses HTTP/1.1, which takes
+    /// less time per call than HTTP/2.
     ///
     /// # Errors
     /// The host of the URL is not one that TLS can verify.
@@ -83,8 +84,8 @@ impl HttpsClient {
         }
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
-        // With Nagle's algorithm a part of a request could wait for the acknowledgement of the one
-        // before.
+        // With Nagle's algorithm a part of a request could wait for the acknowledgement of the
+        // previous one.
         tcp.set_nodelay(true);
         let connector = HttpsConnectorBuilder::new().with_tls_config(ClientConfig::clone(&tls));
         let connector = connector.https_only().enable_http1().wrap_connector(tcp);
@@ -102,7 +103,7 @@ impl HttpsClient {
         &self.url
     }
 
-    /// Sends a request, whose path begins with `/v8` usually, and returns the answer once its head
+    /// Sends a request, whose path usually begins with `/v8`, and returns the answer once its head
     /// has arrived. The header `Host` follows from the URL.
     ///
     /// # Errors
@@ -122,10 +123,10 @@ impl HttpsClient {
         }
     }
 
-    /// Sends a request as [`HttpsClient::send`], and reads the answer to its end.
+    /// Sends a request like [`HttpsClient::send`], and reads the answer to its end.
     ///
     /// # Errors
-    /// As [`HttpsClient::send`]; the answer breaks off, or is too large.
+    /// Like [`HttpsClient::send`]; or the answer is incomplete or too large.
     pub async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
         let (head, body) = self.send(request.map(Full::new)).await?.into_parts();
         let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await;
@@ -151,7 +152,7 @@ impl HttpsClient {
 fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     fn next<'a>(cause: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
         match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            // Its `source` is that of the error in it.
+            // Its `source` is that of the inner error.
             Some(inner) => Some(inner),
             None => (*cause).source(),
         }
@@ -159,7 +160,7 @@ fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn Error + 'static)>
     std::iter::successors(error.source(), next)
 }
 
-/// Returns the causes of an error on one line; some contain the next one already.
+/// Returns the causes of an error on one line; some already contain the next one.
 fn reason(error: &legacy::Error) -> String {
     let mut text = String::new();
     for cause in causes(error).map(ToString::to_string) {

@@ -1,5 +1,5 @@
-//! HTTPS to one server of the interface: requests as they are, answers as they come. There is no
-//! session, and no call is repeated.
+//! HTTPS to one server of the interface: requests and answers are unchanged. There is no session,
+//! and no call is repeated.
 
 mod base_url;
 mod connection;

@@ -22,8 +22,8 @@ pub enum TrustError {
     Pem(String),
     /// The system has no trusted certificates.
     #[error(
-        "this system has no trusted certificates{0}; name the certificate of the server, or of its \
-         CA, as the CA file"
+        "this system has no trusted certificates{0}; specify the certificate of the server, or of \
+         its CA, as the CA file"
     )]
     System(String),
     /// TLS cannot be configured.
@@ -31,8 +31,8 @@ pub enum TrustError {
     Tls(#[from] rustls::Error),
 }
 
-/// Returns the TLS configuration of a client that trusts the certificates of a PEM file, or those
-/// of the system.
+/// Returns the TLS configuration of a client that trusts the certificates of a PEM file, or the
+/// system's.
 ///
 /// # Errors
 /// The file cannot be read or has no certificate, or the system trusts none.
@@ -43,7 +43,7 @@ pub fn trust(ca_file: Option<&Path>) -> Result<TlsConfig, TrustError> {
     }
 }
 
-/// Returns the TLS configuration of a client that trusts the certificates of a PEM text alone.
+/// Returns the TLS configuration of a client that only trusts the certificates of a PEM text.
 ///
 /// # Errors
 /// The text has no certificate.

@@ -47,7 +47,7 @@ pub(super) fn request(call: &str) -> Value {
     }
 }
 
-/// Returns `data` of a success of a call.
+/// Returns `data` of a successful call.
 pub(super) fn data(call: &str) -> Value {
     match call {
         "LogIn" | "SwitchGroup" => json(session()),
@@ -98,7 +98,7 @@ pub(super) fn data(call: &str) -> Value {
     }
 }
 
-/// The types of the contract are objects and lists, which can always be written.
+/// The types of the contract are objects and lists, which can always be serialized.
 fn json(value: impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
     use crate::integrator;
 
-    /// VER-2: every call has an example, with the fields that its schema requires and no others.
+    /// VER-2: every call has an example, with exactly the fields that its schema requires.
     #[test]
     fn examples_have_the_fields_of_their_schemas() {
         let document = integrator::document(integrator::DEFAULT_SERVER);

@@ -12,7 +12,7 @@ use crate::{
     RETRY_AFTER, examples, generator, header_references, headers, license, operation_id, refusals,
 };
 
-/// The address in a document for which none is given.
+/// The address in a document if none is specified.
 pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8443/v8";
 
 /// Returns the document of a service at a base URL.
@@ -104,7 +104,7 @@ fn operation(endpoint: &EndpointInfo, answer: &str, generator: &mut SchemaGenera
     operation
 }
 
-/// Returns the schema of the successes of a call.
+/// Returns the schema of a call's successes.
 fn success(endpoint: &EndpointInfo, generator: &mut SchemaGenerator) -> Value {
     json!({
         "type": "object",
@@ -194,7 +194,7 @@ fn parameters() -> Value {
     })
 }
 
-/// [`LOCALE_HEADER`], as it is usually written.
+/// [`LOCALE_HEADER`], in its usual spelling.
 const LOCALE_NAME: &str = "X-Locale";
 const _: () = assert!(LOCALE_NAME.eq_ignore_ascii_case(LOCALE_HEADER));
 

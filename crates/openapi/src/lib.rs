@@ -20,7 +20,7 @@ pub fn refusals() -> impl Iterator<Item = (i32, &'static str)> {
 }
 
 /// Returns a generator of schemas of types as they are sent: an optional field is required unless
-/// it is left out when it has no value.
+/// it is omitted when it has no value.
 pub(crate) fn generator() -> SchemaGenerator {
     generator_with(SchemaSettings::draft2020_12().for_serialize())
 }
@@ -33,7 +33,7 @@ pub(crate) fn license() -> Value {
     json!({ "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" })
 }
 
-/// The name of a type with a small letter at its start.
+/// The name of a type with its first letter in lower case.
 pub(crate) fn operation_id(name: &str) -> String {
     let (first, rest) = name.split_at(name.len().min(1));
     first.to_ascii_lowercase() + rest

@@ -11,7 +11,7 @@ use crate::{
     RETRY_AFTER, generator, generator_with, header_references, headers, license, operation_id,
 };
 
-/// The address in a document for which none is given.
+/// The address in a document if none is specified.
 pub const DEFAULT_SERVER: &str = "https://127.0.0.1:8444";
 
 /// Returns the document of a service at a base URL.
@@ -136,7 +136,7 @@ fn body(call: &OperatorCallInfo, generator: &mut SchemaGenerator) -> Option<Valu
 /// Returns the parameters of a query string: the fields of its struct.
 fn parameters(call: &OperatorCallInfo) -> Vec<Value> {
     let Some(query) = call.query else { return Vec::new() };
-    // The struct is no part of the document, so another generator makes its schema.
+    // The struct is not part of the document, so another generator creates its schema.
     let mut generator = generator_of_bodies();
     let _ = query(&mut generator);
     let structs = generator.take_definitions(true);

@@ -25,7 +25,7 @@ pub struct CallReference {
     pub id: String,
     /// Its method, in capitals.
     pub method: String,
-    /// Its path below the base URL, with a slash at its start.
+    /// Its path below the base URL, with a leading slash.
     pub path: String,
     /// One sentence.
     pub summary: String,
@@ -165,8 +165,8 @@ impl<'d> Reader<'d> {
         Some(Content { about, ..self.content(&body["content"]) })
     }
 
-    /// Reads the only content type of a body, and the success of one with a choice; of a body that
-    /// may be lines, that of lines, since its schema is the one of a line.
+    /// Reads the only content type of a body, and the success of one with a choice; for a body that
+    /// may be lines, their content type, since the schema is that of a line.
     fn content(self, content: &'d Value) -> Content {
         let Some((content_type, content)) = entries(content).last() else {
             return Content::default();
@@ -200,7 +200,7 @@ fn paragraphs(text: &str) -> Vec<String> {
     text.split("\n\n").filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns a text; an empty one if the value is none.
+/// Returns a text; an empty one if the value is not a text.
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

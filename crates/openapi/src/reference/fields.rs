@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::{entries, items, text};
 
-/// Objects inside of each other whose fields are listed.
+/// Nesting depth of objects whose fields are listed.
 const DEPTH_MAX: usize = 6;
 
 /// A field of an object, or a parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
-    /// Its name; for a field of an object inside, with the path to it, such as
+    /// Its name; for a field of a nested object, with the path to it, such as
     /// `records[].deviceCode`.
     pub name: String,
     /// Its type, such as `integer int64` or `array of string`.
@@ -21,7 +21,7 @@ pub struct Field {
     pub is_nullable: bool,
     /// Its bounds, its pattern and its known values.
     pub limits: Vec<String>,
-    /// Its default, if the document names one.
+    /// Its default, if the document specifies one.
     pub default: Option<String>,
     /// Its description.
     pub about: String,
@@ -76,7 +76,7 @@ fn list(document: &Value, object: &Value, (prefix, depth): (&str, usize), fields
     }
 }
 
-/// Returns the schema, parameter or response that a reference names, or the value itself.
+/// Returns the schema, parameter or response that a reference points to, or the value itself.
 pub(super) fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     let reference = value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
     reference.and_then(|pointer| document.pointer(pointer)).unwrap_or(value)
