@@ -9,7 +9,7 @@ use crate::process::{cargo, root, run as run_command};
 const AXE_CORE: &str = "axe-core@4.14.1";
 /// The variable with the path of the script. The walk over the pages uses it if it is set.
 const SETTING: &str = "KIOSQUE_AXE";
-/// The words of the name of the walk: see `crates/kiosque/tests/it/console/walk.rs`.
+/// The name of the walk's test: see `crates/kiosque/tests/it/console/walk.rs`.
 const WALK: &str = "console::walk";
 
 /// Walks over the pages with axe-core.

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the load test, with the program built as it is shipped.
+//! `cargo xtask bench`: the load test, with a release build of the program.
 
 use anyhow::Result;
 

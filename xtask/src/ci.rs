@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: all that a change must pass, cheapest first; stops at the first failure. A
-//! warning of any step is a failure.
+//! `cargo xtask ci`: everything that a change must pass, cheapest first; stops at the first
+//! failure. A warning of any step is a failure.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn tests() -> Result<()> {
     run_command(program(first)?.args(rest.split(' ')))
 }
 
-/// The lines of a text's code blocks without comments.
+/// Returns the lines of a text's code blocks without comments.
 fn commands(text: &str) -> impl Iterator<Item = &str> {
     let blocks = text.split("\n```").skip(1).step_by(2);
     let lines = blocks.flat_map(|block| block.lines().skip(1));

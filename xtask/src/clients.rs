@@ -14,8 +14,8 @@ use crate::process::{cargo, output, program, root, run as run_command};
 
 /// The generator of Python clients, and the checker of the types of the code that uses them.
 const PYTHON_PACKAGES: [&str; 2] = ["openapi-python-client==0.29.1", "mypy==1.18.2"];
-/// The packages of the clients that the generator makes of the documents. It warns of bodies of
-/// lines, which the operator's document has as well as those of JSON.
+/// The packages of the clients that the generator creates from the documents. It warns about bodies
+/// of lines, which the operator's document has in addition to JSON bodies.
 const PYTHON_CLIENTS: [(&str, &str, &[&str]); 2] = [
     ("kiosque", "kiosque_client", &["--fail-on-warning"]),
     ("operator", "kiosque_operator_client", &[]),
@@ -33,7 +33,7 @@ pub(crate) fn run() -> Result<()> {
     let kiosque = built_kiosque()?;
     let directory = root()?.join("target/clients");
     fs::create_dir_all(&directory)?;
-    // The clients send orders that an earlier run has sent.
+    // The clients send orders that an earlier run has already sent.
     let data = directory.join("demo");
     if data.exists() {
         fs::remove_dir_all(&data)?;

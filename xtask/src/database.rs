@@ -8,12 +8,12 @@ use kiosque_testdb::{Durability, SETTING, Server};
 
 use crate::packages;
 
-/// A server that ends when this is dropped; none if the environment names one.
+/// A server that ends when this is dropped; none if the environment specifies one.
 pub(crate) struct Database(Option<Server>);
 
 impl Database {
     /// Installs the programs that the tests need and starts the server, unless the environment
-    /// names one.
+    /// specifies one.
     pub(crate) fn start() -> Result<Database> {
         packages::ensure(packages::FOR_TESTS)?;
         if env::var_os(SETTING).is_some() {

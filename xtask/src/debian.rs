@@ -14,16 +14,16 @@ use crate::packages;
 use crate::process::{cargo, output, program, root, run as run_command, succeeds};
 use tree::Tree;
 
-/// The most bytes that the release build of the program may have.
+/// Maximum size of the release build of the program, in bytes.
 const PROGRAM_MAX_BYTES: u64 = 20_000_000;
-/// The worst exposure that `systemd-analyze security` may find in a unit, in tenths.
+/// The maximum exposure that `systemd-analyze security` may report for a unit, in tenths.
 const EXPOSURE_MAX: &str = "--threshold=20";
 const UNITS: [&str; 2] = ["kiosque.service", "kiosque-backup.service"];
 
 /// The time of files in the package, and the variable that sets it, in seconds since 1970.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
 
-/// Builds the package, or only checks what it is made of.
+/// Builds the package, or only checks its inputs.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -50,7 +50,7 @@ fn build() -> Result<()> {
     Ok(())
 }
 
-/// Builds the package of the program as tests build it, twice, and compares the two.
+/// Builds the package of the program as built for tests, twice, and compares the two.
 pub(crate) fn check() -> Result<()> {
     packages::ensure(packages::FOR_PACKAGE)?;
     run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
@@ -70,8 +70,8 @@ pub(crate) fn check() -> Result<()> {
 
 /// Code in C without tables for unwinding: a panic does not pass through it.
 const C_WITHOUT_UNWINDING: &str = "-fno-asynchronous-unwind-tables -fno-unwind-tables";
-/// zstd without the strategies of compression levels that are not used: level 3 has `dfast` for
-/// content of any length, and lower levels `fast`.
+/// zstd without the strategies of unused compression levels: level 3 has `dfast` for content of any
+/// length, and lower levels `fast`.
 const ZSTD_STRATEGIES: &str = "-DZSTD_EXCLUDE_GREEDY_BLOCK_COMPRESSOR \
     -DZSTD_EXCLUDE_LAZY_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_LAZY2_BLOCK_COMPRESSOR \
     -DZSTD_EXCLUDE_BTLAZY2_BLOCK_COMPRESSOR -DZSTD_EXCLUDE_BTOPT_BLOCK_COMPRESSOR \
@@ -80,15 +80,15 @@ const ZSTD_STRATEGIES: &str = "-DZSTD_EXCLUDE_GREEDY_BLOCK_COMPRESSOR \
 /// which takes 24 bytes for each and runs on older systems.
 const PACKED_RELOCATIONS: &str = "link-arg=-Wl,-z,pack-relative-relocs";
 
-/// Builds the program so that its bytes do not depend on the directories of this machine, and there
-/// are few of them.
+/// Builds the program so that its bytes depend on as few directories of this machine as possible,
+/// and few of them.
 fn release_program() -> Result<PathBuf> {
     let target = target()?.join("package/build");
     let home = match env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
         None => Path::new(&env::var_os("HOME").context("HOME is not set")?).join(".cargo"),
     };
-    // The last one counts for a path that begins with several.
+    // For a path that begins with several of them, the last one counts.
     let places = [(root()?, "/kiosque"), (home, "/cargo"), (target.clone(), "/target")];
     let remapped = |flag: &str| {
         let flags = places.iter().map(|(from, to)| format!("{flag}={}={to}", from.display()));
@@ -112,14 +112,14 @@ fn target() -> Result<PathBuf> {
     }
 }
 
-/// Returns a directory below that of build results.
+/// Returns a directory below the directory of build results.
 fn directory(name: &str) -> Result<PathBuf> {
     let directory = target()?.join(name);
     fs::create_dir_all(&directory)?;
     Ok(directory)
 }
 
-/// Makes the package of a program in a directory, and returns its path.
+/// Creates the package of a program in a directory, and returns its path.
 fn package(program_file: &Path, directory: &Path, compression: &str) -> Result<PathBuf> {
     let tree = Tree::create(directory.join("tree"), program_file)?;
     let architecture = output(program("dpkg")?.arg("--print-architecture"))?;
@@ -134,8 +134,8 @@ fn package(program_file: &Path, directory: &Path, compression: &str) -> Result<P
     Ok(package)
 }
 
-/// Returns the time of all files, in seconds since 1970: that of the last commit, unless the
-/// environment gives one.
+/// Returns the time of all files, in seconds since 1970: the time of the last commit, unless the
+/// environment specifies one.
 fn source_date() -> Result<String> {
     if let Ok(given) = env::var(EPOCH) {
         return Ok(given);

@@ -13,7 +13,7 @@ pub(crate) fn run() -> Result<()> {
     tools::ensure(&tools::MACHETE)?;
     // Dependencies of other platforms count too, and cargo-deny itself is kept off the network.
     process::run(&mut cargo(["fetch", "--locked"])?)?;
-    // A warning is an exception that deny.toml makes and nothing needs any more.
+    // A warning means an exception in deny.toml that is no longer needed.
     let checks = ["-D", "warnings", "licenses", "bans", "sources"];
     process::run(cargo(["deny", "--offline", "check"])?.args(checks))?;
     process::run(&mut cargo(["machete"])?)?;
@@ -25,10 +25,10 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Integrators build the client alone: it must not bring more packages than this with it.
+/// Integrators build the client alone: it must not have more packages than this as dependencies.
 const CLIENT_PACKAGES: usize = 100;
 
-/// The packages that the client is built from, itself included.
+/// The packages from which the client is built, including itself.
 fn client_packages() -> Result<BTreeSet<String>> {
     let tree = ["tree", "-p", "kiosque-client", "-e", "normal", "--prefix", "none", "--no-dedupe"];
     let tree = output(cargo(tree)?.args(["--locked", "--format", "{p}"]))?;

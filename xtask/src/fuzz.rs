@@ -65,7 +65,7 @@ impl Call {
     }
 }
 
-/// The names of the targets, in their order.
+/// The names of the targets, in order.
 fn targets() -> Result<Vec<String>> {
     let directory = root()?.join("fuzz/fuzz_targets");
     let mut names = Vec::new();
@@ -89,7 +89,7 @@ fn fuzz(target: &str, seconds: u64) -> Result<FuzzResult> {
     fs::create_dir_all(root()?.join(&corpus)).with_context(|| format!("cannot make {corpus}"))?;
     let call = ["fuzz", "run", "--fuzz-dir", "fuzz", target, &corpus, &seeds, "--", &limit];
     let mut command = cargo(call)?;
-    // The sanitizer's flags belong to nightly compilers; the stable one accepts them with this.
+    // The sanitizer's flags belong to nightly compilers; with this, the stable one accepts them.
     command.env("RUSTC_BOOTSTRAP", "1").stderr(Stdio::piped());
     eprintln!("$ {}", show(&command));
     let mut child = command.spawn().context("cannot start cargo fuzz")?;

@@ -78,7 +78,7 @@ fn run(arguments: &[String]) -> Result<ExitCode> {
         [task, rest @ ..] => (task.as_str(), rest),
     };
     match task {
-        // These two end with a summary of their own, with nothing after it.
+        // These two end with their own summary, with nothing after it.
         "test" => return test::run(rest),
         "soak" => return soak::run(rest),
         "bench" => bench::run(rest)?,

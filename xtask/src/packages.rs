@@ -1,4 +1,4 @@
-//! Programs from outside that some tasks need, as Debian packages.
+//! External programs that some tasks need, as Debian packages.
 
 use std::env;
 use std::fs;
@@ -8,15 +8,15 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-/// A Debian package, and the check whether its program is installed.
+/// A Debian package, and a check whether its program is installed.
 pub(crate) struct Package {
     is_installed: fn() -> bool,
     name: &'static str,
 }
 
-/// The calls of the README are made with curl, as its reader makes them. The tests start servers of
-/// PostgreSQL, and send signals to their processes. They read the console with a browser, which
-/// draws its Chinese texts with a font, and check a server that is written in Python.
+/// The README's calls are made with curl, as by its readers. The tests start PostgreSQL servers,
+/// and send signals to their processes. They read the console with a browser, which needs a font
+/// for its Chinese texts, and check a server that is written in Python.
 pub(crate) const FOR_TESTS: &[Package] = &[
     Package { is_installed: || has_program("curl"), name: "curl" },
     Package { is_installed: || has_program("update-ca-certificates"), name: "ca-certificates" },
@@ -36,11 +36,11 @@ pub(crate) const FOR_PACKAGE: &[Package] =
 pub(crate) const FOR_FUZZ: &[Package] =
     &[Package { is_installed: || has_program("c++"), name: "g++" }];
 
-/// Packages of Python are installed in virtual environments.
+/// Python packages are installed in virtual environments.
 pub(crate) const FOR_PYTHON: &[Package] =
     &[Package { is_installed: || has_venv().unwrap_or(false), name: "python3-venv" }];
 
-/// Generated clients are tried in TypeScript, besides Python.
+/// Generated clients are tested in TypeScript as well as Python.
 pub(crate) const FOR_CLIENTS: &[Package] = &[
     Package { is_installed: || has_program("node"), name: "nodejs" },
     Package { is_installed: || has_program("npm"), name: "npm" },
@@ -82,7 +82,7 @@ pub(crate) fn ensure(packages: &[Package]) -> Result<()> {
 }
 
 /// Keeps the package of PostgreSQL from creating a server: the tests start their own. Returns the
-/// file with this setting, which is for this installation alone.
+/// file with this setting, which only applies to this installation.
 fn without_a_cluster() -> Result<PathBuf> {
     let file = Path::new(CLUSTERS).join("kiosque.conf");
     let writing = || format!("cannot write {}", file.display());

@@ -7,7 +7,7 @@ use crate::process::{cargo, root, run as run_command};
 
 /// The variable with the directory to which the test writes them.
 const SETTING: &str = "KIOSQUE_PICTURES";
-/// The words of the name of the test: see `crates/kiosque/tests/it/console/pictures.rs`.
+/// The name of the test: see `crates/kiosque/tests/it/console/pictures.rs`.
 const TEST: &str = "console::pictures";
 
 /// Takes the pictures again.

@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// Returns the root of the repository that this run belongs to. Cargo gives it at run time, because
-/// several checkouts may share one target directory.
+/// Returns the root of the repository of this run. Cargo provides it at run time, because several
+/// checkouts may share one target directory.
 pub(crate) fn root() -> Result<PathBuf> {
     let own = env::var_os("CARGO_MANIFEST_DIR").context("start the tasks as `cargo xtask`")?;
     let root = Path::new(&own).parent().context("xtask lies in the root of the repository")?;
@@ -18,8 +18,8 @@ pub(crate) fn root() -> Result<PathBuf> {
 pub(crate) fn program(name: &str) -> Result<Command> {
     let mut command = Command::new(name);
     command.current_dir(root()?);
-    // Cargo's variables about this run would mislead other programs: cargo-machete, for one, reads
-    // its arguments differently then.
+    // Cargo's variables about this run would mislead other programs: cargo-machete, for one, then
+    // reads its arguments differently.
     let about_us = env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.to_string_lossy();
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
@@ -68,12 +68,12 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
-/// Returns whether this is a run of CI, where an absent dependency is a failure.
+/// Returns whether this is a CI run, in which an absent dependency is a failure.
 pub(crate) fn in_ci() -> bool {
     env::var("CI").is_ok_and(|value| value == "true")
 }
 
-/// Returns the command as it is typed.
+/// Returns the command as typed on a command line.
 pub(crate) fn show(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or_default();
     let words = std::iter::once(program).chain(command.get_args());

@@ -5,11 +5,11 @@ use anyhow::Result;
 use crate::clients::{built_kiosque, python_packages, text};
 use crate::process::{program, root, run as run_command};
 
-/// What the package is built with, its dependency, and the checker of its types.
+/// The build tool of the package, its dependency, and its type checker.
 const PYTHON_PACKAGES: [&str; 3] = ["hatchling==1.33.0", "urllib3==2.8.0", "mypy==1.18.2"];
 
-/// Installs the package, checks its types, and runs its tests with the program as it is now. A
-/// warning of Python is a failure.
+/// Installs the package, checks its types, and runs its tests with the current program. A warning
+/// of Python is a failure.
 pub(crate) fn run() -> Result<()> {
     let kiosque = built_kiosque()?;
     let tools = python_packages(root()?.join("target/python-client"), &PYTHON_PACKAGES)?;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::process::root;
 
-/// The variable of insta with the file to which it adds the path of each snapshot that it compares.
+/// The variable with the file to which insta adds the path of each snapshot that it compares.
 const SETTING: &str = "INSTA_SNAPSHOT_REFERENCES_FILE";
 /// That file.
 const FILE: &str = "target/snapshot-references";
@@ -76,7 +76,7 @@ mod tests {
         let all = snapshots(&root.join("crates")).expect("crates");
         assert!(all.len() > 20, "{all:?}");
         let (forgotten, compared) = all.split_first().expect("some");
-        // As insta writes them: not always in their shortest form.
+        // As written by insta: not always in their shortest form.
         let lines = compared.iter().map(|path| {
             let path = path.display().to_string();
             path.replacen("/crates/", "/crates/../crates/", 1) + "\n"

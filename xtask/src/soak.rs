@@ -1,5 +1,5 @@
-//! `cargo xtask soak`: the tests that have a size, at their full size, the cost of dashboards and
-//! of the console with ten times as many orders, and what the load of one tenant costs another.
+//! `cargo xtask soak`: the sized tests at full size, the cost of dashboards and of the console with
+//! ten times as many orders, and the cost of one tenant's load for another.
 
 use std::process::ExitCode;
 
@@ -10,11 +10,11 @@ use crate::database::Database;
 use crate::process::{cargo, root};
 use crate::test_run::{self, Summary};
 
-/// The variable that gives the tests their full size.
+/// The variable that selects the full size of tests.
 const SOAK: &str = "KIOSQUE_SOAK";
-/// The variable with the number of runs of the tests that are named.
+/// The variable with the number of runs of the selected tests.
 const RUNS: &str = "KIOSQUE_RUNS";
-/// Words of which the name of each test that has a size contains one.
+/// Words, one of which is in the name of each sized test.
 const SIZED_TESTS: [&str; 19] = [
     "shared_accounts",
     "several_nodes",
@@ -40,8 +40,8 @@ const SIZED_TESTS: [&str; 19] = [
 /// The orders with which the console is measured.
 const CONSOLE_ORDERS: &str = "10000000";
 
-/// Runs the part that the first argument names, or all of them; the others only after tests that
-/// passed. `console` takes another number of orders, a name of tests another number of runs.
+/// Runs the part selected by the first argument, or all of them; the other parts only if the tests
+/// passed. `console` takes another number of orders, a test name another number of runs.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => match tests(&SIZED_TESTS, None)? {
@@ -101,8 +101,8 @@ fn growth() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The calls of a small tenant during each heavy load of another, of the operator and of the
-/// console, against the same calls during processes that only compute.
+/// The calls of a small tenant, of the operator and of the console during each heavy load of
+/// another tenant, compared with the same calls during processes that only compute.
 fn neighbors() -> Result<ExitCode> {
     bench::run(&["--fairness".to_owned()])?;
     Ok(ExitCode::SUCCESS)
@@ -135,13 +135,13 @@ mod tests {
     use super::*;
     use crate::process::root;
 
-    /// Calls and names by which a test takes its size, or reads the variable itself.
+    /// Calls and names by which a test gets its size, or reads the variable itself.
     const MARKS: [&str; 5] =
         [" size(", "(size(", " runs(", "(runs(", concat!("\"KIOSQUE", "_SOAK\"")];
     /// The files that define the size.
     const DEFINITIONS: [&str; 2] = ["harness.rs", "chance.rs"];
 
-    /// The tests of a file that have a size, as `cargo test` names them.
+    /// Returns the sized tests of a file, by their names in `cargo test`.
     fn sized(directory: &Path, file: &Path) -> Vec<String> {
         let text = std::fs::read_to_string(file).expect("a test");
         let module = file.strip_prefix(directory).expect("in it").with_extension("");

@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use crate::packages;
 use crate::process::{program, root, run as run_command};
 
-/// The version that is installed, from PyPI: its package has the program itself and needs no other.
+/// The version that is installed, from PyPI: its package contains the program and needs no other.
 const VERSION: &str = "1.52.0";
 
 /// Installs the program into `target/` and runs it.

@@ -12,9 +12,9 @@ use crate::process::{cargo, in_ci, root};
 use crate::snapshots::References;
 use crate::test_run::{self, Summary};
 
-/// The variable with the path of the sales report that some tests import whole.
+/// The variable with the path of the sales report that some tests import as a whole.
 const SALES_REPORT: &str = "KIOSQUE_SALES_REPORT";
-/// Its path where the variable is not set: next to the repository.
+/// Its default path: next to the repository.
 const SALES_REPORT_DEFAULT: &str = "../shared/data/vending_machine_sales.csv";
 
 /// The variable with the engine that the tests store their data in.
@@ -22,12 +22,12 @@ const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
 /// The packages whose integration tests run on both engines.
 const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
 
-/// The argument that names the coordinator of a Citus cluster, by its URL.
+/// The argument with the URL of the coordinator of a Citus cluster.
 const CITUS: &str = "--citus";
 
 /// Runs the tests, then those of both engines on the second one, and ends with a summary. The
-/// arguments go to `cargo test`. A failure ends neither run. With [`CITUS`], it runs the tests of
-/// both engines on that cluster alone, and those of the statements.
+/// arguments are passed to `cargo test`. A failure ends neither run. With [`CITUS`], only runs the
+/// tests of both engines on that cluster, and those of the statements.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if let Some((url, arguments)) = on_citus(arguments)? {
         let mut summary = Summary::default();
@@ -78,8 +78,8 @@ fn on_citus(arguments: &[String]) -> Result<Option<(String, Vec<String>)>> {
     Ok(Some((url.clone(), others.cloned().collect())))
 }
 
-/// Returns the command that tests these targets of the packages of both engines on one of them, as
-/// far as the arguments name the packages.
+/// Returns the command that tests these targets of the packages of both engines on one of them, if
+/// the arguments select the packages.
 fn on_one_engine(arguments: &[String], engine: &str, targets: &[&str]) -> Option<Result<Command>> {
     let all = !names_a_package(arguments);
     let wanted: Vec<&str> = ON_BOTH_ENGINES
@@ -107,7 +107,7 @@ fn names_a_package(arguments: &[String]) -> bool {
 }
 
 /// Returns the report's absolute path, since cargo runs each test in its crate's directory, or
-/// `None` where there is no report: the tests that use it then print that they did not run.
+/// `None` without a report: the tests that use it then print that they did not run.
 fn sales_report() -> Result<Option<PathBuf>> {
     let set = env::var_os(SALES_REPORT);
     let report = match &set {

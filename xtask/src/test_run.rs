@@ -1,4 +1,4 @@
-//! Runs `cargo test`, adds up the results of its test programs, and names the tests that failed.
+//! Runs `cargo test`, adds up the results of its test programs, and lists the tests that failed.
 
 use std::fmt;
 use std::io::{BufRead, BufReader, IsTerminal, Write};
@@ -27,7 +27,7 @@ impl Run {
         self.failed == 0
     }
 
-    /// Counts a failure that is not that of a test.
+    /// Counts a failure other than a test's.
     pub(crate) fn fail(&mut self, reason: impl Into<String>) {
         self.failed += 1;
         self.failures.push(reason.into());
@@ -69,8 +69,8 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Runs a `cargo test`, shows its output as it comes, and returns the results. Tests that fail are
-/// part of the results and no error.
+/// Runs a `cargo test`, shows its output as it arrives, and returns the results. Failed tests are
+/// part of the results and not an error.
 pub(crate) fn run(name: &str, command: &mut Command) -> Result<Run> {
     run_into(&mut std::io::stdout(), name, command)
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(name: &str, command: &mut Command) -> Result<Run> {
 fn run_into(shown_on: &mut impl Write, name: &str, command: &mut Command) -> Result<Run> {
     let shown = show(command);
     eprintln!("$ {shown}");
-    // One pipe for both outputs: cargo names a package on stderr after the results on stdout.
+    // One pipe for both outputs: cargo prints a package on stderr after the results on stdout.
     let (output, input) = std::io::pipe().context("a pipe for the tests' output")?;
     if std::io::stderr().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
@@ -104,7 +104,7 @@ fn run_into(shown_on: &mut impl Write, name: &str, command: &mut Command) -> Res
     Ok(run)
 }
 
-/// Reads the output of cargo and of the test programs that it runs one after the other.
+/// Parses the output of cargo and of the test programs that it runs one after the other.
 #[derive(Default)]
 struct Parser {
     run: Run,
@@ -113,7 +113,7 @@ struct Parser {
     /// The latest list of failed tests.
     listed: Vec<String>,
     is_in_list: bool,
-    /// Failed tests of the latest test program, until cargo names its package.
+    /// Failed tests of the latest test program, until cargo prints its package.
     unnamed: Vec<String>,
 }
 
@@ -250,7 +250,7 @@ test result: FAILED. 10 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out;
         assert_eq!(summary.to_string(), expected);
     }
 
-    /// A command that fails, and one that says that its tests did, are results and no errors.
+    /// A failed command, and one that reports failed tests, are results and not errors.
     #[test]
     fn a_command_that_fails_is_counted() {
         let of = |script: &str| {

@@ -1,8 +1,8 @@
-//! `cargo xtask tidy`: the rules of this repository that no compiler and no linter checks.
+//! `cargo xtask tidy`: the rules of this repository that neither compiler nor linter checks.
 //!
-//! Each rule is a function from one file to its faults, so that a test can plant a fault in a
-//! string. Words that a rule forbids are assembled from parts, so that the rules do not
-//! find themselves.
+//! Each rule is a function from one file to its violations, so that a test can plant a violation in
+//! a string. Words that a rule forbids are assembled from parts, so that the rules do not find
+//! themselves.
 
 mod avoided;
 mod circles;
@@ -49,8 +49,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Checks every file of the repository, prints the faults and a table of figures, and fails if
-/// there is a fault. With `--pending` it prints the places to mend of pending figures, too.
+/// Checks every file of the repository, prints the violations and a table of figures, and fails if
+/// there is a violation. With `--pending` it also prints the places to fix for pending figures.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let shows_pending = match arguments {
         [] => false,
@@ -88,7 +88,8 @@ fn is_ours(path: &str) -> bool {
     TOP.iter().any(|top| path.starts_with(top))
 }
 
-/// Every fault of one file; the path is relative to the root and says which rules apply.
+/// Returns every violation in one file; the path is relative to the root and determines which rules
+/// apply.
 fn check(path: &str, text: &str) -> Vec<Fault> {
     let mut faults = words::check(path, text);
     faults.extend(names::check(path));
@@ -104,7 +105,7 @@ fn check(path: &str, text: &str) -> Vec<Fault> {
     faults
 }
 
-/// The text files that git tracks or would track, with their contents.
+/// Returns the text files that git tracks or would track, with their contents.
 fn files(root: &Path) -> Result<Vec<(String, String)>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let paths = output(program("git")?.args(list)).context("tidy asks git for the files")?;
@@ -112,7 +113,7 @@ fn files(root: &Path) -> Result<Vec<(String, String)>> {
 
     let mut files = Vec::new();
     for path in paths.split_terminator('\0') {
-        // A file that is deleted but not committed so is absent; one that is no UTF-8 is no text.
+        // A deletion that is not committed makes a file absent; one that is not UTF-8 is not text.
         let Ok(bytes) = fs::read(root.join(path)) else { continue };
         let Ok(text) = String::from_utf8(bytes) else { continue };
         files.push((path.to_owned(), text));
@@ -155,7 +156,7 @@ mod tests {
         }
     }
 
-    /// A scanner that mistakes one quote for another finds no faults from there on.
+    /// A scanner that mistakes one quote for another finds no violations from there on.
     #[test]
     fn the_scan_parses_every_file() {
         for (path, text) in files(&root().expect("root")).expect("files") {

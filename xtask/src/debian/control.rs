@@ -12,11 +12,11 @@ use super::tree::{SETTINGS, Tree};
 /// Version of the package. The part after the hyphen counts changes of the packaging.
 pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "-1");
 
-/// The maintainer, unless Debian's variables for that, `DEBFULLNAME` and `DEBEMAIL`, name another.
+/// The maintainer, unless Debian's variables for this, `DEBFULLNAME` and `DEBEMAIL`, are set.
 const MAINTAINER: (&str, &str) = ("Kiosque maintainers", "kiosque@packages.invalid");
 
 /// The earliest version of the C library, major and minor, whose loader reads packed relocations.
-/// `dpkg-shlibdeps` looks at symbols alone.
+/// `dpkg-shlibdeps` only checks symbols.
 pub(super) const LOADER: (u32, u32) = (2, 36);
 const C_LIBRARY: &str = "libc6 (>= ";
 

@@ -1,4 +1,4 @@
-//! The files of the package, below a directory that is the root of the system it is installed on.
+//! The files of the package, below a directory that represents the root of the target system.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use super::notices;
 /// Directory of the documents, which has the layout of the repository, so that links work.
 const DOCUMENTS: &str = "usr/share/doc/kiosque";
 
-/// Files of the repository, and their places.
+/// Files of the repository, and their destinations.
 const FILES: [(&str, &str); 11] = [
     ("deploy/systemd/kiosque.service", "usr/lib/systemd/system/kiosque.service"),
     ("deploy/systemd/kiosque-backup.service", "usr/lib/systemd/system/kiosque-backup.service"),
@@ -70,7 +70,7 @@ impl Tree {
         let file = self.root.join(place);
         let directory = file.parent().context("a file is in a directory")?;
         fs::create_dir_all(directory)?;
-        // Directories have these permissions whatever the umask says.
+        // Directories have these permissions regardless of the umask.
         let parents = directory.ancestors().take_while(|parent| parent.starts_with(&self.root));
         for parent in parents {
             fs::set_permissions(parent, fs::Permissions::from_mode(0o755))?;

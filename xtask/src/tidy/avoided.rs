@@ -1,11 +1,11 @@
-//! Words that this repository avoids where the field has a term: their number may only fall.
+//! Words that this repository avoids because the field has a term: their number may only decrease.
 
 use std::collections::BTreeMap;
 
 use super::Fault;
 
-/// Groups of words, and how often each group may occur. A number is lowered when it has fallen;
-/// tidy prints the new one.
+/// Groups of words, and how often each group may occur. A number must be lowered when it has
+/// decreased; tidy prints the new one.
 const AVOIDED: [(&[&str], usize); 19] = [
     (&["told", "tell", "tells", "telling", "untold"], 8),
     (&["whoever", "whomever", "whom"], 2),
@@ -36,7 +36,7 @@ const SELF: &str = "xtask/src/tidy/avoided.rs";
 pub(crate) struct Found {
     /// Groups that occur more often than their number.
     pub(crate) over: Vec<Fault>,
-    /// For each group that occurs less often, a line with the number to write.
+    /// For each group that occurs less often, a line with the new number.
     pub(crate) lower: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ fn compare(counts: &BTreeMap<String, usize>, avoided: &[(&[&str], usize)]) -> Fo
     found
 }
 
-/// Counts each word of the files of Rust and of the documents.
+/// Counts each word in Rust files and documents.
 fn count(files: &[(String, String)]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for (path, text) in files {
@@ -77,13 +77,13 @@ fn count(files: &[(String, String)]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// The words of a text in lower case; each part of a name is one.
+/// Returns the words of a text in lower case; each part of a name is one.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let runs = text.split(|c: char| !c.is_ascii_alphabetic()).filter(|run| !run.is_empty());
     runs.flat_map(parts)
 }
 
-/// The parts of a name such as `OrderQuery`.
+/// Returns the parts of a name such as `OrderQuery`.
 fn parts(run: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut last_was_lower = false;

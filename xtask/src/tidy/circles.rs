@@ -1,7 +1,7 @@
-//! Circles of imports between the modules of a crate.
+//! Cycles of imports between the modules of a crate.
 //!
 //! A module and its children are one unit in several files: imports of a child from the modules
-//! that contain it, the crate's root among them, close no circle. Imports from a child do.
+//! that contain it, including the crate's root, close no cycle. Imports from a child do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use super::Fault;
 use super::modules::{Import, Modules};
 use super::source::Source;
 
-/// Modules with the state that is shared by everything: by crate. Imports of them close no circle.
+/// Modules with state that everything shares, by crate. Imports of them close no cycle.
 const STATE: [(&str, &str); 1] = [("crates/server", "app")];
 
-/// Returns a fault for each import that closes a circle, at the import: of files, and of modules at
-/// the top of the crate, each with all below it.
+/// Returns a violation for each import that closes a cycle, at the import: of files, and of
+/// top-level modules of the crate, each with all its submodules.
 pub(crate) fn check(directory: &str, sources: &[Source]) -> Vec<Fault> {
     let mut imports = Modules::of(directory, sources).imports();
     imports.retain(|import| !STATE.contains(&(directory, &import.to)));
@@ -50,7 +50,7 @@ fn shown(module: &str) -> &str {
     if module.is_empty() { "the crate's root" } else { module }
 }
 
-/// Returns each import that leads back to a module on the way to it, with that circle.
+/// Returns each import that leads back to a module on the way to it, with that cycle.
 fn circles(imports: &[Import]) -> Vec<(&Import, Vec<&str>)> {
     let mut from: BTreeMap<&str, Vec<&Import>> = BTreeMap::new();
     for import in imports {

@@ -39,7 +39,7 @@ pub(crate) fn check(source: &Source) -> Vec<Fault> {
     faults
 }
 
-/// Whether the text has the word, and not only as a part of another.
+/// Returns whether the text has the word, not only as a part of another one.
 pub(crate) fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let before = text[..at].chars().next_back();

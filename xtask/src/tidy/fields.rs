@@ -10,15 +10,15 @@ use super::source::{Source, body_start, item_end, line_at};
 /// Structs with fewer named fields are not compared.
 const FIELDS_MIN: usize = 3;
 
-/// A given fleet is read as it is written, so that all its faults can be reported.
+/// A given fleet is parsed as written, so that all its errors can be reported.
 const PARSED: &str = "parsed: ids, currencies, amounts and times are checked, and defaults set";
 /// An order has a form for each stage.
 const ORDER: &str = "given, checked and sent: optional texts, types with rules, and all fields";
 /// A fleet has a list for each kind of entry.
 const KINDS: &str = "the kinds of entries are the same, their values are not";
 
-/// A pair that may exist: the files of both structs below `crates/` with the names of the structs,
-/// and why they are two.
+/// An allowed pair: the files of both structs below `crates/` with the names of the structs, and
+/// why there are two.
 type Allowed = (&'static str, &'static str, &'static str);
 
 /// The pairs that may exist.
@@ -82,7 +82,7 @@ impl Struct<'_> {
     }
 }
 
-/// Returns a fault for each pair of structs of the program that is not allowed, and for each
+/// Returns a violation for each pair of structs of the program that is not allowed, and for each
 /// allowed pair that does not exist.
 pub(crate) fn check(sources: &[Source]) -> Vec<Fault> {
     faults(sources, ALLOWED)
@@ -137,7 +137,7 @@ fn fields(body: &str) -> impl Iterator<Item = &str> {
         let before = std::mem::replace(&mut last, c);
         match c {
             '(' | '[' | '{' | '<' => depth += 1,
-            // The arrow of a return type is no bracket.
+            // The arrow of a return type is not a bracket.
             ')' | ']' | '}' | '>' if before != '-' => depth = depth.saturating_sub(1),
             ',' if depth == 0 => is_named = false,
             ':' if depth == 0 && !is_named => {

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use super::source::Source;
 use super::{Fault, avoided, circles, fields, rules};
 
-/// Checks that do not hold yet: printed, and no fault. To be emptied.
+/// Checks that do not hold yet: printed, but not a violation. To be emptied.
 const PENDING: &[&str] = &[];
 
-/// The crate whose lines are counted, and how many it may have without its inline tests and without
-/// the handlers of the console's pages.
+/// The crate whose lines are counted, and the maximum without its inline tests and the handlers of
+/// the console's pages.
 const SERVER: &str = "crates/server";
 const CONSOLE: &str = "crates/server/src/console";
 const SERVER_LINES_MAX: f64 = 6_500.0;
 
-/// Words of comments under `crates/`: how many there may be, or must be, per 1,000 words.
+/// Words of comments under `crates/`: the maximum or minimum per 1,000 words.
 const COMMENT_WORDS: [(&str, Limit); 5] = [
     ("told, tell, tells", Limit::Max(0.2)),
     ("who, whoever", Limit::Max(0.7)),
@@ -34,11 +34,11 @@ pub(crate) struct Figure {
     name: &'static str,
     value: f64,
     limit: Limit,
-    /// The places to mend, where they are known.
+    /// The places to fix, where known.
     faults: Vec<Fault>,
 }
 
-/// The faults of figures that must hold, and the table of all figures.
+/// The violations of figures that must hold, and the table of all figures.
 pub(crate) struct Figures {
     pub(crate) faults: Vec<Fault>,
     pub(crate) pending: Vec<Fault>,
@@ -75,7 +75,7 @@ impl Figure {
     }
 }
 
-/// Measures all files; `sources` are those of Rust.
+/// Measures all files; `sources` are the Rust files.
 pub(crate) fn measure(files: &[(String, String)], sources: &[Source]) -> Figures {
     let mut figures = comment_words(sources);
     figures.push(Figure::of_faults("import circles", all_circles(sources)));
@@ -124,8 +124,8 @@ fn comment_words(sources: &[Source]) -> Vec<Figure> {
     COMMENT_WORDS.into_iter().map(figure).collect()
 }
 
-/// The words of a comment: parts between white space that have a letter, without the signs around
-/// them.
+/// Returns the words of a comment: parts between white space that contain a letter, without the
+/// surrounding signs.
 fn words(comment: &str) -> impl Iterator<Item = String> {
     let parts = comment.trim_start_matches(['/', '!']).split_whitespace();
     let bare = parts.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()));
@@ -168,7 +168,7 @@ mod tests {
         let text = "//! Who? \"Told\" 12 `what`\n/* what */ let what = \"tell\"; // who's\n";
         let sources = [Source::new("crates/a/tests/b.rs", text), Source::new("xtask/a.rs", text)];
         let figures = comment_words(&sources);
-        // Of four words: a number is none.
+        // Of four words: a number is not one.
         assert!((value(&figures, "who, whoever") - 500.0).abs() < 1e-9);
         assert!((value(&figures, "told, tell, tells") - 250.0).abs() < 1e-9);
         assert!((value(&figures, "what") - 250.0).abs() < 1e-9);

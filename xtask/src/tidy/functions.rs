@@ -14,7 +14,7 @@ pub(crate) struct Function<'a> {
     /// The line of its `fn`, from 1.
     pub(crate) line: usize,
     is_public: bool,
-    /// From behind the name to the body.
+    /// From after the name to the body.
     signature: &'a str,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn check(source: &Source) -> Vec<Fault> {
     flagged.map(fault).collect()
 }
 
-/// The functions of a text from which literals and comments are taken out.
+/// Returns the functions of a text without literals and comments.
 pub(crate) fn functions(code: &str) -> Vec<Function<'_>> {
     let marks = code.match_indices("fn").map(|(at, _)| at);
     marks.filter_map(|at| function_at(code, at)).collect()
@@ -71,7 +71,7 @@ fn is_public(before: &str) -> bool {
 }
 
 fn takes_bool(signature: &str) -> bool {
-    // The arrow of a return type is no angle bracket.
+    // The arrow of a return type is not an angle bracket.
     let signature = signature.replace("->", "  ");
     let parameters = parameters(&signature);
     let mut types = parameters.iter().filter_map(|parameter| parameter.split_once(':'));

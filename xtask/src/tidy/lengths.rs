@@ -1,11 +1,11 @@
-//! The lengths of files and lines. Those of functions are clippy's (`too_many_lines`).
+//! The lengths of files and lines. Clippy checks those of functions (`too_many_lines`).
 
 use super::Fault;
 use super::source::Source;
 
-/// Lines of a file without its inline tests, unless its head says why it is longer.
+/// Maximum lines of a file without its inline tests, unless its head explains why it is longer.
 const FILE_MAX: usize = 600;
-/// How the head comment of a longer file begins the line that says why.
+/// The beginning of the line in the head comment of a longer file that explains why.
 const REASON: &str = "//! Length: ";
 /// Characters of a line.
 const COLUMNS_MAX: usize = 100;
@@ -22,7 +22,7 @@ pub(crate) fn check(source: &Source) -> Vec<Fault> {
     faults
 }
 
-/// Returns a fault if the file is too long and does not say why.
+/// Returns a violation if the file is too long and does not explain why.
 fn file_too_long(source: &Source) -> Vec<Fault> {
     let count = source.text.lines().count();
     let counted = (1..=count).filter(|line| !source.is_inline_test(*line)).count();

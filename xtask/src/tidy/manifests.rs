@@ -3,8 +3,8 @@
 
 use super::Fault;
 
-/// The crates that each crate may depend on. Dependencies of its tests alone are free: they are the
-/// only ones on `kiosque-testkit`.
+/// The crates that each crate may depend on. Dependencies of its tests are not restricted: only
+/// they depend on `kiosque-testkit`.
 const ALLOWED: [(&str, &[&str]); 23] = [
     (
         "crates/kiosque",
@@ -177,7 +177,7 @@ impl<'a> Key<'a> {
         self.name == name && self.value == value
     }
 
-    /// The package that this line makes the crate depend on, tests aside.
+    /// Returns the package on which this line makes the crate depend, except for tests.
     fn dependency(&self) -> Option<&'a str> {
         const SECTIONS: [&str; 2] = ["dependencies", "build-dependencies"];
         let ends_one = |section: &str| {
@@ -195,7 +195,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The key up to its first dot, or the package that it is another name for.
+    /// Returns the key up to its first dot, or the package that it renames.
     fn package(&self) -> &'a str {
         let renamed =
             self.value.split_once("package = \"").and_then(|(_, rest)| rest.split_once('"'));
@@ -206,7 +206,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// Reads the part of TOML that manifests are written in: one key a line.
+/// Parses the part of TOML that manifests use: one key per line.
 fn keys(text: &str) -> impl Iterator<Item = Key<'_>> {
     let lines = (1..).zip(text.lines().map(str::trim));
     lines.scan("", |section, (line, text)| {

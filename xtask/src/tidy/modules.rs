@@ -1,8 +1,8 @@
-//! The modules of a crate, and which of them import which.
+//! The modules of a crate, and their imports of each other.
 //!
-//! A module is a file. It imports another when its code outside tests names an item of that file by
-//! a path from `crate`, `super`, `self` or a child module, in a `use` or in place. A re-export is
-//! followed to the file that defines the item, and is no import of its own.
+//! A module is a file. It imports another when its code outside tests refers to an item of that
+//! file by a path from `crate`, `super`, `self` or a child module, in a `use` or in place. A
+//! re-export is followed to the file that defines the item, and is not an import itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ pub(crate) struct Modules<'a>(BTreeMap<String, Module<'a>>);
 
 struct Module<'a> {
     source: &'a Source<'a>,
-    /// The paths after `pub use`, from the root of the crate, by the names that they give to items.
+    /// The paths after `pub use`, from the root of the crate, by the names of the items.
     reexports: BTreeMap<String, Path>,
     paths: Vec<Named>,
 }
 
 type Path = Vec<String>;
 
-/// A path from the root of the crate, and the line that names it.
+/// A path from the root of the crate, and the line where it occurs.
 struct Named {
     line: usize,
     path: Path,
@@ -83,7 +83,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// Returns the name of the module in a file of `src`, or `None` for a program of its own.
+/// Returns the name of the module in a file of `src`, or `None` for a separate program.
 fn module_of(file: &str) -> Option<String> {
     let path = file.strip_suffix(".rs")?;
     match path {
@@ -138,7 +138,7 @@ fn nested_modules(code: &str) -> Vec<(usize, usize)> {
     blocks.filter(|(_, end)| code.as_bytes()[*end] == b'}').collect()
 }
 
-/// A `use`: the paths from the root that it names, each with the name that it gives to the item.
+/// A `use`: its paths from the root, each with the name of the item.
 struct Use {
     line: usize,
     is_public: bool,
@@ -181,7 +181,7 @@ impl Reader<'_> {
         Uses { statements, spans }
     }
 
-    /// The paths that are named outside of `use`.
+    /// Returns the paths outside of `use`.
     fn paths_in_place(&self, uses: &[(usize, usize)]) -> Vec<Named> {
         let mut found = Vec::new();
         for (at, _) in self.code.match_indices("::") {
@@ -239,7 +239,7 @@ fn is_visibility(before: &str) -> bool {
     before.ends_with(')') && before.rfind('(').is_some_and(|open| before[..open].ends_with("pub"))
 }
 
-/// Adds the paths of the tree of a `use`, each with the name that it gives to the item.
+/// Adds the paths of the tree of a `use`, each with the name of the item.
 fn flatten(prefix: &[String], tree: &str, found: &mut Vec<(Path, String)>) {
     let tree = tree.trim();
     if let Some((head, group)) = tree.split_once('{') {

@@ -1,5 +1,5 @@
-//! The rules of `docs/interface.md`: each is declared once, each is referred to by a test, and each
-//! number that is referred to exists.
+//! The rules of `docs/interface.md`: each is declared once, each is cited by a test, and each cited
+//! number exists.
 //!
 //! A rule has a prefix of three to five capitals and a number, such as AUTH-3. It is declared
 //! where its number begins a line or an item of a list, in bold, after its anchor.
@@ -12,17 +12,17 @@ use super::source::Source;
 
 const PAGE: &str = "docs/interface.md";
 
-/// The faults that were found.
+/// The violations found.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// Rules that are declared twice, or without an anchor of their name, and references to rules
+    /// Rules that are declared twice, or without an anchor of their name, and citations of rules
     /// that do not exist.
     pub(crate) wrong: Vec<Fault>,
-    /// Rules that no test refers to.
+    /// Rules that no test cites.
     pub(crate) untested: Vec<Fault>,
 }
 
-/// Compares the page with all files; `sources` are those of Rust.
+/// Compares the page with all files; `sources` are the Rust files.
 pub(crate) fn check(files: &[(String, String)], sources: &[Source]) -> Found {
     let mut found = Found::default();
     let Some((_, page)) = files.iter().find(|(path, _)| path == PAGE) else { return found };
@@ -30,7 +30,7 @@ pub(crate) fn check(files: &[(String, String)], sources: &[Source]) -> Found {
     let prefixes: BTreeSet<&str> = declared.keys().map(|rule| prefix(rule)).collect();
     for (path, text) in files {
         for (line, text) in (1..).zip(text.lines()) {
-            // Other things are numbered, too: UTF-8 is no rule.
+            // Other things are numbered, too: UTF-8 is not a rule.
             let rules = references(text).filter(|rule| prefixes.contains(prefix(rule)));
             for rule in rules.filter(|rule| !declared.contains_key(rule)) {
                 found.wrong.push(Fault::new(path, line, format!("{PAGE} has no rule {rule}")));
@@ -45,7 +45,7 @@ pub(crate) fn check(files: &[(String, String)], sources: &[Source]) -> Found {
     found
 }
 
-/// The rules of the page with their lines.
+/// Returns the rules of the page with their lines.
 fn declared<'a>(page: &'a str, wrong: &mut Vec<Fault>) -> BTreeMap<&'a str, usize> {
     let mut declared = BTreeMap::new();
     for (line, text) in (1..).zip(page.lines()) {
@@ -69,7 +69,7 @@ fn declared<'a>(page: &'a str, wrong: &mut Vec<Fault>) -> BTreeMap<&'a str, usiz
     declared
 }
 
-/// The rules that the tests of a file refer to.
+/// Returns the rules that the tests of a file cite.
 fn tested<'a>(source: &'a Source) -> Vec<&'a str> {
     let lines = (1..).zip(source.text.lines()).filter(|(line, _)| source.is_test(*line));
     lines.flat_map(|(_, text)| references(text)).collect()

@@ -3,9 +3,9 @@
 
 /// A file's parts.
 pub(crate) struct Scan {
-    /// The text with each literal and comment blanked; every line and column stays in its place.
+    /// The text with each literal and comment blanked; every line and column keeps its position.
     pub(crate) code: String,
-    /// The insides of the string literals.
+    /// The contents of the string literals.
     pub(crate) literals: Vec<Piece>,
     /// The comments, with their slashes.
     pub(crate) comments: Vec<Piece>,
@@ -58,7 +58,7 @@ impl Scanner {
         self.chars.get(self.at + ahead).copied()
     }
 
-    /// How many characters from `from` on are not yet at the end of the text or at `end`.
+    /// Returns how many characters from `from` on are not yet at the end of the text or at `end`.
     fn until(&self, from: usize, end: impl Fn(usize) -> bool) -> usize {
         (from..self.chars.len() - self.at).find(|ahead| end(*ahead)).unwrap_or(self.rest())
     }

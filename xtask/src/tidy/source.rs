@@ -1,4 +1,4 @@
-//! A Rust file as the rules see it.
+//! A Rust file as seen by the rules.
 
 use std::ops::RangeInclusive;
 
@@ -25,8 +25,8 @@ impl<'a> Source<'a> {
         Source { path, text, scan, test_lines }
     }
 
-    /// Whether the line is part of the tests: of a test file, of the tests' own crate, or of tests
-    /// inside another file.
+    /// Returns whether the line is part of the tests: of a test file, of the tests' own crate, or
+    /// of tests inside another file.
     pub(crate) fn is_test(&self, line: usize) -> bool {
         let is_test_file = self.path.contains("/tests/")
             || self.path.ends_with("/tests.rs")
