@@ -14,13 +14,13 @@ use crate::options::Size;
 use crate::orders;
 use crate::rng::Rng;
 
-/// Orders of which the details are asked for.
+/// Number of orders whose details are requested.
 const TRADE_NUMBERS: usize = 20_000;
 
 /// A log in.
 ///
 /// # Errors
-/// When it cannot be put into JSON.
+/// The body cannot be serialized as JSON.
 pub(crate) fn login(account: &Account) -> anyhow::Result<Call> {
     let request =
         LoginRequest { username: account.login_name.clone(), password: account.password.clone() };
@@ -30,7 +30,7 @@ pub(crate) fn login(account: &Account) -> anyhow::Result<Call> {
 /// A worker for each of the first `workers` accounts that do nothing but log in.
 ///
 /// # Errors
-/// When there are not so many accounts.
+/// There are not enough accounts.
 pub(crate) fn logins(size: &Size, workers: usize) -> anyhow::Result<Workload> {
     ensure!(workers <= fleet::LOGIN_ACCOUNTS, "{workers} workers, but fewer accounts");
     let calls = fleet::callers(size).iter().take(workers).map(login).collect::<Result<_, _>>()?;
@@ -45,7 +45,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Logs every reader in; workloads made from it will have so many `workers`.
+    /// Logs in every reader; workloads made from this have `workers` workers.
     ///
     /// # Errors
     /// When a login is refused.
@@ -63,7 +63,7 @@ impl Sessions {
         Ok(Sessions { tokens, size: size.clone(), workers })
     }
 
-    /// The token of a group's reader.
+    /// Returns the token of a group's reader.
     pub(crate) fn token_of_group(&self, group: usize) -> &str {
         &self.tokens[group]
     }
@@ -135,7 +135,7 @@ impl Sessions {
         self.workload(all.map(call))
     }
 
-    /// Orders with a trade number, from all devices and all of the year.
+    /// Orders with a trade number, from all devices and the whole year.
     ///
     /// # Errors
     /// When a call cannot travel.
@@ -153,7 +153,7 @@ impl Sessions {
     /// Makes one call of each kind and compares the answers with the imported data.
     ///
     /// # Errors
-    /// Says which answer is not as it should be.
+    /// An answer is wrong; the error says which.
     pub(crate) async fn try_out(&self, client: &Client) -> anyhow::Result<()> {
         let mut connection = client.connect().await?;
         let token = &self.tokens[0];

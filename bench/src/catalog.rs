@@ -28,7 +28,7 @@ pub(crate) const GOODS: [(&str, &str, i64); 24] = [
     ("Phone charging cable USB-C", "non-food", 1_290),
 ];
 
-/// How one product differs from the next of the same name.
+/// The difference between products with the same name.
 pub(crate) const VARIANTS: [&str; 10] =
     ["", " ×2", " 限定", " light", " 家庭装", " XL", " 无糖", " mini", " 新品", " bio"];
 
@@ -58,7 +58,7 @@ pub(crate) const PLACES: [&str; 12] = [
 /// Models of kiosks.
 pub(crate) const MODELS: [&str; 5] = ["KX-60", "KX-60 Pro", "VM-21C", "SnackCube 3", "冷链柜 L2"];
 
-/// Shipment faults: the machine's code and description.
+/// Shipment errors: the machine's code and description.
 pub(crate) const FAULTS: [(i64, &str); 4] = [
     (101, "货道卡货"),
     (102, "Motor timeout"),

@@ -1,5 +1,5 @@
-//! The change feed: how soon a request that waits is answered, and what requests that wait or read
-//! along cost the stream of orders.
+//! The change feed: how soon a waiting request is answered, and the cost of waiting and reading
+//! requests for the stream of orders.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,25 +24,25 @@ use crate::orders::order_of_now;
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 
-/// Orders that are sent in a round, each to a group of which a request waits.
+/// Orders that are sent in a round, each to a group for which a request waits.
 const CHANGES: usize = 200;
-/// The same, for changes that a look-up finds, or that a command makes.
+/// The same, for changes found by a look-up or made by a command.
 const SLOW_CHANGES: usize = 10;
-/// The time after which a request that was sent waits.
+/// The time after which a sent request is waiting.
 const WAITS_AFTER: Duration = Duration::from_millis(20);
-/// The time after which a server has nothing left to do but wait.
+/// The time after which an idle server only waits.
 const SETTLED_AFTER: Duration = Duration::from_millis(500);
-/// The longest times until 99 of 100 waiting requests are answered, in ms: of a change that the
-/// same node took, and of any other.
+/// The maximum times until 99 of 100 waiting requests are answered, in ms: for a change on the same
+/// node, and for any other.
 const AIM: f64 = 50.0;
 const SLOW_AIM: f64 = 1_000.0;
-/// Orders in a request, requests at a time, and orders in a round of the stream.
+/// Orders per request, concurrent requests, and orders in a round of the stream.
 const BATCHES: (usize, usize, usize) = (100, 8, 40_000);
-/// The least part of the rate alone that is left while requests wait.
+/// The minimum part of the rate alone that remains while requests wait.
 const RATE_AIM: f64 = 0.95;
-/// Requests of each group that wait.
+/// Waiting requests of each group.
 const WAITING: usize = 10;
-/// The longest wait that a request may ask for, in seconds, and the records of an answer.
+/// The maximum wait that a request may ask for, in seconds, and the records of an answer.
 const WAIT_S: i64 = 60;
 const RECORDS: i64 = 500;
 
@@ -56,7 +56,7 @@ struct Bench<'a> {
     sent: usize,
 }
 
-/// A request for the changes of a group, again and again.
+/// A repeated request for the changes of a group.
 struct Follower {
     connection: Connection,
     token: String,
@@ -108,7 +108,8 @@ impl<'a> Bench<'a> {
         Ok(Bench { size, key, sessions, integrators, operator: server.operator()?, sent: 0 })
     }
 
-    /// Returns so many new orders of the devices of some groups, with the group of the last one.
+    /// Returns this number of new orders of the devices of some groups, with the group of the last
+    /// one.
     fn lines(&mut self, orders: usize, groups: usize) -> anyhow::Result<(Vec<u8>, usize)> {
         let (mut lines, mut last) = (Vec::new(), 0);
         for _ in 0..orders {
@@ -122,7 +123,7 @@ impl<'a> Bench<'a> {
         Ok((lines, last))
     }
 
-    /// Measures the time from an order that `send` sends until a request that waits for a change of
+    /// Measures the time from an order sent by `send` until a request that waits for a change of
     /// its group is answered.
     async fn answers(
         &mut self,
@@ -146,7 +147,7 @@ impl<'a> Bench<'a> {
         Ok((measure::count(changes) / begun.elapsed().as_secs_f64(), taken))
     }
 
-    /// Streams orders to the first half of the groups. Returns orders a second.
+    /// Streams orders to the first half of the groups. Returns orders per second.
     async fn stream(&mut self) -> anyhow::Result<f64> {
         let (batch, at_a_time, orders) = BATCHES;
         let half = self.size.groups.div_ceil(2);
@@ -155,7 +156,8 @@ impl<'a> Bench<'a> {
             let lines = self.lines(batch, half)?.0;
             calls.push(Call::orders(&self.key, lines)?);
         }
-        // Requests that were just sent wait by then, and connections of a round before are closed.
+        // Requests that were just sent are waiting by then, and connections of the previous round
+        // are closed.
         tokio::time::sleep(SETTLED_AFTER).await;
         let outcome = ingest::send(&self.operator, calls, at_a_time).await?;
         Ok(outcome.rate() * measure::count(batch))
@@ -180,10 +182,10 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// Measures the feed on data of its own.
+/// Measures the feed on separate data.
 ///
 /// # Errors
-/// When something cannot be run, or is answered wrongly.
+/// Something cannot be run, or is answered wrongly.
 pub(crate) fn run(
     runtime: &Runtime,
     (program, engine): (&Path, &Engine),
@@ -234,7 +236,7 @@ async fn stream_to(bench: &mut Bench<'_>, changes: usize) -> anyhow::Result<(f64
     bench.answers(changes, send).await
 }
 
-/// Orders that a command imports; the time begins when the command has ended.
+/// Orders imported by a command; the time begins when the command has ended.
 fn of_command(
     runtime: &Runtime,
     bench: &mut Bench<'_>,
@@ -257,7 +259,7 @@ fn of_command(
     Ok(row)
 }
 
-/// Orders that another node of the same database takes.
+/// Orders accepted by another node of the same database.
 fn of_another_node(
     runtime: &Runtime,
     bench: &mut Bench<'_>,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 
-/// How long a program may take to end when it is asked to.
+/// How long a program may take to end after SIGTERM.
 const EXIT_WAIT_MAX: Duration = Duration::from_secs(120);
 
 /// A program that runs.
@@ -31,26 +31,26 @@ impl Process {
         self.child.id()
     }
 
-    /// How it ended, if it did.
+    /// Returns how it ended, if it did.
     ///
     /// # Errors
-    /// When the operating system does not report it.
+    /// The operating system does not report it.
     pub(crate) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.child.try_wait()?)
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until it ends by itself.
     ///
     /// # Errors
-    /// When the operating system does not report it.
+    /// The operating system does not report it.
     pub(crate) fn wait(&mut self) -> anyhow::Result<ExitStatus> {
         Ok(self.child.wait()?)
     }
 
-    /// Asks it to end (SIGTERM) and waits until it has.
+    /// Sends SIGTERM and waits until it has ended.
     ///
     /// # Errors
-    /// When it does not end in time.
+    /// It does not end in time.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         let asked = Command::new("kill").arg("-TERM").arg(self.pid().to_string()).status()?;
         ensure!(asked.success(), "process {} cannot be asked to end", self.pid());
@@ -65,16 +65,16 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // Both only fail when it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// An address of this machine without a listener.
+/// Returns an address of this machine without a listener.
 ///
 /// # Errors
-/// When there is none left.
+/// There is none left.
 pub(crate) fn free_address() -> anyhow::Result<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

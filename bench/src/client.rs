@@ -1,4 +1,4 @@
-//! A caller that keeps its connection: HTTP/1.1 or HTTP/2 over TLS, trusting one certificate.
+//! A client that keeps its connection: HTTP/1.1 or HTTP/2 over TLS, trusting one certificate.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -34,10 +34,10 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// A call of `path` (with its query) behind the gateway prefix.
+    /// Returns a call of `path` (with its query) under the gateway prefix.
     ///
     /// # Errors
-    /// When path or token cannot travel.
+    /// The path or the token is invalid.
     pub(crate) fn new(path: &str, token: Option<&str>, body: String) -> anyhow::Result<Call> {
         let uri = format!("{}/{path}", kiosque_contract::GATEWAY_PREFIX).parse()?;
         let mut headers = HeaderMap::new();
@@ -47,10 +47,10 @@ impl Call {
         Ok(Call { uri, headers, body: Bytes::from(body), is_good: says_success })
     }
 
-    /// A call that must be refused because the group of its filter is not the caller's.
+    /// Returns a call that must be refused because the group of its filter is not the caller's.
     ///
     /// # Errors
-    /// When path or token cannot travel.
+    /// The path or the token is invalid.
     pub(crate) fn refused(path: &str, token: &str, body: String) -> anyhow::Result<Call> {
         Ok(Call { is_good: says_refused, ..Call::new(path, Some(token), body)? })
     }
@@ -58,7 +58,7 @@ impl Call {
     /// A page of the console, for the holder of a session's cookie.
     ///
     /// # Errors
-    /// When the path or the cookie cannot travel.
+    /// The path or the cookie is invalid.
     pub(crate) fn page(path: &str, cookie: &str, coding: Option<&str>) -> anyhow::Result<Call> {
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, HeaderValue::from_str(cookie)?);
@@ -74,7 +74,7 @@ impl Call {
         Call { uri, headers: HeaderMap::new(), body: Bytes::new(), is_good: says_anything }
     }
 
-    /// Orders for the operator's listener, all of which must be taken.
+    /// Returns orders for the operator's listener, all of which must be accepted.
     ///
     /// # Errors
     /// When the key cannot travel.
@@ -82,7 +82,7 @@ impl Call {
         Call::lines("/operator/v1/orders", key, lines)
     }
 
-    /// Heartbeats for the operator's listener, all of which must be taken.
+    /// Returns heartbeats for the operator's listener, all of which must be accepted.
     ///
     /// # Errors
     /// When the key cannot travel.
@@ -119,10 +119,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client of `address` that trusts the certificate in the file `cert`.
+    /// Returns a client of `address` that trusts the certificate in the file `cert`.
     ///
     /// # Errors
-    /// When the file is no certificate.
+    /// The file is not a certificate.
     pub(crate) fn trusting(cert: &Path, address: SocketAddr) -> anyhow::Result<Client> {
         let mut roots = RootCertStore::empty();
         for cert in CertificateDer::pem_file_iter(cert)? {
@@ -148,12 +148,12 @@ impl Client {
     /// Opens a connection.
     ///
     /// # Errors
-    /// When the connection or the handshake fails.
+    /// The connection or the handshake fails.
     pub(crate) async fn connect(&self) -> anyhow::Result<Connection> {
         self.handshake(TcpStream::connect(self.address).await?).await
     }
 
-    /// Signs in to the console with an operator's key; the cookie of the session.
+    /// Signs in to the console with an operator's key; returns the cookie of the session.
     ///
     /// # Errors
     /// When the sign-in fails.
@@ -168,11 +168,11 @@ impl Client {
         Ok(cookie.to_str()?.split(';').next().unwrap_or_default().to_owned())
     }
 
-    /// Opens a connection with a small receive buffer: an answer that is not read soon waits at the
-    /// server.
+    /// Opens a connection with a small receive buffer, so that an answer which is not read soon
+    /// waits at the server.
     ///
     /// # Errors
-    /// When the connection or the handshake fails.
+    /// The connection or the handshake fails.
     pub(crate) async fn connect_small(&self) -> anyhow::Result<Connection> {
         let socket = TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(SMALL_BUFFER)?;
@@ -183,7 +183,7 @@ impl Client {
         tcp.set_nodelay(true)?;
         let name = ServerName::try_from("localhost")?;
         let tls = TlsConnector::from(Arc::clone(&self.tls)).connect(name, tcp).await?;
-        // A broken connection shows at the next call.
+        // A broken connection is noticed at the next call.
         let sender = if tls.get_ref().1.alpn_protocol() == Some(HTTP2) {
             let (sender, driver) =
                 http2::handshake(TokioExecutor::new(), TokioIo::new(tls)).await?;
@@ -200,7 +200,7 @@ impl Client {
     /// Opens `wanted` connections.
     ///
     /// # Errors
-    /// When one of them cannot be opened.
+    /// One of them cannot be opened.
     pub(crate) async fn connect_all(&self, wanted: usize) -> anyhow::Result<Vec<Connection>> {
         let mut connections = Vec::with_capacity(wanted);
         for _ in 0..wanted {
@@ -210,7 +210,7 @@ impl Client {
     }
 }
 
-/// A connection that stays open from call to call.
+/// A connection that stays open between calls.
 pub(crate) struct Connection {
     sender: Sender,
 }
@@ -235,10 +235,10 @@ impl Connection {
         })
     }
 
-    /// Sends a call and takes the whole answer, which must be a success.
+    /// Sends a call and reads the whole answer, which must be a success.
     ///
     /// # Errors
-    /// When the connection breaks, or the answer is not HTTP 200 with `code` 200.
+    /// The connection breaks, or the answer is not HTTP 200 with `code` 200.
     pub(crate) async fn post(&mut self, call: &Call) -> anyhow::Result<Bytes> {
         let answer = self.send(call).await?;
         let status = answer.status();
@@ -251,10 +251,10 @@ impl Connection {
     }
 
     /// Sends a call and returns the head of the answer; the body is read no further than the
-    /// connection's buffers until it is asked for. The connection ends with the body.
+    /// connection's buffers until it is polled. The connection ends with the body.
     ///
     /// # Errors
-    /// When the connection breaks, or the answer is not HTTP 200.
+    /// The connection breaks, or the answer is not HTTP 200.
     pub(crate) async fn begin(mut self, call: &Call) -> anyhow::Result<Response<Incoming>> {
         let answer = self.send(call).await?;
         ensure!(answer.status() == StatusCode::OK, "{}: HTTP {}", call.uri, answer.status());
@@ -264,7 +264,7 @@ impl Connection {
     /// Sends a call and reads the answer's `data`.
     ///
     /// # Errors
-    /// As [`Connection::post`], and when `data` is of another shape.
+    /// Like [`Connection::post`], or `data` has another shape.
     pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
         &mut self,
         call: &Call,
@@ -284,7 +284,7 @@ impl Connection {
     }
 }
 
-/// Whether an answer says that nothing was rejected.
+/// Returns whether an answer says that nothing was rejected.
 fn says_all_taken(body: &[u8]) -> bool {
     let needle = br#""rejectedCount":0"#;
     body.windows(needle.len()).any(|part| part == needle)
@@ -295,7 +295,7 @@ fn says_success(body: &[u8]) -> bool {
     says_code(body, b"\"code\":200,")
 }
 
-/// Returns whether the body is that of a business refusal.
+/// Returns whether the body is a business refusal.
 fn says_refused(body: &[u8]) -> bool {
     says_code(body, b"\"code\":-1,")
 }

@@ -1,5 +1,5 @@
 //! Pages of the console while orders arrive: how long an answer takes, its size, and the time until
-//! a browser paints it.
+//! a browser has painted it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -21,22 +21,22 @@ use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 use crate::{calls, imports, measure};
 
-/// The people who use the console; each opens a page about once a second.
+/// The number of users of the console; each opens a page about once a second.
 pub(crate) const PEOPLE: usize = 20;
-/// The pages that all of them open in a second.
+/// The pages that all of them open per second.
 pub(crate) const PAGES_PER_SECOND: f64 = 20.0;
 /// The pause between two orders that arrive.
 const ORDER_PAUSE: Duration = Duration::from_millis(100);
-/// The longest time of 99 of 100 overviews, in ms.
+/// The maximum time of 99 of 100 overviews, in ms.
 const OVERVIEW_AIM: f64 = 50.0;
-/// The largest page in bytes, and the largest as it is sent.
+/// The maximum size of a page in bytes, and the maximum as sent.
 const PAGE_AIM: f64 = 60_000.0;
 const SENT_AIM: f64 = 15_000.0;
-/// A time at which a browser has painted a page, in ms since it asked for it.
+/// The time at which a browser has painted a page, in ms since it requested it.
 const PAINTED: &str =
     "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null";
 
-/// A kind of page: its name, the paths that are opened, and the longest time in ms.
+/// A kind of page: its name, the paths that are opened, and the maximum time in ms.
 struct Pages {
     name: &'static str,
     paths: Vec<String>,
@@ -64,7 +64,7 @@ fn pages(size: &Size) -> Vec<Pages> {
 /// Measures the pages of a server on the data of `size`.
 ///
 /// # Errors
-/// When something cannot be run, or a page is not shown.
+/// Something cannot be run, or a page is not shown.
 pub(crate) fn run(
     runtime: &Runtime,
     (program, engine): (&Path, &Engine),
@@ -120,7 +120,7 @@ async fn open(
     opened.1.all_good().context(pages.name)
 }
 
-/// Sends an order of now after the other, each of another device.
+/// Sends one order of now after the other, each of another device.
 async fn sell(
     client: &Client,
     (size, key): (&Size, &str),
@@ -138,7 +138,7 @@ async fn sell(
     Ok(())
 }
 
-/// The size of a page, and of its compressed form.
+/// Returns the size of a page, and of its compressed form.
 async fn sizes(client: &Client, pages: &Pages, cookie: &str) -> anyhow::Result<Vec<Row>> {
     let mut connection = client.connect().await?;
     let path = pages.paths.first().context("no page")?;
@@ -153,7 +153,7 @@ async fn sizes(client: &Client, pages: &Pages, cookie: &str) -> anyhow::Result<V
     Ok(rows)
 }
 
-/// The time until Chromium has painted the overview; no row without Chromium.
+/// Measures the time until Chromium has painted the overview; adds no row without Chromium.
 fn first_paint(server: &Server, key: &str) -> Option<Row> {
     let driver = Command::new("chromedriver").arg("--version").stdout(Stdio::null()).status();
     if driver.is_err() {

@@ -20,9 +20,9 @@ use crate::rounds::{Against, Scenario};
 /// Hours of a month and of a year.
 const MONTH: i64 = 31 * 24;
 const YEAR: i64 = 365 * 24;
-/// The most devices of a filter.
+/// Maximum devices of a filter.
 const FILTERED_MAX: usize = 1_000;
-/// Spans of 31 days that a year's orders fill.
+/// Number of 31-day spans in a year of orders.
 const MONTHS: i64 = 11;
 
 /// Returns the filters of a group.
@@ -39,7 +39,7 @@ fn hours(first: i64, last: i64) -> DashboardFilter {
 }
 
 /// Every function, for each group in turn. "Now" is the last second of the orders, so that the last
-/// day of the range is today. The aims are those of SQLite.
+/// day of the range is today. The aims are for SQLite.
 ///
 /// # Errors
 /// When a call cannot travel.

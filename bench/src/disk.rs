@@ -1,4 +1,4 @@
-//! How many bytes an order takes on disk, with all its indexes and sums.
+//! The number of bytes that an order takes on disk, with all its indexes and sums.
 
 use crate::kiosque::Kiosque;
 use crate::measure;
@@ -9,10 +9,10 @@ use crate::spread::Spread;
 /// Bytes that an order should take at most.
 const AIM: f64 = 450.0;
 
-/// The row of the data file, when everything has ended and its log is folded in.
+/// Returns the row of the data file, when everything has ended and its log has been checkpointed.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// The file cannot be read.
 pub(crate) fn row(kiosque: &Kiosque, size: &Size) -> anyhow::Result<Row> {
     let bytes = kiosque.data_bytes()?;
     let each = measure::count(usize::try_from(bytes / size.orders)?);

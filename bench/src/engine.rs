@@ -1,5 +1,5 @@
-//! The storage engine of the program under measurement: a file, or a PostgreSQL of the bench's own
-//! with every commit really on disk.
+//! The storage engine of the measured program: a file, or a PostgreSQL server of the bench with
+//! every commit durable.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use kiosque_testdb::{Durability, Server};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, ValueEnum)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Store {
-    /// The file inside, as the program has it by default.
+    /// The program's own file, which is the default.
     Sqlite,
     /// A PostgreSQL server, whose CPU time counts as the server's.
     Postgres,
@@ -33,18 +33,18 @@ impl Engine {
         }))
     }
 
-    /// Whether the data lies in files of the program's own.
+    /// Returns whether the data is in the program's own files.
     pub(crate) fn has_files(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The address of a database of that name; none when the data is in a file.
+    /// Returns the address of a database with that name; `None` if the data is in a file.
     pub(crate) fn address(&self, name: &str) -> Option<String> {
         let server = self.0.as_ref()?;
         Some(format!("postgres://kiosque@127.0.0.1:{}/{name}", server.port()))
     }
 
-    /// Makes an empty database of that name.
+    /// Creates an empty database with that name.
     ///
     /// # Errors
     /// When the server refuses.
@@ -76,7 +76,7 @@ impl Engine {
         Ok(Some(server.sql(&format!("select pg_database_size('{name}')"))?.trim().parse()?))
     }
 
-    /// CPU time of the engine's own processes.
+    /// Returns the CPU time of the engine's own processes.
     ///
     /// # Errors
     /// When they are gone.

@@ -1,6 +1,6 @@
-//! What one tenant's load costs another: order pages of tenant B alone, while other processes keep
-//! the cores busy, and during each load of tenant A; and B's dashboards and the operator's calls
-//! during the same loads.
+//! The cost of one tenant's load for another: order pages of tenant B alone, while other processes
+//! keep the cores busy, and during each load of tenant A; and B's dashboards and the operator's
+//! calls during the same loads.
 
 pub(crate) mod data;
 mod neighbor;
@@ -31,9 +31,9 @@ use data::Files;
 use neighbor::{Load, Neighbor};
 use probe::{Probed, Probes};
 
-/// Connections over which tenant B asks for order pages.
+/// Number of connections over which tenant B requests order pages.
 const READERS: usize = 4;
-/// How long a load runs before anything is measured during it.
+/// How long a load runs before measurements begin.
 const SETTLE: Duration = Duration::from_millis(500);
 /// Answers during a load may take this many times as long as alone, or this much longer.
 const P50_AIM: (f64, f64) = (2.0, 1_000.0);
@@ -41,12 +41,12 @@ const P99_AIM: (f64, f64) = (4.0, 10_000.0);
 /// Answers during a load may take this many times as long as during busy processes.
 const P50_CONTROL_AIM: f64 = 2.0;
 const P99_CONTROL_AIM: f64 = 4.0;
-/// The longest time for an answer to tenant B or to the operator, in ms.
+/// The maximum time for an answer to tenant B or to the operator, in ms.
 const ANSWER_AIM: f64 = 1_000.0;
 /// Memory above idle while answers wait for their readers, in MiB.
 const MEMORY_AIM: f64 = 150.0;
 
-/// Order pages of tenant B, as their caller and as the server timed them.
+/// Order pages of tenant B, as timed by their client and by the server.
 struct Pages {
     answered: LoadResult,
     inside: ServerTimes,
@@ -60,16 +60,16 @@ struct During {
     pages: Pages,
     dashboards: Probed,
     operator: Probed,
-    /// Answers to tenant A, good ones and others.
+    /// Answers to tenant A, successful ones and others.
     answered: (usize, usize),
     /// Memory of the server above idle, in MiB.
     memory: f64,
 }
 
-/// Measures each load on data of its own.
+/// Measures each load on separate data.
 ///
 /// # Errors
-/// When something cannot be run, or an order page is answered wrongly.
+/// Something cannot be run, or an order page is answered wrongly.
 pub(crate) fn run(
     runtime: &Runtime,
     (program, engine): (&Path, &Engine),
@@ -154,7 +154,7 @@ impl Subject<'_> {
 }
 
 /// Starts a process for each core that only computes: a neighbor with an equal share of the
-/// machine, and none of the server.
+/// machine, but not of the server.
 fn busy_processes() -> anyhow::Result<Vec<Process>> {
     let cores = thread::available_parallelism()?.get();
     let busy = || Process::start(Command::new("sh").args(["-c", "while :; do :; done"]));
@@ -176,14 +176,14 @@ async fn measured_pages(
 }
 
 impl During {
-    /// Times alone and during the load, as clients see them, in us.
+    /// Times alone and during the load, as seen by clients, in us.
     fn percentiles(&self, percent: usize) -> (f64, f64) {
         let at =
             |pages: &Pages| f64::from(pages.answered.latencies.clone().percentile(percent).max(1));
         (at(&self.alone), at(&self.pages))
     }
 
-    /// The time during the load as a multiple of the one during busy processes.
+    /// The time during the load as a multiple of the time during busy processes.
     fn against_control(&self, percent: usize) -> f64 {
         let control = self.control.answered.latencies.clone().percentile(percent).max(1);
         self.percentiles(percent).1 / f64::from(control)
@@ -217,7 +217,7 @@ impl During {
     }
 }
 
-/// The times during a load as multiples of those alone; none without times.
+/// Returns the times during a load as multiples of those alone; `None` without times.
 fn ratio_row(name: String, both: &[(f64, f64)], aim: (f64, f64)) -> Option<Row> {
     if both.is_empty() {
         return None;

@@ -32,10 +32,10 @@ const SENDING_AIM: f64 = 3.0;
 /// A list of the last ten minutes may cost this many times as much as a page.
 const RECENT_AIM: f64 = 3.0;
 
-/// Measures everything on data of its own.
+/// Measures everything on separate data.
 ///
 /// # Errors
-/// When something cannot be run or is answered wrongly.
+/// Something cannot be run or is answered wrongly.
 pub(crate) fn run(
     runtime: &Runtime,
     (program, engine): (&Path, &Engine),
@@ -79,7 +79,7 @@ struct Measuring<'a> {
     effort: &'a Effort,
 }
 
-/// A scenario for one of the groups, and all that was measured.
+/// A scenario for one of the groups, and all measurements.
 struct Measured {
     devices: usize,
     workload: Workload,
@@ -155,7 +155,7 @@ impl Measuring<'_> {
         self.runtime.block_on(rounds::sample(&subject, workload, self.effort.span()))
     }
 
-    /// The device with many orders, and a group that is not its owner's.
+    /// The device with many orders, and a group that does not own it.
     fn busy_device(&self, largest: &Group) -> anyhow::Result<Vec<Row>> {
         let token = self.runtime.block_on(data::token(self.client, BUSY))?;
         let list = |since| {

@@ -1,4 +1,4 @@
-//! How fast orders come in, alone and while accounts log in.
+//! The speed of imports, alone and while accounts log in.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::options::Size;
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 
-/// Orders a second that an import should reach.
+/// Orders per second that an import should reach.
 const AIM: f64 = 30_000.0;
 
 /// Imports all orders into an empty directory.
@@ -48,7 +48,7 @@ fn imported(name: &str, size: &Size, took: Duration) -> anyhow::Result<Row> {
 /// Imports all orders into a second empty directory, while a server on it is kept busy with logins.
 ///
 /// # Errors
-/// When a command fails. A login that fails does not: it is counted, and misses the aim.
+/// A command fails. A failed login is only counted, and misses the aim.
 pub(crate) fn during_logins(
     runtime: &Runtime,
     kiosque: &Kiosque,

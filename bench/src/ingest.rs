@@ -1,5 +1,5 @@
-//! Orders streamed to the operator's listener: durable orders a second, and the latency of
-//! order pages meanwhile.
+//! Orders streamed to the operator's listener: durable orders per second, and the latency of order
+//! pages meanwhile.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -25,8 +25,8 @@ use crate::options::{Effort, Size};
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 
-/// Orders in a request, requests at a time, orders in a round, and orders a second that should be
-/// durable.
+/// Orders per request, concurrent requests, orders in a round, and durable orders per second to aim
+/// for.
 const BATCHES: [(usize, usize, usize, f64); 3] =
     [(1, 32, 10_000, 3_000.0), (100, 8, 40_000, 15_000.0), (1_000, 4, 50_000, 25_000.0)];
 /// Aim for durable orders a second, largest batches, on PostgreSQL.
@@ -40,7 +40,7 @@ const SENT_A_SECOND_MAX: usize = 60_000;
 struct Unsent(io::Lines<BufReader<File>>);
 
 impl Unsent {
-    /// The next orders, so many to a request.
+    /// Returns the next orders, this many per request.
     fn take(&mut self, key: &str, orders: usize, batch: usize) -> anyhow::Result<Vec<Call>> {
         let mut calls = Vec::with_capacity(orders / batch);
         for _ in 0..orders / batch {
@@ -56,10 +56,10 @@ impl Unsent {
     }
 }
 
-/// Measures each size of batch, on data of its own.
+/// Measures each batch size, on separate data.
 ///
 /// # Errors
-/// When an order is not accepted.
+/// An order is not accepted.
 pub(crate) fn run(
     runtime: &Runtime,
     (program, engine): (&Path, &Engine),
@@ -102,10 +102,10 @@ pub(crate) fn run(
     Ok(rows)
 }
 
-/// Sends each call once, so many at a time.
+/// Sends each call once, this many concurrently.
 ///
 /// # Errors
-/// When an order is not accepted.
+/// An order is not accepted.
 pub(crate) async fn send(
     client: &Client,
     calls: Vec<Call>,
@@ -155,7 +155,7 @@ fn row(batch: usize, at_a_time: usize, outcomes: &[LoadResult], aim: Option<f64>
     row
 }
 
-/// A thread of its own for the senders: the caller that requests pages and measures latencies is
+/// A separate thread for the senders: the caller, which requests pages and measures latencies, uses
 /// another one.
 fn senders() -> io::Result<Runtime> {
     let mut thread = runtime::Builder::new_multi_thread();

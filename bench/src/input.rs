@@ -1,4 +1,4 @@
-//! The input files, made once for each size and kept.
+//! The input files, generated once for each size and kept.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -9,10 +9,10 @@ use anyhow::Context;
 use crate::options::Size;
 use crate::{dashboards, fleet, orders};
 
-/// Moves on when the generator makes other files from the same size.
+/// Increased when the generator makes other files for the same size.
 const GENERATION: u32 = 2;
 
-/// The input files of one size, and the directory where data made from them goes.
+/// The input files of one size, and the directory for data made from them.
 pub(crate) struct Input {
     /// The directory of this size.
     pub(crate) dir: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// The input files of `size` under `root`, made unless they are there already.
+    /// Returns the input files of `size` under `root`, and generates them unless they exist.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -48,7 +48,7 @@ impl Input {
     }
 }
 
-/// Writes a file that is there only once it is whole.
+/// Writes a file that appears only when it is complete.
 fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> anyhow::Result<()>,

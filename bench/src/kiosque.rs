@@ -1,4 +1,4 @@
-//! The program under measurement: its commands, and its server as a process.
+//! The measured program: its commands, and its server as a process.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use crate::child::{Process, free_address};
 use crate::client::{Call, Client};
 use crate::engine::Engine;
 
-/// How long a starting server may take before it counts as broken.
+/// The time after which a starting server counts as broken.
 const START_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// The program `kiosque` with one data directory.
@@ -23,12 +23,13 @@ pub(crate) struct Kiosque {
     data: PathBuf,
     log: PathBuf,
     engine: Engine,
-    /// The name of its database, where it has one.
+    /// The name of its database, if it has one.
     database: String,
 }
 
 impl Kiosque {
-    /// The program with the data directory `data`; its output goes into a log file next to it.
+    /// Returns the program with the data directory `data`; its output goes to a log file next to
+    /// it.
     pub(crate) fn new(program: &Path, data: PathBuf, engine: &Engine) -> Kiosque {
         let name = data.file_name().map(|name| name.to_string_lossy().replace('-', "_"));
         Kiosque {
@@ -40,10 +41,10 @@ impl Kiosque {
         }
     }
 
-    /// The program as another node of the same database.
+    /// Returns the program as another node of the same database.
     ///
     /// # Errors
-    /// When its directory cannot be made.
+    /// Its directory cannot be created.
     pub(crate) fn another_node(&self) -> anyhow::Result<Kiosque> {
         let data = self.data.with_extension("node");
         fs::create_dir_all(&data)?;
@@ -86,7 +87,7 @@ impl Kiosque {
         self.finish(process, "import rates")
     }
 
-    /// Makes an operator's key with these rights, separated by commas.
+    /// Creates an operator's key with these rights, separated by commas.
     ///
     /// # Errors
     /// When the command fails.
@@ -97,12 +98,12 @@ impl Kiosque {
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     }
 
-    /// A path for a file next to the data.
+    /// Returns a path for a file next to the data.
     pub(crate) fn file_next_to(&self, name: &str) -> PathBuf {
         self.data.with_file_name(name)
     }
 
-    /// Bytes of the data, its log folded in.
+    /// Returns the size of the data in bytes, after a checkpoint of its log.
     ///
     /// # Errors
     /// When they cannot be counted.
@@ -122,7 +123,7 @@ impl Kiosque {
         Process::start(&mut self.command(&words)?)
     }
 
-    /// Waits until a command has ended, and well.
+    /// Waits until a command has ended successfully.
     ///
     /// # Errors
     /// When it fails.
@@ -132,8 +133,8 @@ impl Kiosque {
         Ok(())
     }
 
-    /// Starts the server on an address of its own; [`Server::client`] is the first to know whether
-    /// it answers.
+    /// Starts the server on a free address; [`Server::client`] is the first to know whether it
+    /// answers.
     ///
     /// # Errors
     /// When it does not start.
@@ -171,10 +172,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A client that trusts the server, once the server has made its certificate.
+    /// Returns a client that trusts the server, once the server has created its certificate.
     ///
     /// # Errors
-    /// When there is none in time.
+    /// There is none in time.
     pub(crate) async fn client(&mut self) -> anyhow::Result<Client> {
         loop {
             match Client::trusting(&self.cert, self.address) {
@@ -184,7 +185,7 @@ impl Server {
         }
     }
 
-    /// A client of the operator's listener, of a server that answers already.
+    /// Returns a client of the operator's listener of a server that already answers.
     ///
     /// # Errors
     /// When its certificate is none.
@@ -197,10 +198,10 @@ impl Server {
         self.operator
     }
 
-    /// Asks until there is a good answer; how long that took from the start of the process.
+    /// Sends requests until there is a good answer; returns the time from the start of the process.
     ///
     /// # Errors
-    /// When there is none in time.
+    /// There is none in time.
     pub(crate) async fn first_answer(&mut self, call: &Call) -> anyhow::Result<Duration> {
         let client = self.client().await?;
         loop {
@@ -228,7 +229,7 @@ impl Server {
     }
 }
 
-/// The program to measure: the option, or the one in the directory of this program.
+/// Returns the program to measure: the option, or the one in the directory of this program.
 ///
 /// # Errors
 /// When it is not there.

@@ -10,7 +10,7 @@ impl Latencies {
         self.0.push(u32::try_from(took.as_micros()).unwrap_or(u32::MAX));
     }
 
-    /// Takes in all of another worker's.
+    /// Adds another worker's latencies.
     pub(crate) fn merge(&mut self, other: Latencies) {
         self.0.extend(other.0);
     }
@@ -20,7 +20,7 @@ impl Latencies {
         self.0.len()
     }
 
-    /// The latency that `percent` of 100 answers do not exceed; 0 when there was no answer.
+    /// Returns the latency that `percent` of 100 answers do not exceed; 0 without an answer.
     pub(crate) fn percentile(&mut self, percent: usize) -> u32 {
         self.0.sort_unstable();
         let rank = (self.0.len() * percent).div_ceil(100).max(1);

@@ -1,5 +1,5 @@
-//! The limit: a bare server on the same stack that answers any POST with one page, kept ready. It
-//! runs as a process of its own, so that its CPU time is read exactly as Kiosque's is.
+//! The limit: a bare server on the same stack that answers any POST with one prepared page. It runs
+//! as a separate process, so that its CPU time is measured exactly like Kiosque's.
 
 use std::convert::Infallible;
 use std::fs;
@@ -43,7 +43,7 @@ impl Limit {
         Subject { client: &self.client, pid: self.process.pid(), engine: None }
     }
 
-    /// Starts the limit server with `page` as its only answer; its files go into `dir`.
+    /// Starts the limit server with `page` as its only answer; its files go to `dir`.
     ///
     /// # Errors
     /// When it does not start.
@@ -74,7 +74,7 @@ impl Limit {
 /// Runs the limit server until stdin ends.
 ///
 /// # Errors
-/// When it cannot listen, or its files are not valid.
+/// It cannot listen, or its files are invalid.
 pub(crate) fn serve(options: &LimitServer) -> anyhow::Result<()> {
     std::thread::spawn(|| {
         // The end of the parent process ends this one.
@@ -89,7 +89,7 @@ pub(crate) fn serve(options: &LimitServer) -> anyhow::Result<()> {
     })
 }
 
-/// Answers everyone with the page, until a connection cannot be taken.
+/// Answers everyone with the page, until a connection cannot be accepted.
 async fn answer_all(
     listener: TcpListener,
     acceptor: &TlsAcceptor,
@@ -103,7 +103,7 @@ async fn answer_all(
                 && let Ok(tls) = acceptor.accept(tcp).await
             {
                 let service = service_fn(|request| answer(request, page.clone()));
-                // A caller that goes away is no fault.
+                // A client that disconnects is not an error.
                 let _ = http1::Builder::new().serve_connection(TokioIo::new(tls), service).await;
             }
         });

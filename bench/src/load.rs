@@ -1,5 +1,5 @@
-//! Load: workers that each hold a connection and ask again as soon as they are answered, or at a
-//! steady pace.
+//! Load: workers that each hold a connection and send the next request as soon as they are
+//! answered, or at a steady pace.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use crate::rng::Rng;
 pub(crate) struct Workload(Vec<Arc<[Call]>>);
 
 impl Workload {
-    /// So many workers that all draw from the same calls, of which there must be one.
+    /// Returns this many workers that all draw from the same calls, at least one.
     pub(crate) fn shared(workers: usize, calls: Vec<Call>) -> Workload {
         Workload(vec![Arc::from(calls); workers])
     }
 
-    /// A worker for each call, which it repeats.
+    /// Returns a worker for each call, which it repeats.
     pub(crate) fn one_each(calls: Vec<Call>) -> Workload {
         Workload(calls.into_iter().map(|call| Arc::from(vec![call])).collect())
     }
@@ -30,19 +30,19 @@ impl Workload {
         self.0.len()
     }
 
-    /// The first call of the first worker, to try.
+    /// Returns the first call of the first worker, to try.
     pub(crate) fn first(&self) -> Option<&Call> {
         self.0.first().and_then(|calls| calls.first())
     }
 }
 
-/// How fast the workers ask.
+/// The pace of the workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pace {
     /// Each as soon as it is answered.
     Closed,
-    /// All together this often a second. An answer that comes too late delays the next call, which
-    /// is then counted from when it was due.
+    /// This often per second in total. A late answer delays the next call, which is then timed from
+    /// when it was due.
     Steady(f64),
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum Pace {
 pub(crate) struct LoadResult {
     /// Of every good answer.
     pub(crate) latencies: Latencies,
-    /// Calls that got no good answer.
+    /// Calls without a good answer.
     pub(crate) failed: usize,
     /// The first failure.
     pub(crate) first_failure: Option<String>,
@@ -73,10 +73,10 @@ impl LoadResult {
         self.took += other.took;
     }
 
-    /// The outcome, unless a call failed.
+    /// Returns the outcome, unless a call failed.
     ///
     /// # Errors
-    /// Says how many failed, and how the first did.
+    /// The error has the number of failures, and the first one.
     pub(crate) fn all_good(self) -> anyhow::Result<LoadResult> {
         match &self.first_failure {
             None => Ok(self),
@@ -89,7 +89,7 @@ impl LoadResult {
     }
 }
 
-/// Runs a workload for `span`; the connections come back for the next run.
+/// Runs a workload for `span`; returns the connections for the next run.
 ///
 /// # Errors
 /// When a worker panics.
@@ -124,14 +124,14 @@ pub(crate) async fn run(
     Ok((open, outcome))
 }
 
-/// When a paced worker asks next.
+/// Returns when a paced worker sends its next request.
 struct Beat {
     period: Duration,
     next: Instant,
 }
 
 impl Beat {
-    /// Waits until the next call is due; the instant from which its answer is timed.
+    /// Waits until the next call is due; returns the instant from which its answer is timed.
     async fn wait(&mut self) -> Instant {
         let due = self.next;
         self.next += self.period;

@@ -17,25 +17,25 @@ use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 use crate::subject::Subject;
 
-/// Workers beyond the hash slots, so that no slot waits for the next login to arrive.
+/// Workers in addition to the hash slots, so that no slot waits for the next login to arrive.
 const SPARE_WORKERS: usize = 2;
-/// Hashes of which the median counts.
+/// Number of hashes whose median is used.
 const HASHES: usize = 15;
 
-/// Password hashes that the server computes at a time.
+/// Concurrent password hashes of the server.
 pub(crate) fn hash_slots(cores: usize) -> usize {
     cores.saturating_sub(1).max(1)
 }
 
-/// A workload that keeps every hash slot busy.
+/// Returns a workload that keeps every hash slot busy.
 ///
 /// # Errors
-/// When there are more slots than accounts.
+/// There are more slots than accounts.
 pub(crate) fn workload(size: &Size, cores: usize) -> anyhow::Result<Workload> {
     calls::logins(size, hash_slots(cores) + SPARE_WORKERS)
 }
 
-/// How long one password hash takes here and now: argon2id, m=19456, t=2, p=1.
+/// Measures how long one password hash takes on this machine: argon2id, m=19456, t=2, p=1.
 ///
 /// # Errors
 /// When it cannot be computed.
@@ -99,7 +99,7 @@ async fn one_round(
     let (span, pace) = (effort.span(), Pace::Steady(effort.page_rate));
     let callers = talked(subject.client, logins).await?;
     let readers = talked(subject.client, pages).await?;
-    // The callers are connected and silent.
+    // The clients are connected and silent.
     let (readers, pages_idle) = load::run(readers, pages, span, pace).await?;
     let before = subject.cpu_time()?;
     let (callers, alone) = load::run(callers, logins, span, Pace::Closed).await?;

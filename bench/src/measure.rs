@@ -8,10 +8,10 @@ use anyhow::{Context, ensure};
 /// Length of the tick in which Linux reports CPU time to programs, on every architecture.
 const TICK: Duration = Duration::from_millis(10);
 
-/// CPU time that a process has used so far: user and system, all its threads.
+/// Returns the CPU time that a process has used so far: user and system, all its threads.
 ///
 /// # Errors
-/// When there is no such process.
+/// There is no such process.
 pub(crate) fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))
         .with_context(|| format!("process {pid} is gone"))?;
@@ -19,7 +19,7 @@ pub(crate) fn cpu_time(pid: u32) -> anyhow::Result<Duration> {
     Ok(TICK * u32::try_from(ticks)?)
 }
 
-/// `utime + stime`: fields 14 and 15, counted after the name, which may hold anything.
+/// `utime + stime`: fields 14 and 15, counted after the name, which may contain anything.
 fn cpu_ticks(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);
@@ -37,24 +37,24 @@ pub(crate) fn micros_each(used: Duration, requests: usize) -> anyhow::Result<f64
     Ok(used.as_secs_f64() * 1e6 / count(requests))
 }
 
-/// A count as a figure to calculate with.
+/// Returns a count as a floating-point number.
 pub(crate) fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::MAX, f64::from)
 }
 
-/// Memory of a process that lies in RAM, in MiB.
+/// The resident memory of a process, in MiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Memory {
     /// Now.
     pub(crate) current: f64,
-    /// The most there was at any time.
+    /// The peak.
     pub(crate) peak: f64,
 }
 
 /// Memory of a process.
 ///
 /// # Errors
-/// When there is no such process.
+/// There is no such process.
 pub(crate) fn memory(pid: u32) -> anyhow::Result<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))
         .with_context(|| format!("process {pid} is gone"))?;

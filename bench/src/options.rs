@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::engine::Store;
 
-/// The fewest devices with which the console is measured.
+/// The minimum number of devices with which the console is measured.
 const CONSOLE_DEVICES: usize = 3_000;
 
 /// The bench's command line.
@@ -28,10 +28,10 @@ pub(crate) struct CommandLine {
     pub(crate) helper: Option<Helper>,
 }
 
-/// Programs that the bench starts as processes of their own.
+/// Programs that the bench starts as separate processes.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Helper {
-    /// The bare server that every cost is compared with; stops when its stdin ends.
+    /// The bare server with which every cost is compared; stops when its stdin ends.
     #[command(hide = true)]
     LimitServer(LimitServer),
 }
@@ -71,7 +71,7 @@ pub(crate) struct Options {
     /// Directory for generated files and data [default: `bench` in the target directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// Write all figures to this file, too
+    /// Also write all figures to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// The figures (--json) of a run with fewer orders: adds the log-log slope of each cost
@@ -91,7 +91,7 @@ pub(crate) struct Part {
     /// Generate the input files again, even if they are there
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Serve the data of the last run as it is; no import is measured
+    /// Serve the data of the last run unchanged; no import is measured
     #[arg(long)]
     pub(crate) reuse_data: bool,
     /// Leave out the second import, during which accounts log in
@@ -100,24 +100,24 @@ pub(crate) struct Part {
     /// Measure the dashboards and the limit only
     #[arg(long)]
     pub(crate) dashboards_only: bool,
-    /// Measure orders that come in over the operator's listener alone
+    /// Only measure orders that arrive over the operator's listener
     #[arg(long)]
     pub(crate) ingest_only: bool,
-    /// Measure the limit server alone, with a made-up page of 8,500 bytes
+    /// Only measure the limit server, with a generated page of 8,500 bytes
     #[arg(long)]
     pub(crate) limit_only: bool,
-    /// Measure only what the load of one tenant costs another; the sizes are those that begin with
+    /// Only measure the cost of one tenant's load for another; the sizes are those that begin with
     /// --fair
     #[arg(long)]
     pub(crate) fairness: bool,
-    /// Measure only how costs grow with the devices of a group; the largest group and the orders of
-    /// one device are those of --fair-devices and --fair-orders
+    /// Only measure how costs grow with the devices of a group; the largest group and the orders of
+    /// one device are --fair-devices and --fair-orders
     #[arg(long, conflicts_with = "fairness")]
     pub(crate) growth: bool,
-    /// Measure only pages of the console, on at least 3,000 devices
+    /// Only measure pages of the console, on at least 3,000 devices
     #[arg(long, conflicts_with_all = ["fairness", "growth"])]
     pub(crate) console: bool,
-    /// Measure only the change feed: how soon it has a change, and what it costs the stream
+    /// Only measure the change feed: how soon it has a change, and its cost for the stream
     #[arg(long, conflicts_with_all = ["fairness", "growth", "console"])]
     pub(crate) changes: bool,
 }
@@ -150,7 +150,7 @@ pub(crate) struct Size {
     /// Orders in all
     #[arg(long, default_value_t = 1_000_000)]
     pub(crate) orders: u64,
-    /// Devices in all, dealt out evenly to the groups
+    /// Total number of devices, distributed evenly over the groups
     #[arg(long, default_value_t = 1_000)]
     pub(crate) devices: usize,
     /// Groups
@@ -159,10 +159,10 @@ pub(crate) struct Size {
     /// Orders of the one big device
     #[arg(long, default_value_t = 100_000)]
     pub(crate) big_device_orders: u64,
-    /// Years that the orders are spread over; the last one always ends with October 2026
+    /// Years over which the orders are spread; the last one always ends with October 2026
     #[arg(long, default_value_t = 1)]
     pub(crate) years: u32,
-    /// What the devices of a group sell
+    /// The products that the devices of a group sell
     #[arg(long, value_enum, default_value = "aisles")]
     pub(crate) goods: Goods,
     /// Another seed makes other orders
@@ -189,10 +189,10 @@ impl Options {
 }
 
 impl Size {
-    /// Refuses sizes that leave a scenario with nothing to ask.
+    /// Refuses sizes that leave a scenario without calls.
     ///
     /// # Errors
-    /// Says which size is too small or too large.
+    /// The error says which size is too small or too large.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(self.groups >= 1, "--groups: at least 1");
         ensure!(self.devices >= 2 * self.groups, "--devices: at least 2 for each group");
@@ -209,7 +209,7 @@ impl Size {
         self.big_device_orders / 20
     }
 
-    /// A directory name that differs when the input files do.
+    /// Returns a directory name that differs when the input files do.
     pub(crate) fn directory(&self) -> String {
         format!(
             "{}-orders-{}-devices-{}-groups-{}-big-{}-years-{:?}-seed-{}",
@@ -238,7 +238,7 @@ impl Size {
     }
 }
 
-/// How long and how hard to measure.
+/// How long and how intensively to measure.
 #[derive(Args, Clone, Debug, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Effort {
@@ -265,7 +265,7 @@ impl Effort {
     /// Refuses an effort that measures nothing.
     ///
     /// # Errors
-    /// Names the option that is too small.
+    /// The error says which option is too small.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(self.rounds >= 1, "--rounds: at least 1");
         ensure!(self.connections >= 1, "--connections: at least 1");

@@ -1,5 +1,5 @@
-//! The orders that the bench imports: each follows from the seed and its number alone, so that a
-//! trade number can be asked for without keeping a million of them.
+//! The orders that the bench imports: each is determined by the seed and its number, so that a
+//! trade number can be requested without storing a million of them.
 
 use std::io::Write;
 
@@ -15,12 +15,12 @@ use crate::fleet;
 use crate::options::{Goods, Size};
 use crate::rng::Rng;
 
-/// When the last trade has started: 2026-11-01 00:00:00 UTC. A fixed time, so that the file is the
-/// same whenever it is made.
+/// When the last trade has started: 2026-11-01 00:00:00 UTC. A fixed time, so that the file is
+/// always the same.
 pub(crate) const LAST_TRADE: i64 = 1_793_491_200;
 /// Seconds of a year.
 const YEAR: u64 = 365 * 86_400;
-/// Where the time in an order's id begins, so that it has as many digits as on real platforms.
+/// The start of the time in an order's id, so that it has as many digits as on real platforms.
 const ID_EPOCH: i64 = 1_288_834_974;
 
 /// One order, as a line of the import file.
@@ -117,17 +117,18 @@ impl Course {
     }
 }
 
-/// Whether the `number`-th order is the big device's: spread evenly, and exactly as many as asked.
+/// Returns whether the `number`-th order belongs to the big device: spread evenly, and exactly as
+/// many as requested.
 fn is_big(number: u64, size: &Size) -> bool {
     let upto =
         |n: u64| u128::from(n) * u128::from(size.big_device_orders) / u128::from(size.orders);
     upto(number + 1) > upto(number)
 }
 
-/// The `number`-th order, counted from 0; later ones start later.
+/// Returns the `number`-th order, counted from 0; later ones start later.
 ///
 /// # Errors
-/// When its time is none; that is so for no size that can be made.
+/// Its time is invalid, which happens for no size that can be generated.
 pub(crate) fn order(number: u64, size: &Size) -> anyhow::Result<Order> {
     let mut rng = Rng::of(size.seed, number);
     let device = if is_big(number, size) { 0 } else { 1 + rng.index(size.devices - 1) };
@@ -211,7 +212,7 @@ fn refund(course: Course, total: i64, lines: &[Line]) -> i64 {
     }
 }
 
-/// Led by the time, as platforms make them; the number keeps it unique.
+/// Begins with the time, as on real platforms; the number keeps it unique.
 fn trade_no(start: i64, number: u64) -> anyhow::Result<String> {
     let t = civil(start)?;
     Ok(format!(
@@ -252,7 +253,7 @@ fn phone(rng: &mut Rng) -> String {
     format!("+86 138 {:04} {:04}", rng.below(10_000), rng.below(10_000))
 }
 
-/// A line with a paid order of a device, whose trade starts now.
+/// Returns a line with a paid order of a device, whose trade starts now.
 pub(crate) fn order_of_now(id: &str, device: usize, size: &Size) -> Vec<u8> {
     let now = Clock::System.now().rfc3339();
     let currency = fleet::group_currency(fleet::group_of(device, size), size);
@@ -265,7 +266,7 @@ pub(crate) fn order_of_now(id: &str, device: usize, size: &Size) -> Vec<u8> {
     format!("{line}\n").into_bytes()
 }
 
-/// Writes all orders, one JSON object a line, oldest first; reports the number written to
+/// Writes all orders, one JSON object per line, oldest first; reports the number written to
 /// `progress`.
 ///
 /// # Errors

@@ -43,13 +43,13 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    /// A figure held against an aim.
+    /// A figure compared with an aim.
     pub(crate) fn new(value: Spread, unit: &'static str, aim: Option<Aim>) -> Figure {
         Figure { value, unit, aim, met: aim.map(|aim| aim.is_met(value.median)) }
     }
 }
 
-/// One scenario of the table. Columns without a figure stay empty.
+/// One scenario of the table. Columns without a figure remain empty.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {
@@ -57,7 +57,7 @@ pub(crate) struct Row {
     pub(crate) scenario: String,
     /// CPU time of the server for each request, in microseconds.
     pub(crate) cpu_micros: Option<Spread>,
-    /// Good answers a second (orders a second for imports).
+    /// Successful answers per second (orders per second for imports).
     pub(crate) per_second: Option<Spread>,
     /// Half of the answers took at most this, in microseconds.
     pub(crate) p50_micros: Option<Spread>,
@@ -65,7 +65,7 @@ pub(crate) struct Row {
     pub(crate) p99_micros: Option<Spread>,
     /// CPU time as a multiple of the limit's, round by round.
     pub(crate) times_limit: Option<Spread>,
-    /// The same, of a limit whose answer is as long.
+    /// The same, compared with a limit whose answer has the same length.
     pub(crate) times_sending: Option<Spread>,
     /// The bytes of an answer.
     pub(crate) bytes: Option<usize>,
@@ -76,12 +76,13 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A row with its name alone.
+    /// Returns a row that only has its name.
     pub(crate) fn new(scenario: impl Into<String>) -> Row {
         Row { scenario: scenario.into(), ..Row::default() }
     }
 
-    /// Fills in rates and latencies of some rounds: each its good answers a second and latencies.
+    /// Sets the rates and latencies of some rounds, each with its successful answers per second and
+    /// latencies.
     pub(crate) fn answers(mut self, rounds: &mut [(f64, Latencies)]) -> Row {
         self.per_second = Some(Spread::of(rounds.iter().map(|(rate, _)| *rate)));
         let mut at = |percent| {
@@ -121,7 +122,7 @@ impl Row {
     }
 }
 
-/// Digits behind the point for small figures, none for whole and large ones.
+/// Decimals for small figures, none for whole and large ones.
 fn short(value: f64) -> String {
     let digits = match value.abs() {
         _ if value.fract() == 0.0 => 0,
@@ -152,15 +153,15 @@ const HEADS: [&str; COLUMNS] = [
     "verdict",
 ];
 
-/// All that was measured in one run.
+/// All measurements of one run.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
     /// Cores of the machine, shared by server and load generator.
     pub(crate) cores: usize,
-    /// How much there was to ask about.
+    /// The size of the data.
     pub(crate) size: Size,
-    /// How long and how hard it was measured.
+    /// How long and how intensively it was measured.
     pub(crate) effort: Effort,
     /// The scenarios.
     pub(crate) rows: Vec<Row>,

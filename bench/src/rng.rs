@@ -1,6 +1,6 @@
 //! Random numbers that are the same on every machine: splitmix64.
 
-/// A stream of numbers that follows from its seed alone.
+/// A stream of numbers that is determined by its seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -10,7 +10,7 @@ impl Rng {
         Rng(seed)
     }
 
-    /// A stream of its own for the `index`-th thing made from `seed`.
+    /// Returns a separate stream for the `index`-th thing made from `seed`.
     pub(crate) fn of(seed: u64, index: u64) -> Rng {
         let mut mixed = Rng(seed ^ index.wrapping_mul(0xD6E8_FEB8_6659_FD93));
         Rng(mixed.next())
@@ -25,23 +25,23 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`; 0 when there is none.
+    /// Returns a number below `bound`; 0 if there is none.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         u64::try_from((u128::from(self.next()) * u128::from(bound)) >> 64).unwrap_or_default()
     }
 
-    /// An index into something of length `len`.
+    /// Returns an index into something of length `len`.
     pub(crate) fn index(&mut self, len: usize) -> usize {
         let bound = u64::try_from(len).unwrap_or(u64::MAX);
         usize::try_from(self.below(bound)).unwrap_or_default()
     }
 
-    /// One of `choices`, which must not be empty.
+    /// Returns one of `choices`, which must not be empty.
     pub(crate) fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.index(choices.len())]
     }
 
-    /// True in `percent` of 100 cases.
+    /// Returns true in `percent` of 100 cases.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

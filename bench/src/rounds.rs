@@ -18,7 +18,7 @@ use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 use crate::subject::Subject;
 
-/// How long connections are used before anything is measured on them.
+/// How long connections are used before measurements begin.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// One scenario of one round.
@@ -35,7 +35,7 @@ pub(crate) struct Sample {
 /// Loads a server in a closed loop and measures its CPU time.
 ///
 /// # Errors
-/// When a call fails: figures of wrong answers are worth nothing.
+/// A call fails: figures of wrong answers are worthless.
 pub(crate) async fn sample(
     subject: &Subject<'_>,
     workload: &Workload,
@@ -55,12 +55,12 @@ pub(crate) async fn sample(
     })
 }
 
-/// The reference that a scenario's CPU time is compared with.
+/// The reference with which a scenario's CPU time is compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Against {
     /// The limit, at most this many times.
     Limit(f64),
-    /// The scenario before, at most this many times.
+    /// The previous scenario, at most this many times.
     Before(f64),
     /// Nothing.
     Nothing,

@@ -7,17 +7,17 @@ use crate::client::{Call, Client};
 /// The histogram of answers, from the first byte of a request to the last byte of its answer.
 const NAME: &str = "kiosque_answer_duration_seconds_bucket";
 
-/// The answers to one path so far, or in some time.
+/// The answers to one path, in total or in a period.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ServerTimes {
-    /// How many answers took at most so many microseconds; bounds and counts grow.
+    /// The number of answers that took at most this many microseconds; bounds and counts increase.
     buckets: Vec<(f64, f64)>,
 }
 
-/// Reads the times of a path at the gateway; none are read from a program without that histogram.
+/// Reads the times of a path at the gateway; none for a program without that histogram.
 ///
 /// # Errors
-/// When the metrics are not answered.
+/// The metrics are not answered.
 pub(crate) async fn read(operator: &Client, route: &str) -> anyhow::Result<ServerTimes> {
     let text = operator.connect().await?.post(&Call::metrics()).await?;
     parse(std::str::from_utf8(&text)?, route)
@@ -47,8 +47,8 @@ impl ServerTimes {
         ServerTimes { buckets }
     }
 
-    /// The time in microseconds that `percent` of 100 answers do not exceed, between the bounds of
-    /// its bucket; none without an answer.
+    /// Returns the time in microseconds that `percent` of 100 answers do not exceed, interpolated
+    /// between the bounds of its bucket; `None` without an answer.
     pub(crate) fn percentile(&self, percent: usize) -> Option<f64> {
         let (_, all) = *self.buckets.last()?;
         let rank = all * crate::measure::count(percent) / 100.0;

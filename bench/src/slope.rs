@@ -12,7 +12,7 @@ use crate::spread::Spread;
 /// The slope up to which a cost counts as constant.
 const AIM: f64 = 0.05;
 
-/// The slope of the line through points of a size and its cost, by least squares.
+/// Returns the slope of the line through points of a size and its cost, by least squares.
 pub(crate) fn of(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(size, cost)| (size.ln(), cost.ln())).collect();
     let count = crate::measure::count(logs.len()).max(1.0);
@@ -34,10 +34,10 @@ pub(crate) fn row(scenario: &str, slopes: Spread, note: String) -> Row {
     row
 }
 
-/// Adds a row for each cost that the run of `earlier` has, too.
+/// Adds a row for each cost that the run of `earlier` also has.
 ///
 /// # Errors
-/// When the earlier figures cannot be read, or are of as many orders.
+/// The earlier figures cannot be read, or have the same number of orders.
 pub(crate) fn add(report: &mut Report, earlier: &Path) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(earlier)
         .with_context(|| format!("cannot read {}", earlier.display()))?;

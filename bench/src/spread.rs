@@ -1,8 +1,8 @@
-//! The median of a few rounds, and how far they lie apart.
+//! The median of a few rounds, and their spread.
 
 use serde::Serialize;
 
-/// Median, smallest and largest of some figures.
+/// Median, minimum and maximum of some figures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     /// Half of the figures are at most this.
@@ -14,7 +14,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// The spread of `figures`; all 0 when there is none.
+    /// Returns the spread of `figures`; all 0 without any.
     pub(crate) fn of(figures: impl IntoIterator<Item = f64>) -> Spread {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);

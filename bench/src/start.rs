@@ -1,4 +1,4 @@
-//! How long a server takes from its start to its first answer, and the memory it then needs.
+//! How long a server takes from its start to its first answer, and the memory that it then needs.
 
 use tokio::runtime::Runtime;
 
@@ -8,10 +8,10 @@ use crate::measure;
 use crate::report::{Aim, Figure, Row};
 use crate::spread::Spread;
 
-/// Starts of which the best counts: whatever else the machine did only makes them longer.
+/// Number of starts, the best of which counts: other load on the machine only makes them longer.
 const STARTS: usize = 5;
 
-/// Starts the server again and again; the last one keeps running.
+/// Starts the server repeatedly; the last one keeps running.
 ///
 /// # Errors
 /// When it does not answer.
@@ -46,7 +46,7 @@ fn row(taken: Vec<f64>) -> Row {
     row
 }
 
-/// Memory that serving pages should take at most, in MiB.
+/// Maximum memory for serving pages, in MiB.
 pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(40.0);
 
 /// Memory of the server now.

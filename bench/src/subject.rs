@@ -12,12 +12,12 @@ pub(crate) struct Subject<'a> {
     pub(crate) client: &'a Client,
     /// Its process.
     pub(crate) pid: u32,
-    /// The storage engine, if it has processes of its own.
+    /// The storage engine, if it has separate processes.
     pub(crate) engine: Option<&'a Engine>,
 }
 
 impl Subject<'_> {
-    /// CPU time of the server, its engine included.
+    /// CPU time of the server, including its engine.
     pub(crate) fn cpu_time(&self) -> anyhow::Result<Duration> {
         let engine = self.engine.map_or(Ok(Duration::ZERO), Engine::cpu_time)?;
         Ok(measure::cpu_time(self.pid)? + engine)

@@ -25,7 +25,7 @@ use crate::{
 /// Runs the parts that the options select.
 ///
 /// # Errors
-/// When something cannot be run or is answered wrongly; never because it is slow.
+/// Something cannot be run or is answered wrongly; slowness is not an error.
 pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let runtime = Runtime::new()?;
     let cores = thread::available_parallelism()?.get();
@@ -41,7 +41,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Where generated files go: the option, or a directory next to that of this program's profile.
+/// Returns the directory for generated files: the option, or a directory next to that of this
+/// program's profile.
 fn directory(options: &Options) -> anyhow::Result<PathBuf> {
     match &options.dir {
         Some(dir) => Ok(dir.clone()),
@@ -53,7 +54,7 @@ fn directory(options: &Options) -> anyhow::Result<PathBuf> {
     }
 }
 
-/// The limit server with a page of made-up size.
+/// The limit server with a page of artificial size.
 fn limit_only(runtime: &Runtime, options: &Options) -> anyhow::Result<Vec<Row>> {
     let page = format!("{{\"code\":200,\"data\":\"{}\"}}", "x".repeat(8_476));
     let limit = Limit::start(&directory(options)?, page.as_bytes())?;
@@ -143,7 +144,7 @@ fn reads(
     let dashboards = dashboards::scenarios(sessions, &options.size)?;
     let mut more = rounds::run(runtime, subject, (limit, &dir), &dashboards, &options.effort)?;
     if !rows.is_empty() {
-        // The limit has its row already.
+        // The limit already has its row.
         more.remove(0);
     }
     rows.append(&mut more);
@@ -151,7 +152,7 @@ fn reads(
     Ok((rows, memory))
 }
 
-/// Fills the data directory, unless the data of the last run is to be served again.
+/// Fills the data directory, unless the data of the last run should be served again.
 fn imports(
     runtime: &Runtime,
     options: &Options,
@@ -172,7 +173,7 @@ fn imports(
     Ok(rows)
 }
 
-/// Logs every reader in, on a server that then ends: sessions outlive it.
+/// Logs in every reader, on a server that then ends: sessions outlive it.
 async fn open_sessions(kiosque: &Kiosque, options: &Options) -> anyhow::Result<Sessions> {
     let mut server = kiosque.serve()?;
     let first = calls::logins(&options.size, 1)?;

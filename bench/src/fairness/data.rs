@@ -25,7 +25,7 @@ pub(super) const APPLIED: &str = "applied";
 const SMALL: &str = "small";
 /// Devices of the group with years of sales, and of tenant B's.
 pub(super) const DEVICES: usize = 50;
-/// Products, of which each order of the group with years of sales has ten.
+/// Products; each order of the group with years of sales has ten.
 pub(crate) const PRODUCTS: usize = 50;
 const AISLES: usize = 10;
 const ORDERS_OF_B: usize = 40;
@@ -33,7 +33,7 @@ pub(crate) const DAY: i64 = 86_400;
 /// Seconds between two orders of a device with many.
 pub(crate) const STEP: i64 = 120;
 
-/// The files that both engines are filled with.
+/// The input files of both engines.
 pub(super) struct Files {
     pub(super) fleet: PathBuf,
     pub(super) orders: PathBuf,
@@ -197,12 +197,12 @@ pub(crate) fn log_in_as(name: &str) -> anyhow::Result<Call> {
 /// A login of tenant B.
 ///
 /// # Errors
-/// When it cannot be put into JSON.
+/// It cannot be serialized as JSON.
 pub(super) fn log_in_b() -> anyhow::Result<Call> {
     log_in_as("b")
 }
 
-/// Logs both tenants in. `console` is the cookie of the operator.
+/// Logs in both tenants. `console` is the cookie of the operator.
 ///
 /// # Errors
 /// When a login is refused.
@@ -245,7 +245,7 @@ pub(crate) fn order_list(token: &str, device: &str, since: Option<i64>) -> anyho
 /// The filter of a dashboard: the last days of the data, of the selected group or another.
 ///
 /// # Errors
-/// When it cannot be put into JSON.
+/// It cannot be serialized as JSON.
 pub(super) fn last_days(days: usize, group: Option<&str>) -> anyhow::Result<String> {
     let filter = DashboardFilter {
         start_timestamp: Some((LAST_TRADE - DAY * i64::try_from(days)?) * 1_000),

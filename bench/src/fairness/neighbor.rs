@@ -1,4 +1,4 @@
-//! Tenant A: the loads that tenant B is measured during.
+//! Tenant A: the loads during which tenant B is measured.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,11 +22,11 @@ use crate::orders::LAST_TRADE;
 
 /// Connections of tenant A.
 const CONNECTIONS: usize = 8;
-/// Records of a long page: the most that a page may have.
+/// Records of a long page: the maximum page size.
 const LONG_PAGE: usize = 1_000;
-/// The loop of calls is asked for its end this often.
+/// The interval at which the loop of calls checks whether to end.
 const TURN: Duration = Duration::from_millis(250);
-/// The same of the console, in which each person opens a page.
+/// The same for the console, in which each person opens a page.
 const CONSOLE_TURN: Duration = Duration::from_secs(1);
 
 /// A load of tenant A.
@@ -82,7 +82,7 @@ impl Load {
         }
     }
 
-    /// The calls of a load that is made of calls.
+    /// The calls of a load that consists of calls.
     fn calls(self, tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<Call>> {
         let token = Some(tokens.a.as_str());
         let pages = |paths: &[String]| {
@@ -150,7 +150,7 @@ impl Load {
     }
 }
 
-/// A load that runs, on a thread of its own, until it is stopped.
+/// A running load, on a separate thread, until it is stopped.
 pub(super) struct Neighbor {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<anyhow::Result<(usize, usize)>>,
@@ -160,7 +160,7 @@ impl Neighbor {
     /// Starts a load.
     ///
     /// # Errors
-    /// When a call cannot travel, or an answer does not begin.
+    /// A call cannot be sent, or an answer does not begin.
     pub(super) fn start(
         load: Load,
         (kiosque, client, operator): (&Kiosque, &Client, &Client),
@@ -203,8 +203,8 @@ impl Neighbor {
                 }
                 _ => {
                     begun.send(())?;
-                    // The histograms of the server are of HTTP/1.1 alone: that of order pages stays
-                    // tenant B's.
+                    // The histograms of the server only count HTTP/1.1, so the one of order pages
+                    // remains tenant B's.
                     let client = match load {
                         Load::LatestOrders => client.over_http2(),
                         _ => client,
@@ -219,10 +219,10 @@ impl Neighbor {
         Ok(Neighbor { stop, thread })
     }
 
-    /// Ends the load; the numbers of its answers and of its failures.
+    /// Ends the load; returns the numbers of its answers and of its failures.
     ///
     /// # Errors
-    /// When it could not be run.
+    /// It could not be run.
     pub(super) fn stop(self) -> anyhow::Result<(usize, usize)> {
         self.stop.store(true, Ordering::Release);
         self.thread.join().map_err(|_| anyhow::anyhow!("the load of tenant A panicked"))?
@@ -253,7 +253,7 @@ async fn ask(
     Ok((all.latencies.len(), all.failed))
 }
 
-/// Applies a fleet again and again, each time with another name for every device.
+/// Applies a fleet repeatedly, each time with another name for every device.
 fn apply(
     kiosque: &Kiosque,
     size: &FairnessSize,

@@ -1,4 +1,4 @@
-//! Calls of which each must be answered soon, during whatever load: tenant B's dashboards, and the
+//! Calls that must each be answered soon, during any load: tenant B's dashboards, and the
 //! operator's heartbeats and orders.
 
 use std::fmt;
@@ -25,7 +25,7 @@ pub(super) struct Probes {
 }
 
 impl Probes {
-    /// Prepares the calls of a round; `round` counts on, so that all orders are new.
+    /// Prepares the calls of a round; `round` increases, so that all orders are new.
     ///
     /// # Errors
     /// When one cannot travel.
@@ -65,7 +65,7 @@ pub(super) struct Probed {
 }
 
 impl Probed {
-    /// The longest time of an answer in ms; a failure counts as an hour.
+    /// The maximum time of an answer in ms; a failure counts as an hour.
     pub(super) fn slowest_ms(&self) -> f64 {
         if self.failures.is_empty() { self.slowest.as_secs_f64() * 1e3 } else { 3_600_000.0 }
     }

@@ -22,14 +22,14 @@ const DAYS_OF_SALES: usize = 10;
 /// The first second of the last month: 2026-10-01 00:00:00 UTC.
 const MONTH: i64 = LAST_TRADE - 31 * DAY;
 
-/// A group of so many devices.
+/// A group with this number of devices.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
     pub(super) name: String,
     pub(super) devices: usize,
 }
 
-/// The largest group, and two that are smaller by about twenty times each.
+/// The largest group, and two that are smaller by a factor of about twenty each.
 pub(super) fn groups(size: &FairnessSize) -> Vec<Group> {
     let sizes = [size.large_group / 400, size.large_group / 20, size.large_group];
     let group = |devices: usize| Group { name: format!("of{devices}"), devices };
@@ -39,7 +39,7 @@ pub(super) fn groups(size: &FairnessSize) -> Vec<Group> {
 /// Writes the fleet and the orders.
 ///
 /// # Errors
-/// When they cannot be written, or the sizes are too small to differ.
+/// They cannot be written, or the sizes are too small to differ.
 pub(super) fn prepare(
     dir: &Path,
     groups: &[Group],
@@ -100,7 +100,7 @@ pub(super) async fn token(client: &Client, account: &str) -> anyhow::Result<Stri
 /// A filter of the last month: of a device, or of all.
 ///
 /// # Errors
-/// When it cannot be put into JSON.
+/// It cannot be serialized as JSON.
 pub(super) fn month(device: Option<String>) -> anyhow::Result<String> {
     let filter = DashboardFilter {
         start_timestamp: Some(MONTH * 1_000),

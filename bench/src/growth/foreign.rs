@@ -24,10 +24,10 @@ struct Medians {
     absent: [f64; 2],
 }
 
-/// Asks for the foreign group and for two absent ones in turn, on one connection.
+/// Requests the foreign group and two absent ones in turn, on one connection.
 ///
 /// # Errors
-/// When one of them is not refused.
+/// One of them is not refused.
 pub(super) fn rows(
     runtime: &Runtime,
     client: &Client,

@@ -9,7 +9,7 @@ use super::data::{self, Group};
 use crate::client::Call;
 use crate::fairness::data::device_code;
 
-/// Connections that ask at a time.
+/// Number of concurrent connections.
 pub(super) const CONNECTIONS: usize = 4;
 /// Calls of a scenario, for devices or pages that are spread over the group.
 const SPREAD: usize = 16;
@@ -18,7 +18,7 @@ const SPREAD: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Growth {
     None,
-    /// As that of sending the answer does.
+    /// In proportion to the size of the answer.
     WithAnswer,
 }
 
