@@ -1,2 +1,2 @@
--- SQLite: writes the log into the database file, and says how much an old snapshot kept in it.
+-- SQLite: writes the log to the database file, and returns how much an old snapshot kept in it.
 pragma wal_checkpoint(truncate)

@@ -42,7 +42,7 @@ impl Client {
         self.reply()
     }
 
-    /// Sends a POST with headers of its own, each with its line end.
+    /// Sends a POST with additional headers, each with its line end.
     pub fn call_with(&mut self, headers: &str, path: &str, body: &str) -> Reply {
         let head = gateway_head(path, None, body);
         let head = head.replacen("\r\n", &format!("\r\n{headers}"), 1);

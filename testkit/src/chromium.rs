@@ -19,7 +19,7 @@ use crate::wait::{WAIT_MAX, wait_until};
 const WATCHDOG: &str = "\"$@\" & read -r _; kill -KILL 0";
 const DRIVER: &str = "chromedriver";
 
-/// The flags of a browser without a window, which makes no request of its own. Root has no sandbox.
+/// The flags of a browser without a window, which makes no requests by itself. Root has no sandbox.
 const FLAGS: [&str; 10] = [
     "--headless=new",
     "--hide-scrollbars",
@@ -33,7 +33,7 @@ const FLAGS: [&str; 10] = [
     "--disable-dev-shm-usage",
 ];
 
-/// A browser with a profile of its own, which ends when this is dropped.
+/// A browser with a separate profile, which ends when this is dropped.
 pub struct Chromium {
     watchdog: Child,
     port: u16,
@@ -79,7 +79,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// Returns the character by which WebDriver names the key.
+    /// Returns the character that represents the key in WebDriver.
     const fn code(self) -> char {
         match self {
             Key::Tab => '\u{e004}',
@@ -93,7 +93,7 @@ impl Key {
 }
 
 impl Chromium {
-    /// Starts a browser that accepts the certificates that servers made for themselves.
+    /// Starts a browser that accepts self-signed certificates of servers.
     #[must_use]
     pub fn start() -> Chromium {
         let found = Command::new(DRIVER).arg("--version").stdout(Stdio::null()).status();
@@ -156,14 +156,14 @@ impl Chromium {
         self.command("url", &json!({"url": address}));
     }
 
-    /// Returns the result of a script in the page: the body of a function. It runs in pages that
-    /// may not run scripts as well.
+    /// Returns the result of a script in the page: the body of a function. It also runs in pages
+    /// that may not run scripts.
     #[track_caller]
     pub fn run(&mut self, script: &str) -> Value {
         self.command("execute/sync", &json!({"script": script, "args": []}))
     }
 
-    /// Runs the content of a script file in the page, as the browser's developer tools do: the
+    /// Runs the content of a script file in the page, like the browser's developer tools: the
     /// policy of the page does not apply to it.
     #[track_caller]
     pub fn inject(&mut self, script: &str) {
@@ -183,7 +183,7 @@ impl Chromium {
         self.developer("Emulation.setEmulatedMedia", &json!({"features": [preferred]}));
     }
 
-    /// Sets whether pages that are opened from now on run scripts.
+    /// Sets whether pages that are opened later run scripts.
     #[track_caller]
     pub fn set_scripts(&mut self, scripts: Scripts) {
         let disabled = json!({"value": scripts == Scripts::Off});

@@ -18,7 +18,7 @@ impl ManualClock {
         ManualClock(Arc::new(AtomicI64::new(time.0)))
     }
 
-    /// Returns the clock as the program takes it.
+    /// Returns the clock in the form that the program takes.
     #[must_use]
     pub fn clock(&self) -> Clock {
         Clock::Manual(Arc::clone(&self.0))

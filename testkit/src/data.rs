@@ -17,12 +17,12 @@ use tokio_postgres::{Client, NoTls};
 
 use crate::sql;
 
-/// Names the engine of a run: `postgres` or `citus`, or SQLite if it is not set.
+/// The variable with the engine of a run: `postgres` or `citus`, or SQLite if it is not set.
 const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
 /// The engine that distributes the tables over the workers of a cluster.
 const CITUS: &str = "citus";
 const DATABASE: &str = "kiosque.db";
-/// Holds the transactions that are not in the database file yet.
+/// Contains the transactions that are not in the database file yet.
 const WAL: &str = "kiosque.db-wal";
 
 /// The one expression of the shared statements that differs between the engines.
@@ -43,7 +43,7 @@ const FEW_SHARDS: &str = "set citus.shard_count = 2;";
 /// Tables whose rows depend on the run and the engine.
 const OF_THE_RUN: [&str; 2] = ["group_histories", "nodes"];
 
-/// The time at which data is created, and of each act of a `TestStore` unless a test gives another.
+/// The time at which data is created, and the default time of each operation of a `TestStore`.
 pub const NOW: UnixMs = UnixMs(1_000_000);
 
 /// Returns whether the data of this run is distributed over a Citus cluster.
@@ -83,7 +83,7 @@ impl PostgresData {
 }
 
 impl TestData {
-    /// Returns new data on the engine that `KIOSQUE_TEST_ENGINE` names.
+    /// Returns new data on the engine in `KIOSQUE_TEST_ENGINE`.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each has a location of its own")]
     pub fn new() -> TestData {
@@ -94,7 +94,7 @@ impl TestData {
         }
     }
 
-    /// Returns new data on SQLite whatever the run's engine, for tests of files.
+    /// Returns new data on SQLite regardless of the run's engine, for tests of files.
     #[must_use]
     pub fn sqlite() -> TestData {
         TestData::in_directory(TempDir::new().unwrap())
@@ -106,8 +106,8 @@ impl TestData {
         TestData::Directory(Arc::new(directory))
     }
 
-    /// Returns new data on PostgreSQL whatever the run's engine. On Citus its tables exist already
-    /// and are distributed.
+    /// Returns new data on PostgreSQL regardless of the run's engine. On Citus its tables already
+    /// exist and are distributed.
     #[must_use]
     pub fn postgres() -> TestData {
         let data = TestData::without_tables();
@@ -125,7 +125,7 @@ impl TestData {
         TestData::Postgres(Arc::new(PostgresData { schema, client }))
     }
 
-    /// Creates the tables, in a thread of its own: the caller may be async.
+    /// Creates the tables, in a separate thread: the caller may be async.
     fn create_tables(&self) {
         let options = OpenOptions {
             place: self.location(),
@@ -152,8 +152,8 @@ impl TestData {
         postgres.schema.script(&format!("{FEW_SHARDS}\n{}", kiosque_store::citus_statements()));
     }
 
-    /// Returns the directory of the data's files, which a test that asked for [`TestData::sqlite`]
-    /// reads.
+    /// Returns the directory of the data's files, for a test that has requested
+    /// [`TestData::sqlite`].
     #[must_use]
     pub fn files(&self) -> &Path {
         match self {
@@ -162,7 +162,7 @@ impl TestData {
         }
     }
 
-    /// Returns the location as the store takes it.
+    /// Returns the location in the form that the store takes.
     #[must_use]
     pub fn location(&self) -> StoreLocation<'_> {
         match self {
@@ -200,7 +200,7 @@ impl TestData {
         rows
     }
 
-    /// Runs statements, for tests of one engine. On PostgreSQL each is a transaction of its own.
+    /// Runs statements, for tests of one engine. On PostgreSQL each is a separate transaction.
     pub fn execute(&self, sql: &str) {
         match self {
             TestData::Directory(directory) => connect(directory.path()).execute_batch(sql).unwrap(),
@@ -208,7 +208,7 @@ impl TestData {
         }
     }
 
-    /// Changes rows by a statement, which must change at least one.
+    /// Changes rows with a statement, which must change at least one.
     pub fn tamper(&self, sql: &str) {
         let changed = match self {
             TestData::Directory(directory) => connect(directory.path()).execute(sql, []).unwrap(),
@@ -255,7 +255,7 @@ impl TestData {
         }
     }
 
-    /// Begins a transaction that blocks every other writer, and no reader, until it is released or
+    /// Begins a transaction that blocks every other writer, but no reader, until it is released or
     /// dropped.
     pub async fn block_writes(&self) -> WriteLock {
         self.begin(match self {
@@ -265,7 +265,7 @@ impl TestData {
         .await
     }
 
-    /// Runs a statement in a transaction of its own, which holds its locks until it is released or
+    /// Runs a statement in a separate transaction, which holds its locks until it is released or
     /// dropped.
     pub async fn hold(&self, sql: &str) -> WriteLock {
         self.begin(&format!("begin; {sql}")).await
@@ -332,7 +332,7 @@ enum Holder {
 }
 
 impl WriteLock {
-    /// Rolls the transaction back, and returns when other writers can go on. Dropping the lock
+    /// Rolls the transaction back, and returns when other writers can continue. Dropping the lock
     /// does not wait for that.
     pub async fn release(self) {
         match self.0 {

@@ -1,4 +1,4 @@
-//! Entries of fleets and orders as the store takes them.
+//! Entries of fleets and orders, as taken by the store.
 
 use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::{AccountEntry, Aisle, DeviceEntry, GroupEntry, ProductEntry};
@@ -28,7 +28,7 @@ pub fn account(name: &str, groups: &[&str]) -> AccountEntry {
     AccountEntry { third_party_api: Some(true), groups: Some(groups), ..bare_account(name) }
 }
 
-/// Returns an account with nothing but its name, which leaves a known one as it is.
+/// Returns an account that only has its name, which does not change a known one.
 #[must_use]
 pub fn bare_account(name: &str) -> AccountEntry {
     AccountEntry {
@@ -60,7 +60,7 @@ pub fn device(code: &str, group: &str) -> DeviceEntry {
     DeviceEntry { name, group: Some(group_id(group)), ..bare_device(code) }
 }
 
-/// Returns a device with nothing but its code, which leaves a known one as it is.
+/// Returns a device that only has its code, which does not change a known one.
 #[must_use]
 pub fn bare_device(code: &str) -> DeviceEntry {
     DeviceEntry {
@@ -75,7 +75,7 @@ pub fn bare_device(code: &str) -> DeviceEntry {
     }
 }
 
-/// Returns an aisle with room for 10 items.
+/// Returns an aisle with a capacity of 10 items.
 #[must_use]
 pub fn aisle(code: &str, goods_id: &str, stock: i64) -> Aisle {
     Aisle {
@@ -132,7 +132,7 @@ pub fn line(goods_id: &str, name: Option<&str>, count: i64, paid: Minor) -> Line
     }
 }
 
-/// Returns an order as the store takes it, in UTC and without product names.
+/// Returns an order as taken by the store, in UTC and without product names.
 #[must_use]
 pub fn rendered(order: Order) -> Incoming {
     Incoming::of(order, &Zone::utc(), &ProductNames::new()).unwrap()

@@ -1,4 +1,4 @@
-//! Fleets as `kiosque apply` reads them.
+//! Fleets in the format of `kiosque apply`.
 
 use std::fmt::{self, Debug, Display, Write};
 
@@ -47,8 +47,8 @@ impl FleetToml {
         ))
     }
 
-    /// Adds an account with the password `secret`, whose hash costs little, that may log in to
-    /// these groups.
+    /// Adds an account with the password `secret`, whose hash is cheap, that may log in to these
+    /// groups.
     #[cfg(feature = "server")]
     #[must_use]
     pub fn cheap_account<G: Debug>(self, login_name: &str, groups: &[G]) -> FleetToml {

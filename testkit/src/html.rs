@@ -14,7 +14,7 @@ pub fn card<'p>(page: &'p str, id: &str) -> &'p str {
     page.split(start.as_str()).nth(1).and_then(|rest| rest.split("</section>").next()).unwrap()
 }
 
-/// Returns a count as pages show it.
+/// Returns a count in the format of pages.
 #[must_use]
 pub fn grouped(number: i64) -> String {
     let digits = number.to_string();

@@ -1,4 +1,4 @@
-//! Support for the integration tests of the other crates; nothing but tests depends on it.
+//! Support for the integration tests of the other crates; only tests depend on it.
 //!
 //! Each part is a feature, named after the crate whose tests use it, so that they build no crate
 //! above their own:
@@ -8,7 +8,7 @@
 //! - `store`: the location of a test's data on either engine (`TestData`), a store on it
 //!   (`TestStore`), and `entries` of fleets and orders;
 //! - `server`: a server in the test's process (`TestServer`), and asynchronous clients of it;
-//! - `program`: the program in a process of its own (`Sandbox`, `Served`), a blocking client, and a
+//! - `program`: the program in a separate process (`Sandbox`, `Served`), a blocking client, and a
 //!   browser (`Chromium`).
 //!
 //! `client` is the common part of the last two: paths, orders, responses, parts of pages and TLS.

@@ -1,4 +1,4 @@
-//! Orders as `kiosque import orders` reads them.
+//! Orders in the format of `kiosque import orders`.
 
 use std::fmt::{self, Display};
 

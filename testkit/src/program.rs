@@ -1,4 +1,4 @@
-//! Runs the program in processes of its own, to its end or as a server.
+//! Runs the program in separate processes, to its end or as a server.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -102,7 +102,7 @@ impl Ran {
     }
 }
 
-/// A directory of its own for one test: the data in `data`, other files next to it.
+/// A separate directory for one test: the data in `data`, other files next to it.
 pub struct Sandbox {
     /// The directory.
     pub directory: TempDir,
@@ -200,7 +200,7 @@ impl Sandbox {
     }
 }
 
-/// A server in a process of its own, which is killed when this is dropped.
+/// A server in a separate process, which is killed when this is dropped.
 pub struct Served {
     child: Child,
     stdout: Printed,
@@ -283,7 +283,7 @@ impl Served {
         certificate.clone_into(&mut self.certificate);
     }
 
-    /// Returns the number of the process.
+    /// Returns the process id.
     #[must_use]
     pub fn process(&self) -> u32 {
         self.child.id()
@@ -334,7 +334,7 @@ impl Served {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits until the process has a handler of its own for SIGINT.
+    /// Waits until the process has its own handler for SIGINT.
     pub fn wait_for_interrupt_handler(&self) {
         const SIGINT: u64 = 1 << 1;
         let path = format!("/proc/{}/status", self.child.id());

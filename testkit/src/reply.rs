@@ -1,4 +1,4 @@
-//! Responses, and the checks that hold for each of them.
+//! Responses, and the common checks of each.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -14,9 +14,9 @@ pub struct Reply {
     pub headers: BTreeMap<String, String>,
     /// The body, decompressed.
     pub text: String,
-    /// The length of the body as it was sent.
+    /// The length of the body as sent.
     pub sent_bytes: usize,
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     pub json: Value,
 }
 
@@ -40,7 +40,7 @@ impl Reply {
         &self.json["data"]
     }
 
-    /// Returns the data of the envelope of a call that must have succeeded.
+    /// Returns the data of the envelope of a successful call.
     #[track_caller]
     pub fn success(&self) -> &Value {
         assert_eq!((self.status, self.code()), (200, 200), "{self:?}");
@@ -51,7 +51,7 @@ impl Reply {
 /// Returns content without its coding.
 ///
 /// # Errors
-/// The content is not valid, or ends early.
+/// The content is invalid, or ends early.
 pub fn decompress(content: &[u8], coding: Option<&str>) -> std::io::Result<Vec<u8>> {
     let mut decompressed = Vec::new();
     match coding {
@@ -95,7 +95,7 @@ pub fn assert_common_headers(reply: &Reply) {
 }
 
 /// Returns a response as text for a snapshot: status, headers and body. Random values are checked
-/// for their form and replaced; the date and the length are left out.
+/// for their form and replaced; the date and the length are omitted.
 #[must_use]
 #[track_caller]
 pub fn snapshot(reply: &Reply) -> String {

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::reply::{Reply, assert_common_headers};
 use crate::server::TestServer;
 
-/// A request, sent as it is written.
+/// A request, sent as written.
 #[derive(Clone, Debug)]
 pub struct TestRequest {
     /// The method.
@@ -55,7 +55,7 @@ impl TestRequest {
         self
     }
 
-    /// Adds the header of the session's token.
+    /// Adds the header with the session's token.
     #[must_use]
     pub fn token(self, token: impl AsRef<[u8]>) -> TestRequest {
         self.header("third-api-token", token)
@@ -103,7 +103,7 @@ impl TestRequest {
     }
 }
 
-/// A connection that is opened when needed, and again when the server has closed it, as it may do
-/// after a response to a request whose body it did not read.
+/// A connection that is opened when needed, and reopened when the server has closed it, as it may
+/// do after a response to a request whose body it did not read.
 #[derive(Default)]
 pub struct Connection(Option<Client>);

@@ -32,14 +32,14 @@ use crate::reply::Reply;
 use crate::store::open_options;
 use crate::wait::WAIT_MAX;
 
-/// The time that a server's clock shows at first: 2026-03-02 10:00:00 UTC.
+/// The initial time of a server's clock: 2026-03-02 10:00:00 UTC.
 pub const START_MS: i64 = 1_772_445_600_000;
 
 /// How a server is opened; by default with new data on the run's engine, in UTC.
 pub struct ServerOptions {
     /// The location of the data.
     pub data: TestData,
-    /// The time zone of data that is new.
+    /// The time zone of new data.
     pub zone: Zone,
     /// The settings.
     pub settings: Settings,
@@ -108,7 +108,7 @@ impl TestServer {
         server
     }
 
-    /// Starts a server on data as it is.
+    /// Starts a server on existing data.
     pub async fn open(options: ServerOptions) -> TestServer {
         TestServer::open_at(options, ManualClock::new(UnixMs(START_MS))).await
     }
@@ -194,7 +194,7 @@ impl TestServer {
     /// Applies a fleet like `kiosque apply`.
     ///
     /// # Errors
-    /// The fleet has faults, or the store failed.
+    /// The fleet has errors, or the store failed.
     pub async fn apply(&self, fleet: impl AsRef<str>) -> Result<Applied, ApplyError> {
         let fleet = fleet::parse(fleet.as_ref(), Format::Toml, self.store.zone())
             .map_err(|faults| faults.of_file().into_iter().map(Into::into).collect())
@@ -212,7 +212,7 @@ impl TestServer {
         (imported.await.unwrap(), rejections.0)
     }
 
-    /// Imports orders of which none may be rejected.
+    /// Imports orders; none may be rejected.
     pub async fn import_valid(&self, ndjson: impl AsRef<[u8]>) {
         let (_, rejected) = self.import(ndjson).await;
         assert_eq!(rejected, []);
@@ -249,7 +249,7 @@ impl TestServer {
         self.data.fingerprint().await
     }
 
-    /// Returns the file of the certificate that the server made for itself.
+    /// Returns the file of the server's self-signed certificate.
     #[must_use]
     pub fn certificate_file(&self) -> PathBuf {
         self.directory.path().join("tls/cert.pem")
@@ -280,7 +280,7 @@ impl TestServer {
         connect_http2(self.operator, &self.certificate_file()).await
     }
 
-    /// Sends one call on a connection of its own.
+    /// Sends one call on a separate connection.
     pub async fn call(&self, path: &str, token: Option<&str>, body: &str) -> Reply {
         self.connect().await.call(path, token, body).await
     }
@@ -301,7 +301,7 @@ impl TestServer {
         key.reveal().to_owned()
     }
 
-    /// Sends a POST to the operator's listener, on a connection of its own.
+    /// Sends a POST to the operator's listener, on a separate connection.
     pub async fn call_operator(
         &self,
         path: &str,

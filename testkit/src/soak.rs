@@ -6,13 +6,13 @@ pub fn is_soak() -> bool {
     std::env::var_os("KIOSQUE_SOAK").is_some()
 }
 
-/// Returns `full` in a soak and `small` elsewhere.
+/// Returns `full` in a soak and `small` otherwise.
 #[must_use]
 pub fn size(small: usize, full: usize) -> usize {
     if is_soak() { full } else { small }
 }
 
-/// Returns the same for the runs of a test, of which a soak may want another number: that in
+/// Returns the same for the number of runs of a test, for which a soak may set another value in
 /// `KIOSQUE_RUNS`. The results of runs with other seeds add up.
 #[must_use]
 pub fn runs(small: usize, full: usize) -> usize {

@@ -1,6 +1,6 @@
 //! Statements that look at, hold or damage a test's data where the store offers no function.
 //!
-//! A file says in its first line what its statement does, and for which engine if not for both.
+//! The first line of a file says what its statement does, and for which engine if not for both.
 
 macro_rules! files {
     ($($(#[$doc:meta])* $name:ident = $file:literal,)*) => {
@@ -11,7 +11,7 @@ macro_rules! files {
 files! {
     /// PostgreSQL: the number of the nodes' connections.
     BACKENDS = "backends.sql",
-    /// The sale times that each day is recorded to span.
+    /// The range of sale times stored for each day.
     BOUNDS = "bounds.sql",
     /// PostgreSQL: cancels every wait for the standby.
     CANCEL_WAITS = "cancel_waits.sql",
@@ -46,7 +46,7 @@ files! {
     HELD = "held.sql",
     /// The number of histories of all groups.
     HISTORIES = "histories.sql",
-    /// PostgreSQL: makes the first process sleep that adds a dictionary.
+    /// PostgreSQL: makes the first process that adds a dictionary sleep.
     HOLD_DICTIONARY = "hold_dictionary.sql",
     /// PostgreSQL: begins a transaction that locks the group `GROUP`.
     HOLD_GROUP = "hold_group.sql",
@@ -56,7 +56,7 @@ files! {
     HOLD_WRITES_POSTGRES = "hold_writes_postgres.sql",
     /// SQLite: begins a transaction that blocks every other writer.
     HOLD_WRITES_SQLITE = "hold_writes_sqlite.sql",
-    /// The number of orders that the first import brought.
+    /// The number of orders from the first import.
     IMPORTED_ORDERS = "imported_orders.sql",
     /// SQLite: the number and the entries of each page of the orders, or of an index of them, that
     /// has no pages below it.
@@ -65,7 +65,7 @@ files! {
     LOSE_CHANGE = "lose_change.sql",
     /// SQLite: marks the data as moved to a database.
     MOVED_AWAY = "moved_away.sql",
-    /// The names that orders brought for products.
+    /// The names that orders gave to products.
     NAMES = "names.sql",
     /// PostgreSQL: the number of transactions that are open and wait for their client.
     OPEN_SNAPSHOTS = "open_snapshots.sql",
@@ -90,7 +90,7 @@ files! {
     REFUSE_UPDATES_SQLITE = "refuse_updates_sqlite.sql",
     /// The time from which each order is a sale.
     SALE_TIMES = "sale_times.sql",
-    /// Sets the last sign of every import that runs more than a minute back.
+    /// Sets the last update of every running import back by more than a minute.
     SILENCE_IMPORTS = "silence_imports.sql",
     /// The totals that are not zero.
     SUMS = "sums.sql",

@@ -22,7 +22,7 @@ use crate::entries::{account, device, group, product, title};
 
 const LATE: UnixMs = UnixMs(i64::MAX / 2);
 
-/// Longer than a busy machine takes for anything.
+/// Longer than anything takes on a busy machine.
 const LONG: Duration = Duration::from_secs(300);
 
 /// An open store and its data.
@@ -39,7 +39,7 @@ impl TestStore {
         TestStore::on(TestData::new()).await
     }
 
-    /// Opens data as it is.
+    /// Opens existing data.
     pub async fn on(data: TestData) -> TestStore {
         let store = open(&data, None).await.unwrap();
         TestStore { data, store }
@@ -67,7 +67,7 @@ impl TestStore {
     /// Applies a fleet at [`NOW`].
     ///
     /// # Errors
-    /// The fleet has faults, or the store failed.
+    /// The fleet has errors, or the store failed.
     pub async fn apply(&self, fleet: Fleet) -> Result<Applied, ApplyError> {
         self.apply_at(fleet, NOW).await
     }
@@ -75,7 +75,7 @@ impl TestStore {
     /// Applies a fleet. Each new account gets the hash `hash of NAME`.
     ///
     /// # Errors
-    /// The fleet has faults, or the store failed.
+    /// The fleet has errors, or the store failed.
     pub async fn apply_at(&self, fleet: Fleet, now: UnixMs) -> Result<Applied, ApplyError> {
         let names = fleet.accounts.iter().map(|account| &account.login_name);
         let mut hashes = NewHashes::new();
@@ -88,7 +88,7 @@ impl TestStore {
         self.store.fleet().apply(fleet, hashes, ActedBy::command(now), &clock_at(now)).await
     }
 
-    /// Applies a fleet that must be refused, and returns its faults. Nothing may have changed.
+    /// Applies a fleet that must be refused, and returns its errors. Nothing may have changed.
     pub async fn faults(&self, fleet: Fleet) -> Vec<String> {
         let before = self.rows();
         let Err(ApplyError::Faults(faults)) = self.apply(fleet).await else {
@@ -186,7 +186,7 @@ impl TestStore {
         self.data.tamper(sql);
     }
 
-    /// Returns bytes as a literal of the engine's SQL.
+    /// Returns bytes as an SQL literal of the engine.
     #[must_use]
     pub fn bytes_literal(&self, bytes: &[u8]) -> String {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -209,7 +209,7 @@ impl TestStore {
     }
 }
 
-/// Returns a cache of owners that is empty.
+/// Returns an empty cache of owners.
 #[must_use]
 pub fn no_owners() -> Arc<Mutex<Owners>> {
     Arc::default()

@@ -14,11 +14,11 @@ use tokio_rustls::TlsConnector;
 #[cfg(feature = "server")]
 use tokio_rustls::client::TlsStream;
 
-/// The versions that the server speaks.
+/// The versions that the server supports.
 pub(crate) const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
 
-/// Returns the configuration of a client that trusts the certificate of a PEM file alone, and
-/// offers one protocol if `alpn` names one.
+/// Returns the configuration of a client that only trusts the certificate of a PEM file, and offers
+/// the protocol `alpn`, if any.
 #[must_use]
 pub fn client_config(
     certificate: &Path,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The time after which a wait fails: far longer than any takes on a busy machine.
 pub const WAIT_MAX: Duration = Duration::from_secs(300);
 
-/// Waits for a condition that another process or thread brings about.
+/// Waits for a condition that another process or thread causes.
 ///
 /// # Panics
 ///
@@ -20,7 +20,7 @@ pub fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Waits for a condition that another task brings about.
+/// Waits for a condition that another task causes.
 ///
 /// # Panics
 ///
