@@ -1,9 +1,8 @@
-//! PostgreSQL for tests, from the packages of the system: whole servers that can be killed, frozen
-//! and followed by a standby ([`Server`]), and schemas in one server that a run shares
-//! ([`Schema`]).
+//! PostgreSQL for tests, from the system's packages: whole servers that can be killed, frozen and
+//! followed by a standby ([`Server`]), and schemas in one server that a run shares ([`Schema`]).
 //!
-//! A server lives in a temporary directory of its own, on a port of its own, and ends with the
-//! process that started it, however that process ends.
+//! A server has its own temporary directory and port, and ends with the process that started it,
+//! however that process ends.
 
 mod ports;
 mod processes;

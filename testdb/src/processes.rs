@@ -18,7 +18,7 @@ pub(crate) fn signal(name: &str, pid: u32) -> Result<()> {
     }
 }
 
-/// Sends a signal to all children of a process; that there are none is no error.
+/// Sends a signal to all children of a process; it is not an error if there are none.
 pub(crate) fn signal_children(name: &str, pid: u32) -> Result<()> {
     let mut pkill = Command::new("pkill");
     match exit_code(pkill.args([&format!("-{name}"), "-P", &pid.to_string()]))? {
@@ -34,7 +34,7 @@ fn exit_code(command: &mut Command) -> Result<i32> {
     status.code().with_context(|| format!("{shown} was killed"))
 }
 
-/// A process as `/proc` shows it.
+/// A process as shown in `/proc`.
 #[derive(Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
@@ -65,7 +65,7 @@ impl Process {
 fn children(pid: u32) -> Result<Vec<Process>> {
     let all = fs::read_dir("/proc").context("processes are counted by /proc")?;
     let pids = all.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // A process that has ended since the listing is not a child any more.
+    // A process that has ended since the listing is no longer a child.
     Ok(pids.filter_map(Process::of).filter(|process| process.parent == pid).collect())
 }
 

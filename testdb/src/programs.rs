@@ -29,7 +29,7 @@ pub(crate) fn program(name: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Runs a program and returns its output, without the last line's end.
+/// Runs a program and returns its output, without the final line end.
 pub(crate) fn run(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output();
@@ -43,8 +43,8 @@ pub(crate) fn run(command: &mut Command) -> Result<String> {
     Ok(said)
 }
 
-/// Runs statements, each text in a transaction of its own, and returns the rows of all: one a line,
-/// values apart by `|`.
+/// Runs statements, each text in a separate transaction, and returns the rows of all: one per line,
+/// values separated by `|`.
 pub(crate) fn psql<'a>(url: &str, texts: impl IntoIterator<Item = &'a str>) -> Result<String> {
     let mut psql = program("psql")?;
     psql.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", url]);

@@ -12,13 +12,13 @@ use crate::programs::{psql, psql_script};
 use crate::server::{Durability, Server};
 
 /// The environment variable with the URL of the server that a run's tests share, without `options`.
-/// Its user may create schemas. Unset: each process starts a server when it first needs one.
+/// Its user may create schemas. If unset, each process starts a server when it first needs one.
 pub const SETTING: &str = "KIOSQUE_TEST_POSTGRES";
 
 /// The number of schemas that are created at a time: starting `psql` costs far more than a schema.
 const BATCH: u64 = 32;
 
-/// A schema of its own in the server that the tests of this run share. It is empty, no other test
+/// A separate schema in the server that the tests of this run share. It is empty, no other test
 /// uses it, and it remains until the server ends: dropping it would cost more than creating it.
 pub struct Schema {
     url: String,
@@ -29,7 +29,7 @@ impl Schema {
     ///
     /// # Panics
     ///
-    /// When there is no server and none can be started: a test that needs one cannot be skipped.
+    /// There is no server and none can be started: a test that needs one cannot be skipped.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "each is another, so there is no default")]
     pub fn new() -> Schema {
@@ -45,12 +45,12 @@ impl Schema {
         &self.url
     }
 
-    /// Runs statements in the schema by `psql` and returns their rows alone: one a line, values
-    /// apart by `|`.
+    /// Runs statements in the schema with `psql` and returns only their rows: one per line, values
+    /// separated by `|`.
     ///
     /// # Panics
     ///
-    /// With the server's message when a statement fails.
+    /// A statement fails; the panic has the server's message.
     pub fn sql(&self, text: &str) -> String {
         match psql(&self.url, [text]) {
             Ok(rows) => rows,
@@ -58,11 +58,11 @@ impl Schema {
         }
     }
 
-    /// Runs a script of `psql` in the schema.
+    /// Runs a `psql` script in the schema.
     ///
     /// # Panics
     ///
-    /// With the server's message when a statement fails.
+    /// A statement fails; the panic has the server's message.
     pub fn script(&self, text: &str) {
         if let Err(error) = psql_script(&self.url, text) {
             panic!("{error:#}");
@@ -84,7 +84,7 @@ impl Schema {
     }
 }
 
-/// The server that the tests of a run share, as one process uses it.
+/// The server that the tests of a run share, as used by one process.
 struct Shared {
     url: String,
     /// Empty schemas that no test has taken yet.
@@ -104,7 +104,7 @@ impl Shared {
     }
 }
 
-/// Creates schemas with names that no other process takes, also in a server that runs for long.
+/// Creates schemas with names that no other process uses, even on a long-running server.
 fn create_schemas(base: &str) -> Result<Vec<String>> {
     let random = RandomState::new();
     let names = (0..BATCH).map(|number| format!("test_{:016x}", random.hash_one(number)));

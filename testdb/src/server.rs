@@ -18,11 +18,11 @@ const NAME: &str = "kiosque";
 /// The directory of the server's data, in its directory.
 const DATA: &str = "data";
 const LOG: &str = "log";
-/// Lines of the log that an error shows.
+/// Maximum lines of the log in an error.
 const LOG_LINES: usize = 20;
-/// The limit of a start, which may include a recovery on a busy machine.
+/// The time limit of a start, which may include a recovery on a busy machine.
 const START_AT_MOST: Duration = Duration::from_secs(300);
-/// The limit of a fast shutdown, which waits for standbys: a frozen one never catches up.
+/// The time limit of a fast shutdown, which waits for standbys: a frozen one never catches up.
 const FAST_STOP_AT_MOST: Duration = Duration::from_secs(10);
 /// The number of ports to try: another process may take a port that was free a moment ago.
 const PORTS_TO_TRY: usize = 5;
@@ -61,12 +61,12 @@ hostssl replication all 127.0.0.1/32 trust
 pub enum Durability {
     /// They survive a kill, as in PostgreSQL's default settings.
     Full,
-    /// They are written at some time: fast, for tests that kill nothing. No autovacuum either.
+    /// They are written eventually: fast, for tests that kill nothing. No autovacuum either.
     Off,
 }
 
-/// One PostgreSQL server in a temporary directory of its own, killed and removed when dropped, or
-/// when the process ends that started it. Its user `kiosque` is a superuser and needs no password.
+/// One PostgreSQL server in its own temporary directory, killed and removed when dropped, or when
+/// the process that started it ends. Its user `kiosque` is a superuser and needs no password.
 pub struct Server {
     // Dropped first: its watchdog kills the postmaster, which is waited for after that.
     directory: ServerDirectory,
@@ -108,20 +108,21 @@ impl Server {
         self.url_of(NAME)
     }
 
-    /// Returns its port at 127.0.0.1, which stays the same when it is started again.
+    /// Returns its port at 127.0.0.1, which stays the same when it is restarted.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Runs statements by `psql` and returns their rows alone: one a line, values apart by `|`.
+    /// Runs statements with `psql` and returns only their rows: one per line, values separated by
+    /// `|`.
     pub fn sql(&self, text: &str) -> Result<String> {
         psql(&self.url(), [text])
     }
 
-    /// Starts a standby that follows this server synchronously: where both have
-    /// [`Durability::Full`], this server's commits are answered when the standby has them on disk
-    /// too, and wait while it is away. Its durability is this server's.
+    /// Starts a standby that follows this server synchronously: if both have [`Durability::Full`],
+    /// this server's commits are answered when the standby has them on disk too, and wait while it
+    /// is away. Its durability is this server's.
     pub fn standby(&self) -> Result<Server> {
         let mut standby =
             Server { directory: ServerDirectory::create()?, postmaster: None, port: 0 };
@@ -152,8 +153,8 @@ impl Server {
         })
     }
 
-    /// Promotes a standby to a server of its own, which waits for no standby; returns when it takes
-    /// writes. The server that it followed is not notified.
+    /// Promotes a standby to an independent server, which waits for no standby; returns when it
+    /// accepts writes. The server that it followed is not notified.
     pub fn promote(&self) -> Result<()> {
         // The setting came along with the base backup if there was a standby before this one.
         let wait_for_none = "alter system reset synchronous_standby_names";
@@ -266,7 +267,7 @@ impl Server {
             File::create(self.directory.path(LOG)).context("cannot write the server's log")?;
         let mut postgres = self.directory.program("postgres")?;
         postgres.args(["-D", DATA]).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        // A process group of its own keeps the signals of a terminal away from it.
+        // A separate process group keeps the signals of a terminal away from it.
         let postmaster = postgres.process_group(0).spawn().context("cannot start postgres")?;
         let pid = postmaster.id();
         self.postmaster = Some(Postmaster(postmaster));
@@ -276,8 +277,8 @@ impl Server {
         Ok(())
     }
 
-    /// Returns whether the server's lock file says that it takes connections, as `pg_ctl` checks. A
-    /// connection to its port would not do: another server might answer it.
+    /// Returns whether the server's lock file says that it accepts connections, as `pg_ctl` checks.
+    /// A connection to its port would not do: another server might answer it.
     fn is_ready_or_failed(&mut self) -> Result<bool> {
         if self.has_ended()? {
             bail!("the server does not start");
@@ -286,7 +287,7 @@ impl Server {
             fs::read_to_string(self.directory.path("data/postmaster.pid")).unwrap_or_default();
         let lines: Vec<&str> = lock.lines().map(str::trim).collect();
         let pid = self.pid()?.to_string();
-        // The lock file of a killed server names another process.
+        // The lock file of a killed server contains another process id.
         Ok(lines.first() == Some(&pid.as_str()) && lines.get(7) == Some(&"ready"))
     }
 
@@ -324,7 +325,7 @@ impl Server {
     }
 }
 
-/// Has a server read its settings again.
+/// Makes a server reload its settings.
 const RELOAD: &str = "select pg_reload_conf()";
 
 /// Returns the cluster name of a server on this port.

@@ -12,11 +12,11 @@ use anyhow::{Context, Result, bail};
 use crate::programs::{program, run};
 
 /// The user that PostgreSQL runs as when root starts it, since it refuses to run as root: the one
-/// that Debian's packages create.
+/// created by Debian's packages.
 const SYSTEM_USER: &str = "postgres";
 
 /// Waits until the process that starts servers ends or closes the pipe, then ends the last
-/// postmaster whose process id it has read, and removes the directory. It is a process of its own
+/// postmaster whose process id it has read, and removes the directory. It is a separate process
 /// because a static is never dropped and a killed process drops nothing.
 ///
 /// A postmaster waits for its children in an immediate shutdown; those of a killed one are left to
@@ -64,7 +64,7 @@ impl ServerDirectory {
     pub(crate) fn create() -> Result<ServerDirectory> {
         let directory = tempfile::Builder::new().prefix("kiosque-testdb-").tempdir();
         let directory = directory.context("a directory for a PostgreSQL server")?;
-        // A process group of its own keeps the signals of a terminal away from it.
+        // A separate process group keeps the signals of a terminal away from it.
         let watchdog = Command::new("sh")
             .args(["-c", WATCHDOG, "watchdog"])
             .arg(directory.path())

@@ -1,4 +1,4 @@
-//! A server in a static, which is never dropped, ends with its process all the same.
+//! A server in a static, which is never dropped, still ends with its process.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use kiosque_testdb::SETTING;
 
 use crate::{family, lives};
 
-/// The program that keeps a server of its own until its stdin ends.
+/// The program that keeps a server until its stdin ends.
 struct Keeping {
     program: Child,
     home: PathBuf,

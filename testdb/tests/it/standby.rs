@@ -25,7 +25,7 @@ fn a_promoted_standby_can_be_followed_in_turn() {
     let third = second.standby().unwrap();
     second.sql("insert into row_of values (1)").unwrap();
     drop(second);
-    // It had the setting of the one that it followed.
+    // It had the setting from the server that it followed.
     third.promote().unwrap();
     third.sql("insert into row_of values (2)").unwrap();
     assert_eq!(third.sql("select n from row_of order by n").unwrap(), "1\n2");
