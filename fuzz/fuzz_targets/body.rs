@@ -29,7 +29,7 @@ fuzz_target!(|body: &[u8]| {
     }
 });
 
-/// How deep objects and arrays nest; a body that holds neither inside has depth 1.
+/// The nesting depth of objects and arrays; a body without nested ones has depth 1.
 fn depth(value: &Value) -> usize {
     match value {
         Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),

@@ -1,5 +1,5 @@
-//! A mapping, a line of three equals signs, a report: no row is lost silently and none is taken
-//! twice, however the bytes come in.
+//! A mapping, a line of three equals signs, a report: no row is lost silently and none is processed
+//! twice, regardless of how the bytes arrive.
 #![no_main]
 
 use std::collections::HashSet;
@@ -80,7 +80,7 @@ fn one(item: &Item) {
     }
 }
 
-/// Gives one byte at a time.
+/// Returns one byte at a time.
 struct Drops<'a>(&'a [u8]);
 
 impl Read for Drops<'_> {

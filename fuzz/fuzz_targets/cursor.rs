@@ -1,4 +1,4 @@
-//! A cursor that is read is a position: written and read again, it is the same one. Those of the
+//! A parsed cursor is a position: written and parsed again, it is the same one. Cursors of the
 //! change feed have one spelling.
 #![no_main]
 

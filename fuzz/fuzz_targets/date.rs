@@ -1,4 +1,4 @@
-//! Whatever is taken for a time is written back as the same time, in every zone.
+//! Whatever is parsed as a time is formatted as the same time, in every zone.
 #![no_main]
 
 use std::sync::LazyLock;

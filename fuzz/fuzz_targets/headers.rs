@@ -1,5 +1,5 @@
-//! `third-api-token`, a line feed, `X-Locale`: a token has exactly one text, and a language is
-//! taken only from those that were asked for.
+//! `third-api-token`, a line feed, `X-Locale`: a token has exactly one text, and only a requested
+//! language is chosen.
 #![no_main]
 
 use base64::Engine;
@@ -55,7 +55,7 @@ fn locale(header: &str) {
         assert_eq!(Locale::best_match(locale.tag()), found);
         assert_eq!(Locale::tagged(locale.tag()), found);
     }
-    // A language that is not spoken here, and the case of letters, change nothing.
+    // An unsupported language, and the case of letters, change nothing.
     assert_eq!(Locale::best_match(&format!("fr,{header}")), found);
     assert_eq!(Locale::best_match(&format!("{header},fr;q=1")), found);
     let tags_alone = !header.contains(';');

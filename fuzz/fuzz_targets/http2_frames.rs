@@ -23,7 +23,7 @@ fuzz_target!(|input: (u8, &[u8])| {
     }
 });
 
-/// Returns the initial window that the settings of these frames set last.
+/// Returns the initial window that the last of these settings frames set.
 fn window_of(mut bytes: &[u8]) -> u32 {
     let mut window = 65_535;
     while let [a, b, c, kind, _, _, _, _, _, rest @ ..] = bytes {

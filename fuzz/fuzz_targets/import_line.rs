@@ -1,5 +1,5 @@
-//! An order file: every line is numbered, and is either an order that is rendered as the contract
-//! has it or rejected with its secrets masked.
+//! An order file: every line is numbered, and is either an order that is rendered according to the
+//! contract or rejected with its secrets masked.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
 //! The body of an operator's stream as JSON: its elements do not depend on the pieces in which it
-//! arrives, and those of a valid array are the ones that a reader of the whole array finds.
+//! arrives, and those of a valid array equal the ones found by a parser of the whole array.
 #![no_main]
 
 use kiosque_ingest::json_body::{JsonError, JsonSplitter};

@@ -1,4 +1,4 @@
-//! A mapping file: an error names a place in the file, and reading it twice has one result.
+//! A mapping file: an error has a position in the file, and parsing it twice has the same result.
 #![no_main]
 
 use kiosque_ingest::csv::Mapping;

@@ -1,4 +1,4 @@
-//! A page that is taken is within the limits and reads back the same, however it is spelled.
+//! An accepted page is within the limits and reads back the same, however it is spelled.
 #![no_main]
 
 use std::collections::HashSet;
@@ -17,7 +17,7 @@ fuzz_target!(|query: &str| {
             assert!(page.skip() >= 0);
             let plain = format!("current={}&size={}", page.current(), page.size());
             assert_eq!(page_of(&plain, SIZE_MAX).as_ref(), Ok(page), "{plain}");
-            // The limit is judged last: without it, nothing else changes.
+            // The limit is checked last: without it, nothing else changes.
             assert_eq!(page_of(query, i64::MAX).as_ref(), Ok(page));
         }
         Err(violations) => {
@@ -27,7 +27,7 @@ fuzz_target!(|query: &str| {
             assert!(fields.iter().all(|field| ["current", "size"].contains(field)));
         }
     }
-    // Other keys, and the order of keys, mean nothing.
+    // Other keys, and the order of keys, do not matter.
     assert_eq!(page_of(&format!("currents=0&{query}&sizes="), SIZE_MAX), read);
     let mut pairs: Vec<&str> = query.split('&').collect();
     pairs.reverse();
@@ -38,7 +38,7 @@ fuzz_target!(|query: &str| {
             b'&' | b'=' => char::from(byte).to_string(),
             _ => format!("%{byte:02x}"),
         };
-        // An equals sign inside a value stays itself either way.
+        // An equals sign inside a value is preserved either way.
         let encoded: String = query.bytes().map(encode).collect();
         assert_eq!(page_of(&encoded, SIZE_MAX), read, "{encoded}");
     }
