@@ -28,7 +28,7 @@ fn openapi_prints_the_committed_document() {
     }
 }
 
-/// VER-2: generated clients call the server that the document names.
+/// VER-2: generated clients call the server in the document.
 #[test]
 fn openapi_names_the_server_that_is_given() {
     let document = |arguments: &[&str]| -> Value {
@@ -121,7 +121,7 @@ fn apply_names_every_fault_and_applies_nothing() {
     let said =
         format!("{unknown}: device D3: group: no group west is known\nnothing was applied\n");
     assert_eq!(ran.stderr, said);
-    // A misspelt key hides neither of the other faults.
+    // A misspelt key hides neither of the other errors.
     let all = "[[device]]\ncode = \"D3\"\nnmae = \"Third\"\ngroup = \"west\"\n";
     let all = sandbox.file("all.toml", all);
     let ran = sandbox.run(&["apply", &all]).failure();
@@ -130,7 +130,7 @@ fn apply_names_every_fault_and_applies_nothing() {
     let required = format!("{all}: device D3: name: required for a new device");
     let west = format!("{all}: device D3: group: no group west is known");
     assert_eq!(lines[1..], [required.as_str(), &west, "nothing was applied"]);
-    // A field with a fault is not reported as missing, too.
+    // An invalid field is not reported as missing, too.
     let fields = "[[account]]\nlogin_name = \"a\"\npassword_hash = \"md5\"\n\
                   [[device]]\ncode = \"D3\"\nname = 3\ngroup = \"east\"\n";
     let fields = sandbox.file("fields.toml", fields);

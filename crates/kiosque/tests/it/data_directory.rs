@@ -86,7 +86,7 @@ fn init_creates_data_in_a_time_zone_once() {
 }
 
 /// The first apply decides the time zone, so one that applies nothing leaves nothing, whether its
-/// fleet cannot be read or refers to entries that do not exist. All faults are reported together.
+/// fleet cannot be read or refers to entries that do not exist. All errors are reported together.
 #[test]
 fn a_first_fleet_with_faults_creates_no_data() {
     let sandbox = KIOSQUE.sandbox();

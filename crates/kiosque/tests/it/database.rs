@@ -1,5 +1,5 @@
 //! The program on PostgreSQL: the database is replaced, goes away, or takes over the data of a
-//! directory. Each test has servers of its own, with durable commits.
+//! directory. Each test has its own servers, with durable commits.
 
 mod away_standby;
 mod dictionaries;

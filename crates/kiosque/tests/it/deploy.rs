@@ -132,8 +132,8 @@ fn the_units_run_commands_that_there_are() {
     }
 }
 
-/// Returns the metrics that a text names, each with the labels that it selects. The label
-/// `instance` is Prometheus's own.
+/// Returns the metrics in a text, each with the labels that it selects. The label `instance` is
+/// Prometheus's own.
 fn selectors(text: &str) -> Vec<(String, Vec<String>)> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let text = text.replace('\\', "");

@@ -106,7 +106,7 @@ fn apply_creates_no_data_in_a_dry_run() {
     assert!(ran.stdout.starts_with(&created), "{ran:?}");
     assert!(ran.stdout.contains("device D1: created: group north; name \"First\""), "{ran:?}");
     assert!(!place.exists());
-    // A fault is reported as by an apply.
+    // An error is reported as by an apply.
     let faulty = sandbox.file("faulty.toml", "[[device]]\ncode = \"D9\"\n");
     dry_run(&sandbox, &["apply", &faulty]).failure();
     // Other commands need data.

@@ -152,7 +152,7 @@ fn an_export_may_be_of_a_group_a_device_or_a_time() {
     assert!(wrong.stderr.starts_with("kiosque: --since: \"yesterday\" is not a time"), "{wrong:?}");
 }
 
-/// An export goes on past a damaged order, names it, and fails at its end. What it wrote can be
+/// An export continues past a damaged order, names it, and fails at its end. What it wrote can be
 /// imported again, also into the damaged data, which rejects the damaged order alone.
 #[test]
 fn a_damaged_order_is_left_out_of_the_export_and_named() {

@@ -137,7 +137,7 @@ pub(crate) fn copy_data(from: &Path, to: &Path) {
 enum When {
     /// Some time after its start, before or after its end perhaps.
     After(Duration),
-    /// When a file would grow beyond so many blocks of 512 bytes.
+    /// When a file would grow beyond this many blocks of 512 bytes.
     Grown(u64),
 }
 

@@ -102,7 +102,7 @@ fn a_device_is_shown_with_its_owners_and_aisles() {
     assert_eq!((unknown.stdout.as_str(), unknown.stderr.as_str()), ("", message));
 }
 
-/// With and without a server; counts have lines of their own.
+/// With and without a server; counts have their own lines.
 #[test]
 fn the_status_shows_the_data_the_certificate_and_the_servers() {
     let sandbox = sandbox();

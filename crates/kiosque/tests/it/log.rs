@@ -71,7 +71,8 @@ fn a_store_that_fails_does_not_fill_the_log() {
     assert!(failures(&served.stderr(), STORE_FAILED).1 < 300, "{}", served.stderr());
 }
 
-/// ENV-11: the log names the damaged order for which requests fail, and callers cannot fill it.
+/// ENV-11: the log identifies the damaged order for which requests fail, and callers cannot fill
+/// it.
 #[test]
 fn a_damaged_order_is_named_in_the_log() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");

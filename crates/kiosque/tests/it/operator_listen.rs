@@ -1,10 +1,10 @@
-//! `--operator-listen`: HTTPS with the same certificate, at an address of its own; a demo opens no
+//! `--operator-listen`: HTTPS with the same certificate, at a separate address; a demo opens no
 //! operator's listener.
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order};
 
-/// LIM-13: one signal stops both, once the requests under way have been answered.
+/// LIM-13: one signal stops both, once the requests in progress have been answered.
 #[test]
 fn both_listeners_stop_on_one_signal() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");

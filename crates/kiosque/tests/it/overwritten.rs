@@ -179,7 +179,7 @@ fn a_file_that_was_copied_next_to_the_log_of_a_killed_server_is_refused() {
     assert!(verified.starts_with("verified: 1400 orders "), "{verified}");
 }
 
-/// A copy of a backup in an empty directory is its data. Each copy has an identity of its own.
+/// A copy of a backup in an empty directory is its data. Each copy has its own identity.
 #[test]
 fn a_backup_alone_in_a_directory_is_opened() {
     let (sandbox, _) = backed_up();

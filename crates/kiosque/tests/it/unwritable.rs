@@ -65,7 +65,7 @@ fn a_server_that_cannot_write_says_so_until_it_can() {
     wait_until("it can write again", || shell::get(&served, orders).0 == 200);
     assert_eq!(store("o2"), 200);
     let said = served.stderr_until("orders are stored again");
-    // The refused stream has a line of its own, with its request.
+    // The refused stream has its own line, with its request.
     assert_eq!(said.matches("orders cannot be stored cause=").count(), 1, "{said}");
     let verified = sandbox.run(&["verify"]).success().stdout;
     assert!(verified.starts_with("verified: 2 orders "), "{verified}");
@@ -100,7 +100,7 @@ fn an_import_that_cannot_write_says_how_much_is_stored() {
     sandbox.run(&["verify"]).success();
 }
 
-/// The message names the file, its owner, the mode and the user.
+/// The message contains the file, its owner, the mode and the user.
 #[test]
 fn data_of_another_user_is_refused_with_both_named() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");

@@ -21,7 +21,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use super::{LOG_IN, LocalBroker, Worker, broker, broker_with, options};
 use crate::client::server;
 
-/// Starts a broker whose workers have names of their own.
+/// Starts a broker whose workers have their own names.
 async fn broker_of(server: &TestServer, limits: Limits) -> LocalBroker {
     let workers = ["good", "bad", "late"].map(|name| WorkerLogin::new(name, "right"));
     let options = BrokerOptions { limits, ..options(server, "secret", workers.into()) };

@@ -9,7 +9,7 @@ use kiosque_testkit::{
 use super::{LOG_IN, broker};
 use crate::client::{server, trail};
 
-/// Calls of every kind: pages, violations, refusals, faults of the body.
+/// Calls of every kind: pages, violations, refusals, errors in the body.
 const CALLS: [(&str, &str); 6] = [
     (DEVICES_PATH, "{}"),
     (SUMMARY_PATH, r#"{"unknownKey":1}"#),

@@ -101,7 +101,7 @@ impl Place {
     }
 }
 
-/// AUTH-16, AUTH-22: after a kill -9 and a start, a worker sees one -4, logs in, and goes on.
+/// AUTH-16, AUTH-22: after a kill -9 and a start, a worker sees one -4, logs in, and continues.
 #[test]
 fn a_broker_that_was_killed_starts_again() {
     let place = Place::new();
@@ -123,7 +123,7 @@ fn a_broker_that_was_killed_starts_again() {
     assert_eq!(place.trail("login"), 2);
 }
 
-/// AUTH-21: a second broker of the account is refused and names the process of the first one,
+/// AUTH-21: a second broker of the account is refused with the process ID of the first one,
 /// which logs the account out when it is stopped.
 #[test]
 fn an_account_has_one_broker_which_logs_out_when_it_stops() {
@@ -172,7 +172,7 @@ fn listening_sockets(process: u32) -> usize {
     listening.filter(|socket| links.contains(socket)).count()
 }
 
-/// ADDR-4: the status has the names of groups and workers, and is there only if it is asked for.
+/// ADDR-4: the status has the names of groups and workers, and is there only if it is requested.
 #[test]
 fn there_is_no_status_by_default() {
     let place = Place::new();

@@ -78,7 +78,7 @@ async fn lost_answers_of_switches_show_no_foreign_rows() {
     assert!(trail(&server, "login").await <= 1 + lost);
 }
 
-/// AUTH-11: an outsider that logs in again and again causes no error of a worker.
+/// AUTH-11: an outsider that logs in repeatedly causes no error of a worker.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outsider_that_logs_in_again_and_again_causes_no_error() {
     let server = server().await;

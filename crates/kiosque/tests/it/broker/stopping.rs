@@ -1,4 +1,4 @@
-//! Stopping while calls are under way.
+//! Stopping while calls are in progress.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::broker;
 use crate::client::{server, trail};
 
-/// AUTH-21: a broker that stops answers the calls under way, and then logs the account out.
+/// AUTH-21: a broker that stops answers the calls in progress, and then logs the account out.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_under_way_are_answered_before_the_log_out() {
     let server = server().await;

@@ -150,7 +150,7 @@ async fn a_group_that_cannot_be_selected_is_refused_alone() {
     assert_eq!(account.session().counts().await.unwrap().log_ins, 1);
 }
 
-/// AUTH-23: a program may go on with the session of an earlier one, in the same groups.
+/// AUTH-23: a program may continue with the session of an earlier one, in the same groups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stored_session_needs_no_login() {
     let server = server().await;
@@ -173,7 +173,7 @@ async fn a_stored_session_needs_no_login() {
     assert_eq!((trail(&server, "login").await, trail(&server, "switchGroup").await), (1, 2));
 }
 
-/// AUTH-11: a program that runs on goes on with the session of another one, or without any.
+/// AUTH-11: a program that runs on continues with the session of another one, or without any.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_session_is_replaced_while_a_program_runs() {
     let server = server().await;

@@ -84,7 +84,7 @@ async fn a_walk_is_complete_while_orders_arrive() {
     assert_eq!(certificate.count, u64::try_from(ids.len()).unwrap());
     assert_eq!((&certificate.sha256, certificate.after), (&digest(&ids), 0));
 
-    // Another walk goes on where the first one ended.
+    // Another walk continues where the first one ended.
     let (after, before) = (walk.last_ordinal(), ids.len());
     let mut rest = calls.orders(DEVICE).after(after);
     while let Some(order) = rest.next().await.unwrap() {

@@ -40,7 +40,7 @@ fn every_control_is_reached_with_the_keyboard() {
             let reachable = console.browser.run(REACHABLE);
             let reachable = reachable.as_array().unwrap();
             let mut reached = vec![false; reachable.len()];
-            // A field for a date has four places of its own.
+            // A field for a date has its own four places.
             for _ in 0..=4 * reachable.len() {
                 if !reached.contains(&false) {
                     break;

@@ -29,7 +29,7 @@ impl Console {
         assert_eq!(reply.code(), 200, "{reply:?}");
     }
 
-    /// Waits until the overview shows so many orders.
+    /// Waits until the overview shows this many orders.
     fn wait_for_orders(&mut self, orders: &str) {
         wait_until(orders, || self.browser.run(FIGURES)["Orders"] == orders);
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{CHINESE, Console};
 
-/// Returns the faults of the shown page that its document shows, a text for each.
+/// Returns the problems of the shown page that its document shows, a text for each.
 const FAULTS: &str = r#"
 const faults = [];
 const check = (holds, text) => { if (!holds) faults.push(text); };
@@ -38,7 +38,7 @@ return axe.run().then(({ violations }) => violations.map(({ id, help, nodes }) =
 "##;
 
 impl Console {
-    /// Opens a page that answers with a status, and appends its faults, each with `place`.
+    /// Opens a page that answers with a status, and appends its problems, each with `place`.
     pub(super) fn check_page(&mut self, path: &str, status: u64, place: &str, faults: &mut String) {
         self.open(path);
         let mut found = self.network_faults(path, status);
@@ -48,7 +48,7 @@ impl Console {
         }
     }
 
-    /// Returns the faults of the document. It is in English, unless `place` names the language.
+    /// Returns the problems of the document. It is in English, unless `place` names the language.
     fn document_faults(&mut self, place: &str) -> Vec<String> {
         let language = if place.contains(CHINESE) { CHINESE } else { "en" };
         let script = FAULTS.replace("arguments[0]", &format!("{language:?}"));
@@ -74,7 +74,7 @@ impl Console {
                 "Network.requestWillBeSent" => {
                     let asked = params["request"]["url"].as_str().unwrap();
                     // The browser's own pictures, such as that of a field for a date, are data, and
-                    // its first tab may still load a page of its own.
+                    // its first tab may still load its own page.
                     let is_of_browser = asked.starts_with("data:") || asked.starts_with("chrome:");
                     if !asked.starts_with(&base) && !is_of_browser {
                         faults.push(format!("request to {asked}"));

@@ -8,7 +8,7 @@ use crate::fleet::fleet;
 const GROUND: &str = "return getComputedStyle(document.body).backgroundColor";
 
 impl Console {
-    /// Presses a button of the forms that every page has, and waits for the page to be shown anew.
+    /// Presses a button of the forms that every page has, and waits for the page to be shown again.
     pub(super) fn choose(&mut self, name: &str, value: &str) {
         self.browser.run("document.documentElement.dataset.old = true");
         let press = format!("document.querySelector('[name={name}][value={value}]').click()");

@@ -1,4 +1,4 @@
-//! Followers of the order changes: they go on after restarts, and are refused once changes that
+//! Followers of the order changes: they continue after restarts, and are refused once changes that
 //! they know of were lost (ORD-28).
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -45,7 +45,7 @@ fn wait_for_more(condition: &str, callers: &[&Answers], count: fn(&Answers) -> u
     wait_until(condition, || callers.iter().zip(&before).all(has_risen));
 }
 
-/// Uses a token again and again; every answer is 200 or, while the database is away, 500.
+/// Uses a token repeatedly; every answer is 200 or, while the database is away, 500.
 fn use_under_load(served: &Served, token: &str, answers: &Answers, stop: &AtomicBool) {
     let mut caller = served.connect();
     while !stop.load(Ordering::Relaxed) {

@@ -28,7 +28,7 @@ const DASHBOARDS: [&str; 6] =
 const ZONE: &str = "America/New_York";
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// One order in so many is also read by its numbers.
+/// One order in this many is also read by its numbers.
 const DETAILS_ONE_IN: usize = 100;
 
 fn example(name: &str) -> String {

@@ -1,4 +1,4 @@
-//! A demo with a clock of its own: sessions, the present month and new orders follow it.
+//! A demo with its own clock: sessions, the present month and new orders follow it.
 
 use std::collections::BTreeMap;
 

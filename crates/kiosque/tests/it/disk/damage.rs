@@ -286,7 +286,7 @@ fn compare(sandbox: &Sandbox, whole: &Whole, page: usize, counts: &mut Counts) -
         counts.denied += asked.denied;
         counts.differing += usize::from(asked.failed == 0 && has_effect);
         // A page that has orders, or an index of them, hides no others but the one before, from
-        // which a search for more orders with the same trade number goes on to the page.
+        // which a search for more orders with the same trade number continues to the page.
         if let Some(entries) = whole.entries.get(&i64::try_from(page).unwrap()) {
             counts.unread += unread;
             if i64::try_from(unread).unwrap() > *entries + 1 {

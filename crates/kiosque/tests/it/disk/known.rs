@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::DEVICES;
 
-/// A change that a client asked for.
+/// A change that a client requested.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// The first fleet is applied, and a key exists.
@@ -30,7 +30,7 @@ pub(super) struct Event {
     pub(super) change: Change,
 }
 
-/// All changes that clients asked for.
+/// All changes that clients requested.
 #[derive(Debug, Default)]
 pub(super) struct Known(Mutex<Vec<Event>>);
 

@@ -117,7 +117,7 @@ fn curl_reports_a_reset_and_a_cut_answer() {
     assert!(!whole.stdout.contains("kiosque-fault"), "{whole:?}");
 }
 
-/// A call that cannot be passed on says so, and is no fault that was asked for.
+/// A call that cannot be passed on says so, and is no fault that was requested.
 #[test]
 fn a_server_that_is_away_is_named() {
     let server = Server::start();

@@ -26,7 +26,7 @@ fn a_demo_answers_integrators_with_faults() {
         let expected = if number % 2 == 0 { (500, Some("code500")) } else { (200, None) };
         assert_eq!((reply.status, faults_of(&reply)), expected);
     }
-    // The server stops after the proxy, which needs it for the requests under way.
+    // The server stops after the proxy, which needs it for the requests in progress.
     let reply = caller.call_while(DEVICES_PATH, &token, "{}", || {
         served.signal("TERM");
         served.stderr_until("stopping: finishing open requests");

@@ -117,7 +117,7 @@ fn a_certificate_that_is_given_is_the_one_shown() {
     assert!(stderr.contains(&faults), "{stderr}");
 }
 
-/// LIM-13: a proxy that stops answers the requests under way, and ends with success.
+/// LIM-13: a proxy that stops answers the requests in progress, and ends with success.
 #[test]
 fn requests_under_way_are_answered_when_it_stops() {
     let server = Server::start();

@@ -47,7 +47,7 @@ fn each_kind_of_failure_has_its_exit_status() {
     assert!(unreachable.status == 4 && unreachable.stderr.contains("no answer"), "{unreachable:?}");
 }
 
-/// AUTH-8: a refused password is sent once, until its file changes or a login is asked for.
+/// AUTH-8: a refused password is sent once, until its file changes or a login is requested.
 #[test]
 fn a_refused_password_is_not_sent_again() {
     let mut place = Place::new();

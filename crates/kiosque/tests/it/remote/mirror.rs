@@ -99,8 +99,8 @@ fn sale(id: &str, device: &str, amount: i64) -> OrderLine {
         .with("detailVOList", line)
 }
 
-/// ORD-26, ENV-11: killed again and again while answers are lost, cut, late and refused, the file
-/// is whole; at the end it has what the server lists.
+/// ORD-26, ENV-11: killed repeatedly while answers are lost, cut, late and refused, the file is
+/// whole; at the end it has what the server lists.
 #[test]
 fn a_copy_is_whole_after_kills_and_faults() {
     let place = Place::new();

@@ -101,7 +101,7 @@ fn the_newest_orders_are_printed() {
     assert_eq!(print(&["--device", "N-1", "--latest", "1", "--history"]), "N-1-8");
 }
 
-/// No more is asked for than is printed, and one more.
+/// No more is requested than is printed, and one more.
 #[test]
 fn a_limit_asks_for_no_large_page() {
     let place = Place::new();
@@ -145,7 +145,7 @@ fn a_span_is_one_of_the_platforms_zone() {
     assert_eq!(print(&["--until", "2026-03-02"]), "orderId  tradeStartTime\n");
 }
 
-/// ORD-24: changes end at the last one, and go on after the cursor.
+/// ORD-24: changes end at the last one, and continue after the cursor.
 #[test]
 fn changes_go_on_after_the_cursor() {
     let place = Place::new();

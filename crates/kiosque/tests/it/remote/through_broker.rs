@@ -29,8 +29,8 @@ fn a_broker_is_a_server() {
     assert_eq!((place.trail("login"), place.trail("logout")), (1, 0));
 }
 
-/// AUTH-12: a broker takes its account from a profile; a second one of the profile is refused, and
-/// names the process of the first.
+/// AUTH-12: a broker takes its account from a profile; a second one of the profile is refused with
+/// the process ID of the first one.
 #[test]
 fn a_broker_takes_its_account_from_a_profile() {
     let place = Place::new();
