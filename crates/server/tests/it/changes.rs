@@ -142,7 +142,7 @@ async fn totals_are_those_of_all_orders_of_the_group() {
     let orders = [sale("a", "EUR", 5), sale("b", "EUR", 7), sale("c", "JPY", 9)];
     let unpaid = [line("d", 1), sale("s", "USD", 3).to_string().replace("D1", "D2")].concat();
     server.import_valid(orders.map(|it| it.to_string()).concat() + &unpaid).await;
-    // One of another day, one refunded in part, and one that is no sale any more.
+    // One of another day, one refunded in part, and one that is no longer a sale.
     let another_day = sale("e", "EUR", 11).paid("2026-03-02 00:00:00").to_string();
     let refunded = sale("a", "EUR", 5).with("payStatus", 4).with("refundAmount", 2).to_string();
     let unsold = OrderLine::new("c", "D1", "2026-03-01 09:00:00").amount("JPY", 9);

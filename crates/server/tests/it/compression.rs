@@ -11,7 +11,7 @@ use crate::abuse::wire::{Target, post};
 
 const CODINGS: [&str; 2] = ["gzip", "zstd"];
 
-/// A group of so many kiosks with 30 aisles each, of products, prices and stocks that differ.
+/// A group of this many kiosks with 30 aisles each, of products, prices and stocks that differ.
 fn kiosks(count: usize) -> FleetToml {
     let mut rng = Rng::seeded(14);
     let mut fleet = FleetToml::new().group("g1", "Kiosks").cheap_account("ops", &["g1"]);

@@ -82,7 +82,7 @@ async fn the_server_follows_every_rule() {
 const EMPTY: [&str; 2] =
     [r#"{"code":200,"msg":"x","data":{}}"#, r#"{"code":-1,"msg":"x","data":"x"}"#];
 
-/// Returns a transport that passes so many requests on, and answers all others with this body.
+/// Returns a transport that passes this many requests on, and answers all others with this body.
 fn transport(client: Arc<HttpsClient>, passed: usize, body: &'static str) -> Transport {
     let sent = AtomicUsize::new(0);
     Box::new(move |request| {

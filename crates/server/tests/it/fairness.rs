@@ -142,7 +142,7 @@ async fn an_account_that_holds_its_share_delays_no_other() {
     assert_answered(&waits.await.unwrap(), "the read that waited");
 }
 
-/// ENV-13: an account whose share is taken for as long as a request waits has asked for too much.
+/// ENV-13: an account whose share is taken for as long as a request waits has requested too much.
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn a_share_that_is_taken_for_too_long_is_too_much_work() {
     let server = TestServer::start_with(fleet(), |settings| {

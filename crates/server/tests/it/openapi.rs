@@ -206,7 +206,7 @@ async fn known_values_are_in_the_enumerations() {
     }
 }
 
-/// Answers that the document does not describe are faults.
+/// Answers that the document does not describe are violations.
 #[test]
 fn faults_are_found() {
     let document = Document(integrator::document(integrator::DEFAULT_SERVER));

@@ -1,4 +1,4 @@
-//! The operator's calls: HTTPS with the same certificate at an address of its own, ordinary HTTP
+//! The operator's calls: HTTPS with the same certificate at a separate address, ordinary HTTP
 //! statuses, errors as `application/problem+json`.
 
 mod activity;

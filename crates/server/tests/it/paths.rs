@@ -65,7 +65,7 @@ async fn both_versions_of_http_say_the_same() {
     }
 }
 
-/// ENV-10: every answer has a request id of its own. ENV-8, ENV-9: its other headers.
+/// ENV-10: every answer has its own request id. ENV-8, ENV-9: its other headers.
 #[tokio::test]
 async fn each_answer_names_its_request() {
     let (server, token) = catalog::open_to_ops().await;

@@ -24,7 +24,7 @@ fn device(mark: &str, number: usize) -> String {
     format!("{number}-{mark}")
 }
 
-/// A group, an account of its own, and devices with the same names as those of any other group.
+/// A group, its own account, and devices with the same names as those of any other group.
 fn fleet_of(mark: &str) -> FleetToml {
     let group = format!("g-{mark}");
     let fleet = FleetToml::new().group(&group, &format!("Group {mark}"));

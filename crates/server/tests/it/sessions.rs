@@ -43,7 +43,7 @@ fn switch_to(group: usize) -> String {
     format!(r#"{{"groupId":"g{group}"}}"#)
 }
 
-/// Sends the same call on every connection at the same moment, each with a body of its own.
+/// Sends the same call on every connection at the same moment, each with its own body.
 async fn all_at_once(
     callers: &mut Vec<Client>,
     path: &'static str,
@@ -278,7 +278,7 @@ async fn a_session_that_was_refused_as_expired_stays_ended_when_the_clock_is_set
         server.set_clock("2026-03-02 10:00:00");
         let token = server.log_in("ops").await.token;
         let call = async |path, body: &str| server.call(path, Some(&token), body).await.code();
-        // A request with a fault proves its session first.
+        // An invalid request proves its session first.
         assert_eq!(call(DEVICES_PATH, "").await, 500);
         server.set_clock("2026-03-02 12:00:00");
         assert_eq!(call(path, &switch_to(1)).await, -4, "{path}");

@@ -1,4 +1,4 @@
-//! LIM-6: each phase of a connection has a deadline of its own, and well-behaved callers are served
+//! LIM-6: each phase of a connection has its own deadline, and well-behaved callers are served
 //! throughout. A hundred slow callers of each kind; a thousand under the soak switch.
 
 use std::sync::Arc;
@@ -41,7 +41,7 @@ async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
 
 /// Starts many slow callers at once, each of which returns how long it was served. None may be
 /// disconnected before the deadline, or stay connected, or make well-behaved callers wait: each of
-/// these is served while slow ones connect again and again.
+/// these is served while slow ones connect repeatedly.
 async fn suffer<S, F>(server: &TestServer, slow: S)
 where
     S: Fn(Target, String) -> F,

@@ -77,7 +77,7 @@ fn follow(
     })
 }
 
-/// On each node a follower is killed again and again, and goes on from its last stored cursor.
+/// On each node a follower is killed repeatedly, and continues from its last stored cursor.
 #[tokio::test(flavor = "multi_thread")]
 async fn followers_of_changes_that_are_killed_miss_nothing() {
     let kills = size(20, 500);

@@ -31,7 +31,7 @@ fn ids(lines: &[Value]) -> Vec<(i64, &str)> {
     lines.iter().map(|line| (one(line), line["order"]["orderId"].as_str().unwrap())).collect()
 }
 
-/// An answer that goes on.
+/// An answer that continues.
 struct Following {
     body: Incoming,
     read: Vec<u8>,
@@ -173,7 +173,7 @@ async fn an_answer_breaks_off_at_a_damaged_order() {
 }
 
 /// A revoked key ends the answer, which breaks off, whether or not anything changes. Answers with
-/// other keys go on.
+/// other keys continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_breaks_off_when_its_key_is_revoked() {
     let server = TestServer::start(fleet()).await;

@@ -145,7 +145,7 @@ async fn a_read_that_is_tried_has_the_body_of_the_call() {
     // What was typed is there again.
     let tried = browser.post(&page_of("operator", "ListDevices"), &fields).await;
     assert!(tried.text.contains("name=\"limit\" value=\"1\""), "{}", tried.text);
-    // A fault of a parameter is answered as by the call.
+    // An error in a parameter is answered as by the call.
     let tried = browser.post(&page_of("operator", "ListDevices"), &[("limit", "0")]).await;
     assert!(tried.text.contains("<b>400 Bad Request</b>"), "{}", tried.text);
     assert_eq!(body(&tried)["faults"][0], "limit must be from 1 to 1000");

@@ -59,7 +59,7 @@ async fn every_page_leads_to_the_sign_in() {
     assert_eq!((reply.status, &reply.json["status"]), (404, &404.into()));
 }
 
-/// The previews of messengers ask for the page, and only the button signs in.
+/// The previews of messengers request the page, and only the button signs in.
 #[tokio::test]
 async fn a_link_is_spent_by_its_button() {
     let server = TestServer::start(fleet()).await;

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::abuse::wire::{Target, Wire, post};
 use crate::abuse::{assert_envelope, assert_serves, assert_unreadable, fleet, http2};
 
-/// Returns a JSON object of exactly so many bytes.
+/// Returns a JSON object of exactly this many bytes.
 fn body_of(length: usize) -> String {
     let body = format!(r#"{{"x":"{}"}}"#, "x".repeat(length - 8));
     assert_eq!(body.len(), length);
@@ -23,7 +23,7 @@ async fn over_http2(server: &TestServer, token: &str, body: String) -> Reply {
     Reply::of(sender.send_request(request.body(body).unwrap()).await.unwrap()).await
 }
 
-/// LIM-1: a body at the limit is read; a larger one is answered with a diagnostic that names the
+/// LIM-1: a body at the limit is read; a larger one is answered with a diagnostic that contains the
 /// limit.
 #[tokio::test]
 pub(super) async fn a_body_is_taken_up_to_its_limit() {
@@ -86,7 +86,7 @@ pub(super) async fn json_nests_up_to_its_limit() {
     }
 }
 
-/// PAGE-4: `size` over its limit is a violation that names the limit.
+/// PAGE-4: `size` over its limit is a violation that contains the limit.
 #[tokio::test]
 pub(super) async fn a_page_is_as_large_as_its_limit() {
     let server =
@@ -104,7 +104,7 @@ pub(super) async fn a_page_is_as_large_as_its_limit() {
     }
 }
 
-/// Returns a request whose headers, including the request line, have exactly so many bytes.
+/// Returns a request whose headers, including the request line, have exactly this many bytes.
 fn headers_of(length: usize, token: &str) -> Vec<u8> {
     let bare = post(DEVICES_PATH, &[("third-api-token", token), ("x", "")], "{}");
     let padding = "x".repeat(length + 2 - bare.len());

@@ -1,4 +1,4 @@
-//! LIM-13: a stop answers the requests under way, for as long as its limit allows.
+//! LIM-13: a stop answers the requests in progress, for as long as its limit allows.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ async fn begun(target: &Target, token: &str) -> (Wire, &'static [u8]) {
     let request = post(DEVICES_PATH, &headers, "{}");
     let mut wire = target.open().await;
     wire.say(&request[..request.len() - 2]).await;
-    // The server asks for the body: the request is under way.
+    // The server requests the body: the request is in progress.
     while !wire.seen.ends_with(b"\r\n\r\n") {
         assert!(wire.more().await, "closed before the body");
     }

@@ -57,7 +57,7 @@ async fn the_body_of_a_refused_request_is_read() {
     }
 }
 
-/// A caller with `Expect: 100-continue` is asked for its body only if its key is valid.
+/// The body of a caller with `Expect: 100-continue` is requested only if its key is valid.
 #[tokio::test]
 async fn a_refused_caller_that_expects_100_continue_sends_no_body() {
     let server = TestServer::start(fleet()).await;

@@ -56,8 +56,8 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
     assert_eq!(counts(&ask(&greedy, "e").await), [1, 0, 0, 0]);
 }
 
-/// While the database cannot write, the queue is bounded: a new request is refused at once, one
-/// under way is not read any further, and all of it is stored in the end.
+/// While the database cannot write, the queue is bounded: a new request is refused at once, one in
+/// progress is not read any further, and all of it is stored in the end.
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn what_waits_is_bounded() {
     let server = TestServer::start_with(fleet(), |settings| {

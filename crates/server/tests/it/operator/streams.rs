@@ -24,8 +24,8 @@ async fn server() -> TestServer {
     .await
 }
 
-/// Starts a POST that runs in parallel to the test, and waits until a transaction is under way and
-/// so many requests wait for the next one.
+/// Starts a POST that runs in parallel to the test, and waits until a transaction is in progress
+/// and so many requests wait for the next one.
 pub(super) async fn begin(
     server: &TestServer,
     key: &str,

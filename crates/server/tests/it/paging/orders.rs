@@ -24,7 +24,7 @@ impl Kiosk {
         Kiosk { code, orders: Vec::new(), archived: 0 }
     }
 
-    /// Returns the lines of new orders whose trades started so many seconds before the server's
+    /// Returns the lines of new orders whose trades started this many seconds before the server's
     /// start.
     fn lines_of(&mut self, ago_seconds: &[i64]) -> String {
         let mut arriving = Vec::new();

@@ -13,7 +13,8 @@ const EMPTY: &str = "the body is empty; send a JSON object such as {}";
 const NULL: &str = "the body is null; send a JSON object such as {}";
 const NO_OBJECT: &str = "the body is not a JSON object; send one such as {}";
 
-/// The fault, the body, and the diagnostic that names the fault and its position (REQ-3, REQ-4).
+/// The error, the body, and the diagnostic that describes the error and its position (REQ-3,
+/// REQ-4).
 const BODIES: &[(&str, &[u8], &str)] = &[
     ("REQ-3: empty body", b"", EMPTY),
     ("REQ-3: JSON null", b"null", NULL),

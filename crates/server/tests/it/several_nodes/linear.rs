@@ -29,8 +29,7 @@ use std::time::Instant;
 use search::Step;
 pub(crate) use violation::Violation;
 
-/// A session as an answer describes it. The recorder numbers the tokens, each with a number of its
-/// own.
+/// A session as an answer describes it. The recorder numbers the tokens, each with its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Session {
     pub(crate) token: u64,

@@ -151,7 +151,7 @@ impl Lane {
     }
 }
 
-/// Each account has all groups but one, in an order of its own.
+/// Each account has all groups but one, in its own order.
 fn start_of(account: usize) -> Account {
     let groups = (0..GROUPS - 1).map(|place| (account + place) % GROUPS).collect();
     Account { password: 0, enabled: true, api: true, groups, session: None }

@@ -28,7 +28,7 @@ struct Seen {
 }
 
 impl Copy {
-    /// Returns a cache whose answers last for so many lookups.
+    /// Returns a cache whose answers last for this many lookups.
     pub(super) fn lasting(lasts: u64) -> Copy {
         Copy { lasts, cache: Mutex::default() }
     }

@@ -16,7 +16,7 @@ pub(super) struct Size {
     pub(super) accounts: usize,
     /// About four make a call.
     pub(super) steps: usize,
-    /// At one step in so many a client loses the answer to its call.
+    /// At one step in this many a client loses the answer to its call.
     pub(super) breaks_one_in: usize,
 }
 
@@ -37,7 +37,7 @@ struct Schedule {
     now_ns: u64,
     sessions: Sessions,
     clients: Vec<Option<Request>>,
-    /// Requests whose answer no client awaits any more, and that may still take effect.
+    /// Requests whose answer no client awaits any longer, and that may still take effect.
     strays: Vec<Request>,
     /// The tokens of each account, in the order in which they were answered.
     tokens: Vec<Vec<u64>>,

@@ -8,7 +8,7 @@ pub(super) const NODES: usize = 3;
 pub(super) const VALIDITY_MS: i64 = 7_200_000;
 /// The maximum age of a node's cached row.
 const COPY_LASTS_NS: u64 = 1_000_000;
-/// One write in so many is lost where writes are lost.
+/// One write in this many is lost where writes are lost.
 const LOSES_ONE_IN: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
