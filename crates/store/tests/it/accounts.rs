@@ -64,7 +64,7 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
     }
 }
 
-/// A fault elsewhere in the fleet rolls the end of the session back.
+/// An error elsewhere in the fleet rolls the end of the session back.
 #[tokio::test]
 async fn a_fault_ends_no_session() {
     let fixture = TestStore::with_fleet().await;

@@ -133,8 +133,8 @@ async fn a_list_replaces_the_whole_list() {
     assert_eq!(fixture.query("select total_curr_stock from devices"), ["9"]);
 }
 
-/// A fault anywhere (unknown group, bad currency, duplicate, NUL) names the entry and applies
-/// nothing; all faults are reported at once.
+/// An error anywhere (unknown group, bad currency, duplicate, NUL) names the entry and applies
+/// nothing; all errors are reported at once.
 #[tokio::test]
 async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
     let fixture = TestStore::with_fleet().await;

@@ -79,7 +79,7 @@ async fn writes_amid_a_copy_neither_show_nor_disturb() {
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
-/// PostgreSQL has tools of its own: the command refuses and names them before it creates a file.
+/// PostgreSQL has its own tools: the command refuses and names them before it creates a file.
 #[tokio::test]
 async fn postgresql_has_no_backup_command() {
     let fixture = TestStore::on(TestData::postgres()).await;

@@ -72,8 +72,8 @@ async fn a_request_reads_one_shard_of_a_group_and_one_of_an_account() {
     let mut all = BTreeSet::new();
     requests.relay.answers();
     for name in &all_requests() {
-        // The first one of a group that this node has not seen has statements of its own. Later
-        // ones may be answered from a cache, of which the version is on the coordinator.
+        // The first one of a group that this node has not seen has its own statements. Later ones
+        // may be answered from a cache, of which the version is on the coordinator.
         for time in 0..2 {
             requests.ask(name).await;
             let [of_groups, of_accounts] = shards.named_in(&requests.relay.answers());

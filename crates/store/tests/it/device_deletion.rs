@@ -25,7 +25,7 @@ async fn add(fixture: &TestStore, entry: DeviceEntry) {
 }
 
 /// The rows of the fleet and of its groups are those from before the device was created. Version
-/// counters and the trail go on.
+/// counters and the trail continue.
 #[tokio::test]
 async fn a_deleted_device_leaves_no_row() {
     let fixture = TestStore::with_fleet().await;

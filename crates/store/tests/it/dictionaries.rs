@@ -70,7 +70,7 @@ fn numbers(fixture: &TestStore) -> Vec<String> {
     fixture.query("select dictionary_no from dictionaries")
 }
 
-/// Returns the ids of the orders whose record names the dictionary.
+/// Returns the ids of the orders whose record refers to the dictionary.
 fn naming_it(fixture: &TestStore) -> Vec<String> {
     let number: u32 = numbers(fixture).concat().parse().unwrap();
     // After a checksum of four bytes and a description of one.

@@ -116,7 +116,7 @@ async fn a_device_that_is_deleted_while_a_fleet_waits_is_read_again() {
         let apply =
             fixture.store.fleet().apply(fleet_of_apply, NewHashes::new(), by.clone(), &clock);
         let mut apply = Box::pin(apply);
-        // The read ahead has a reference of its own.
+        // The read ahead has its own reference.
         loop {
             assert!(matches!(polled(&mut apply).await, Poll::Pending));
             if Arc::strong_count(&fleet) == 2 {

@@ -18,7 +18,7 @@ async fn fixture() -> (TestStore, PresentedToken) {
     (fixture, token)
 }
 
-/// Logs in with a token of its own for each `random`.
+/// Logs in with its own token for each `random`.
 async fn log_in(store: &Store, random: u8) -> PresentedToken {
     let name = LoginName::parse("ops").unwrap();
     let credentials = store.sessions().credentials(&name).await.unwrap().unwrap();

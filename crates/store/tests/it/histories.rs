@@ -83,7 +83,7 @@ async fn opened(data: TestData) -> TestStore {
     TestStore { store: open(&data, None).await.unwrap(), data }
 }
 
-/// Stores orders of group `a` in transactions of their own.
+/// Stores orders of group `a` in separate transactions.
 async fn store(fixture: &TestStore, ids: &[&str]) {
     for (at, id) in ids.iter().enumerate() {
         let device = if at % 2 == 0 { "d1" } else { "d2" };
@@ -183,7 +183,7 @@ async fn cursors_of_lost_changes_are_refused() {
 }
 
 /// ORD-28: a history that the backup has is closed by the restore, also for the process that had
-/// begun it and goes on with other numbers.
+/// begun it and continues with other numbers.
 #[tokio::test]
 async fn the_history_of_a_backup_ends_with_it() {
     let fixture = TestStore::with_fleet().await;

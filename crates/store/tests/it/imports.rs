@@ -80,13 +80,13 @@ async fn imports_are_listed_with_their_origin_counts_and_rejected_lines() {
     let Listed { entries, next } =
         store.intake().imports(Listing { after: next, limit: 2 }, NOW).await.unwrap();
     assert_eq!((entries.len(), entries[0].import_id.as_str(), next), (1, "1", None));
-    // The trail names the import.
+    // The trail contains the import.
     let trail = store.trail().entries(AuditQuery::latest(1)).await.unwrap().entries;
     assert_eq!(trail[0].details.clone().unwrap().import_id.as_deref(), Some("3"));
 }
 
 /// An import that has not shown for a minute that it runs was interrupted. Its end is recorded
-/// once, at the time when it last ran; one that shows that it runs goes on.
+/// once, at the time when it last ran; one that shows that it runs continues.
 #[tokio::test]
 async fn an_import_whose_process_was_lost_is_interrupted() {
     let fixture = TestStore::with_fleet().await;

@@ -81,7 +81,7 @@ async fn a_long_read_of_a_database_is_cancelled_at_its_deadline() {
         .expect("a short read");
 }
 
-/// A read of the operator whose statements take too long together asked for too much: the database
+/// A read of the operator whose statements take too long together requested too much: the database
 /// answers, and can be relied on.
 #[tokio::test]
 async fn statements_that_take_too_long_together_are_too_much_work() {

@@ -231,8 +231,8 @@ async fn a_device_that_is_not_enabled_keeps_its_orders_and_its_owner() {
     assert_eq!(fixture.query(listed), ["d2", "e1"], "a move does not enable it");
 }
 
-/// Orders of different groups can be stored in transactions of their own, except for those of a
-/// device that moved, and of all groups of that device.
+/// Orders of different groups can be stored in separate transactions, except for those of a device
+/// that moved, and of all groups of that device.
 #[tokio::test]
 async fn orders_of_a_device_that_moved_are_not_separated_from_those_of_its_groups() {
     let fixture = TestStore::with_fleet().await;

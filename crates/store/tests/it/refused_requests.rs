@@ -79,8 +79,8 @@ async fn a_request_is_found_by_its_id_on_other_nodes_for_a_day() {
     assert_eq!(shares(&fixture), [""; 0]);
 }
 
-/// A login counts for the account that it names, apart from its other requests, and no name that
-/// does not exist is stored. Every other request counts for its source.
+/// A login counts for its account, apart from its other requests, and no name that does not exist
+/// is stored. Every other request counts for its source.
 #[tokio::test]
 async fn requests_count_for_the_account_that_is_proven_or_for_their_source() {
     let fixture = TestStore::with_fleet().await;

@@ -1,5 +1,5 @@
 //! On PostgreSQL, a change that failed because of a concurrent one is retried a few times; one that
-//! failed for a cause of its own is not.
+//! failed for a separate cause is not.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const ITS_OWN: [&str; 2] = ["P0001", "23514"];
 const AT_ONCE: &str = "immediate";
 const AT_THE_COMMIT: &str = "deferred";
 
-/// A store that refuses so many inserts into a table.
+/// A store that refuses this many inserts into a table.
 async fn refusing(table: &str, code: &str, times: u32, when: &str) -> TestStore {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;
     let refuse = if is_citus() { sql::REFUSE_AT_FIRST_CITUS } else { sql::REFUSE_AT_FIRST };
@@ -42,7 +42,7 @@ fn tries(fixture: &TestStore) -> u32 {
 }
 
 /// Returns whether a change is repeated that conflicts with another. Where the worker of a cluster
-/// refuses a commit, the coordinator reports an error of its own, which is no conflict.
+/// refuses a commit, the coordinator reports its own error, which is not a conflict.
 fn is_repeated(when: &str) -> bool {
     when == AT_ONCE || !is_citus()
 }

@@ -27,7 +27,7 @@ async fn every_business_request_is_one_round_trip() {
         for _ in 0..WARM_UP {
             counted.ask(name).await;
         }
-        // Now and then a connection plans a statement again, which is a round trip of its own.
+        // Now and then a connection plans a statement again, which is a separate round trip.
         let mut fewest = usize::MAX;
         for _ in 0..3 {
             let before = counted.relay.turns();
@@ -70,7 +70,7 @@ async fn an_apply_is_a_fixed_number_of_round_trips() {
     applied(&counted, "warm", 3).await;
     let few = applied(&counted, "few", 3).await;
     let many = applied(&counted, "many", 400).await;
-    // Now and then a connection plans a statement again, which is a round trip of its own.
+    // Now and then a connection plans a statement again, which is a separate round trip.
     let grows = |(many, few): (&usize, &usize)| *many > few + 3;
     assert!(!many.iter().zip(&few).any(grows), "{many:?} and {few:?} round trips");
     assert!(few.iter().all(|turns| *turns < 60), "{few:?}");

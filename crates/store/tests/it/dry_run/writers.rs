@@ -1,4 +1,4 @@
-//! Other writers go on during a dry run.
+//! Other writers continue during a dry run.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ async fn a_dry_run_stops_no_writer() {
         open(&fixture.data, None).await.unwrap().upkeep().verify().await.unwrap().differences,
         [""; 0]
     );
-    // The dry run goes on in the state that it began with.
+    // The dry run continues in the state that it began with.
     let orders = vec![order("o1", "d1", 10), order("o2", "d1", 21), order("n1", "e1", 9)];
     let received =
         store.intake().receive(Arc::new(orders), no_owners(), ReceiveOptions::at(NOW)).await;

@@ -111,7 +111,7 @@ async fn fleet_sales_are_the_reports(zone: &str) {
     open(&data, Some(&zone)).await.unwrap();
     let store = TestStore::with_fleet_on(data).await;
     let session = store.log_in("ops").await.unwrap();
-    // Days that are asked for again and again are in the cache.
+    // Days that are requested repeatedly are in the cache.
     let again = [random_days(&mut rng), random_days(&mut rng)];
     for _ in 0..20 {
         if rng.one_in(4) {
