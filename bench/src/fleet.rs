@@ -18,7 +18,7 @@ pub(crate) const AISLES: usize = 40;
 pub(crate) struct Account {
     /// Its `username`.
     pub(crate) login_name: String,
-    /// Its password, in clear.
+    /// Its password, in plain text.
     pub(crate) password: String,
     /// Its only group, counted from 0.
     pub(crate) group: usize,
@@ -87,7 +87,7 @@ pub(crate) fn readers(size: &Size) -> Vec<Account> {
     (0..size.groups).map(|group| account("reader", group, group)).collect()
 }
 
-/// The accounts that log in again and again.
+/// The accounts that log in repeatedly.
 pub(crate) fn callers(size: &Size) -> Vec<Account> {
     (0..LOGIN_ACCOUNTS).map(|index| account("caller", index, index % size.groups)).collect()
 }

@@ -117,7 +117,7 @@ impl Client {
     }
 
     /// Sends the head of a request, and the body after `meanwhile`. The server has begun to read
-    /// the request by then, since it has asked for the body.
+    /// the request by then, since it has requested the body.
     fn send_in_two(&mut self, head: &str, body: &str, meanwhile: impl FnOnce()) -> io::Result<()> {
         let head = head.replacen("\r\n\r\n", "\r\nexpect: 100-continue\r\n\r\n", 1);
         self.send(&head, "")?;

@@ -1,4 +1,4 @@
-//! Snapshots that no test refers to any more.
+//! Snapshots that no test refers to any longer.
 
 use std::collections::BTreeSet;
 use std::fs;

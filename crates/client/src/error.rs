@@ -153,7 +153,7 @@ pub enum WalkFault {
     TooFast {
         /// The device.
         device: String,
-        /// Pages that were asked for.
+        /// The requested pages.
         pages: u32,
     },
     /// A page has fewer rows than its own numbers say.

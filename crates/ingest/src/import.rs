@@ -181,7 +181,7 @@ impl Chunk {
     }
 }
 
-/// An import under way.
+/// An import in progress.
 pub struct Import<'a> {
     store: &'a Store,
     clock: &'a Clock,

@@ -98,9 +98,9 @@ pub struct Line {
     pub pay_amount: Minor,
     /// Shipment state.
     pub shipment_status: ShipmentStatus,
-    /// Fault code; 0 without a fault.
+    /// Error code; 0 without an error.
     pub shipment_err_code: i64,
-    /// Description of the fault.
+    /// Description of the error.
     pub shipment_fail_desc: Option<String>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 
-/// The work under way.
+/// The work in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Logins whose passwords are being hashed.
@@ -24,7 +24,7 @@ pub struct Load {
 }
 
 impl App {
-    /// Returns the work under way.
+    /// Returns the work in progress.
     #[doc(hidden)]
     pub fn load(&self) -> Load {
         let [known, others] = [&self.known_hash_slots, &self.hash_slots].map(|slots| slots.load());

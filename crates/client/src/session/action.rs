@@ -39,7 +39,7 @@ pub(super) struct Started {
     pub(super) refusals: u32,
 }
 
-/// A call under way.
+/// A call in progress.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) lane: Lane,

@@ -81,7 +81,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
 /// Selects sales.
 #[derive(Clone, Debug)]
 pub struct FleetSalesQuery {
-    /// Only those of this group.
+    /// Only in this group.
     pub group: Option<GroupId>,
     /// The first of the days whose totals are read.
     pub totals_from: Day,

@@ -93,7 +93,7 @@ const TIMES_MAX: i64 = 2_000;
 pub struct DeviceOrders {
     /// The device.
     pub device: DeviceCode,
-    /// Only those of this group.
+    /// Only in this group.
     pub group: Option<GroupId>,
     /// Only those that match the filter.
     pub filter: OrderFilter,

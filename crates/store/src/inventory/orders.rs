@@ -63,9 +63,9 @@ pub(super) const SEARCHED_MAX: usize = 100_000;
 /// Selects orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OrdersOf {
-    /// Only those of this group.
+    /// Only in this group.
     pub group: Option<GroupId>,
-    /// Only those of this device.
+    /// Only of this device.
     pub device: Option<DeviceCode>,
     /// Only those that match the filter.
     pub filter: OrderFilter,
