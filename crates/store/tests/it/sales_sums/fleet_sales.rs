@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use kiosque_model::fleet::Fleet;
 use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Turnover};
 use kiosque_model::{Claim, Day, GroupId, Need, PresentedToken, Zone};
 use kiosque_store::{DashboardQuery, FleetSalesQuery, Incoming, OnlineSince};
-use kiosque_testkit::entries::group_id;
+use kiosque_testkit::entries::{device, group, group_id};
 use kiosque_testkit::{Rng, TestData, TestStore, open, seed};
 use tokio::task::JoinSet;
 
@@ -234,4 +235,53 @@ async fn the_sums_of_an_answer_are_of_one_snapshot() {
 /// Returns a day of the last weeks, in one of which most sales are.
 fn recent_day(number: usize) -> i64 {
     366 - i64::try_from(number % 7 * (number % 5)).unwrap()
+}
+
+/// The overview of days without sales leads to the last day with some, however long ago it was.
+#[tokio::test]
+async fn the_last_day_with_sales_before_a_period_is_found() {
+    let fixture = TestStore::with_fleet().await;
+    receive(&fixture.store, vec![sale_on("o1", "d1", 330), sale_on("o2", "e1", 335)]).await;
+    let last_before = async |totals_from: i64, first: i64| {
+        let days = [Day(totals_from), Day(first), Day(first + 6)];
+        fixture.store.reports().fleet_sales(ask(None, days)).await.unwrap().unwrap().last_before
+    };
+    for (totals_from, first, expected) in [
+        (336, 336, Some(335)),
+        // It is one of the days whose totals are read.
+        (300, 340, Some(335)),
+        (500, 500, Some(335)),
+        (3_000, 3_010, Some(335)),
+        (333, 333, None),
+        (322, 322, None),
+        (0, 0, None),
+    ] {
+        assert_eq!(last_before(totals_from, first).await, expected.map(Day), "{first}");
+    }
+}
+
+/// The sums of many groups, which are read in parts, are together those of all groups.
+#[tokio::test]
+async fn sums_of_many_groups_are_added() {
+    const GROUPS: usize = 130;
+    let fixture = TestStore::with_fleet().await;
+    let codes: Vec<String> = (0..GROUPS).map(|number| format!("m{number}")).collect();
+    let groups = codes.iter().map(|code| group(code)).collect();
+    let devices = codes.iter().map(|code| device(code, code)).collect();
+    let fleet = Fleet { groups, devices, ..Fleet::default() };
+    fixture.apply(fleet).await.unwrap();
+    receive(&fixture.store, codes.iter().map(|code| sale_on(code, code, 366)).collect()).await;
+    let days = [Day(366), Day(366), Day(366)];
+    for _ in 0..2 {
+        let sales = fixture.store.reports().fleet_sales(ask(None, days)).await.unwrap().unwrap();
+        let mut sold: Vec<_> = sales.devices.iter().map(|of| of.code.clone()).collect();
+        sold.sort();
+        let mut expected = codes.clone();
+        expected.sort();
+        assert_eq!(sold, expected);
+        let of_devices: i64 = sales.devices.iter().map(|of| of.turnover.items).sum();
+        let of_products: i64 = sales.products.iter().map(|product| product.items).sum();
+        let of_days: i64 = sales.days.iter().map(|(_, of)| of.items).sum();
+        assert_eq!((of_products, of_days), (of_devices, of_devices));
+    }
 }
