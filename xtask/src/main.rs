@@ -35,7 +35,7 @@ The tasks of this repository.
            the server on a Citus cluster instead, in schemas that remain
   ci       all that a change must pass, as .ci/run does
   tidy     the rules of this repository: lengths, dependencies, words, circles of imports …;
-           --pending also shows the places to mend of rules that do not hold yet
+           --pending also shows the places to fix for rules that do not hold yet
   deps     licences and duplicates (cargo-deny), unused dependencies (cargo-machete)
   openapi  writes docs/openapi*.json; --check only compares them
   clients  clients in Python and TypeScript, generated from these documents and tried with a demo

@@ -1,7 +1,7 @@
 //! CSV sales reports, whose rows become orders through a mapping.
 //!
-//! [`Mapping::parse`] reads a mapping, and [`read`] applies it to a report. Each row becomes part
-//! of a [`MappedOrder`], which must pass the checks of every [`OrderLine`], or part of
+//! [`Mapping::parse`] reads a mapping, and [`read`] applies it to a report. Each row is part of a
+//! [`MappedOrder`], which must pass the checks of every [`OrderLine`], or part of
 //! [`RejectedRows`], or is left out by the mapping and counted.
 
 mod assemble;

@@ -45,7 +45,7 @@ statements! {
     USE(session_digest, now_ms, expires_at_ms) = "update console_sessions
         set used_at_ms = $now_ms, expires_at_ms = $expires_at_ms
         where session_digest = $session_digest and expires_at_ms > $now_ms";
-    /// Also spends a link.
+    /// Also consumes a link.
     END(session_digest) = "delete from console_sessions where session_digest = $session_digest";
     END_EXPIRED(session_digest, now_ms) = "delete from console_sessions
         where session_digest = $session_digest and expires_at_ms <= $now_ms";

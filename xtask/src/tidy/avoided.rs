@@ -6,12 +6,13 @@ use super::Fault;
 
 /// Groups of words, and how often each group may occur. A number must be lowered when it has
 /// decreased; tidy prints the new one.
-const AVOIDED: [(&[&str], usize); 19] = [
+const AVOIDED: [(&[&str], usize); 20] = [
     (&["told", "tell", "tells", "telling", "untold"], 8),
     (&["whoever", "whomever", "whom"], 2),
     (&["nobody", "somebody"], 2),
     (&["stand", "stands", "standing"], 0),
     (&["beside"], 0),
+    (&["anew"], 4),
     (&["becomes", "became"], 2),
     (&["lets"], 0),
     (&["house"], 4),

@@ -52,7 +52,7 @@ pub(super) async fn show(call: &Call<'_>) -> Result<Reply, Failure> {
 pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, Failure> {
     let (app, origin) = (call.app, call.origin());
     let (proof, fault) = presented(fields);
-    // Always a new secret: a cookie planted by another person never becomes a session.
+    // Always a new secret: a cookie planted by another person is never a session.
     let secret = ConsoleSecret::mint(app.entropy.bytes()?);
     let holder = match proof {
         Some(proof) => {

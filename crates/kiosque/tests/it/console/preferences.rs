@@ -15,7 +15,7 @@ impl Console {
         self.browser.run(&press);
         let is_new = "return document.readyState === 'complete'
             && document.documentElement.dataset.old === undefined";
-        wait_until("the page is shown anew", || self.browser.run(is_new) == true);
+        wait_until("the page is shown again", || self.browser.run(is_new) == true);
     }
 }
 

@@ -39,7 +39,7 @@ fn no_secret_is_visible_while_a_command_runs() {
     assert!(!shown.contains(PASSWORD) && !shown.contains(&token), "{shown}");
 }
 
-/// A file that other users may read is refused, with the command that mends it.
+/// A file that other users may read is refused, with the command that fixes it.
 #[test]
 fn a_password_file_for_others_is_refused() {
     use std::os::unix::fs::PermissionsExt;
