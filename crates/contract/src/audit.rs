@@ -1,4 +1,4 @@
-//! The audit trail, as `GET /operator/v1/audit` answers it.
+//! The audit trail, as returned by `GET /operator/v1/audit`.
 
 use std::borrow::Cow;
 

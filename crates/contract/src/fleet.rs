@@ -1,7 +1,7 @@
 //! The fleet that an operator applies, as `kiosque apply` reads it from TOML or JSON.
 //!
-//! An entry creates what is missing and changes the fields that it gives; a field that is left out
-//! stays as it is, or has its default in a new entry. A list that is given replaces the whole list.
+//! An entry creates what is missing and changes the fields that it has; an absent field keeps its
+//! value, or has its default in a new entry. A given list replaces the whole list.
 
 use std::fmt;
 

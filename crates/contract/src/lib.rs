@@ -1,5 +1,5 @@
 //! The types of the interface (`docs/interface.md`) and of the operator's calls as JSON, for the
-//! server and for clients alike. No rules, and no input or output; the names are those of the JSON.
+//! server and for clients. No logic, and no input or output; the names are those of the JSON.
 //!
 //! Without the feature `literals`, structs of the interface to which later versions may add fields
 //! are `#[non_exhaustive]`: a filter is its `Default` with some fields set. Kiosque itself, whose
@@ -59,11 +59,11 @@ pub use stream::{HeartbeatLine, Object, OrderLine, OrderLineItem};
 
 /// The header that carries the access token, raw, with no `Bearer` before it.
 pub const TOKEN_HEADER: &str = "third-api-token";
-/// The header that chooses the language of `msg`.
+/// The header that selects the language of `msg`.
 pub const LOCALE_HEADER: &str = "x-locale";
-/// The header of every answer that names its request, here and in the log.
+/// The header of every answer that identifies its request, here and in the log.
 pub const REQUEST_ID_HEADER: &str = "x-request-id";
-/// The header that names the fields and query keys of a request that its call does not know.
+/// The header that lists the fields and query keys of a request that its call does not know.
 pub const IGNORED_HEADER: &str = "kiosque-ignored";
 /// The header that says where the token belongs, when a request has none that can be read.
 pub const HINT_HEADER: &str = "kiosque-hint";

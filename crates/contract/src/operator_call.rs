@@ -26,11 +26,11 @@ pub trait OperatorCall: Copy {
     const METHOD: CallMethod;
     /// The whole path.
     const PATH: &'static str;
-    /// The name of the right that the key needs; `None` when the call takes no key.
+    /// The name of the right that the key needs; `None` if the call takes no key.
     const RIGHT: Option<&'static str>;
     /// The content type of a success.
     const CONTENT_TYPE: &'static str;
-    /// The keys of the query string, each an optional text; `()` when the call has none.
+    /// The keys of the query string, each an optional text; `()` if the call has none.
     type Query: DeserializeOwned + JsonSchema;
     /// The body of a success, or a line of it.
     type Response: Serialize + JsonSchema;

@@ -1,7 +1,6 @@
 //! Requests in general. A request is a plain struct: its fields, their names in JSON, their kinds
-//! and their schema are written there and nowhere else. The server reads a request through the
-//! struct's `Deserialize`, one violation at most for each field; a client writes it through
-//! `Serialize`.
+//! and their schema are only written there. The server reads a request through the struct's
+//! `Deserialize`, at most one violation per field; a client writes it through `Serialize`.
 //!
 //! The type of a field is its rule (REQ-8, REQ-9): `String` is required, `Option` and `Vec` are
 //! not, and [`ZeroOrOne`] is an integer that is 0 or 1.
@@ -23,7 +22,7 @@ pub trait Request: Serialize + DeserializeOwned + JsonSchema {
 pub enum RequestBody {
     /// One JSON object.
     Object,
-    /// None; one that is sent is ignored.
+    /// None; if one is sent, it is ignored.
     None,
 }
 

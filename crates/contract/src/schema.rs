@@ -1,5 +1,5 @@
 //! Schemas of fields about which the interface says more than their Rust types: enumerations, flags
-//! and dates. They are used in the OpenAPI documents alone.
+//! and dates. They are only used in the OpenAPI documents.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! The lines that an operator streams or imports.
 //!
-//! Every field is optional, so that a missing one can be reported together with all other faults
-//! of its line; the schema says which fields a valid line has.
+//! Every field is optional, so that a missing one can be reported together with all other errors of
+//! its line; the schema says which fields a valid line has.
 
 use std::fmt;
 use std::marker::PhantomData;
