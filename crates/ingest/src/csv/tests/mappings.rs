@@ -75,7 +75,7 @@ fn a_fault_has_its_line_and_column() {
         ),
         ("[report]\n\n  trim = 1\n", "line 3, column 10: report.trim: invalid type"),
         ("[report]\r\n# é\r\nheader = 1\r\n", "line 3, column 1: report.header: unknown field"),
-        ("[time]\nformat = [\"%F\", \"%H\"]", "line 2, column 10: time.format: \"%H\" gives"),
+        ("[time]\nformat = [\"%F\", \"%H\"]", "line 2, column 10: time.format: \"%H\" has"),
     ] {
         assert!(fault(text).starts_with(want), "{}", fault(text));
     }
