@@ -264,7 +264,8 @@ impl Checker {
         match (rule.chapter(), &self.facts.second) {
             (ACCOUNTS, None) => "needs --second-account",
             (ACCOUNTS, Some(_)) => {
-                "needs a second account with devices and orders in a default group that the first one lacks"
+                "needs a second account with devices and orders in a default group that the \
+                 first one lacks"
             }
             (DASHBOARD, _) => "needs the path of Kiosque, which the contract does not specify",
             _ => "needs two groups with devices, and a device with orders",

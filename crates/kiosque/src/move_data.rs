@@ -28,8 +28,8 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     let _interrupt = Interrupt::receive(Duration::ZERO, move || {
         interrupted.clear();
         eprint_line!(
-            "interrupted: {} remains the data in use until the move is complete; repeat the command \
-             to begin it again",
+            "interrupted: {} remains the data in use until the move is complete; repeat the \
+             command to begin it again",
             place.display()
         );
     })?;

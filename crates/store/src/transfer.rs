@@ -76,8 +76,8 @@ pub enum MoveError {
     NotEmpty,
     /// A move from another directory into it has begun.
     #[error(
-        "another directory's move into this database is not finished; use another database for this \
-         one"
+        "another directory's move into this database is not finished; use another database for \
+         this one"
     )]
     Another,
     /// The copy is not equal to the directory.

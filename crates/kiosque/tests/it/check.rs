@@ -126,7 +126,8 @@ fn exchanges_are_recorded_without_secrets() {
     let expected: BTreeSet<String> = shown.chain(["survey".to_owned()]).collect();
     assert!(rules.is_superset(&expected), "{:?}", expected.difference(&rules));
     // The guest has no group that the walker lacks.
-    let reason = "(needs a second account with devices and orders in a default group that the first one lacks)";
+    let reason = "(needs a second account with devices and orders in a default group that the \
+                  first one lacks)";
     assert_eq!(ran.stdout.matches(reason).count(), 6, "{}", ran.stdout);
 
     let again = check(&sandbox, &served.base, walker, &more);

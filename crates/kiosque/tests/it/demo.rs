@@ -162,7 +162,8 @@ fn another_day_is_generated_again_and_other_data_is_refused() {
     let ran = sandbox.run(&FREE_PORTS).failure();
     let directory = sandbox.data();
     let said = format!(
-        "kiosque: {} contains data that is not a demo's; choose another directory with --data DIR\n",
+        "kiosque: {} contains data that is not a demo's; choose another directory with --data \
+         DIR\n",
         directory.display()
     );
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));

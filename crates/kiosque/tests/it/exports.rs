@@ -160,7 +160,8 @@ fn a_damaged_order_is_left_out_of_the_export_and_named() {
     let whole = sandbox.run(&["orders", "export"]).success().stdout;
     let csv = sandbox.run(&["orders", "export", "--output", "csv"]).success().stdout;
     drop(sandbox.run_sql(&sql::DAMAGE_ORDER.replace("ORDER", "f").replace("BY", "1")));
-    let named = "kiosque: not exported: group north, device D1, order f: its checksum does not match its columns and its record\n\
+    let named = "kiosque: not exported: group north, device D1, order f: its checksum does \
+                 not match its columns and its record\n\
                  kiosque: 1 orders are damaged and are not in the export; the last backup may have \
                  them\n";
     let is_other = |line: &&str| !line.contains("\"f\"") && !line.contains(",f,");

@@ -51,8 +51,8 @@ fn a_rate_that_may_be_mistyped_is_warned_of() {
     );
     assert_eq!(
         ran.stderr,
-        "warning: EUR on 2026-01-01: 12500 differs from the previous rate, 1.25 on 2026-01-01, by a \
-         factor of more than ten; if it is mistyped, correct it and import it again\n"
+        "warning: EUR on 2026-01-01: 12500 differs from the previous rate, 1.25 on 2026-01-01, by \
+         a factor of more than ten; if it is mistyped, correct it and import it again\n"
     );
 }
 

@@ -64,7 +64,9 @@ async fn a_damaged_order_that_is_sent_again_is_rejected_alone() {
     };
     let body = ["new-1", "O-2", "new-2"].map(line).concat();
     let reply = server.call_operator("/operator/v1/orders", Some(&key), body).await;
-    let reason = "orderId: the stored order O-2 is damaged and cannot be updated: its checksum does not match its columns and its record; `kiosque verify` lists what is damaged, and a backup may have it undamaged";
+    let reason = "orderId: the stored order O-2 is damaged and cannot be updated: its \
+                  checksum does not match its columns and its record; `kiosque verify` lists \
+                  what is damaged, and a backup may have it undamaged";
     let expected = json!({
         "accepted": 2, "updated": 0, "unchanged": 0, "rejectedCount": 1,
         "rejected": [{"line": 2, "orderId": "O-2", "reason": reason}], "ignoredKeys": [],

@@ -343,7 +343,9 @@ async fn an_update_keeps_the_names_and_numbers_that_it_leaves_out() {
 
     fixture.tamper("update orders set trade_no = 'other' where order_id = 'o1'");
     let damaged = OrderOutcome::Inconsistent(
-        "orderId: the stored order o1 is damaged and cannot be updated: its checksum does not match its columns and its record; `kiosque verify` lists what is damaged, and a backup may have it undamaged"
+        "orderId: the stored order o1 is damaged and cannot be updated: its \
+         checksum does not match its columns and its record; `kiosque verify` lists \
+         what is damaged, and a backup may have it undamaged"
             .to_owned(),
     );
     let batch = vec![order("o2", "d1", 11), with_line("newer", None), order("o1", "d1", 10)];

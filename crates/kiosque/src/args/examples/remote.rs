@@ -49,8 +49,8 @@ Examples:
 
 It ends at the last change, and prints the cursor after it on standard error; with --watch it \
 continues. Each round makes one request, without a wait at the server, which would keep other \
-commands from the session. A program that needs changes at once uses the crate kiosque-client, or a \
-broker.";
+commands from the session. A program that needs changes at once uses the crate kiosque-client, or \
+a broker.";
 
 /// Of `kiosque remote mirror`.
 pub(crate) const MIRROR: &str = "\
