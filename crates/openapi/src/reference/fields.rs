@@ -13,7 +13,7 @@ pub struct Field {
     /// Its name; for a field of a nested object, with the path to it, such as
     /// `records[].deviceCode`.
     pub name: String,
-    /// Its type, such as `integer int64` or `array of string`.
+    /// Its type, such as `integer int64` or `array<string>`.
     pub kind: String,
     /// Whether it is always there.
     pub is_required: bool,
@@ -104,7 +104,7 @@ impl<'d> Shape<'d> {
             ["array"] => {
                 let item = Shape::of(document, &schema["items"]);
                 let object = item.object.map(|(object, items)| (object, format!("[]{items}")));
-                (format!("array of {}", item.kind), item.limits, object)
+                (format!("array<{}>", item.kind), item.limits, object)
             }
             ["object"] if schema["properties"].is_object() => {
                 ("object".to_owned(), limits, Some((schema, String::new())))
@@ -113,7 +113,7 @@ impl<'d> Shape<'d> {
             [] => ("any".to_owned(), limits, None),
             names => {
                 let format = schema["format"].as_str().map(|format| format!(" {format}"));
-                (names.join(" or ") + &format.unwrap_or_default(), limits, None)
+                (names.join(" | ") + &format.unwrap_or_default(), limits, None)
             }
         };
         Shape { kind, is_nullable, limits, default, object }
@@ -189,7 +189,7 @@ mod tests {
         let inner = json!({ "$ref": "#/components/schemas/Inner" });
         let size = |path: &str| row(path, "integer int64", false, true, "≥ 1; default 10");
         let list = json!({ "type": "array", "items": inner });
-        let listed = [row("x", "array of object", true, false, ""), size("x[].size")];
+        let listed = [row("x", "array<object>", true, false, ""), size("x[].size")];
         assert_eq!(one(&list), listed);
         let optional = json!({ "anyOf": [inner, nothing] });
         assert_eq!(one(&optional), [row("x", "object", true, true, ""), size("x.size")]);
