@@ -2,9 +2,9 @@
 //! tries it.
 
 mod call;
+mod chinese;
 mod fields;
 mod snippets;
-mod summary;
 mod trial;
 
 use kiosque_contract::GATEWAY_PREFIX;
@@ -131,7 +131,7 @@ pub fn page(frame: &Frame<'_>) -> String {
                 tr {
                     th scope="row" { a href=(document.path_of(&call.id)) { (call.id) } }
                     td { (document.address(call)) }
-                    td.long { (summary::summary(frame, call)) }
+                    td.long { (chinese::prose(frame.language, &call.summary)) }
                 }
             }
         };

@@ -1,5 +1,7 @@
 //! The languages of the pages.
 
+use kiosque_locale::Locale;
+
 /// A language of the pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
@@ -26,6 +28,14 @@ impl Language {
         match self {
             Language::English => "en",
             Language::Chinese => "zh-CN",
+        }
+    }
+
+    /// Returns the language of the messages for integrators.
+    pub(crate) const fn locale(self) -> Locale {
+        match self {
+            Language::English => Locale::En,
+            Language::Chinese => Locale::ZhCn,
         }
     }
 

@@ -131,7 +131,7 @@ fn example(endpoint: &EndpointInfo) -> Value {
 /// Returns the schema of every refusal, with the codes and messages.
 fn refusal() -> Value {
     let mut lines = vec![String::from("`code` and `msg` (in English) of every refusal:")];
-    lines.extend(refusals().map(|(code, message)| format!("- {code}: {message}")));
+    lines.extend(refusals(Locale::En).map(|(code, message)| format!("- {code}: {message}")));
     json!({
         "type": "object",
         "description": lines.join("\n"),

@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 
 pub(crate) const RETRY_AFTER: &str = "retry-after";
 
-/// Returns the `code` and the English `msg` of every refusal.
-pub fn refusals() -> impl Iterator<Item = (i32, &'static str)> {
+/// Returns the `code` and the `msg` of every refusal.
+pub fn refusals(locale: Locale) -> impl Iterator<Item = (i32, &'static str)> {
     let messages = Message::ALL.into_iter();
     let refusals = messages.filter(|message| message.code() != Code::Success);
-    refusals.map(|message| (message.code().number(), message.text(Locale::En)))
+    refusals.map(move |message| (message.code().number(), message.text(locale)))
 }
 
 /// Returns a generator of schemas of types as they are sent: an optional field is required unless

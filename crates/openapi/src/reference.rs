@@ -216,7 +216,7 @@ fn entries(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
 #[cfg(test)]
 mod tests {
     use kiosque_contract::{ENDPOINTS, OPERATOR_CALLS};
-    use kiosque_locale::Message;
+    use kiosque_locale::{Locale, Message};
 
     use super::*;
 
@@ -255,7 +255,7 @@ mod tests {
         assert!(success.contains(&nested), "{success:?}");
         assert!(call.has_secret && call.success.example.is_some());
         assert!(!integrators().call("logIn").expect("a call").has_secret);
-        let refusals: Vec<i32> = crate::refusals().map(|(code, _)| code).collect();
+        let refusals: Vec<i32> = crate::refusals(Locale::En).map(|(code, _)| code).collect();
         assert_eq!(refusals.len(), Message::ALL.len() - 1);
     }
 }

@@ -4,7 +4,7 @@ use kiosque_openapi::reference::{Answer, CallReference, Content, Field, Paramete
 use kiosque_openapi::refusals;
 use maud::{Markup, html};
 
-use super::summary::summary;
+use super::chinese::prose;
 use super::trial::{self, Trial};
 use super::{Document, fields, snippets};
 use crate::components::{Column, card, table};
@@ -60,9 +60,9 @@ pub fn page(frame: &Frame<'_>, view: &CallPage<'_>) -> String {
         actions: html! { a.button href=(Section::Api.path()) { (frame.say(ALL)) } },
         content: html! {
             section.card {
-                p { (summary(frame, call)) }
+                p { (prose(frame.language, &call.summary)) }
                 @for paragraph in &call.paragraphs {
-                    p.more lang="en" { (fields::prose(paragraph)) }
+                    p.more { (prose(frame.language, paragraph)) }
                 }
             }
             @if let Some(outcome) = &view.trial.outcome { (trial::outcome(frame, outcome)) }
@@ -97,7 +97,7 @@ fn request(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
             None => p { (frame.say(NO_BODY)) },
             Some(body) => {
                 h3 { (frame.say(BODY)) " " span.note { (body.content_type) } }
-                @if !body.about.is_empty() { p.hint lang="en" { (body.about) } }
+                @if !body.about.is_empty() { p.hint { (prose(frame.language, &body.about)) } }
                 (fields::list(frame, frame.say(BODY), body.fields.iter()))
                 (example(frame, body))
             }
@@ -114,7 +114,7 @@ fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
         html! {
             tr {
                 th scope="row" { (answer.status) }
-                td lang="en" { (fields::prose(&answer.about)) }
+                td { (prose(frame.language, &answer.about)) }
                 td { (answer.content_type) }
                 td { @if answer.headers.is_empty() { (format::NONE) } (answer.headers.join(", ")) }
             }
@@ -137,8 +137,8 @@ fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
 fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
     let columns = [CODE, MESSAGE].map(|heading| Column::text(frame.say(heading)));
     let rows = html! {
-        @for (code, message) in refusals() {
-            tr { th scope="row" { (code) } td lang="en" { (message) } }
+        @for (code, message) in refusals(frame.language.locale()) {
+            tr { th scope="row" { (code) } td { (message) } }
         }
     };
     html! {

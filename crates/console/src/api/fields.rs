@@ -1,8 +1,9 @@
-//! Tables of fields, and descriptions in the Markdown of doc comments.
+//! Tables of fields.
 
 use kiosque_openapi::reference::Field;
 use maud::{Markup, html};
 
+use super::chinese::prose;
 use crate::components::{Column, table};
 use crate::format;
 use crate::frame::Frame;
@@ -37,7 +38,7 @@ pub(super) fn list<'f>(
                 td { (answer(field.is_required)) }
                 td { (answer(field.is_nullable)) }
                 td { (limits(frame, field)) }
-                td lang="en" { (prose(&field.about)) }
+                td { (prose(frame.language, &field.about)) }
             }
         }
     };
@@ -49,24 +50,4 @@ fn limits(frame: &Frame<'_>, field: &Field) -> String {
     let default = default.map(|default| DEFAULT.fill(frame.language, &[default]));
     let limits: Vec<String> = field.limits.iter().cloned().chain(default).collect();
     if limits.is_empty() { format::NONE.to_owned() } else { limits.join("; ") }
-}
-
-/// Renders a text whose parts between backticks are code.
-pub(super) fn prose(text: &str) -> Markup {
-    html! {
-        @for (at, part) in text.split('`').enumerate() {
-            @if at % 2 == 0 { (part) } @else { code { (part) } }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_between_backticks_is_code_and_markup_is_text() {
-        let rendered = prose("a `b` <c> `d`").into_string();
-        assert_eq!(rendered, "a <code>b</code> &lt;c&gt; <code>d</code>");
-    }
 }

@@ -1,8 +1,10 @@
 //! Pages in Chinese.
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
-use kiosque_testkit::{ORDERS_PATH, OrderLine, TestServer};
+use kiosque_contract::{ENDPOINTS, OPERATOR_CALLS};
+use kiosque_testkit::{ORDERS_PATH, OrderLine, TestServer, between};
 
 use super::Browser;
 use crate::operator::fleet;
@@ -13,12 +15,13 @@ const NAMING: [&str; 8] =
 /// Names that are the same in both languages: those of a language, of groups and of parameters.
 const SHARED: [&str; 5] = ["English", "One", "Two", "current", "size"];
 
-/// Returns the texts of the elements that name something, as far as they have letters of English.
-fn names(page: &str) -> BTreeSet<String> {
-    let texts = NAMING.iter().flat_map(|element| {
+/// Returns the texts of elements, as far as they have letters of English.
+fn texts(page: &str, elements: &[&str]) -> BTreeSet<String> {
+    let texts = elements.iter().flat_map(|element| {
         let tag = element.split(' ').next().unwrap();
         let (start, end) = (format!("<{element}"), format!("</{tag}>"));
-        let contents = page.split(&start).skip(1).map(|rest| rest.split(&end).next().unwrap());
+        let elements = page.split(&start).skip(1).filter(|rest| rest.starts_with([' ', '>']));
+        let contents = elements.map(|rest| rest.split(&end).next().unwrap());
         contents.map(|content| words(content.split_once('>').unwrap().1)).collect::<Vec<_>>()
     });
     texts.filter(|text| text.contains(|c: char| c.is_ascii_alphabetic())).collect()
@@ -65,7 +68,7 @@ async fn what_pages_name_is_in_chinese() {
     ] {
         let (page, same) = (chinese.get(path).await.text, english.get(path).await.text);
         assert!(page.contains("<html lang=\"zh-CN\""), "{path}");
-        let (names, in_english) = (names(&page), names(&same));
+        let (names, in_english) = (texts(&page, &NAMING), texts(&same, &NAMING));
         let untranslated: Vec<&String> = names
             .intersection(&in_english)
             .filter(|name| !SHARED.contains(&name.as_str()))
@@ -73,6 +76,36 @@ async fn what_pages_name_is_in_chinese() {
         assert!(in_english.len() > 5 || path.ends_with("nothing"), "{path}: {in_english:?}");
         if !untranslated.is_empty() {
             faults.push_str(&format!("{path}: {untranslated:?}\n"));
+        }
+    }
+    assert!(faults.is_empty(), "{faults}");
+}
+
+/// No page of a call has a sentence in both languages. A sentence has a capital at its start or a
+/// period at its end; types, limits and headers have neither.
+#[tokio::test]
+async fn what_the_pages_of_calls_describe_is_in_chinese() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut english = Browser::signed_in(&server, &key).await;
+    let mut chinese = Browser::signed_in(&server, &key).await;
+    chinese.headers.push(("accept-language", "zh-CN".to_owned()));
+    let list = english.get("/console/api").await.text;
+    let pages = between(&list, "<th scope=\"row\"><a href=\"", "\"");
+    assert_eq!(pages.len(), ENDPOINTS.len() + OPERATOR_CALLS.len());
+    let mut faults = String::new();
+    for path in pages {
+        let sentences = |page: &str| -> BTreeSet<String> {
+            let texts = texts(page, &["p", "td"]).into_iter();
+            texts
+                .filter(|text| text.starts_with(char::is_uppercase) || text.ends_with('.'))
+                .collect()
+        };
+        let in_english = sentences(&english.get(path).await.text);
+        let in_chinese = sentences(&chinese.get(path).await.text);
+        assert!(in_english.len() > 5, "{path}: {in_english:?}");
+        for text in in_english.intersection(&in_chinese) {
+            writeln!(faults, "{path}: {text}").unwrap();
         }
     }
     assert!(faults.is_empty(), "{faults}");
