@@ -203,8 +203,8 @@ mod tests {
             assert_eq!(
                 said,
                 format!(
-                    "{named} is not a right; the rights are orders, activity, fleet, audit, read and \
-                     keys"
+                    "{named} is not a right; the rights are orders, activity, fleet, audit, read \
+                     and keys"
                 )
             );
         }
