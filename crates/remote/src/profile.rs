@@ -154,7 +154,7 @@ mod tests {
         }
         for name in ["", ".", "..", ".x", "a/b", "a b", "ä", &"x".repeat(65)] {
             let Err(Fault::Usage(message)) = check_name(name) else { panic!("{name}") };
-            assert!(message.contains("is no name of a profile"), "{message}");
+            assert!(message.contains("is not a valid profile name"), "{message}");
         }
     }
 }

@@ -200,7 +200,7 @@ fn a_directory_keeps_the_newest_backups() {
     let directory = sandbox.path("backups");
     let keep = |keep: &str| sandbox.run(&["backup", "backups", "--keep", keep]);
     let said = keep("2").failure().stderr;
-    assert!(said.contains("backups: there is no such directory"), "{said}");
+    assert!(said.contains("backups: the directory does not exist"), "{said}");
     std::fs::create_dir(&directory).unwrap();
     // Neither the operator's own files nor a link are backups of the series.
     let others = ["kiosque-monday.db", "kiosque.db", "notes.txt"];

@@ -189,7 +189,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["archive", "--before", "2026-02-30"], &["--before: \"2026-02-30 00:00:00\" does not"]),
         (&["archive", "--before", "2026-10-25 02:30:00"], &["--before: ", "occurred twice"]),
         (&["verify", "--timezone", "Mars/Base"], &["timezone: \"Mars/Base\" is not a time zone"]),
-        (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en and zh-CN"]),
+        (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en or zh-CN"]),
         (&["serve", "--hash-slots", "0"], &["kiosque: hash_slots: must be more than 0"]),
         (&["serve", "--ingest-threads", "0"], &["kiosque: ingest_threads: must be more than 0"]),
         (&["operator-key", "create", " "], &["kiosque: the key's name: must not be blank"]),

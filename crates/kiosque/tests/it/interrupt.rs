@@ -139,7 +139,7 @@ fn an_archive_run_that_is_interrupted_says_what_to_do() {
     assert!(ran.stdout.starts_with("archived 1 order of 1 device\n"), "{}", ran.stdout);
 }
 
-/// The next demo makes the data again.
+/// The next demo creates the data again.
 #[test]
 fn a_demo_that_is_interrupted_while_it_makes_its_data_says_so() {
     let sandbox = KIOSQUE.sandbox();
@@ -150,7 +150,7 @@ fn a_demo_that_is_interrupted_while_it_makes_its_data_says_so() {
     let status = demo.wait();
     // The handler of the server follows; it ends the process with 0.
     if status.code() == Some(130) {
-        demo.stderr_until("interrupted: the data of the demo is incomplete; the next demo makes");
+        demo.stderr_until("interrupted: the data of the demo is incomplete; the next demo creates");
     }
     let served = Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"));
     served.stderr_until("made ");

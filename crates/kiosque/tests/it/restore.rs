@@ -142,12 +142,12 @@ fn data_in_use_is_not_replaced() {
         served.process()
     );
     assert_eq!(ran.stderr, said);
-    // A live database is no backup.
+    // A live database is not a backup.
     let live = sandbox.data().join("kiosque.db");
     served.connect().log_in("walker", "secret");
     let other = KIOSQUE.sandbox();
     let ran = other.run(&["restore", live.to_str().unwrap()]).failure();
-    assert!(ran.stderr.contains("is a database with a write-ahead log, and no backup"));
+    assert!(ran.stderr.contains("is a database with a write-ahead log, not a backup"));
     served.signal("TERM");
     served.wait();
     // Another command has it open.

@@ -191,8 +191,8 @@ fn wrong_arguments_are_refused() {
     let place = Place::new();
     let empty = place.sandbox.file("empty", "\n");
     for (more, message) in [
-        (&["--plain-listen", "0.0.0.0:0"][..], "is no loopback address"),
-        (&["--plain-listen", "[::]:0"], "is no loopback address"),
+        (&["--plain-listen", "0.0.0.0:0"][..], "is not a loopback address"),
+        (&["--plain-listen", "[::]:0"], "is not a loopback address"),
         (&["--workers", &empty], "has no worker"),
         (&["--workers", "nowhere"], "cannot read nowhere"),
     ] {

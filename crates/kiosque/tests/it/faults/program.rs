@@ -112,8 +112,10 @@ fn a_certificate_that_is_given_is_the_one_shown() {
     served.connect().log_in("walker", "secret");
     assert_eq!(served.stdout(), "");
     let stderr = served.stderr();
-    let faults =
-        format!("passed on to {}, with faults: every(2, code500) (seed 1)", server.served.base);
+    let faults = format!(
+        "calls are forwarded to {}, with faults: every(2, code500) (seed 1)",
+        server.served.base
+    );
     assert!(stderr.contains(&faults), "{stderr}");
 }
 

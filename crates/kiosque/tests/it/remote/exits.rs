@@ -14,7 +14,7 @@ fn each_kind_of_failure_has_its_exit_status() {
     let mut place = Place::new();
     for (args, message) in [
         (&["whoami"][..], "the profile default in "),
-        (&["whoami", "--profile", "a/b"], "is no name of a profile"),
+        (&["whoami", "--profile", "a/b"], "is not a valid profile name"),
         (&["login"], "has no url"),
         (&["login", "--url", "http://x/v8", "--username", "a", "--password-file", "pw"], "/v8"),
         (&["login", "--url", "https://x/v8", "--username", "a"], "no source of the password"),

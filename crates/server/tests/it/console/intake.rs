@@ -150,7 +150,7 @@ async fn orders_without_a_filter_are_the_latest() {
     let csv = browser.get("/console/orders?format=csv&group=g1").await;
     assert_eq!(csv.text.lines().count(), 51, "{}", csv.text);
     let page = browser.get("/console/orders?card=1234").await.text;
-    assert!(page.contains("give its code") && !page.contains("<table"), "{page}");
+    assert!(page.contains("enter its code") && !page.contains("<table"), "{page}");
     for bad in ["after=1.2", "range=7d", "limit=5"] {
         assert_eq!(browser.get(&format!("/console/orders?{bad}")).await.status, 400, "{bad}");
     }
