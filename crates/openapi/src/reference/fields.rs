@@ -131,9 +131,9 @@ fn limits(schema: &Value) -> Vec<String> {
         Some(format!("{sign}{}", plain(value)))
     };
     let bounds = [
-        limit("const", "= "),
-        limit("minimum", "≥ "),
-        limit("maximum", "≤ "),
+        limit("const", "=\u{a0}"),
+        limit("minimum", "≥\u{a0}"),
+        limit("maximum", "≤\u{a0}"),
         limit("pattern", ""),
     ];
     let names = items(&schema["x-enum-varnames"]).map(Some).chain(std::iter::repeat(None));
@@ -187,7 +187,7 @@ mod tests {
         let nothing = json!({ "type": "null" });
         assert_eq!(one(&nothing), [row("x", "null", true, true, "")]);
         let inner = json!({ "$ref": "#/components/schemas/Inner" });
-        let size = |path: &str| row(path, "integer int64", false, true, "≥ 1; default 10");
+        let size = |path: &str| row(path, "integer int64", false, true, "≥\u{a0}1; default 10");
         let list = json!({ "type": "array", "items": inner });
         let listed = [row("x", "array<object>", true, false, ""), size("x[].size")];
         assert_eq!(one(&list), listed);
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(one(&optional), [row("x", "object", true, true, ""), size("x.size")]);
         let pattern = json!({ "type": "string", "pattern": "^[A-Z]$" });
         assert_eq!(one(&pattern), [row("x", "string", true, false, "^[A-Z]$")]);
-        assert_eq!(one(&json!({ "const": 200 })), [row("x", "any", true, false, "= 200")]);
+        assert_eq!(one(&json!({ "const": 200 })), [row("x", "any", true, false, "=\u{a0}200")]);
     }
 
     #[test]
