@@ -18,7 +18,7 @@ texts! {
     PASSWORD_HINT: "The call runs in this server. The password is neither stored nor logged, and \
         is not filled in again.", "此调用在本服务器内执行。密码不会被保存或记入日志，也不会再次填入。";
     LOG_IN_WARNING: "A login ends the other session of the account: a program that uses it is \
-        refused until it logs in again.", "登录会结束该账号的另一会话：使用该会话的程序在重新登录前会被拒绝。";
+        refused until it logs in again.", "登录会结束该账户的另一会话：使用该会话的程序在重新登录前会被拒绝。";
     SESSION_WARNING: "The token is invalid afterwards: a program that uses it is refused until it \
         logs in again.", "此后该令牌失效：使用它的程序在重新登录前会被拒绝。";
     CONFIRM: "End that session", "结束该会话";
