@@ -15,7 +15,7 @@ const SOAK: &str = "KIOSQUE_SOAK";
 /// The variable with the number of runs of the selected tests.
 const RUNS: &str = "KIOSQUE_RUNS";
 /// Words, one of which is in the name of each sized test.
-const SIZED_TESTS: [&str; 19] = [
+const SIZED_TESTS: [&str; 20] = [
     "shared_accounts",
     "several_nodes",
     "random_histories",
@@ -35,13 +35,15 @@ const SIZED_TESTS: [&str; 19] = [
     "power_loss",
     "bad_disk",
     "damage_",
+    "steady",
 ];
 
 /// The orders with which the console is measured.
 const CONSOLE_ORDERS: &str = "10000000";
 
 /// Runs the part selected by the first argument, or all of them; the other parts only if the tests
-/// passed. `console` takes another number of orders, a test name another number of runs.
+/// passed. `console` takes another number of orders, a test name another number of runs, of which
+/// `steady` takes one a minute.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => match tests(&SIZED_TESTS, None)? {

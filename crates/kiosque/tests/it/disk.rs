@@ -8,7 +8,7 @@ mod damage;
 mod known;
 mod load;
 mod power_loss;
-mod preload;
+pub(crate) mod preload;
 
 use kiosque_testkit::{FleetToml, Sandbox};
 

@@ -45,6 +45,7 @@ mod sessions;
 mod settings;
 mod shell;
 mod slips;
+mod steady;
 mod tls;
 mod trail;
 mod unwritable;

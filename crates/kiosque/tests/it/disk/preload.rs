@@ -1,4 +1,4 @@
-//! The library that is loaded into the program, compiled from `testkit/preload/disk.c`.
+//! The libraries that are loaded into the program, compiled from `testkit/preload`.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -8,18 +8,22 @@ use std::sync::LazyLock;
 
 use kiosque_testkit::{Ran, Sandbox};
 
-static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("disk"));
+
+/// Compiles a library of `testkit/preload` and returns its path.
+pub(crate) fn compiled(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let library = directory.join("disk.so");
+    let library = directory.join(format!("{name}.so"));
     // Another test program may load the library meanwhile.
-    let made = directory.join(format!("disk-{}.so", std::process::id()));
+    let made = directory.join(format!("{name}-{}.so", std::process::id()));
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&made);
-    compiler.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testkit/preload/disk.c"));
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testkit/preload");
+    compiler.arg(format!("{sources}/{name}.c"));
     Ran::of(&mut compiler).success();
     fs::rename(made, &library).unwrap();
     library
-});
+}
 
 /// Returns a command on the data of a sandbox that loads the library.
 fn loaded(sandbox: &Sandbox, args: &[&str]) -> Command {
