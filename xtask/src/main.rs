@@ -47,7 +47,8 @@ The tasks of this repository.
            orders, and the load of neighbors: takes long. [tests|growth|console [ORDERS]|neighbors]
            runs one of them, and NAME [RUNS]
            the tests of one kind, such as power-loss, bad-disk and damage; steady [MINUTES] a mix of
-           calls. KIOSQUE_SEED repeats a run; runs with other seeds add up
+           calls; two-versions with the program KIOSQUE_OTHER_PROGRAM. KIOSQUE_SEED repeats a run;
+           runs with other seeds add up
   fuzz     every fuzz target, 600 seconds each: [TARGET] [--seconds N]
   help     this text
 

@@ -15,12 +15,13 @@ const SOAK: &str = "KIOSQUE_SOAK";
 /// The variable with the number of runs of the selected tests.
 const RUNS: &str = "KIOSQUE_RUNS";
 /// Words, one of which is in the name of each sized test.
-const SIZED_TESTS: [&str; 20] = [
+const SIZED_TESTS: [&str; 21] = [
     "shared_accounts",
     "several_nodes",
     "random_histories",
     "engines::",
     "failover",
+    "two_versions",
     "kill_9",
     "slow_clients",
     "noise",

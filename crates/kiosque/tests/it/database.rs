@@ -12,6 +12,7 @@ mod outage;
 mod read_only;
 mod same_answers;
 mod shared_directory;
+mod two_versions;
 mod warning;
 
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ use super::{Node, UNHURRIED, fleet, is_soak, log_in, order, order_id};
 use crate::KIOSQUE;
 use crate::pages;
 
-fn answers(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
+pub(super) fn answers(served: &Served, token: &str) -> (BTreeMap<String, Vec<Value>>, [Value; 2]) {
     let mut caller = served.connect();
     let range = r#"{"startTimestamp":1767225600000,"endTimestamp":1767830400000}"#;
     let sums = [SUMMARY_PATH, BY_DEVICE_PATH]
