@@ -8,121 +8,90 @@ use crate::KIOSQUE;
 use crate::fleet::{CANARIES, CARD, CARD_KEPT, PHONE_KEPT, fields, fleet, order, order_with};
 use crate::pages;
 
-/// Changes of a valid order, each with the reason of its rejection.
-const FAULTY: &[(&str, &str, &str)] = &[
-    (
-        "totalAmount\":250",
-        "totalAmount\":\"250\"",
-        "totalAmount: invalid type: string \"250\", expected a whole number",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":2.5",
-        "totalAmount: invalid type: floating point `2.5`, expected a whole number \
-         (amounts are whole minor units)",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":-250",
-        "totalAmount: -250 is not between 0 and 1000000000000",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":1000000000001",
-        "totalAmount: *********0001 is not between 0 and 1000000000000",
-    ),
-    ("totalAmount\":250", "totalAmount\":null", "totalAmount: is missing"),
-    ("totalAmount\"", "totalamount\"", "totalAmount: is missing"),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"payAmount\":-1",
-        "payAmount: -1 is not between 0 and 1000000000000",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"refundAmount\":-1",
-        "refundAmount: -1 is not between 0 and 1000000000000",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"payStatus\":5",
-        "payStatus: 5 is not a status (0 to 4)",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"shipmentStatus\":-1",
-        "shipmentStatus: -1 is not a status (0 to 4)",
-    ),
-    ("totalAmount\":250", "totalAmount\":250,\"totalAmount\":250", "duplicate field `totalAmount`"),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"detailVOList\":{}",
-        "detailVOList: invalid type: map, expected a sequence",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"detailVOList\":[{\"goodsId\":\"a\"},{}]",
-        "detailVOList[1].goodsId: is missing",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"detailVOList\":[{\"goodsId\":\"a\",\"count\":1.5}]",
-        "detailVOList[0].count: invalid type: floating point `1.5`, expected a whole number \
-         (amounts are whole minor units)",
-    ),
-    (
-        "totalAmount\":250",
-        "totalAmount\":250,\"detailVOList\":[{\"goodsId\":\"a\",\"count\":-1}]",
-        "detailVOList[0].count: -1 is not between 0 and 1000000",
-    ),
-    ("\"deviceCode\":\"D1\",", "", "deviceCode: is missing"),
-    ("D1", "D9", "deviceCode: no device D9 is known"),
-    ("D1", "D1\\u0000", "deviceCode: must not contain a NUL character"),
-    ("EUR", "ZZZ", "currency: ZZZ is not an ISO 4217 code"),
-    ("EUR", "eur", "currency: eur is not an ISO 4217 code"),
-    ("EUR", "XAU", "currency: XAU has no minor unit"),
-    (
-        "2026-01-02 03:04:05",
-        "2026-02-30 03:04:05",
-        "tradeStartTime: \"2026-02-30 03:04:05\" does not exist in the calendar",
-    ),
-    (
-        "2026-01-02 03:04:05",
-        "2026-10-25 02:30:00",
-        "tradeStartTime: 2026-10-25 02:30:00 occurred twice when clocks of Europe/Paris were set \
-         back; give an offset",
-    ),
-    (
-        "2026-01-02 03:04:05",
-        "2026-03-29 02:30:00",
-        "tradeStartTime: 2026-03-29 02:30:00 was skipped when clocks of Europe/Paris were set \
-         forward; give an offset",
-    ),
-    (
-        "2026-01-02 03:04:05",
-        "2026-01-02T03:04:05",
-        "tradeStartTime: \"2026-01-02T03:04:05\" is not a time; give RFC 3339 with an offset, \
-         or yyyy-MM-dd HH:mm:ss in Europe/Paris",
-    ),
-    (
-        "2026-01-02 03:04:05",
-        "1969-12-31T23:59:59Z",
-        "tradeStartTime: \"1969-12-31T23:59:59Z\" is outside the years 1970 to 9999",
-    ),
-    ("\"4929000011112222\"", "4929000011112222", "cardNumber: is not a string"),
-    ("\"4929000011112222\"", "[\"4929000011112222\"]", "cardNumber: is not a string"),
-    ("\"+33 6 98 76 54 32\"", "4929000011112222.5", "phone: is not a string"),
-    ("\"+33 6 98 76 54 32\"", "{\"a\":\"+33 6 98 76 54 32\"}", "phone: is not a string"),
-    ("\"orderId\":\"F", "\"orderId\":\" \",\"x\":\"F", "orderId: must not be blank"),
-];
+/// Changes of a valid order, and below each the reason of its rejection; a line indented further
+/// continues the one above it.
+const FAULTY: &str = r#"
+totalAmount":250 -> totalAmount":"250"
+    totalAmount: invalid type: string "250", expected a whole number
+totalAmount":250 -> totalAmount":2.5
+    totalAmount: invalid type: floating point `2.5`, expected a whole number
+        (amounts are whole minor units)
+totalAmount":250 -> totalAmount":-250
+    totalAmount: -250 is not between 0 and 1000000000000
+totalAmount":250 -> totalAmount":1000000000001
+    totalAmount: *********0001 is not between 0 and 1000000000000
+totalAmount":250 -> totalAmount":null
+    totalAmount: is missing
+totalAmount" -> totalamount"
+    totalAmount: is missing
+totalAmount":250 -> totalAmount":250,"payAmount":-1
+    payAmount: -1 is not between 0 and 1000000000000
+totalAmount":250 -> totalAmount":250,"refundAmount":-1
+    refundAmount: -1 is not between 0 and 1000000000000
+totalAmount":250 -> totalAmount":250,"payStatus":5
+    payStatus: 5 is not a status (0 to 4)
+totalAmount":250 -> totalAmount":250,"shipmentStatus":-1
+    shipmentStatus: -1 is not a status (0 to 4)
+totalAmount":250 -> totalAmount":250,"totalAmount":250
+    duplicate field `totalAmount`
+totalAmount":250 -> totalAmount":250,"detailVOList":{}
+    detailVOList: invalid type: map, expected a sequence
+totalAmount":250 -> totalAmount":250,"detailVOList":[{"goodsId":"a"},{}]
+    detailVOList[1].goodsId: is missing
+totalAmount":250 -> totalAmount":250,"detailVOList":[{"goodsId":"a","count":1.5}]
+    detailVOList[0].count: invalid type: floating point `1.5`, expected a whole number
+        (amounts are whole minor units)
+totalAmount":250 -> totalAmount":250,"detailVOList":[{"goodsId":"a","count":-1}]
+    detailVOList[0].count: -1 is not between 0 and 1000000
+"deviceCode":"D1", ->
+    deviceCode: is missing
+D1 -> D9
+    deviceCode: no device D9 is known
+D1 -> D1\u0000
+    deviceCode: must not contain a NUL character
+EUR -> ZZZ
+    currency: ZZZ is not an ISO 4217 code
+EUR -> eur
+    currency: eur is not an ISO 4217 code
+EUR -> XAU
+    currency: XAU has no minor unit
+2026-01-02 03:04:05 -> 2026-02-30 03:04:05
+    tradeStartTime: "2026-02-30 03:04:05" does not exist in the calendar
+2026-01-02 03:04:05 -> 2026-10-25 02:30:00
+    tradeStartTime: 2026-10-25 02:30:00 occurred twice when clocks of Europe/Paris were set back;
+        give an offset
+2026-01-02 03:04:05 -> 2026-03-29 02:30:00
+    tradeStartTime: 2026-03-29 02:30:00 was skipped when clocks of Europe/Paris were set forward;
+        give an offset
+2026-01-02 03:04:05 -> 2026-01-02T03:04:05
+    tradeStartTime: "2026-01-02T03:04:05" is not a time; give RFC 3339 with an offset,
+        or yyyy-MM-dd HH:mm:ss in Europe/Paris
+2026-01-02 03:04:05 -> 1969-12-31T23:59:59Z
+    tradeStartTime: "1969-12-31T23:59:59Z" is outside the years 1970 to 9999
+"4929000011112222" -> 4929000011112222
+    cardNumber: is not a string
+"4929000011112222" -> ["4929000011112222"]
+    cardNumber: is not a string
+"+33 6 98 76 54 32" -> 4929000011112222.5
+    phone: is not a string
+"+33 6 98 76 54 32" -> {"a":"+33 6 98 76 54 32"}
+    phone: is not a string
+"orderId":"F -> "orderId":" ","x":"F
+    orderId: must not be blank
+"#;
 
 /// A line in bytes, and the beginning of the reason.
 type Faulty = (Vec<u8>, String);
 
-fn changed() -> impl Iterator<Item = Faulty> {
-    (0..).zip(FAULTY).map(|(at, (from, to, reason))| {
-        (order_with(&format!("F{at}"), from, to).into_bytes(), (*reason).to_owned())
-    })
+fn changed() -> Vec<Faulty> {
+    let table = FAULTY.trim().replace("\n        ", " ");
+    let lines: Vec<&str> = table.lines().collect();
+    let faulty = |(at, case): (usize, &[&str])| {
+        let (from, to) = case[0].split_once(" ->").unwrap();
+        let order = order_with(&format!("F{at}"), from, to.trim_start());
+        (order.into_bytes(), case[1].trim_start().to_owned())
+    };
+    lines.chunks(2).enumerate().map(faulty).collect()
 }
 
 /// Lines that are not a JSON object.
@@ -153,7 +122,7 @@ fn broken() -> Vec<Faulty> {
 #[test]
 fn every_kind_of_invalid_line_is_reported_and_the_valid_ones_are_stored() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
-    let faulty: Vec<Faulty> = changed().chain(broken()).collect();
+    let faulty: Vec<Faulty> = changed().into_iter().chain(broken()).collect();
     let mut file = Vec::new();
     for (at, (line, _)) in (0..).zip(&faulty) {
         // A valid line before each invalid one, and a blank one now and then: they count as lines.

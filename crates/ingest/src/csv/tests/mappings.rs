@@ -27,36 +27,39 @@ fn without_position(fault: &str) -> &str {
     text
 }
 
-fn check(section: &str, line: &str, want: &str) {
-    let fault = fault_of(section, line);
-    assert!(fault.starts_with(want), "[{section}] {line}\n{fault}");
+/// Cases of two lines each: what is tried, and below it, indented, what is expected.
+fn cases(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let lines: Vec<&str> = text.trim().lines().collect();
+    lines.chunks(2).map(|case| (case[0], case[1].trim_start())).collect::<Vec<_>>().into_iter()
+}
+
+/// In each case, a line in its section, and the beginning of its fault.
+fn check_cases(text: &str) {
+    for (case, want) in cases(text) {
+        let (section, line) = case.strip_prefix('[').unwrap().split_once(']').unwrap();
+        let fault = fault_of(section, line);
+        assert!(fault.starts_with(want), "{case}\n{fault}");
+    }
 }
 
 #[test]
 fn each_required_key_is_asked_for() {
-    for (key, want) in [
-        (
-            "unit",
-            "amount: needed: unit = \"major\" when 3.50 is three dollars fifty, \"minor\" \
-             when 350 is",
-        ),
-        ("currency", "order.currency: needed, such as currency = \"USD\", or \"{Column}\""),
-        (
-            "orderId",
-            "order.orderId: needed, such as orderId = \"{Column}\": a text that identifies the \
-             order",
-        ),
-        (
-            "deviceCode",
-            "order.deviceCode: needed, such as deviceCode = \"{Column}\", or one machine's code",
-        ),
-        (
-            "totalAmount",
-            "order.totalAmount: needed, such as totalAmount = \"{Column}\", or \"{#sum}\" of the \
-             lines",
-        ),
-        ("tradeStartTime", "order.tradeStartTime: needed, such as tradeStartTime = \"{Column}\""),
-    ] {
+    for (key, want) in cases(
+        r#"
+unit
+    amount: needed: unit = "major" when 3.50 is three dollars fifty, "minor" when 350 is
+currency
+    order.currency: needed, such as currency = "USD", or "{Column}"
+orderId
+    order.orderId: needed, such as orderId = "{Column}": a text that identifies the order
+deviceCode
+    order.deviceCode: needed, such as deviceCode = "{Column}", or one machine's code
+totalAmount
+    order.totalAmount: needed, such as totalAmount = "{Column}", or "{#sum}" of the lines
+tradeStartTime
+    order.tradeStartTime: needed, such as tradeStartTime = "{Column}"
+"#,
+    ) {
         let lines = SIMPLE.lines().filter(|line| !line.starts_with(&format!("{key} =")));
         let text: Vec<&str> = lines.collect();
         assert_eq!(without_position(&fault(&text.join("\n"))), want);
@@ -86,136 +89,92 @@ fn a_fault_has_its_line_and_column() {
 
 #[test]
 fn a_fault_names_its_key_and_what_was_expected() {
-    for (section, line, want) in [
-        (
-            "report",
-            "delimiter = \"ab\"",
-            "report.delimiter: expected one ASCII character, got \"ab\"",
-        ),
-        ("report", "quote = \",\"", "report: quote and delimiter are the same character"),
-        (
-            "report",
-            "header = true",
-            "report.header: unknown field `header`, expected one of `delimiter`, `quote`",
-        ),
-        ("report", "trim = 1", "report.trim: invalid type: integer `1`, expected a boolean"),
-        (
-            "report",
-            "lines_above_header = -1",
-            "report.lines_above_header: invalid value: integer `-1`, expected a number",
-        ),
-        (
-            "report",
-            "columns = []",
-            "report.columns: expected a text or a list of texts, got an empty list",
-        ),
-        ("time", "format = \"%H:%M\"", "time.format: \"%H:%M\" has no date: year, month and day"),
-        ("time", "format = \"%F %Q\"", "time.format: \"%F %Q\" has the unknown field %Q"),
-        ("time", "zone = \"Mars\"", "time.zone: \"Mars\" is not a time zone"),
-        (
-            "amount",
-            "decimal = \"\"",
-            "amount.decimal: invalid value: string \"\", expected a character",
-        ),
-        ("amount", "thousands = \".\"", "amount: decimal and thousands are the same character"),
-        (
-            "amount",
-            "thousands = \"0\"",
-            "amount: decimal and thousands are neither digits nor a minus",
-        ),
-    ] {
-        check(section, line, want);
-    }
+    check_cases(
+        r#"
+[report] delimiter = "ab"
+    report.delimiter: expected one ASCII character, got "ab"
+[report] quote = ","
+    report: quote and delimiter are the same character
+[report] header = true
+    report.header: unknown field `header`, expected one of `delimiter`, `quote`
+[report] trim = 1
+    report.trim: invalid type: integer `1`, expected a boolean
+[report] lines_above_header = -1
+    report.lines_above_header: invalid value: integer `-1`, expected a number
+[report] columns = []
+    report.columns: expected a text or a list of texts, got an empty list
+[time] format = "%H:%M"
+    time.format: "%H:%M" has no date: year, month and day
+[time] format = "%F %Q"
+    time.format: "%F %Q" has the unknown field %Q
+[time] zone = "Mars"
+    time.zone: "Mars" is not a time zone
+[amount] decimal = ""
+    amount.decimal: invalid value: string "", expected a character
+[amount] thousands = "."
+    amount: decimal and thousands are the same character
+[amount] thousands = "0"
+    amount: decimal and thousands are neither digits nor a minus
+"#,
+    );
 }
 
 #[test]
 fn a_fault_in_a_field_shows_the_notation() {
-    for (section, line, want) in [
-        ("order", "tradeno = \"{No}\"", "order.tradeno: unknown key; known here are key, currency"),
-        (
-            "order",
-            "tradeNo = \"{No\"",
-            "order.tradeNo: \"{No\" has a brace without its counterpart",
-        ),
-        ("order", "tradeNo = \"{}\"", "order.tradeNo: \"{}\" has {} without a column name"),
-        ("order", "tradeNo = \"{#sum}\"", "order.tradeNo: \"{#sum}\" has {#sum}, which is a whole"),
-        (
-            "order",
-            "tradeNo = 1.5",
-            "order.tradeNo: expected \"{Column}\", a list of such, or a table",
-        ),
-        ("order", "tradeNo = [\"a\", \"{B}\"]", "order.tradeNo: nothing after a constant"),
-        ("order", "tradeNo = \"{#row}\"", "order.tradeNo: {#row} differs between the rows"),
-        (
-            "order",
-            "tradeNo = { map = {} }",
-            "order.tradeNo: expected either from = \"{Column}\" or",
-        ),
-        (
-            "order",
-            "tradeNo = { from = \"{A}\", zone = \"UTC\" }",
-            "order.tradeNo: only times have a format and a zone",
-        ),
-        (
-            "order",
-            "tradeNo = { from = \"{A}\", map = { a = [] } }",
-            "order.tradeNo: expected a text or a whole number",
-        ),
-        ("order", "orderId = \"No\"", "order.orderId: is the same for each order; a column is"),
-        (
-            "order",
-            "payAmount = \"Paid\"",
-            "order.payAmount: \"Paid\" is not a decimal number; a column",
-        ),
-        ("order", "payEndTime = \"Paid\"", "order.payEndTime: \"Paid\" is not a time"),
-        (
-            "order",
-            "payStatus = { from = \"{A}\", map = { x = \"payed\" } }",
-            "order.payStatus: \"payed\" is not a status; known are unpaid, paid, cancelled, \
-             refunding",
-        ),
-        (
-            "create.device",
-            "nam = \"x\"",
-            "create.device.nam: unknown field `nam`, expected one of `group`",
-        ),
-        (
-            "create.product",
-            "price = \"1\"",
-            "create.product.price: unknown field `price`, expected one of `name`",
-        ),
-        (
-            "create.products",
-            "",
-            "create.products: unknown field `products`, expected `device` or `product`",
-        ),
-        ("lines", "", "lines: unknown field `lines`, expected one of `report`, `time`, `amount`"),
-    ] {
-        check(section, line, want);
-    }
+    check_cases(
+        r#"
+[order] tradeno = "{No}"
+    order.tradeno: unknown key; known here are key, currency
+[order] tradeNo = "{No"
+    order.tradeNo: "{No" has a brace without its counterpart
+[order] tradeNo = "{}"
+    order.tradeNo: "{}" has {} without a column name
+[order] tradeNo = "{#sum}"
+    order.tradeNo: "{#sum}" has {#sum}, which is a whole
+[order] tradeNo = 1.5
+    order.tradeNo: expected "{Column}", a list of such, or a table
+[order] tradeNo = ["a", "{B}"]
+    order.tradeNo: nothing after a constant
+[order] tradeNo = "{#row}"
+    order.tradeNo: {#row} differs between the rows
+[order] tradeNo = { map = {} }
+    order.tradeNo: expected either from = "{Column}" or
+[order] tradeNo = { from = "{A}", zone = "UTC" }
+    order.tradeNo: only times have a format and a zone
+[order] tradeNo = { from = "{A}", map = { a = [] } }
+    order.tradeNo: expected a text or a whole number
+[order] orderId = "No"
+    order.orderId: is the same for each order; a column is
+[order] payAmount = "Paid"
+    order.payAmount: "Paid" is not a decimal number; a column
+[order] payEndTime = "Paid"
+    order.payEndTime: "Paid" is not a time
+[order] payStatus = { from = "{A}", map = { x = "payed" } }
+    order.payStatus: "payed" is not a status; known are unpaid, paid, cancelled, refunding
+[create.device] nam = "x"
+    create.device.nam: unknown field `nam`, expected one of `group`
+[create.product] price = "1"
+    create.product.price: unknown field `price`, expected one of `name`
+[create.products]
+    create.products: unknown field `products`, expected `device` or `product`
+[lines]
+    lines: unknown field `lines`, expected one of `report`, `time`, `amount`
+"#,
+    );
 }
 
 #[test]
 fn a_nul_in_a_text_of_the_mapping_is_a_fault() {
-    for (section, line, want) in [
-        (
-            "create.device",
-            "name = \"a\\u0000{Machine}\"",
-            "create.device.name: \"a\\0{Machine}\" has a NUL character",
-        ),
-        (
-            "create.device",
-            "model = { constant = \"a\\u0000\" }",
-            "create.device.model: \"a\\0\" has a NUL character",
-        ),
-        (
-            "create.device",
-            "address = { from = \"{A}\", map = { x = \"\\u0000\" } }",
-            "create.device.address: \"\\0\" has a NUL character",
-        ),
-    ] {
-        check(section, line, want);
-    }
+    check_cases(
+        r#"
+[create.device] name = "a\u0000{Machine}"
+    create.device.name: "a\0{Machine}" has a NUL character
+[create.device] model = { constant = "a\u0000" }
+    create.device.model: "a\0" has a NUL character
+[create.device] address = { from = "{A}", map = { x = "\u0000" } }
+    create.device.address: "\0" has a NUL character
+"#,
+    );
 }
 
 #[test]
