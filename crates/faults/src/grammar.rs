@@ -53,11 +53,11 @@ impl FromStr for Fault {
 pub fn reference() -> String {
     let mut text = String::from("Faults, and the calls that they select by themselves:\n");
     for form in FORMS {
-        let usage = form.usage();
+        let (usage, by_itself) = (form.usage(), form.by_itself());
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  {usage:26}{:17}{}", form.by_itself, form.meaning);
+        let _ = writeln!(text, "  {usage:26}{by_itself:17}{}", form.meaning);
     }
-    let nouns = Noun::names().join(", ");
+    let nouns = Noun::names();
     let _ = write!(
         text,
         "\nCalls may be specified, as in slow(orders, order, 800ms): {nouns}.\n\

@@ -79,46 +79,41 @@ impl Noun {
         Noun::Online,
     ];
 
+    /// Returns the name and the path.
+    const fn name_and_route(self) -> (&'static str, &'static str) {
+        match self {
+            Noun::Login => ("login", LogIn::ROUTE),
+            Noun::Switch => ("switch", SwitchGroup::ROUTE),
+            Noun::Logout => ("logout", LogOut::ROUTE),
+            Noun::Devices => ("devices", DevicePage::ROUTE),
+            Noun::Orders => ("orders", QueryOrderList::ROUTE),
+            Noun::Order => ("order", OrderDetail::ROUTE),
+            Noun::Changes => ("changes", OrderChanges::ROUTE),
+            Noun::Summary => ("summary", Summary::ROUTE),
+            Noun::BestSellers => ("best-sellers", BestSellingProduct::ROUTE),
+            Noun::ByDevice => ("by-device", SalesByDevice::ROUTE),
+            Noun::Trend => ("trend", SalesTrend::ROUTE),
+            Noun::Aisles => ("aisles", DeviceAisle::ROUTE),
+            Noun::Profile => ("profile", DeviceProfile::ROUTE),
+            Noun::Online => ("online", OnlineDevices::ROUTE),
+        }
+    }
+
     /// Returns the name.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Noun::Login => "login",
-            Noun::Switch => "switch",
-            Noun::Logout => "logout",
-            Noun::Devices => "devices",
-            Noun::Orders => "orders",
-            Noun::Order => "order",
-            Noun::Changes => "changes",
-            Noun::Summary => "summary",
-            Noun::BestSellers => "best-sellers",
-            Noun::ByDevice => "by-device",
-            Noun::Trend => "trend",
-            Noun::Aisles => "aisles",
-            Noun::Profile => "profile",
-            Noun::Online => "online",
-        }
+        self.name_and_route().0
     }
 
     /// Returns the path, `/v8` included.
     #[must_use]
     pub const fn route(self) -> &'static str {
-        match self {
-            Noun::Login => LogIn::ROUTE,
-            Noun::Switch => SwitchGroup::ROUTE,
-            Noun::Logout => LogOut::ROUTE,
-            Noun::Devices => DevicePage::ROUTE,
-            Noun::Orders => QueryOrderList::ROUTE,
-            Noun::Order => OrderDetail::ROUTE,
-            Noun::Changes => OrderChanges::ROUTE,
-            Noun::Summary => Summary::ROUTE,
-            Noun::BestSellers => BestSellingProduct::ROUTE,
-            Noun::ByDevice => SalesByDevice::ROUTE,
-            Noun::Trend => SalesTrend::ROUTE,
-            Noun::Aisles => DeviceAisle::ROUTE,
-            Noun::Profile => DeviceProfile::ROUTE,
-            Noun::Online => OnlineDevices::ROUTE,
-        }
+        self.name_and_route().1
+    }
+
+    /// Returns the names of calls.
+    pub(crate) fn joined(nouns: &[Noun]) -> String {
+        nouns.iter().map(|noun| noun.name()).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the call with this path.
@@ -136,8 +131,8 @@ impl Noun {
     }
 
     /// Returns every name that selects calls, for messages.
-    pub(crate) fn names() -> Vec<&'static str> {
-        Noun::ALL.into_iter().map(Noun::name).chain([GROUPS.0]).collect()
+    pub(crate) fn names() -> String {
+        format!("{}, {}", Noun::joined(&Noun::ALL), GROUPS.0)
     }
 }
 

@@ -9,9 +9,8 @@ use crate::noun::Noun;
 pub(super) struct Form {
     pub(super) name: &'static str,
     pub(super) value: Value,
-    /// The calls that it selects if it specifies none, and their description.
+    /// The calls that it selects if it specifies none.
     pub(super) nouns: &'static [Noun],
-    pub(super) by_itself: &'static str,
     /// The calls that it may specify.
     pub(super) allowed: &'static [Noun],
     pub(super) meaning: &'static str,
@@ -52,6 +51,15 @@ impl Value {
 }
 
 impl Form {
+    /// Returns the description of the calls that it selects if it specifies none.
+    pub(super) fn by_itself(&self) -> String {
+        match self.nouns {
+            nouns if nouns == ALL => "all".to_owned(),
+            nouns if nouns == Noun::WITH_TOKEN => "all with a token".to_owned(),
+            nouns => Noun::joined(nouns),
+        }
+    }
+
     /// Returns the syntax of the fault with its value.
     pub(super) fn usage(&self) -> String {
         let name = self.name;
@@ -70,61 +78,51 @@ impl Form {
 
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
 const ALL: &[Noun] = &Noun::ALL;
+/// What most faults have in common: they are of any call.
+const OF_ALL: Form =
+    Form { name: "", value: Value::None(Kind::Reset), nouns: ALL, allowed: ALL, meaning: "" };
 
 pub(super) const FORMS: [Form; 14] = [
     Form {
         name: "slow",
         value: Value::Duration("delay", None, Kind::Slow),
-        nouns: ALL,
-        by_itself: "all",
-        allowed: ALL,
         meaning: "the answer is delayed by this time",
+        ..OF_ALL
     },
     Form {
         name: "code500",
         value: Value::Duration("retry-after", SECOND, Kind::Code500),
-        nouns: ALL,
-        by_itself: "all",
-        allowed: ALL,
         meaning: "HTTP 500, code 500 and Retry-After",
+        ..OF_ALL
     },
     Form {
         name: "http503",
         value: Value::Duration("retry-after", SECOND, Kind::Http503),
-        nouns: ALL,
-        by_itself: "all",
-        allowed: ALL,
         meaning: "HTTP 503, HTML and Retry-After",
+        ..OF_ALL
     },
     Form {
         name: "html404",
         value: Value::None(Kind::Html404),
-        nouns: ALL,
-        by_itself: "all",
-        allowed: ALL,
         meaning: "HTTP 404 and HTML",
+        ..OF_ALL
     },
     Form {
         name: "reset",
         value: Value::None(Kind::Reset),
-        nouns: ALL,
-        by_itself: "all",
-        allowed: ALL,
         meaning: "the connection closes, and the server sees no call",
+        ..OF_ALL
     },
     Form {
         name: "cut-body",
         value: Value::None(Kind::CutBody),
-        nouns: ALL,
-        by_itself: "all",
-        allowed: ALL,
         meaning: "the connection closes in the middle of the answer",
+        ..OF_ALL
     },
     Form {
         name: "lose-answer",
         value: Value::None(Kind::LoseAnswer),
         nouns: &[Noun::Switch],
-        by_itself: "switch",
         allowed: ALL,
         meaning: "the server acts, and the connection closes",
     },
@@ -132,7 +130,6 @@ pub(super) const FORMS: [Form; 14] = [
         name: "shift-page",
         value: Value::Rows("rows", 1, Kind::ShiftPage),
         nouns: &[Noun::Orders],
-        by_itself: "orders",
         allowed: Noun::PAGES,
         meaning: "rows arrived after page 1 was read",
     },
@@ -140,7 +137,6 @@ pub(super) const FORMS: [Form; 14] = [
         name: "resort",
         value: Value::None(Kind::Resort),
         nouns: &[Noun::Orders],
-        by_itself: "orders",
         allowed: Noun::LISTS,
         meaning: "the rows are in reverse order",
     },
@@ -148,7 +144,6 @@ pub(super) const FORMS: [Form; 14] = [
         name: "drop-row",
         value: Value::None(Kind::DropRow),
         nouns: &[Noun::Orders],
-        by_itself: "orders",
         allowed: Noun::LISTS,
         meaning: "a row is missing, chosen by --seed",
     },
@@ -156,7 +151,6 @@ pub(super) const FORMS: [Form; 14] = [
         name: "stale-total",
         value: Value::Rows("rows", 1, Kind::StaleTotal),
         nouns: &[Noun::Orders],
-        by_itself: "orders",
         allowed: Noun::PAGES,
         meaning: "total is too small by this number",
     },
@@ -164,7 +158,6 @@ pub(super) const FORMS: [Form; 14] = [
         name: "evict",
         value: Value::OptionalDuration("after", Kind::Evict),
         nouns: Noun::WITH_TOKEN,
-        by_itself: "all with a token",
         allowed: Noun::WITH_TOKEN,
         meaning: "code -4 from then on, as after another login",
     },
@@ -172,16 +165,13 @@ pub(super) const FORMS: [Form; 14] = [
         name: "expire",
         value: Value::Duration("after", None, Kind::Expire),
         nouns: Noun::SESSIONS,
-        by_itself: "login, switch",
         allowed: Noun::SESSIONS,
         meaning: "code -4 this long after the token was issued, as expiresIn shows",
     },
     Form {
         name: "clock",
         value: Value::Offset("offset", Kind::Clock),
-        nouns: ALL,
-        by_itself: "all",
-        allowed: ALL,
         meaning: "expiresIn and the header Date are off by this time",
+        ..OF_ALL
     },
 ];

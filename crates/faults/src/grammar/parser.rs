@@ -160,9 +160,8 @@ impl<'t> Parser<'t> {
     ) -> Result<(), FaultError> {
         if let Some(named) = Noun::named(argument.text) {
             if let Some(other) = named.iter().find(|noun| !form.allowed.contains(noun)) {
-                let allowed: Vec<&str> = form.allowed.iter().map(|noun| noun.name()).collect();
                 let part = Part { at: argument.at, text: other.name() };
-                return Err(self.error(part, format!("one of {}", allowed.join(", "))));
+                return Err(self.error(part, format!("one of {}", Noun::joined(form.allowed))));
             }
             nouns.extend(named);
             return Ok(());
@@ -194,15 +193,13 @@ fn names() -> String {
 
 /// Returns what is allowed as an argument of a fault.
 fn expected(form: &Form) -> String {
-    let calls: Vec<&str> = match form.allowed.len() == Noun::ALL.len() {
-        true => Noun::names(),
-        false => form.allowed.iter().map(|noun| noun.name()).collect(),
-    };
+    let is_of_all = form.allowed.len() == Noun::ALL.len();
+    let calls = if is_of_all { Noun::names() } else { Noun::joined(form.allowed) };
     let value = match (form.value.key(), form.value.example()) {
         (Some(key), Some(example)) => format!("{example}, also as {key}=…, or "),
         _ => String::new(),
     };
-    format!("{value}a call: {}", calls.join(", "))
+    format!("{value}a call: {calls}")
 }
 
 /// Returns the kind of a fault without a value; `None` if the value is required.
