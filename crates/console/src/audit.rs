@@ -5,7 +5,7 @@ use kiosque_model::audit::AuditEvent;
 use maud::html;
 
 use crate::components::{
-    IsFirst, address, card, choice, download, empty, filter, pager, parameter, text_field,
+    address, card, choice, download, empty, filter, pager, query_of, text_field,
 };
 use crate::csv;
 use crate::frame::{Frame, Page, Section};
@@ -51,14 +51,12 @@ pub struct Filters {
 impl Filters {
     /// Returns the query without the position in the list.
     fn query(&self) -> String {
-        let filters = [
+        query_of(&[
             ("account", &self.account),
             ("event", &self.event),
             ("source", &self.source),
             ("since", &self.since),
-        ];
-        let given = filters.into_iter().filter(|(_, value)| !value.is_empty());
-        given.map(|(name, value)| parameter(name, value)).collect::<Vec<_>>().join("&")
+        ])
     }
 }
 
@@ -76,29 +74,27 @@ pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
         (text_field("date", "since", frame.say(SINCE), &filters.since))
     };
     let after = Some(filters.after.as_str()).filter(|after| !after.is_empty());
-    let position = after.map(|after| parameter("after", after)).unwrap_or_default();
-    let shown = address("", &query, &position);
+    let shown = address("", &query, &query_of(&[("after", &filters.after)]));
     let separator = if shown.is_empty() { '?' } else { '&' };
     let csv = format!("{}{shown}{separator}format=csv", frame.path());
     let body = html! {
         @if view.entries.is_empty() { (empty(frame.say(NOTHING))) }
         @else { (trail::entries(frame, frame.say(ENTRIES), &view.entries)) }
-        (pager(frame, &query, IsFirst::of(after), view.next.as_deref()))
+        (pager(frame, &query, after, view.next.as_deref()))
     };
     frame.render(&Page {
         heading: frame.say(Section::Audit.name()),
-        note: html! {},
         actions: html! { (download(frame, &csv)) },
         content: html! {
             (filter(frame, frame.path(), &fields))
             (card("entries", frame.say(ENTRIES), "", &body))
         },
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
-/// Returns the entries of the page as CSV.
+/// Returns entries of a page as CSV.
 #[must_use]
-pub fn csv(frame: &Frame<'_>, view: &Audit) -> String {
-    csv::file(trail::CSV_COLUMNS, view.entries.iter().map(|entry| trail::csv_row(frame, entry)))
+pub fn csv(frame: &Frame<'_>, entries: &[AuditEntry]) -> String {
+    csv::file(trail::CSV_COLUMNS, entries.iter().map(|entry| trail::csv_row(frame, entry)))
 }

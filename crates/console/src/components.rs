@@ -2,6 +2,7 @@
 
 use kiosque_model::UnixMs;
 use maud::{Markup, Render, html};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::format;
 use crate::frame::Frame;
@@ -83,6 +84,13 @@ impl<'a> Column<'a> {
     pub(crate) fn sorted(self, href: String, direction: Option<Direction>) -> Column<'a> {
         Column { href: Some(href), direction, ..self }
     }
+}
+
+/// Returns columns of texts, and after them columns of numbers.
+pub(crate) fn columns(frame: &Frame<'_>, texts: &[Text], numbers: &[Text]) -> Vec<Column<'static>> {
+    let texts = texts.iter().map(|heading| Column::text(frame.say(*heading)));
+    let numbers = numbers.iter().map(|heading| Column::number(frame.say(*heading)));
+    texts.chain(numbers).collect()
 }
 
 /// A figure with its name and its change.
@@ -290,18 +298,19 @@ where
 }
 
 /// Renders the links to the first page and to the next one of a list. `query` is the rest of the
-/// query, such as `state=silent`, without a cursor.
+/// query, such as `state=silent`, without a cursor. `after` is the cursor of the page, unless it is
+/// the first one.
 pub(crate) fn pager(
     frame: &Frame<'_>,
     query: &str,
-    is_first: IsFirst,
+    after: Option<&str>,
     next: Option<&str>,
 ) -> Markup {
     let path = frame.path();
     html! {
-        @if is_first == IsFirst::No || next.is_some() {
+        @if after.is_some() || next.is_some() {
             nav.pager aria-label=(frame.say(NEXT)) {
-                @if is_first == IsFirst::No {
+                @if after.is_some() {
                     a href=(address(path, query, "")) { (frame.say(FIRST)) }
                 }
                 @if let Some(next) = next {
@@ -311,20 +320,6 @@ pub(crate) fn pager(
                 }
             }
         }
-    }
-}
-
-/// Whether a part of a list is the first one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IsFirst {
-    Yes,
-    No,
-}
-
-impl IsFirst {
-    /// Returns whether a list that begins after `after` is at its first part.
-    pub(crate) const fn of(after: Option<&str>) -> IsFirst {
-        if after.is_some() { IsFirst::No } else { IsFirst::Yes }
     }
 }
 
@@ -357,6 +352,12 @@ pub(crate) fn parameter(name: &str, value: &str) -> String {
     format!("{name}={}", encoded(value))
 }
 
+/// Returns the query of the parameters whose values are not empty.
+pub(crate) fn query_of(parameters: &[(&str, &str)]) -> String {
+    let given = parameters.iter().filter(|(_, value)| !value.is_empty());
+    given.map(|(name, value)| parameter(name, value)).collect::<Vec<_>>().join("&")
+}
+
 /// Returns a path with the parts of a query that are not empty.
 pub(crate) fn address(path: &str, query: &str, more: &str) -> String {
     match joined(query, more).as_str() {
@@ -371,18 +372,12 @@ pub(crate) fn joined(query: &str, more: &str) -> String {
     parts.collect::<Vec<_>>().join("&")
 }
 
+/// The characters that a segment of a path or a value of a query cannot contain literally.
+const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 /// Returns a percent-encoded text, for a segment of a path or a value of a query.
 pub(crate) fn encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            byte => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    utf8_percent_encode(text, &RESERVED).to_string()
 }
 
 #[cfg(test)]

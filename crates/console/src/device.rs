@@ -9,7 +9,7 @@ use kiosque_model::{Day, UnixMs};
 use maud::{Markup, html};
 
 use crate::chart;
-use crate::components::{Column, address, ago, card, empty, facts, parameter, table, time};
+use crate::components::{address, ago, card, columns, empty, facts, parameter, table, time};
 use crate::devices::State;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
@@ -143,11 +143,7 @@ fn recent(frame: &Frame<'_>, view: &Device) -> Markup {
 }
 
 fn owners(frame: &Frame<'_>, view: &Device) -> Markup {
-    let columns = [
-        Column::text(frame.say(GROUP)),
-        Column::text(frame.say(SINCE)),
-        Column::text(frame.say(UNTIL)),
-    ];
+    let columns = columns(frame, &[GROUP, SINCE, UNTIL], &[]);
     let at = |at: Option<i64>, open| match at {
         Some(at) => time(frame, UnixMs(at)),
         None => html! { (frame.say(open)) },

@@ -5,8 +5,8 @@ use maud::{Markup, html};
 
 use crate::chart::spark;
 use crate::components::{
-    Column, IsFirst, Tone, address, ago, badge, choice, download, empty, encoded, filter, joined,
-    only_card, pager, parameter, table, text_field,
+    Tone, address, ago, badge, choice, columns, download, empty, encoded, filter, joined,
+    only_card, pager, query_of, table, text_field,
 };
 use crate::csv;
 use crate::format;
@@ -206,15 +206,14 @@ pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
         @if view.devices.is_empty() { (empty(frame.say(NONE_FOUND))) }
         @else { (rows(frame, view)) }
         @if view.is_partial { p.note { (frame.say(MORE)) } }
-        (pager(frame, &query, IsFirst::of(view.after.as_deref()), view.next.as_deref()))
+        (pager(frame, &query, view.after.as_deref(), view.next.as_deref()))
     };
     let heading = frame.say(Section::Devices.name());
     frame.render(&Page {
         heading,
-        note: html! {},
         actions: download(frame, &csv),
         content: only_card("devices", heading, &body),
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
@@ -223,10 +222,7 @@ fn query(view: &Devices) -> String {
     let state = view.state.map_or("", State::code);
     let group = view.groups.chosen.as_deref().unwrap_or_default();
     let needs = view.needs.map_or("", Need::code);
-    let parts = [("q", view.search.as_str()), ("state", state), ("needs", needs), ("group", group)];
-    let given = parts.into_iter().filter(|(_, value)| !value.is_empty());
-    let given: Vec<String> = given.map(|(name, value)| parameter(name, value)).collect();
-    given.join("&")
+    query_of(&[("q", &view.search), ("state", state), ("needs", needs), ("group", group)])
 }
 
 fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
@@ -243,14 +239,7 @@ fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
 }
 
 fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
-    let columns = [
-        Column::text(frame.say(DEVICE)),
-        Column::text(frame.say(GROUP)),
-        Column::text(frame.say(STATE)),
-        Column::text(frame.say(LAST_ACTIVE)),
-        Column::text(frame.say(WEEK)),
-        Column::number(frame.say(STOCK)),
-    ];
+    let columns = columns(frame, &[DEVICE, GROUP, STATE, LAST_ACTIVE, WEEK], &[STOCK]);
     let columns = view.sort.columns::<DeviceRow>(frame, columns);
     let rows = html! {
         @for device in view.sort.rows(&view.devices) {

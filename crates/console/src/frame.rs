@@ -116,6 +116,7 @@ impl<'a> Frame<'a> {
 }
 
 /// A page in its frame.
+#[derive(Default)]
 pub(crate) struct Page<'a> {
     /// The heading, and the first part of the title.
     pub(crate) heading: &'a str,

@@ -7,7 +7,9 @@ use kiosque_model::UnixMs;
 use maud::{Markup, Render, html};
 
 use crate::chart::spark;
-use crate::components::{Column, Tone, ago, badge, card, download, empty, facts, table, time};
+use crate::components::{
+    Column, Tone, ago, badge, card, columns, download, empty, facts, table, time,
+};
 use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
@@ -180,7 +182,7 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
     if view.streams.is_empty() {
         return empty(frame.say(NO_STREAMS));
     }
-    let mut columns = vec![Column::text(frame.say(KEY)), Column::number(frame.say(PER_SECOND))];
+    let mut columns = columns(frame, &[KEY], &[PER_SECOND]);
     columns.push(Column::text(frame.say(MINUTES)));
     let counts = [ACCEPTED, UPDATED, UNCHANGED, REJECTED];
     columns.extend(counts.map(|text| Column::number(frame.say(text))));
@@ -254,8 +256,7 @@ fn imports(frame: &Frame<'_>, view: &Intake) -> Markup {
     if view.imports.is_empty() {
         return empty(frame.say(NO_IMPORTS));
     }
-    let columns = [IMPORT, BEGUN, STATE, FILE, USER, RESULT];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[IMPORT, BEGUN, STATE, FILE, USER, RESULT], &[]);
     let rows = html! {
         @for import in &view.imports {
             tr {
@@ -303,8 +304,7 @@ fn rejected(frame: &Frame<'_>, view: &Intake) -> Markup {
     if view.rejected.is_empty() {
         return empty(frame.say(NO_REJECTED));
     }
-    let columns = [AT, FROM, LINE, ORDER_ID, REASON];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[AT, FROM, LINE, ORDER_ID, REASON], &[]);
     let rows = html! {
         @for line in view.latest_rejected().into_iter().take(SHOWN_MAX) {
             tr {

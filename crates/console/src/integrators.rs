@@ -7,7 +7,7 @@ use kiosque_model::{Right, UnixMs};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, address, ago, badge, card, download, empty, facts, joined, pager,
+    Column, Tone, address, ago, badge, card, columns, download, empty, facts, joined, pager,
     parameter, table,
 };
 use crate::csv;
@@ -180,21 +180,19 @@ pub fn path_of(account: &str) -> String {
 /// Renders the list of accounts.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
-    let columns = [ACCOUNT, DISPLAY_NAME, GROUPS, STATE, SESSION, LAST_USE];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[ACCOUNT, DISPLAY_NAME, GROUPS, STATE, SESSION, LAST_USE], &[]);
     let columns = view.sort.columns::<Account>(frame, columns);
     let rows = html! { @for account in view.sort.rows(&view.accounts) { (row(frame, account)) } };
     let body = html! {
         @if view.accounts.is_empty() { (empty(frame.say(NO_ACCOUNTS))) }
         @else { (table(frame.say(ACCOUNTS), &columns, &rows)) }
-        (pager(frame, "", IsFirst::of(view.after.as_deref()), view.next.as_deref()))
+        (pager(frame, "", view.after.as_deref(), view.next.as_deref()))
     };
     let after = view.after.as_deref().map(|after| parameter("after", after)).unwrap_or_default();
     let query = joined("format=csv", &view.sort.query());
     let csv = address(Section::Integrators.path(), &query, &after);
     frame.render(&Page {
         heading: frame.say(Section::Integrators.name()),
-        note: html! {},
         actions: download(frame, &csv),
         content: html! {
             (card("accounts", frame.say(ACCOUNTS), "", &body))
@@ -209,7 +207,7 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
             }
         },
         // A form that is filled in is not replaced.
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
@@ -263,7 +261,7 @@ fn row(frame: &Frame<'_>, of: &Account) -> Markup {
 }
 
 fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
-    let columns = [Column::text(frame.say(CODE)), Column::number(frame.say(REQUESTS))];
+    let columns = columns(frame, &[CODE], &[REQUESTS]);
     let rows = html! {
         @for (code, answers) in &view.codes {
             tr {
@@ -322,9 +320,7 @@ fn functions(frame: &Frame<'_>, view: &History) -> Markup {
     if view.functions.is_empty() {
         return empty(frame.say(NO_REQUESTS));
     }
-    let mut columns = vec![Column::text(frame.say(FUNCTION))];
-    let numbers = [REQUESTS, REFUSED, FAILED, MEAN, SLOWEST];
-    columns.extend(numbers.map(|text| Column::number(frame.say(text))));
+    let columns = columns(frame, &[FUNCTION], &[REQUESTS, REFUSED, FAILED, MEAN, SLOWEST]);
     let columns = view.sort.columns::<Function>(frame, columns);
     let rows = html! {
         @for function in view.sort.rows(&view.functions) {
@@ -398,7 +394,7 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
             (card("timeline", frame.say(TIMELINE), "", &body))
             (refused::list(frame, &view.refused))
             (card("functions", frame.say(FUNCTIONS), frame.say(OF_NODE), &functions(frame, view)))
-            (pager(frame, &query, IsFirst::of(view.after.as_deref()), view.next.as_deref()))
+            (pager(frame, &query, view.after.as_deref(), view.next.as_deref()))
         },
         refresh_s: Some(2),
     })
@@ -428,10 +424,4 @@ fn end_form(frame: &Frame<'_>, account: &str) -> Markup {
             }
         }
     }
-}
-
-/// Returns the entries of an account on the page as CSV.
-#[must_use]
-pub fn history_csv(frame: &Frame<'_>, entries: &[AuditEntry]) -> String {
-    csv::file(trail::CSV_COLUMNS, entries.iter().map(|entry| trail::csv_row(frame, entry)))
 }

@@ -4,7 +4,7 @@
 use kiosque_model::{Right, Rights, UnixMs};
 use maud::{Markup, html};
 
-use crate::components::{Column, Tone, address, ago, badge, card, download, empty, table, time};
+use crate::components::{Tone, address, ago, badge, card, columns, download, empty, table, time};
 use crate::csv;
 use crate::frame::{Frame, Page, Section};
 use crate::sort::{Columns, Listed, Sort, Value};
@@ -113,14 +113,13 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
     let csv = address(Section::Keys.path(), "format=csv", &view.sort.query());
     frame.render(&Page {
         heading: frame.say(Section::Keys.name()),
-        note: html! {},
         actions: download(frame, &csv),
         content: html! {
             @if let Some(outcome) = &view.outcome { (shown(frame, outcome)) }
             (card("create", frame.say(CREATE), "", &create_form(frame)))
             (card("keys", frame.say(ALL), "", &list(frame, view)))
         },
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
@@ -192,8 +191,7 @@ fn create_form(frame: &Frame<'_>) -> Markup {
 }
 
 fn list(frame: &Frame<'_>, view: &Keys) -> Markup {
-    let columns = [NAME, RIGHTS, CREATED, USED, STATE, REVOKE];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[NAME, RIGHTS, CREATED, USED, STATE, REVOKE], &[]);
     let columns = view.sort.columns::<Key>(frame, columns);
     let rows = html! {
         @for key in view.sort.rows(&view.keys) {

@@ -76,13 +76,7 @@ pub fn page(frame: &Frame<'_>, message: &Message<'_>) -> String {
             }
         }
     };
-    frame.render(&Page {
-        heading: frame.say(heading),
-        note: html! {},
-        actions: html! {},
-        content,
-        refresh_s: None,
-    })
+    frame.render(&Page { heading: frame.say(heading), content, ..Page::default() })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use kiosque_contract::inventory::OrderItem;
 use kiosque_contract::{LineItem, OrderHead};
 use maud::{Markup, html};
 
-use crate::components::{Column, Tone, badge, card, facts, table};
+use crate::components::{Column, Tone, badge, card, columns, facts, table};
 use crate::devices::path_of as device_path;
 use crate::format;
 use crate::frame::{Frame, Page};
@@ -79,7 +79,6 @@ pub fn page(frame: &Frame<'_>, view: &Order) -> String {
         note: html! {
             @if view.order.archived { (badge(Tone::Neutral, frame.say(ARCHIVED))) }
         },
-        actions: html! {},
         content: html! {
             section.card { (summary(frame, view)) }
             div.grid {
@@ -89,7 +88,7 @@ pub fn page(frame: &Frame<'_>, view: &Order) -> String {
                 div.span-12 { (record(frame, &view.record)) }
             }
         },
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
@@ -115,15 +114,8 @@ fn summary(frame: &Frame<'_>, view: &Order) -> Markup {
 
 fn lines(frame: &Frame<'_>, lines: &[LineItem], head: &OrderHead) -> Markup {
     let currency = &head.currency;
-    let columns = [
-        Column::text(frame.say(PRODUCT)),
-        Column::text(frame.say(AISLE)),
-        Column::number(frame.say(COUNT)),
-        Column::number(frame.say(PRICE)),
-        Column::number(frame.say(SUM)),
-        Column::text(frame.say(SHIPMENT)),
-        Column::text(frame.say(FAULT)),
-    ];
+    let mut columns = columns(frame, &[PRODUCT, AISLE], &[COUNT, PRICE, SUM]);
+    columns.extend([SHIPMENT, FAULT].map(|text| Column::text(frame.say(text))));
     let rows = html! {
         @for line in lines {
             tr {
@@ -188,11 +180,7 @@ fn course(frame: &Frame<'_>, head: &OrderHead) -> Markup {
 }
 
 fn amounts(frame: &Frame<'_>, head: &OrderHead) -> Markup {
-    let columns = [
-        Column::text(frame.say(NAME)),
-        Column::number(frame.say(MAJOR)),
-        Column::number(frame.say(MINOR)),
-    ];
+    let columns = columns(frame, &[NAME], &[MAJOR, MINOR]);
     let amounts =
         [(TOTAL, head.total_amount), (PAID, head.pay_amount), (REFUNDED, head.refund_amount)];
     let rows = html! {

@@ -6,8 +6,8 @@ use kiosque_model::order::{PayStatus, ShipmentStatus};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, IsFirst, Tone, badge, choice, download, empty, encoded, filter, only_card, pager,
-    parameter, table, text_field,
+    Column, Tone, badge, choice, columns, download, empty, encoded, filter, only_card, pager,
+    query_of, table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of as device_path;
@@ -171,24 +171,23 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
                 @if *searched == Searched::Partly { p.note { (frame.say(MORE)) } }
             }
         }
-        (pager(frame, &query, IsFirst::of(view.after.as_deref()), view.next.as_deref()))
+        (pager(frame, &query, view.after.as_deref(), view.next.as_deref()))
     };
     let heading = frame.say(Section::Orders.name());
     let csv = format!("{}?{query}&format=csv", Section::Orders.path());
     frame.render(&Page {
         heading,
-        note: html! {},
         actions: html! {
             @if matches!(view.found, Found::Orders(..)) { (download(frame, &csv)) }
         },
         content: only_card("orders", heading, &body),
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
 fn query(fields: &Fields, groups: &Groups) -> String {
     let Fields { number, device, card, shipment, payment, from, to } = fields;
-    let parts = [
+    query_of(&[
         ("q", number),
         ("device", device),
         ("card", card),
@@ -196,11 +195,8 @@ fn query(fields: &Fields, groups: &Groups) -> String {
         ("payment", payment),
         ("from", from),
         ("to", to),
-    ];
-    let parts = parts.into_iter().filter(|(_, value)| !value.is_empty());
-    let mut parts: Vec<String> = parts.map(|(name, value)| parameter(name, value)).collect();
-    parts.extend(Some(groups.query()).filter(|query| !query.is_empty()));
-    parts.join("&")
+        ("group", groups.chosen.as_deref().unwrap_or_default()),
+    ])
 }
 
 fn fields(frame: &Frame<'_>, view: &Orders) -> Markup {
@@ -245,11 +241,9 @@ fn states(
 
 /// Renders orders as a table; with `groups`, orders of several devices and groups.
 pub(crate) fn rows(frame: &Frame<'_>, orders: &[OrderItem], groups: Option<&Groups>) -> Markup {
-    let mut columns = vec![Column::text(frame.say(TIME)), Column::text(frame.say(ORDER))];
-    if groups.is_some() {
-        columns.extend([DEVICE, GROUP].map(|text| Column::text(frame.say(text))));
-    }
-    columns.extend([ITEMS, SUM_PAID, PRICE].map(|text| Column::number(frame.say(text))));
+    let origin: &[Text] = if groups.is_some() { &[DEVICE, GROUP] } else { &[] };
+    let texts = [&[TIME, ORDER], origin].concat();
+    let mut columns = columns(frame, &texts, &[ITEMS, SUM_PAID, PRICE]);
     columns.extend([PAYMENT, SHIPMENT].map(|text| Column::text(frame.say(text))));
     let amount = |name: Text, minor, currency: &str| {
         html! { td.number data-name=(frame.say(name)) { (format::major(minor, currency)) } }

@@ -4,7 +4,7 @@ use kiosque_contract::inventory::RefillItem;
 use maud::html;
 
 use crate::components::{
-    Column, address, download, empty, filter, joined, only_card, parameter, table, text_field,
+    address, columns, download, empty, filter, joined, only_card, parameter, table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of;
@@ -99,10 +99,9 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     };
     frame.render(&Page {
         heading,
-        note: html! {},
         actions: download(frame, &csv),
         content: only_card("refill", heading, &body),
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
@@ -139,15 +138,7 @@ pub fn csv(view: &Refill) -> String {
 }
 
 fn rows(frame: &Frame<'_>, view: &Refill) -> maud::Markup {
-    let columns = [
-        Column::text(frame.say(DEVICE)),
-        Column::text(frame.say(AISLE)),
-        Column::text(frame.say(PRODUCT)),
-        Column::number(frame.say(STOCK)),
-        Column::number(frame.say(CAPACITY)),
-        Column::number(frame.say(SOLD)),
-        Column::number(frame.say(LEFT)),
-    ];
+    let columns = columns(frame, &[DEVICE, AISLE, PRODUCT], &[STOCK, CAPACITY, SOLD, LEFT]);
     let columns = view.sort.columns::<RefillItem>(frame, columns);
     let left = |item: &RefillItem| match (item.stock, item.tenths_of_days_left()) {
         (..=0, _) => frame.say(EMPTY).to_owned(),

@@ -5,7 +5,7 @@ use kiosque_model::{RefusalKind, UnixMs};
 use maud::{Markup, Render, html};
 
 use crate::components::{
-    Column, Tone, address, badge, card, details, empty, filter, parameter, table, text_field, time,
+    Tone, address, badge, card, columns, details, empty, filter, parameter, table, text_field, time,
 };
 use crate::frame::{ACCOUNT_PATH, Frame, Section};
 use crate::text::{Text, texts};
@@ -175,8 +175,7 @@ fn answer(request: &Refused) -> Markup {
 
 /// Renders the latest requests of an account.
 pub(crate) fn list(frame: &Frame<'_>, requests: &[Refused]) -> Markup {
-    let columns = [TIME, FUNCTION, SOURCE, CODE, ANSWER, REQUEST];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[TIME, FUNCTION, SOURCE, CODE, ANSWER, REQUEST], &[]);
     let rows = html! { @for request in requests { (row(frame, request)) } };
     let body = html! {
         @if requests.is_empty() { (empty(frame.say(NO_REFUSALS))) }

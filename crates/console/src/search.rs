@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::components::{Column, address, card, empty, parameter, table};
+use crate::components::{address, card, columns, empty, parameter, table};
 use crate::devices;
 use crate::frame::{ACCOUNT_PATH, Frame, Page, Section};
 use crate::groups::Groups;
@@ -98,15 +98,13 @@ pub fn page(frame: &Frame<'_>, view: &Search) -> String {
     let results = RESULTS.fill(frame.language, &[&view.text]);
     frame.render(&Page {
         heading: frame.say(HEADING),
-        note: html! {},
-        actions: html! {},
         content: card("hits", &results, "", &body),
-        refresh_s: None,
+        ..Page::default()
     })
 }
 
 fn rows(frame: &Frame<'_>, view: &Search) -> Markup {
-    let columns = [KIND, FOUND, GROUP].map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[KIND, FOUND, GROUP], &[]);
     let rows = html! {
         @for hit in &view.hits {
             @let (name, note, group) = match hit {

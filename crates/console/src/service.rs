@@ -5,7 +5,7 @@ use kiosque_contract::inventory::Status;
 use kiosque_model::{UnixMs, size};
 use maud::{Markup, Render, html};
 
-use crate::components::{Column, Tone, badge, card, download, facts, table};
+use crate::components::{Tone, badge, card, columns, download, facts, table};
 use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
@@ -341,12 +341,7 @@ fn content(view: &Service) -> Vec<(Text, String)> {
 }
 
 fn limits(frame: &Frame<'_>, view: &Service) -> Markup {
-    let columns = [
-        Column::text(frame.say(LIMIT)),
-        Column::number(frame.say(USED)),
-        Column::number(frame.say(MOST)),
-        Column::number(frame.say(SHARE)),
-    ];
+    let columns = columns(frame, &[LIMIT], &[USED, MOST, SHARE]);
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let rows = html! {
         @for limit in &view.limits {

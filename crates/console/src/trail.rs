@@ -5,7 +5,7 @@ use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEvent;
 use maud::{Markup, html};
 
-use crate::components::{Column, address, parameter, table, time};
+use crate::components::{address, columns, parameter, table, time};
 use crate::format;
 use crate::frame::{ACCOUNT_PATH, Frame};
 use crate::text::{Text, texts};
@@ -83,7 +83,7 @@ const COLUMNS: [Text; 7] = [TIME, EVENT, ACCOUNT, ACTOR, SOURCE, DETAIL, REQUEST
 
 /// Renders entries as a table.
 pub(crate) fn entries(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) -> Markup {
-    let columns = COLUMNS.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &COLUMNS, &[]);
     let rows = html! { @for entry in entries { (row(frame, entry, None)) } };
     table(caption, &columns, &rows)
 }
@@ -91,7 +91,7 @@ pub(crate) fn entries(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) 
 /// Renders the entries of an account as a table. A login that replaced a session, which has two
 /// entries, is one row.
 pub(crate) fn sessions(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry]) -> Markup {
-    let columns = COLUMNS.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &COLUMNS, &[]);
     let mut rows = Vec::new();
     let mut left = entries.iter().peekable();
     while let Some(entry) = left.next() {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::Device;
 use crate::chart::{self, Bars, Point};
-use crate::components::{Column, card, empty, linked, table};
+use crate::components::{card, columns, empty, linked, table};
 use crate::format;
 use crate::frame::Frame;
 use crate::orders::{Sales, sales_path};
@@ -55,8 +55,7 @@ pub(super) fn render(frame: &Frame<'_>, view: &Device) -> Markup {
 }
 
 fn periods(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
-    let mut columns = vec![Column::text(frame.say(PERIOD))];
-    columns.extend([ORDERS, AMOUNT, FAILED].map(|text| Column::number(frame.say(text))));
+    let columns = columns(frame, &[PERIOD], &[ORDERS, AMOUNT, FAILED]);
     let rows = html! {
         @for (name, days) in PERIODS {
             @let (all, by_currency) = sum(view, Day(today.0 - days));

@@ -17,64 +17,51 @@ use crate::orders::Sales;
 use crate::refill::path_of_product;
 
 pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
-    let rows: Vec<BarRow<'_>> = view
-        .sales
-        .products
-        .iter()
-        .take(ROWS_MAX)
-        .map(|product| product_row(view, product))
-        .collect();
-    let body = match rows.as_slice() {
-        [] => empty(frame.say(NO_SALES)),
-        rows => bars(rows, format::count),
-    };
+    let rows = view.sales.products.iter().map(|product| product_row(view, product));
+    let body = list(rows, format::count, frame.say(NO_SALES));
     card("products", frame.say(PRODUCTS), frame.say(ITEMS), &body)
 }
 
 /// The best-selling devices, by amount and then by code.
 pub(super) fn devices(frame: &Frame<'_>, view: &Overview) -> Markup {
     let amount = |device: &DeviceSales| device.turnover.amount.cents();
-    let mut devices: Vec<&DeviceSales> = view.sales.devices.iter().collect();
-    devices.sort_by(|one, other| {
-        (Reverse(amount(one)), &one.code).cmp(&(Reverse(amount(other)), &other.code))
-    });
-    let rows: Vec<BarRow<'_>> = devices
-        .into_iter()
-        .take(ROWS_MAX)
-        .map(|device| row(device, html! {}, amount(device), None))
-        .collect();
-    let body = match rows.as_slice() {
-        [] => empty(frame.say(NO_SALES)),
-        rows => bars(rows, format::whole_dollars),
-    };
+    let devices = most_first(view, amount);
+    let rows = devices.into_iter().map(|device| row(device, html! {}, amount(device), None));
+    let body = list(rows, format::whole_dollars, frame.say(NO_SALES));
     card("by-device", frame.say(DEVICES), frame.say(DOLLARS), &body)
 }
 
 /// The devices with the most orders that were not fully shipped.
 pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
     let failed = |device: &DeviceSales| device.turnover.failed;
-    let mut devices: Vec<&DeviceSales> =
-        view.sales.devices.iter().filter(|device| failed(device) > 0).collect();
-    devices.sort_by(|one, other| {
-        (Reverse(failed(one)), &one.code).cmp(&(Reverse(failed(other)), &other.code))
+    let devices = most_first(view, failed).into_iter().filter(|device| failed(device) > 0);
+    let rows = devices.map(|device| {
+        let path = |sales| view.sales_path(sales, &device.code);
+        let orders = format::count(device.turnover.shipped + failed(device));
+        let orders = OF_SHIPMENTS.fill(frame.language, &[&orders]);
+        let note = linked(Some(&path(Sales::Ended)), &orders);
+        row(device, note, failed(device), Some(path(Sales::Failed)))
     });
-    let rows: Vec<BarRow<'_>> = devices
-        .into_iter()
-        .take(ROWS_MAX)
-        .map(|device| {
-            let path = |sales| view.sales_path(sales, &device.code);
-            let orders = format::count(device.turnover.shipped + failed(device));
-            let orders = OF_SHIPMENTS.fill(frame.language, &[&orders]);
-            let note = linked(Some(&path(Sales::Ended)), &orders);
-            row(device, note, failed(device), Some(path(Sales::Failed)))
-        })
-        .collect();
-    let body = match rows.as_slice() {
-        [] if view.sales.devices.is_empty() => empty(frame.say(NO_SALES)),
-        [] => empty(frame.say(NO_FAILURES)),
-        rows => bars(rows, format::count),
-    };
+    let none = if view.sales.devices.is_empty() { NO_SALES } else { NO_FAILURES };
+    let body = list(rows, format::count, frame.say(none));
     card("failures", frame.say(FAILURES), frame.say(super::ORDERS), &body)
+}
+
+/// Returns the devices by a figure, the largest first, and then by code.
+fn most_first(view: &Overview, figure: impl Fn(&DeviceSales) -> i64) -> Vec<&DeviceSales> {
+    let mut devices: Vec<&DeviceSales> = view.sales.devices.iter().collect();
+    devices.sort_by_key(|device| (Reverse(figure(device)), &device.code));
+    devices
+}
+
+/// Renders the first rows, or that there is none.
+fn list<'v>(
+    rows: impl Iterator<Item = BarRow<'v>>,
+    figure: fn(i64) -> String,
+    none: &str,
+) -> Markup {
+    let rows: Vec<BarRow<'_>> = rows.take(ROWS_MAX).collect();
+    if rows.is_empty() { empty(none) } else { bars(&rows, figure) }
 }
 
 /// Links to the aisles with the product. One without a name is shown by its id.

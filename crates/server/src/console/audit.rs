@@ -1,7 +1,6 @@
 //! `/console/audit`
 
 use kiosque_console::audit::{self as view, Audit, Filters};
-use kiosque_model::Zone;
 use kiosque_model::audit::AuditEvent;
 use kiosque_store::{AuditQuery, Oversight};
 
@@ -27,7 +26,14 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         after: text("after"),
     };
     let app = caller.call.app;
-    let query = query(&filters, app.store.zone())?;
+    let query = AuditQuery {
+        account: fields.text("account"),
+        event: fields.parsed("event", AuditEvent::named)?,
+        source: fields.parsed("source", |text| text.parse().ok())?,
+        since: fields.parsed("since", |text| app.store.zone().parse_time_or_date(text).ok())?,
+        before: fields.parsed("after", |text| text.parse().ok())?,
+        limit: ENTRIES,
+    };
     let found = app.store.trail().entries(query).await?;
     let view = Audit {
         filters,
@@ -36,27 +42,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     };
     let frame = caller.frame();
     if wants_csv(&fields)? {
-        return Ok(Reply::csv("audit.csv", view::csv(&frame, &view)));
+        return Ok(Reply::csv("audit.csv", view::csv(&frame, &view.entries)));
     }
     Ok(Reply::page(view::page(&frame, &view)))
-}
-
-/// Reads the filters.
-fn query(filters: &Filters, zone: &Zone) -> Result<AuditQuery, Failure> {
-    let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let parameter = Failure::Parameter;
-    let event =
-        given(&filters.event).map(|name| AuditEvent::named(&name).ok_or(parameter("event")));
-    let source = given(&filters.source).map(|text| text.parse().map_err(|_| parameter("source")));
-    let since = given(&filters.since)
-        .map(|text| zone.parse_time_or_date(&text).map_err(|_| parameter("since")));
-    let before = given(&filters.after).map(|text| text.parse().map_err(|_| parameter("after")));
-    Ok(AuditQuery {
-        account: given(&filters.account),
-        event: event.transpose()?,
-        source: source.transpose()?,
-        since: since.transpose()?,
-        before: before.transpose()?,
-        limit: ENTRIES,
-    })
 }

@@ -30,12 +30,9 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let known = ["q", "state", "needs", "group", "after", PARAMETER, "format"];
     let query = caller.call.known_fields(&known)?;
     let sort = sort::<DeviceRow>(&query)?;
-    let state = query.text("state");
-    let state = state.map(|code| State::of_code(&code).ok_or(Failure::Parameter("state")));
-    let (state, groups) = (state.transpose()?, choice(&app.store, &query).await?);
-    let needs = query.text("needs");
-    let needs = needs.map(|code| Need::of_code(&code).ok_or(Failure::Parameter("needs")));
-    let needs = needs.transpose()?;
+    let state = query.parsed("state", State::of_code)?;
+    let groups = choice(&app.store, &query).await?;
+    let needs = query.parsed("needs", Need::of_code)?;
     let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
     if after.as_deref().is_some_and(|after| DeviceCode::parse(after).is_err()) {
         return Err(Failure::Parameter("after"));

@@ -1,5 +1,6 @@
 //! The fields of a query string or of a posted form.
 
+use crate::failure::Failure;
 use crate::request::{pairs, values};
 
 /// Fields in `application/x-www-form-urlencoded`, with spaces already decoded.
@@ -19,6 +20,16 @@ impl Fields {
         let value = values.next()?;
         let value = str::from_utf8(&value).ok()?.trim();
         (values.next().is_none() && !value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// Returns what a field means, if it is given.
+    pub(super) fn parsed<T>(
+        &self,
+        key: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Failure> {
+        let value = self.text(key);
+        value.map(|text| parse(&text).ok_or(Failure::Parameter(key))).transpose()
     }
 
     /// Returns the name of the first field that is not among `names`.

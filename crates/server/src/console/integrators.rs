@@ -75,13 +75,11 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let found = store.inventory().account(account.clone(), caller.call.now).await?;
     // Accounts are never deleted.
     let (item, session) = found.ok_or_else(Failure::not_found)?;
-    let after = fields.text("after");
-    let before = after.as_deref().map(|text| text.parse().map_err(|_| Failure::Parameter("after")));
     let mut uses = store.trail().uses_of(vec![account.clone()]).await?;
     let AccountUse { functions, last } = uses.remove(&account).unwrap_or_default();
     let query = AuditQuery {
         account: Some(account.clone()),
-        before: before.transpose()?,
+        before: fields.parsed("after", |text| text.parse().ok())?,
         ..AuditQuery::latest(ROWS)
     };
     let found = match caller.oversight(Right::Audit) {
@@ -93,7 +91,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let entries = |found: AuditPage| found.entries.into_iter().map(audit_entry).collect();
     let entries: Option<Vec<AuditEntry>> = found.map(entries);
     if wants_csv {
-        let rows = view::history_csv(&caller.frame(), &entries.unwrap_or_default());
+        let rows = kiosque_console::audit::csv(&caller.frame(), &entries.unwrap_or_default());
         return Ok(Reply::csv("account.csv", rows));
     }
     let refused = refused::of_account(caller, &account).await?;
@@ -109,7 +107,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
         sort,
         entries,
         refused,
-        after,
+        after: fields.text("after"),
         next,
     };
     Ok(Reply::page(view::history(&caller.frame(), &view)))

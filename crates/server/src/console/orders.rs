@@ -2,7 +2,6 @@
 
 use kiosque_console::order::{self, Arrived, Order};
 use kiosque_console::orders::{self, Fields, Found, Orders, Searched};
-use kiosque_console::period::{BadParameter, Period, PeriodQuery};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 use kiosque_store::{
@@ -11,6 +10,8 @@ use kiosque_store::{
 };
 
 use super::choices::{choice, chosen, wants_csv};
+use super::fields::Fields as Query;
+use super::overview;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -36,12 +37,12 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         from: text("from"),
         to: text("to"),
     };
-    let (groups, after) = (choice(store, &query).await?, query.text("after"));
-    let (group, filter) = (chosen(&groups)?, filter(caller, &fields)?);
+    let groups = choice(store, &query).await?;
+    let (group, filter) = (chosen(&groups)?, filter(caller, &query)?);
     let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
         ("", "") if !fields.card.is_empty() => (Found::Nothing, None),
-        ("", "") => newest_first(caller, group, filter, after.as_deref()).await?,
-        ("", _) => of_device(caller, &fields, (group, filter), after.as_deref()).await?,
+        ("", "") => newest_first(caller, group, filter, &query).await?,
+        ("", _) => of_device(caller, &fields, (group, filter), &query).await?,
         (number, _) => {
             let mut orders =
                 store.inventory().orders_by_number(number.to_owned(), group, PAGE).await?;
@@ -50,7 +51,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
             (Found::Orders(orders, Searched::Whole), None)
         }
     };
-    let view = Orders { groups, fields, found, after, next };
+    let view = Orders { groups, fields, found, after: query.text("after"), next };
     match wants_csv(&query)? {
         true => Ok(Reply::csv("orders.csv", orders::csv(&view))),
         false => Ok(Reply::page(orders::page(&caller.frame(), &view))),
@@ -62,11 +63,10 @@ async fn newest_first(
     caller: &SignedIn<'_>,
     group: Option<GroupId>,
     filter: OrderFilter,
-    after: Option<&str>,
+    query: &Query,
 ) -> Result<(Found, Option<String>), Failure> {
     let store = &caller.call.app.store;
-    let after = after.map(|key| place(key).ok_or(Failure::Parameter("after"))).transpose()?;
-    let listing = Listing { after, limit: PAGE };
+    let listing = Listing { after: query.parsed("after", place)?, limit: PAGE };
     let listed = store.inventory().orders_newest_first(group, filter, listing).await?;
     let is_cut = listed.next.is_some() && listed.entries.len() < PAGE;
     let searched = if is_cut { Searched::Partly } else { Searched::Whole };
@@ -81,13 +81,13 @@ async fn of_device(
     caller: &SignedIn<'_>,
     fields: &Fields,
     (group, filter): (Option<GroupId>, OrderFilter),
-    after: Option<&str>,
+    query: &Query,
 ) -> Result<(Found, Option<String>), Failure> {
     let store = &caller.call.app.store;
     let Ok(device) = DeviceCode::parse(fields.device.as_str()) else {
         return Ok((Found::NoDevice, None));
     };
-    let after = after.map(|key| position(key).ok_or(Failure::Parameter("after"))).transpose()?;
+    let after = query.parsed("after", position)?;
     let card_end = Some(fields.card.clone()).filter(|card| !card.is_empty());
     let of = DeviceOrders {
         device,
@@ -107,30 +107,22 @@ async fn of_device(
     Ok((Found::Orders(orders, searched), next))
 }
 
-/// Returns the states and the days selected in a form.
-fn filter(caller: &SignedIn<'_>, fields: &Fields) -> Result<OrderFilter, Failure> {
-    let given = |text: &str| !text.is_empty();
-    let payment = Some(fields.payment.as_str()).filter(|text| given(text));
-    let shipment = Some(fields.shipment.as_str()).filter(|text| given(text));
-    let payment = payment.map(|text| PayStatus::of_words(text).ok_or("payment"));
-    let shipment = shipment.map(|text| ShipmentStatus::of_words(text).ok_or("shipment"));
+/// Returns the states and the days of a query.
+fn filter(caller: &SignedIn<'_>, query: &Query) -> Result<OrderFilter, Failure> {
     Ok(OrderFilter {
-        payment: payment.transpose().map_err(Failure::Parameter)?.unwrap_or_default(),
-        shipment: shipment.transpose().map_err(Failure::Parameter)?.unwrap_or_default(),
-        counted: span(caller, fields)?,
+        payment: query.parsed("payment", PayStatus::of_words)?.unwrap_or_default(),
+        shipment: query.parsed("shipment", ShipmentStatus::of_words)?.unwrap_or_default(),
+        counted: span(caller, query)?,
     })
 }
 
-/// Returns the span of the days of a form; `None` without any.
-fn span(caller: &SignedIn<'_>, fields: &Fields) -> Result<Option<Span>, Failure> {
-    let (from, to) = (fields.from.as_str(), fields.to.as_str());
-    if from.is_empty() && to.is_empty() {
+/// Returns the span of the days of a query; `None` without any.
+fn span(caller: &SignedIn<'_>, query: &Query) -> Result<Option<Span>, Failure> {
+    if query.text("from").is_none() && query.text("to").is_none() {
         return Ok(None);
     }
     let zone = caller.call.app.store.zone();
-    let query = PeriodQuery { days: None, from: Some(from), to: Some(to) };
-    let period = Period::of(query, zone.day_of(caller.call.now));
-    let period = period.map_err(|BadParameter(name)| Failure::Parameter(name))?;
+    let period = overview::period(query, zone.day_of(caller.call.now))?;
     let (start, end) = (zone.start_of(period.first()), zone.start_of(period.last().next()));
     Ok(Some(Span { start, end }))
 }
@@ -164,7 +156,7 @@ pub(super) async fn one(
         store.inventory().orders_by_number(id.to_owned(), Some(group.clone()), PAGE).await?;
     let found = found.into_iter().find(|order| order.record.head.order_id == id);
     let order = found.ok_or_else(Failure::not_found)?;
-    let groups = choice(store, &super::fields::Fields::default()).await?;
+    let groups = choice(store, &Query::default()).await?;
     let named = groups.names.into_iter().find(|group| group.id == order.group_id);
     let group_name = named.map_or_else(|| order.group_id.clone(), |group| group.name);
     let record = serde_json::to_string_pretty(&order.record);
