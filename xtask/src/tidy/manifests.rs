@@ -90,7 +90,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
     ("crates/https-client", &["kiosque-contract"]),
     ("crates/listener", &["kiosque-model", "kiosque-clock", "kiosque-locks"]),
     ("crates/store", &["kiosque-model", "kiosque-contract", "kiosque-clock", "kiosque-locks"]),
-    ("crates/console", &["kiosque-openapi", "kiosque-model", "kiosque-contract"]),
+    ("crates/console", &["kiosque-openapi", "kiosque-locale", "kiosque-model", "kiosque-contract"]),
     ("crates/openapi", &["kiosque-locale", "kiosque-model", "kiosque-contract"]),
     ("crates/locale", &["kiosque-model", "kiosque-contract"]),
     ("crates/password", &["kiosque-clock", "kiosque-locks"]),
