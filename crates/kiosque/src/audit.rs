@@ -55,10 +55,10 @@ fn event(name: &str) -> anyhow::Result<AuditEvent> {
 }
 
 fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {
-    let mut table = Table::new(["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"]);
-    for entry in entries {
+    let header = ["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"];
+    Table::of(header, entries, |entry| {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
-        table.add([
+        [
             time(zone, Some(entry.timestamp)),
             entry.event.to_string(),
             text(&entry.account),
@@ -66,7 +66,6 @@ fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {
             text(&entry.source),
             entry.count.to_string(),
             text(&entry.detail),
-        ]);
-    }
-    table
+        ]
+    })
 }

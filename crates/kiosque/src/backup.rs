@@ -13,8 +13,8 @@ use kiosque_clock::Clock;
 use kiosque_contract::inventory::LastBackup;
 use kiosque_model::counted;
 use kiosque_store::{BackupError, Copied, Store, WhenAbsent};
-use tokio::signal::unix::{SignalKind, signal};
 
+use crate::interrupt::EndingSignals;
 use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
 use crate::settings::Settings;
@@ -93,14 +93,10 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
 /// the program exits.
 fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let stopped = Arc::new(AtomicBool::new(false));
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut signals = EndingSignals::receive()?;
     let stops = Arc::clone(&stopped);
     tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
+        signals.next().await;
         stops.store(true, Ordering::Relaxed);
     });
     Ok(stopped)

@@ -20,12 +20,12 @@ use kiosque_listener::{Listener, PlainListener};
 use kiosque_remote::Resolved;
 use kiosque_server::self_signed;
 use kiosque_store::mode_for_others;
-use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::{
     BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
 };
-use crate::serve::raise_open_files;
+use crate::interrupt::EndingSignals;
+use crate::serve::{end, raise_open_files};
 use crate::{CommandOutcome, remote, service_manager};
 
 pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
@@ -51,15 +51,7 @@ pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
     };
     raise_open_files();
     let listeners = listen(&network, &directory).await?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let stop = async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        tracing::info!("stopping: finishing open requests");
-    };
+    let stop = end(EndingSignals::receive()?);
     service_manager::report_ready();
     serve(Broker::new(options), listeners, stop).await;
     Ok(CommandOutcome::Complete)

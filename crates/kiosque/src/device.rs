@@ -65,10 +65,9 @@ fn is_confirmed(code: &str) -> anyhow::Result<bool> {
 }
 
 fn table(devices: &[DeviceItem], zone: &Zone) -> Table<7> {
-    let mut table =
-        Table::new(["CODE", "GROUP", "ENABLED", "ORDERS", "STOCK", "LAST ACTIVE", "NAME"]);
-    for device in devices {
-        table.add([
+    let header = ["CODE", "GROUP", "ENABLED", "ORDERS", "STOCK", "LAST ACTIVE", "NAME"];
+    Table::of(header, devices, |device| {
+        [
             device.device_code.clone(),
             device.group_id.clone(),
             YesNo(device.enabled).to_string(),
@@ -76,9 +75,8 @@ fn table(devices: &[DeviceItem], zone: &Zone) -> Table<7> {
             device.total_curr_stock.to_string(),
             time(zone, device.last_active_timestamp),
             device.device_name.clone(),
-        ]);
-    }
-    table
+        ]
+    })
 }
 
 /// The details of a device, for people.
@@ -90,8 +88,7 @@ struct Sheet<'a> {
 impl Display for Sheet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (DeviceDetail { device, owners, ledgers, aisles }, zone) = (self.device, self.zone);
-        let mut fields = Table::new(["CODE", &device.device_code]);
-        for (field, value) in [
+        let fields = [
             ("NAME", device.device_name.clone()),
             ("MODEL", device.device_model.clone()),
             ("ADDRESS", device.address.clone()),
@@ -99,33 +96,29 @@ impl Display for Sheet<'_> {
             ("GROUP", device.group_id.clone()),
             ("CREATED", time(zone, Some(device.created_timestamp))),
             ("LAST ACTIVE", time(zone, device.last_active_timestamp)),
-        ] {
-            fields.add([field.to_owned(), value]);
-        }
-        let mut periods = Table::new(["OWNER", "FROM", "UNTIL"]);
-        for owner in owners {
+        ];
+        let fields = Table::of(["CODE", &device.device_code], &fields, |(field, value)| {
+            [(*field).to_owned(), value.clone()]
+        });
+        let periods = Table::of(["OWNER", "FROM", "UNTIL"], owners, |owner| {
             let (since, until) = (owner.since_timestamp, owner.until_timestamp);
-            periods.add([owner.group_id.clone(), time(zone, since), time(zone, until)]);
-        }
-        let mut orders = Table::new(["ORDERS OF", "ORDERS", "ARCHIVED", "LAST ACTIVE"]);
-        for ledger in ledgers {
-            orders.add([
-                ledger.group_id.clone(),
-                ledger.order_count.to_string(),
-                ledger.archived_count.to_string(),
-                time(zone, ledger.last_active_timestamp),
-            ]);
-        }
+            [owner.group_id.clone(), time(zone, since), time(zone, until)]
+        });
+        let header = ["ORDERS OF", "ORDERS", "ARCHIVED", "LAST ACTIVE"];
+        let orders = Table::of(header, ledgers, |ledger| {
+            let (orders, archived) = (ledger.order_count, ledger.archived_count);
+            let last_active = time(zone, ledger.last_active_timestamp);
+            [ledger.group_id.clone(), orders.to_string(), archived.to_string(), last_active]
+        });
         write!(f, "{fields}\n{periods}\n{orders}\n{}", aisle_table(aisles))
     }
 }
 
 fn aisle_table(aisles: &[AisleItem]) -> Table<9> {
-    let mut table = Table::new([
-        "AISLE", "CABINET", "LAYER", "PRODUCT", "PRICE", "STOCK", "CAPACITY", "ENABLED", "BROKEN",
-    ]);
-    for aisle in aisles {
-        table.add([
+    let header =
+        ["AISLE", "CABINET", "LAYER", "PRODUCT", "PRICE", "STOCK", "CAPACITY", "ENABLED", "BROKEN"];
+    Table::of(header, aisles, |aisle| {
+        [
             aisle.aisle_code.clone(),
             aisle.cabinet_code.clone(),
             aisle.layer.to_string(),
@@ -135,7 +128,6 @@ fn aisle_table(aisles: &[AisleItem]) -> Table<9> {
             aisle.max_stock.to_string(),
             YesNo(aisle.enabled).to_string(),
             YesNo(aisle.broken).to_string(),
-        ]);
-    }
-    table
+        ]
+    })
 }

@@ -114,11 +114,9 @@ fn major(amount: i128, currency: Currency) -> String {
 
 /// Prints the rows that a move would copy.
 pub(crate) fn print_move(moved: &Moved) -> anyhow::Result<()> {
-    let mut table = Table::new(["TABLE", "ROWS"]);
-    for (name, rows) in &moved.tables {
-        table.add([(*name).to_owned(), rows.to_string()]);
-    }
-    output::print(&table)?;
+    output::print(&Table::of(["TABLE", "ROWS"], &moved.tables, |(name, rows)| {
+        [(*name).to_owned(), rows.to_string()]
+    }))?;
     print_line!(
         "{} would be moved: {} and {} of {}",
         counted(moved.rows(), "row"),

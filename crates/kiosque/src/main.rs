@@ -8,7 +8,6 @@
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-mod account;
 mod acting;
 mod apply;
 mod archive;
@@ -25,12 +24,11 @@ mod device;
 mod dry_run;
 mod fault_proxy;
 mod fleet;
-mod group;
 mod import;
-mod import_list;
 mod import_rates;
 mod init;
 mod interrupt;
+mod lists;
 mod log;
 mod man;
 mod move_data;
@@ -39,9 +37,7 @@ mod openapi;
 mod operator_key;
 mod orders;
 mod output;
-mod product;
 mod progress;
-mod rates;
 mod rejected_file;
 mod remote;
 mod restore;
@@ -61,7 +57,7 @@ use anyhow::Context;
 use kiosque_ingest::import::Strictness;
 use kiosque_server::Audience;
 
-use args::{Cli, Command, ImportWhat};
+use args::{AccountWhat, Cli, Command, GroupWhat, ImportWhat, ProductWhat, RatesWhat};
 use interrupt::EndingSignal;
 use log::LogFormat;
 use output::eprint_line;
@@ -161,16 +157,24 @@ async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<Comman
             import_rates::run(&settings, &file, dry_run.changes()).await
         }
         Command::Import { what: ImportWhat::List { output } } => {
-            import_list::run(&settings, output).await
+            lists::imports(&settings, output).await
         }
         Command::Archive(args) => archive::run(&settings, args).await,
         Command::Status { output } => status::run(&settings, output).await,
-        Command::Group { what } => group::run(&settings, what).await,
-        Command::Account { what } => account::run(&settings, what).await,
+        Command::Group { what: GroupWhat::List { output } } => {
+            lists::groups(&settings, output).await
+        }
+        Command::Account { what: AccountWhat::List { output } } => {
+            lists::accounts(&settings, output).await
+        }
         Command::Device { what } => device::run(&settings, what).await,
-        Command::Product { what } => product::run(&settings, what).await,
+        Command::Product { what: ProductWhat::List { output } } => {
+            lists::products(&settings, output).await
+        }
         Command::Session { what } => session::run(&settings, what).await,
-        Command::Rates { what } => rates::run(&settings, what).await,
+        Command::Rates { what: RatesWhat::List { output } } => {
+            lists::rates(&settings, output).await
+        }
         Command::Audit(args) => audit::run(&settings, args).await,
         Command::Fleet { what } => fleet::run(&settings, what).await,
         Command::Orders { what } => orders::run(&settings, what).await,

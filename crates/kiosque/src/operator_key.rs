@@ -71,14 +71,12 @@ async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
 }
 
 fn table(keys: &[KeyEntry], zone: &Zone) -> Table<4> {
-    let mut table = Table::new(["NAME", "RIGHTS", "CREATED", "REVOKED"]);
-    for key in keys {
+    Table::of(["NAME", "RIGHTS", "CREATED", "REVOKED"], keys, |key| {
         let revoked = time(zone, key.revoked_at.map(|at| at.0));
         let holder = &key.holder;
         let (name, rights) = (holder.name.to_string(), holder.rights.to_string());
-        table.add([name, rights, zone.text(key.created_at), revoked]);
-    }
-    table
+        [name, rights, zone.text(key.created_at), revoked]
+    })
 }
 
 fn json_of(keys: &[KeyEntry]) -> Value {

@@ -28,18 +28,16 @@ async fn list(settings: &Settings, output: Output) -> anyhow::Result<()> {
 }
 
 fn table(sessions: &[SessionItem], zone: &Zone) -> Table<5> {
-    let mut table = Table::new(["LOGIN NAME", "GROUP", "OPENED", "EXPIRES", "SOURCE"]);
-    for session in sessions {
+    Table::of(["LOGIN NAME", "GROUP", "OPENED", "EXPIRES", "SOURCE"], sessions, |session| {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
-        table.add([
+        [
             session.account.clone(),
             text(&session.group_id),
             time(zone, session.opened_timestamp),
             time(zone, Some(session.expires_timestamp)),
             text(&session.source),
-        ]);
-    }
-    table
+        ]
+    })
 }
 
 async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {

@@ -15,6 +15,17 @@ impl<const N: usize> Table<N> {
         Table(TextTable::new(&header))
     }
 
+    /// Returns a table with a row for each item.
+    pub(crate) fn of<T>(
+        header: [&str; N],
+        items: &[T],
+        row: impl Fn(&T) -> [String; N],
+    ) -> Table<N> {
+        let mut table = Table::new(header);
+        items.iter().for_each(|item| table.add(row(item)));
+        table
+    }
+
     /// Adds a row.
     pub(crate) fn add(&mut self, cells: [String; N]) {
         self.0.add(&cells);
