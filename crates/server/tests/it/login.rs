@@ -81,15 +81,6 @@ async fn a_new_login_replaces_the_session_and_its_group() {
     }
 }
 
-/// AUTH-12: sessions of different accounts are independent.
-#[tokio::test]
-async fn accounts_do_not_share_sessions() {
-    let server = catalog::open().await;
-    let (ops, new) = (server.log_in("ops").await, server.log_in("new").await);
-    assert_eq!(server.code_of(&ops.token).await, 200);
-    assert_eq!(server.code_of(&new.token).await, 200);
-}
-
 /// AUTH-6, FMT-1: `expiresIn` is a point in time in milliseconds, from which on the token is
 /// refused; using the session does not move it.
 #[tokio::test]

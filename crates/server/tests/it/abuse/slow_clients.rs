@@ -243,20 +243,20 @@ pub(crate) async fn slow_clients_that_rest_too_long_are_closed() {
     .await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-pub(crate) async fn slow_clients_of_http2_without_requests_are_closed() {
-    let server = server(|limits| limits.header_deadline = DEADLINE).await;
-    let versions = [&rustls::version::TLS13];
-    let http2_target = Target::with(&server, &versions, b"h2");
-    suffer(&server, |_, _| {
-        let target = http2_target.clone();
+/// Starts slow callers of HTTP/2, which send `first` after the preface, and `drip` slowly.
+async fn suffer_http2(
+    server: &TestServer,
+    first: Vec<u8>,
+    drip: impl Iterator<Item = u8> + Clone + Send + 'static,
+) {
+    let http2_target = Target::with(server, &[&rustls::version::TLS13], b"h2");
+    suffer(server, |_, _| {
+        let (target, first, mut drip) = (http2_target.clone(), first.clone(), drip.clone());
         async move {
             let mut wire = target.open().await;
             let start = Instant::now();
-            wire.say(http2::preface(&[])).await;
-            // Pings are not requests.
-            let mut pings = http2::frame(6, 0, 0, &[0; 8]).into_iter().cycle();
-            until_closed(&mut wire.stream, || pings.next()).await;
+            wire.say([http2::preface(&[]), first].concat()).await;
+            until_closed(&mut wire.stream, || drip.next()).await;
             start.elapsed()
         }
     })
@@ -264,23 +264,18 @@ pub(crate) async fn slow_clients_of_http2_without_requests_are_closed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+pub(crate) async fn slow_clients_of_http2_without_requests_are_closed() {
+    let server = server(|limits| limits.header_deadline = DEADLINE).await;
+    // Pings are not requests.
+    let pings = http2::frame(6, 0, 0, &[0; 8]).into_iter().cycle();
+    suffer_http2(&server, Vec::new(), pings).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn slow_clients_of_http2_that_rest_too_long_are_closed() {
     let server = server(|limits| limits.idle_deadline = DEADLINE).await;
-    let versions = [&rustls::version::TLS13];
-    let http2_target = Target::with(&server, &versions, b"h2");
-    suffer(&server, |_, _| {
-        let target = http2_target.clone();
-        async move {
-            let mut wire = target.open().await;
-            let start = Instant::now();
-            wire.say(http2::preface(&[])).await;
-            wire.say(http2::request(1, "/v8/nowhere", &[])).await;
-            // Headers that never end are not activity, either.
-            let headers = http2::frame(1, 0, 3, &http2::field("x-long", &"x".repeat(1_000)));
-            let mut headers = headers.into_iter();
-            until_closed(&mut wire.stream, || headers.next()).await;
-            start.elapsed()
-        }
-    })
-    .await;
+    // Headers that never end are not activity, either.
+    let headers = http2::frame(1, 0, 3, &http2::field("x-long", &"x".repeat(1_000)));
+    let request = http2::request(1, "/v8/nowhere", &[]);
+    suffer_http2(&server, request, headers.into_iter()).await;
 }
