@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -28,6 +29,9 @@ const DEVICES: i64 = 8;
 const LATE_MS: i64 = 1_200_000;
 /// Orders that are current for so long are archived.
 const CURRENT_MS: i64 = 120_000;
+/// Orders that are stored before, and what lies between two of them.
+const STOCK: usize = 300_000;
+const STOCK_APART_MS: i64 = 100_000;
 /// The steps of the clock.
 const STEPS_MS: [i64; 6] = [0, 60_000, -60_000, 600_000, 0, -600_000];
 /// Pages of the console.
@@ -140,11 +144,12 @@ impl Mix<'_> {
         }
     }
 
-    /// Returns the lines of new orders.
-    fn lines(&self, name: &str, numbers: std::ops::Range<usize>) -> String {
-        let start = Timestamp::from_millisecond(now_ms() - LATE_MS).unwrap();
+    /// Returns the lines of new orders. Trade began so long before that of the one before.
+    fn lines(&self, name: &str, numbers: Range<usize>, apart_ms: i64) -> String {
         let order = |at: usize| {
             let number = i64::try_from(at).unwrap();
+            let start_ms = now_ms() - LATE_MS - apart_ms * number;
+            let start = Timestamp::from_millisecond(start_ms).unwrap();
             OrderLine::new(format!("{name}{at}"), format!("D{}", number % DEVICES), start)
                 .amount("EUR", 100 + number % 900)
                 .paid(start)
@@ -154,10 +159,18 @@ impl Mix<'_> {
         numbers.map(|at| order(at).to_string()).collect()
     }
 
+    /// Stores orders of a year, which are more than the caches of the database hold.
+    fn store_stock(&self) {
+        let stock = if self.size.speed == 1 { STOCK } else { 0 };
+        let file = self.sandbox.file("orders.ndjson", self.lines("S", 0..stock, STOCK_APART_MS));
+        self.sandbox.run(&["import", "orders", &file]).success();
+        self.posted.store(i64::try_from(stock).unwrap(), Ordering::SeqCst);
+    }
+
     fn post(&self) {
         let mut caller = self.served.connect_operator();
         self.repeat("posts", 500, |at| {
-            let lines = self.lines("P", at * 5..at * 5 + 5);
+            let lines = self.lines("P", at * 5..at * 5 + 5, 0);
             // Some are sent again.
             let again = if at % 4 == 3 { lines.clone() } else { String::new() };
             let call = "/operator/v1/orders";
@@ -170,7 +183,8 @@ impl Mix<'_> {
     fn read(&self) {
         let mut caller = self.served.connect();
         let mut token = caller.log_in("guest", "secret");
-        wait_until("an order is stored", || self.posted.load(Ordering::SeqCst) > 0);
+        let is_posted = || self.turns.lock().unwrap().contains_key("posts");
+        wait_until("an order is posted", is_posted);
         self.repeat("reads", 250, |at| {
             if at % 50 == 49 {
                 caller = self.served.connect();
@@ -255,7 +269,7 @@ impl Mix<'_> {
                 run(&["apply", &self.sandbox.file("fleet.toml", fleet(at))]);
             }
             1 => {
-                let lines = self.lines("I", at * 100..at * 100 + 100);
+                let lines = self.lines("I", at * 100..at * 100 + 100, 0);
                 let said = run(&["import", "orders", &self.sandbox.file("orders.ndjson", lines)]);
                 assert!(said.contains("100 accepted"), "{said}");
                 self.posted.fetch_add(100, Ordering::SeqCst);
@@ -367,6 +381,7 @@ fn run(size: Size, more: &[&str], mut before_sample: impl FnMut(&Served)) -> Vec
         ended: AtomicUsize::new(0),
         stop: AtomicBool::new(false),
     };
+    mix.store_stock();
     let (mut samples, all_posted) = (Vec::new(), AtomicBool::new(false));
     thread::scope(|scope| {
         let _stopping = Stopping(&all_posted);
