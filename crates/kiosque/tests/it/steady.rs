@@ -25,9 +25,9 @@ use crate::KIOSQUE;
 use crate::disk::preload::compiled;
 
 const DEVICES: i64 = 8;
-/// Trade begins so long before an order is posted, so that no step of the clock reaches it.
+/// The time from the start of a trade to the post of its order, so that no step of the clock reaches it.
 const LATE_MS: i64 = 1_200_000;
-/// Orders that are current for so long are archived.
+/// The age at which orders are archived.
 const CURRENT_MS: i64 = 120_000;
 /// Orders that are stored before, and what lies between two of them.
 const STOCK: usize = 300_000;
@@ -41,6 +41,9 @@ static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("clock"));
 
 /// Between two samples of what the server uses.
 const BETWEEN_SAMPLES: Duration = Duration::from_secs(5);
+
+/// Enough for a leak to exceed the allowed growth in a short run on a slow machine.
+const SAMPLES_MIN: usize = 40;
 
 /// How long the mix runs, and by what all pauses and steps are divided.
 #[derive(Clone, Copy)]
@@ -144,7 +147,7 @@ impl Mix<'_> {
         }
     }
 
-    /// Returns the lines of new orders. Trade began so long before that of the one before.
+    /// Returns the lines of new orders, whose trades began this much apart, the latest first.
     fn lines(&self, name: &str, numbers: Range<usize>, apart_ms: i64) -> String {
         let order = |at: usize| {
             let number = i64::try_from(at).unwrap();
@@ -394,7 +397,7 @@ fn run(size: Size, more: &[&str], mut before_sample: impl FnMut(&Served)) -> Vec
                 let turns = mix.turns.lock().unwrap();
                 turns.len() == clients.len() && turns.values().all(|turns| turns.len() > 4)
             };
-            while begun.elapsed() < size.length || !has_turned() {
+            while begun.elapsed() < size.length || samples.len() < SAMPLES_MIN || !has_turned() {
                 let failed = clients.iter().any(|it| it.is_finished()) || follower.is_finished();
                 assert!(!failed && begun.elapsed() < size.length + WAIT_MAX, "{}", served.stderr());
                 before_sample(&served);
