@@ -1,0 +1,79 @@
+"""Writes `types.py` of the package, from the OpenAPI document: python3 generate_types.py"""
+
+import json
+import textwrap
+from pathlib import Path
+
+DOCUMENT = Path(__file__).parents[2] / "docs/openapi.json"
+TYPES = Path(__file__).parent / "src/kiosque_client/types.py"
+PYTHON = {"string": "str", "integer": "int", "number": "Dollars", "boolean": "bool", "null": "None"}
+# Their values are texts and numbers whose names only the document has.
+WITHOUT_CLASS = {"Flag", "KpiType", "RefusalCode"}
+HEAD = '''\
+"""Requests and answers, field by field as in the OpenAPI document, which this file is made from.
+
+Later versions may add fields to answers, and values to enumerations: ignore a field that you do not
+know, and treat an unknown value as such.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from enum import Enum, IntEnum
+from typing import TypedDict, Union
+
+Dollars = Union[Decimal, int]
+"""An exact amount of US dollars."""
+'''
+
+
+def text():
+    """Returns the content of `types.py`."""
+    schemas = json.loads(DOCUMENT.read_text())["components"]["schemas"]
+    # The envelopes are read by `envelope_of`.
+    shown = {name: schema for name, schema in schemas.items() if name not in WITHOUT_CLASS
+             and not name.endswith("Answer") and name != "Refusal"}
+    return "\n\n".join([HEAD, *(class_of(name, schema, schemas) for name, schema in shown.items())])
+
+
+def class_of(name, schema, schemas):
+    """Returns the class of a schema."""
+    about = comment(schema["description"])
+    if "enum" in schema:
+        base = "IntEnum" if schema["type"] == "integer" else "str, Enum"
+        values = zip(schema["x-enum-varnames"], schema["enum"])
+        lines = "".join(f"    {value_name} = {value!r}\n" for value_name, value in values)
+        return f"class {name}({base}):\n{about}\n{lines}".replace("'", '"')
+    required = schema.get("required", [])
+    fields = {True: "", False: ""}
+    for field, one in schema["properties"].items():
+        line = f"    {field}: {type_of(one, schemas)}\n{comment(one['description'])}"
+        fields[field in required] += line
+    if not fields[False]:
+        return f"class {name}(TypedDict):\n{about}\n{fields[True]}"
+    if not fields[True]:
+        return f"class {name}(TypedDict, total=False):\n{about}\n{fields[False]}"
+    base = f"class Required{name}(TypedDict):\n{comment('The required fields.')}\n{fields[True]}"
+    return f"{base}\n\nclass {name}(Required{name}, total=False):\n{about}\n{fields[False]}"
+
+
+def type_of(schema, schemas):
+    """Returns the type of a field."""
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        return type_of({"type": schemas[name]["type"]}, {}) if "enum" in schemas[name] else name
+    if "anyOf" in schema:
+        return " | ".join(type_of(choice, schemas) for choice in schema["anyOf"])
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    array = f"list[{type_of(schema['items'], schemas)}]" if "array" in kinds else ""
+    return " | ".join(array if kind == "array" else PYTHON[kind] for kind in kinds)
+
+
+def comment(description):
+    """Returns a docstring of at most 100 columns."""
+    lines = textwrap.wrap(f'"""{description}"""', 96)
+    return "".join(f"    {line}\n" for line in lines)
+
+
+if __name__ == "__main__":
+    TYPES.write_text(text())
