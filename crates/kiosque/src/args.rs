@@ -69,7 +69,7 @@ pub(crate) enum Command {
         loaded within seconds, or at once on SIGHUP. \
         On SIGTERM and SIGINT the server finishes open requests and exits.")]
     Serve,
-    /// Forward the calls of integrators to a server, and inject faults into some of the answers.
+    /// Forward the calls of integrators to a server, and inject faults into answers.
     #[command(after_help = format!("{FAULT_PROXY_HELP}\n\n{}", kiosque_faults::reference()))]
     FaultProxy(FaultProxyArgs),
     /// Check a server against the rules of the interface.
