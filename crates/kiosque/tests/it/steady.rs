@@ -25,7 +25,7 @@ use crate::KIOSQUE;
 use crate::disk::preload::compiled;
 
 const DEVICES: i64 = 8;
-/// The time from the start of a trade to the post of its order, so that no step of the clock reaches it.
+/// The time from the start of a trade to the post of its order, longer than any step of the clock.
 const LATE_MS: i64 = 1_200_000;
 /// The age at which orders are archived.
 const CURRENT_MS: i64 = 120_000;
