@@ -159,8 +159,8 @@ pub(crate) enum Command {
         kiosque archive --before 2026-01-01T00:00:00+01:00 --dry-run --data /srv/kiosque\n  \
         kiosque archive --before 2025-06-01 --yes --data /srv/kiosque\n\n\
         May run while the server runs. Order details and dashboards still show archived orders. \
-        A time earlier than the last one restores archived orders; that needs --yes. A server \
-        with --archive-after archives them again within the hour if they are old enough."
+        A time earlier than the last one makes archived orders current again; that needs --yes. A \
+        server with --archive-after archives them again within the hour if they are old enough."
     )]
     Archive(ArchiveArgs),
     /// Recompute stored counts and sums, and print all differences.

@@ -39,7 +39,7 @@ pub enum AuditEvent {
     KeyCreated,
     /// The operator revoked such a key.
     KeyRevoked,
-    /// Orders were archived, or archived orders were restored.
+    /// Orders were archived, or archived orders are current again.
     Archived,
     /// A device without orders was deleted.
     DeviceDeleted,

@@ -5,7 +5,7 @@
 //!
 //! A time that is not earlier than the last one moves boundaries forward only: orders up to a
 //! boundary are not examined again. An earlier time places each boundary among all orders of its
-//! device, and may restore archived orders (ORD-22).
+//! device, and may make archived orders current again (ORD-22).
 
 use futures_util::future::try_join_all;
 use kiosque_contract::AuditDetails;
@@ -65,7 +65,7 @@ pub struct Archived {
     pub orders: i64,
     /// Devices whose boundary was moved forward.
     pub devices: usize,
-    /// Orders that were restored.
+    /// Orders that are current again.
     pub returned_orders: i64,
     /// Devices whose boundary was moved back.
     pub returned_devices: usize,
@@ -97,7 +97,7 @@ impl From<Archived> for Act {
     }
 }
 
-/// Whether a command may restore archived orders.
+/// Whether a command may make archived orders current again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
     /// It may.
@@ -109,7 +109,7 @@ pub enum Returning {
 /// Why a command did not archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// Archived orders would be restored. Nothing was changed.
+    /// Archived orders would become current again. Nothing was changed.
     #[error("{} would become current again", orders_of_devices(*orders, *devices))]
     WouldReturn {
         /// Their number.
@@ -159,7 +159,8 @@ impl Upkeep<'_> {
         self.move_boundaries(plan).await
     }
 
-    /// Archives the orders that started before a time, and restores those that it no longer covers.
+    /// Archives the orders that started before a time; archived orders that started later become
+    /// current again.
     ///
     /// # Errors
     /// See [`ArchiveError`].

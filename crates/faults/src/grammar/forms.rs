@@ -51,6 +51,11 @@ impl Value {
 }
 
 impl Form {
+    /// Returns the form of a fault that selects every call, and may specify any.
+    const fn of_all(name: &'static str, value: Value, meaning: &'static str) -> Form {
+        Form { name, value, nouns: ALL, allowed: ALL, meaning }
+    }
+
     /// Returns the description of the calls that it selects if it specifies none.
     pub(super) fn by_itself(&self) -> String {
         match self.nouns {
@@ -78,47 +83,34 @@ impl Form {
 
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
 const ALL: &[Noun] = &Noun::ALL;
-/// What most faults have in common: they are of any call.
-const OF_ALL: Form =
-    Form { name: "", value: Value::None(Kind::Reset), nouns: ALL, allowed: ALL, meaning: "" };
 
 pub(super) const FORMS: [Form; 14] = [
-    Form {
-        name: "slow",
-        value: Value::Duration("delay", None, Kind::Slow),
-        meaning: "the answer is delayed by this time",
-        ..OF_ALL
-    },
-    Form {
-        name: "code500",
-        value: Value::Duration("retry-after", SECOND, Kind::Code500),
-        meaning: "HTTP 500, code 500 and Retry-After",
-        ..OF_ALL
-    },
-    Form {
-        name: "http503",
-        value: Value::Duration("retry-after", SECOND, Kind::Http503),
-        meaning: "HTTP 503, HTML and Retry-After",
-        ..OF_ALL
-    },
-    Form {
-        name: "html404",
-        value: Value::None(Kind::Html404),
-        meaning: "HTTP 404 and HTML",
-        ..OF_ALL
-    },
-    Form {
-        name: "reset",
-        value: Value::None(Kind::Reset),
-        meaning: "the connection closes, and the server sees no call",
-        ..OF_ALL
-    },
-    Form {
-        name: "cut-body",
-        value: Value::None(Kind::CutBody),
-        meaning: "the connection closes in the middle of the answer",
-        ..OF_ALL
-    },
+    Form::of_all(
+        "slow",
+        Value::Duration("delay", None, Kind::Slow),
+        "the answer is delayed by this time",
+    ),
+    Form::of_all(
+        "code500",
+        Value::Duration("retry-after", SECOND, Kind::Code500),
+        "HTTP 500, code 500 and Retry-After",
+    ),
+    Form::of_all(
+        "http503",
+        Value::Duration("retry-after", SECOND, Kind::Http503),
+        "HTTP 503, HTML and Retry-After",
+    ),
+    Form::of_all("html404", Value::None(Kind::Html404), "HTTP 404 and HTML"),
+    Form::of_all(
+        "reset",
+        Value::None(Kind::Reset),
+        "the connection closes, and the server sees no call",
+    ),
+    Form::of_all(
+        "cut-body",
+        Value::None(Kind::CutBody),
+        "the connection closes in the middle of the answer",
+    ),
     Form {
         name: "lose-answer",
         value: Value::None(Kind::LoseAnswer),
@@ -168,10 +160,9 @@ pub(super) const FORMS: [Form; 14] = [
         allowed: Noun::SESSIONS,
         meaning: "code -4 this long after the token was issued, as expiresIn shows",
     },
-    Form {
-        name: "clock",
-        value: Value::Offset("offset", Kind::Clock),
-        meaning: "expiresIn and the header Date are off by this time",
-        ..OF_ALL
-    },
+    Form::of_all(
+        "clock",
+        Value::Offset("offset", Kind::Clock),
+        "expiresIn and the header Date are off by this time",
+    ),
 ];

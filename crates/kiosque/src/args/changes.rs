@@ -25,7 +25,7 @@ pub(crate) struct ArchiveArgs {
     /// platform's time zone. It must not be in the future.
     #[arg(long, value_name = "TIME")]
     pub(crate) before: String,
-    /// Restore archived orders that an earlier time does not archive.
+    /// Make orders current again that an earlier time no longer archives.
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]

@@ -29,7 +29,7 @@ const DEVICES: i64 = 8;
 const LATE_MS: i64 = 1_200_000;
 /// The age at which orders are archived.
 const CURRENT_MS: i64 = 120_000;
-/// Orders that are stored before, and what lies between two of them.
+/// The number of orders that are stored before the mix, and the time between two of them.
 const STOCK: usize = 300_000;
 const STOCK_APART_MS: i64 = 100_000;
 /// The steps of the clock.
@@ -45,7 +45,7 @@ const BETWEEN_SAMPLES: Duration = Duration::from_secs(5);
 /// Enough for a leak to exceed the allowed growth in a short run on a slow machine.
 const SAMPLES_MIN: usize = 40;
 
-/// How long the mix runs, and by what all pauses and steps are divided.
+/// How long the mix runs, and the divisor of all pauses and steps.
 #[derive(Clone, Copy)]
 struct Size {
     length: Duration,
@@ -99,7 +99,7 @@ struct Mix<'t> {
 }
 
 impl Mix<'_> {
-    /// Takes turns with pauses until the mix ends.
+    /// Repeats a turn, with pauses, until the mix ends.
     fn repeat(&self, kind: &'static str, pause_ms: u64, mut turn: impl FnMut(usize)) {
         for at in 0.. {
             let begun = Instant::now();

@@ -83,7 +83,7 @@ impl<'q> Query<'q> {
             Err(TimeFault::NotATime(..)) => {
                 self.refuse(key, "must be RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss");
             }
-            Err(fault) => self.refuse(key, &format!("is no time: {fault}")),
+            Err(fault) => self.refuse(key, &format!("is not a time: {fault}")),
         }
         None
     }

@@ -1,6 +1,6 @@
 //! The sales of a group, or of all groups, for the operator. They are read from the same sums as
-//! the integrators' reports, so that the figures are the same. Each statement reads all groups. The
-//! sums by device and by product are cached for each group.
+//! the integrators' reports, so that the figures are the same. Each statement reads all groups, or
+//! those whose sums by device and by product are added next. These sums are cached for each group.
 
 mod attention;
 mod group_sums;
@@ -66,9 +66,9 @@ statements! {
         from {rows r: group_no bigint} cross join ledger l where l.group_no = r.group_no";
 }
 
-/// The groups whose sums are held in memory together.
+/// The number of groups whose sums are held in memory together.
 const GROUPS_TOGETHER: usize = 64;
-/// The days of the ranges in which the last day with sales is looked for, the latest range first.
+/// The lengths, in days, of the ranges that are searched for the last day with sales.
 const LOOKED_BACK: [i64; 3] = [31, 366, i64::MAX];
 /// The maximum number of snapshots that are read with the cache.
 const CACHED_ATTEMPTS: usize = 3;
