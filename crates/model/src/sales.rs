@@ -207,9 +207,14 @@ impl fmt::Display for Rate {
 pub struct Rates(HashMap<&'static str, Vec<(Day, Rate)>>);
 
 impl Rates {
-    /// Adds a rate. The rates of a currency must be added by day.
+    /// Adds a rate. Rates that are added by day need no search.
     pub fn add(&mut self, currency: Currency, day: Day, rate: Rate) {
-        self.0.entry(currency.code()).or_default().push((day, rate));
+        let dated = self.0.entry(currency.code()).or_default();
+        let place = match dated.last() {
+            Some((last, _)) if *last > day => dated.partition_point(|(since, _)| *since <= day),
+            _ => dated.len(),
+        };
+        dated.insert(place, (day, rate));
     }
 
     /// Returns the rate of a currency on a day.
@@ -266,8 +271,11 @@ impl Usd {
             return Ok(Usd(0));
         }
         let shift = 10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
-        // The product of two 64-bit numbers has at most 128 bits.
-        let worth = (i128::from(amount.0) * i128::from(rate.0)).checked_mul(shift.into());
+        // The product of two 64-bit numbers has at most 128 bits, and needs no check.
+        let worth = match amount.0.checked_mul(shift) {
+            Some(shifted) => Some(i128::from(shifted) * i128::from(rate.0)),
+            None => (i128::from(amount.0) * i128::from(rate.0)).checked_mul(shift.into()),
+        };
         worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
     }
 

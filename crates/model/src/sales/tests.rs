@@ -88,8 +88,10 @@ fn the_latest_rate_on_or_before_the_day_counts() {
     let (eur, one) = (currency("EUR"), Rate::ONE);
     let two = Rate::parse("2").expect("a rate");
     let mut rates = Rates::default();
-    rates.add(eur, Day(10), one);
-    rates.add(eur, Day(20), two);
+    // Not by day.
+    for (day, rate) in [(20, two), (10, one), (15, one)] {
+        rates.add(eur, Day(day), rate);
+    }
     for (day, rate) in
         [(9, None), (10, Some(one)), (19, Some(one)), (20, Some(two)), (99, Some(two))]
     {

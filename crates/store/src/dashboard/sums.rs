@@ -64,8 +64,7 @@ statements! {
         ) sold join rates r on r.currency = sold.currency
         where r.day <= $last_day and r.day >= coalesce((
             select max(day) from rates where currency = sold.currency and day <= $first_day
-        ), $first_day)
-        order by r.currency, r.day";
+        ), $first_day)";
     /// A day with sales outside of the range.
     PARTIAL(group_no, day, start_ms, end_ms) -> Day = "select day from sales_by_day
         where group_no = $group_no and day = $day
