@@ -31,6 +31,7 @@ row! {
         before_first_seq: i64,
         last_seq: i64,
     }
+    /// [`PageRows::add`] reads the state in the first row only: it is the same in all.
     struct PageRow<'r> { state: PageState, order: Option<StoredOrder<'r>> }
 }
 
@@ -64,8 +65,7 @@ statements! {
         "select ", order_columns!("o"), "
         from orders f cross join orders o
         where f.group_no = $group_no and f.trade_no = $trade_no and o.group_no = $group_no
-            and o.device_no = f.device_no and o.seq = f.seq
-        order by o.trade_start_ms desc, o.change_no desc limit 1");
+            and o.device_no = f.device_no and o.seq = f.seq");
     BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("orders"), "
         from orders
@@ -219,19 +219,23 @@ impl Orders<'_> {
         let by_number = by_number.filter(|_| is_storable);
         let detail = |group: HintedGroup, statement: &'static Sql, number: &str| {
             let (out, dictionaries) = (out.clone(), Arc::clone(&self.0.dictionaries));
-            let render = move |detail: &mut Option<Vec<u8>>, row: &Row<'_>| {
+            let add = move |detail: &mut Detail, row: &Row<'_>| {
                 let order: StoredOrder<'_> = row.read()?;
-                *detail = None;
-                if out.as_deref().is_none_or(|out| order.trade_no == Some(out)) {
-                    order.put_detail(&dictionaries, detail.insert(Vec::new()))?;
+                let time = Some((order.trade_start_ms, order.change_no));
+                if time > detail.time
+                    && out.as_deref().is_none_or(|out| order.trade_no == Some(out))
+                {
+                    (detail.time, detail.json) = (time, Vec::new());
+                    order.put_detail(&dictionaries, &mut detail.json)?;
                 }
                 Ok(())
             };
-            Bound::new(statement, [group.into(), number.into()]).fold(None, render)
+            Bound::new(statement, [group.into(), number.into()]).fold(Detail::default(), add)
         };
         let about = |group| by_number.map(|(statement, number)| detail(group, statement, number));
         let (_, detail) = scoped(self.0, &claim, None, about).await?;
-        Ok(detail.flatten().ok_or(Refusal::OrderUnknown)?)
+        let detail = detail.filter(|detail| detail.time.is_some());
+        Ok(detail.ok_or(Refusal::OrderUnknown)?.json)
     }
 }
 
@@ -275,6 +279,15 @@ struct CachedPage {
     records: Arc<JsonRecords>,
 }
 
+/// The latest order with a number, of those that were read. To sort them in SQL would cost more:
+/// there is usually one.
+#[derive(Default)]
+struct Detail {
+    /// The trade start and the last change; `None` if no order was read.
+    time: Option<(UnixMs, i64)>,
+    json: Vec<u8>,
+}
+
 #[derive(Default)]
 struct PageRows {
     state: Option<PageState>,
@@ -284,8 +297,14 @@ struct PageRows {
 
 impl PageRows {
     fn add(&mut self, row: &Row<'_>, dictionaries: &Dictionaries) -> Result<(), Error> {
-        let PageRow { state, order } = row.read()?;
-        self.state = Some(state);
+        let order = match self.state {
+            Some(_) => row.read_after::<PageState, _>()?,
+            None => {
+                let PageRow { state, order } = row.read()?;
+                self.state = Some(state);
+                order
+            }
+        };
         if let Some(order) = order {
             self.orders += 1;
             self.records.push_with(|json| order.put_list_record(dictionaries, json))?;

@@ -59,6 +59,13 @@ impl Row<'_> {
         T::read(&mut self.reader())
     }
 
+    /// Reads the columns after those of a `Before`, which were read from another row.
+    pub(crate) fn read_after<'r, Before: FromRow<'r>, T: FromRow<'r>>(
+        &'r self,
+    ) -> Result<T, Error> {
+        T::read(&mut Reader { row: self, next: Before::WIDTH })
+    }
+
     /// Returns a reader of the columns, from the first.
     pub(crate) fn reader(&self) -> Reader<'_> {
         Reader { row: self, next: 0 }
