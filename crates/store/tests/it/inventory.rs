@@ -5,7 +5,7 @@ use kiosque_contract::inventory::{DeviceItem, DeviceOwner, PlannedMove};
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day, DeviceCode, UnixMs};
-use kiosque_store::{DatedRate, Error, Heartbeat, Listed, Listing, OrdersOf};
+use kiosque_store::{DatedRate, Error, Heartbeat, Listed, Listing, OrderFilter, OrdersOf};
 use kiosque_testkit::entries::{
     account, aisle, bare_device, device, group, group_id, order, product,
 };
@@ -241,4 +241,22 @@ async fn damaged_orders_are_named_among_the_others() {
         });
         assert_eq!(listed.collect::<Vec<_>>(), expected, "{limit}");
     }
+}
+
+/// A list of the newest orders does not leave out an order whose states are damaged in the index:
+/// it fails, and names the order.
+#[tokio::test]
+async fn an_order_with_damaged_states_is_not_left_out() {
+    let fixture = fixture().await;
+    let is_directory = matches!(fixture.data, TestData::Directory(_));
+    let newest = async || {
+        let (filter, listing) = (OrderFilter::default(), Listing { after: None, limit: 9 });
+        fixture.store.inventory().orders_newest_first(None, filter, listing).await
+    };
+    let ids = newest().await.unwrap().entries.into_iter().map(|it| it.record.head.order_id);
+    assert_eq!(ids.collect::<Vec<_>>(), ["o3", "o2", "o1"]);
+    let states = if is_directory { "x'ff'" } else { "'\\xff'::bytea" };
+    fixture.tamper(&format!("update orders set sale = {states} where order_id = 'o2'"));
+    let error = newest().await.unwrap_err().to_string();
+    assert!(error.starts_with("order o2 is damaged: its checksum does not match"), "{error}");
 }

@@ -254,8 +254,10 @@ impl Chunk {
         let place = OrderPlace { at, group, device, seq };
         self.entries += 1;
         self.last = Some(place);
-        let states = sale_figures::states(sale).filter(|states| filter.has_states(*states));
-        self.found.extend(states.map(|_| place));
+        // The record of an order with invalid states is read, which reports that it is damaged.
+        if sale_figures::states(sale).is_none_or(|states| filter.has_states(states)) {
+            self.found.push(place);
+        }
     }
 }
 
