@@ -40,7 +40,7 @@ pub struct Settings {
     #[arg(long, default_value = "2h", value_parser = positive_duration, help_heading = "Logins")]
     pub token_validity: Duration,
     /// Maximum age of a device's last activity at which it counts as online.
-    #[arg(long, default_value = "10m", value_parser = duration)]
+    #[arg(long, default_value = "10m", value_parser = positive_duration)]
     pub online_window: Duration,
     /// Interval at which heartbeats are written to the store; a crash loses later ones.
     #[arg(long, default_value = "10s", value_parser = positive_duration, hide_short_help = true)]
