@@ -5,6 +5,7 @@ mod device_list;
 mod kpi;
 mod range;
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use kiosque_contract::{
@@ -111,11 +112,8 @@ pub(crate) async fn sales_by_device(
     let Caller { call, claim } = caller;
     let account = claim.token.account_hint();
     let mut sales = call.app.store.reports().sales_by_device(claim, query).await?;
-    sales.sort_unstable_by(|one, other| {
-        // By the rounded amounts: amounts that look equal are equal.
-        let by_amount = other.turnover.amount.cents().cmp(&one.turnover.amount.cents());
-        by_amount.then_with(|| one.code.cmp(&other.code))
-    });
+    // By the rounded amounts: amounts that look equal are equal.
+    sales.sort_by_cached_key(|sales| (Reverse(sales.turnover.amount.cents()), sales.code.clone()));
     let sales = sales.into_iter().map(|sales| DeviceSales {
         device_code: sales.code,
         device_name: sales.name,

@@ -2,6 +2,7 @@
 //! adds the difference to them, so that they always equal a recount.
 
 pub(crate) mod device_block;
+pub(crate) mod device_set;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

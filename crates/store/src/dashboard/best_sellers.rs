@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use kiosque_model::Claim;
 use kiosque_model::sales::Usd;
 
-use super::figures::products::{add_parts, ranked};
+use super::figures::products::{add_parts, best};
 use super::filter::Devices;
 use super::{DashboardQuery, device_sums, sums};
 use crate::error::Refused;
@@ -83,7 +83,7 @@ impl Reports<'_> {
             };
             let mut sales = sums.sales;
             add_parts(&mut sales, parts, &devices, &sums.rates)?;
-            let best = ranked(sales, |sales| sales.totals, most);
+            let best = best(sales, most)?;
             let ids = || best.iter().map(|(goods_id, _)| goods_id.clone());
             // Only the goods that were looked up have names, prices and devices.
             if ids().all(|goods_id| goods.contains(&goods_id)) {

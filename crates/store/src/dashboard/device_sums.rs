@@ -1,7 +1,7 @@
 //! The sales of devices and of products on the days of a range, after the exchange rates for
 //! converting them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kiosque_model::sales::{Totals, Turnover};
 use kiosque_model::{Day, DeviceNo, GroupNo};
@@ -131,8 +131,7 @@ fn bind(
     match devices {
         Devices::All => Bound::new(of_all, days),
         Devices::Some(devices) => {
-            let blocks: BTreeSet<i64> = devices.iter().copied().map(block_of).collect();
-            let blocks = blocks.into_iter().map(|block| vec![Value::Int(block)]);
+            let blocks = devices.blocks().map(|block| vec![Value::Int(block)]);
             Bound::new(of_some, days).with_rows(blocks)
         }
     }

@@ -12,6 +12,7 @@ use crate::error::Refused;
 use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::{Value, row, statements};
 use crate::state::State;
+use crate::sums::device_set::DeviceSet;
 use crate::views::Reports;
 
 row! {
@@ -30,21 +31,14 @@ statements! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Devices {
     All,
-    /// Sorted, each once.
-    Some(Vec<DeviceNo>),
+    Some(DeviceSet),
 }
 
 impl Devices {
-    fn of(mut devices: Vec<DeviceNo>) -> Devices {
-        devices.sort_unstable();
-        devices.dedup();
-        Devices::Some(devices)
-    }
-
     pub(super) fn selects(&self, device: DeviceNo) -> bool {
         match self {
             Devices::All => true,
-            Devices::Some(devices) => devices.binary_search(&device).is_ok(),
+            Devices::Some(devices) => devices.contains(device),
         }
     }
 }
@@ -81,7 +75,10 @@ impl Reports<'_> {
 /// Returns the devices of a query about a group. Those that no filter has found yet are left out.
 fn known_devices(state: &State, query: &DashboardQuery, group: Option<GroupNo>) -> Devices {
     match query.codes() {
-        Some(codes) => Devices::of(state.known_devices.numbers(&codes, group)),
+        Some(codes) => {
+            let numbers = state.known_devices.numbers(&codes, group);
+            Devices::Some(numbers.into_iter().collect())
+        }
         None => Devices::All,
     }
 }
@@ -124,7 +121,7 @@ impl DashboardQuery {
         if in_scope.len() != self.devices.len() {
             return Err(Refusal::OutOfScope);
         }
-        Ok(Devices::of(in_scope.iter().map(|device| device.device_no).collect()))
+        Ok(Devices::Some(in_scope.iter().map(|device| device.device_no).collect()))
     }
 }
 

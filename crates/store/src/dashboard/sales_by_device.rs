@@ -1,6 +1,6 @@
 //! The sales of each device.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use kiosque_model::sales::{DeviceSales, Turnover};
 use kiosque_model::{Claim, DeviceNo};
@@ -69,18 +69,19 @@ fn names(codes: Option<&[&str]>, group: HintedGroup) -> Reading<Vec<NameRow>> {
     }
 }
 
-/// Returns the devices with sales by their numbers, each with its name.
+/// Returns the devices with sales, each with its name.
 fn named(
-    sales: BTreeMap<DeviceNo, Turnover>,
+    mut sales: BTreeMap<DeviceNo, Turnover>,
     names: Vec<NameRow>,
 ) -> Result<Vec<DeviceSales>, Error> {
-    let mut names: HashMap<DeviceNo, NameRow> =
-        names.into_iter().map(|name| (name.device_no, name)).collect();
-    let sales = sales.into_iter().filter(|(_, turnover)| turnover.orders != 0);
-    let named = sales.map(|(device, turnover)| {
-        let unknown = || Error::Data(format!("device {} has sales and no name", device.0));
-        let NameRow { device_code, device_name, .. } = names.remove(&device).ok_or_else(unknown)?;
-        Ok(DeviceSales { code: device_code, name: device_name, turnover })
-    });
-    named.collect()
+    sales.retain(|_, turnover| turnover.orders != 0);
+    let of_device = |NameRow { device_no, device_code: code, device_name: name }| {
+        let turnover = sales.remove(&device_no)?;
+        Some(DeviceSales { code, name, turnover })
+    };
+    let named = names.into_iter().filter_map(of_device).collect();
+    match sales.first_key_value() {
+        None => Ok(named),
+        Some((device, _)) => Err(Error::Data(format!("device {} has sales and no name", device.0))),
+    }
 }

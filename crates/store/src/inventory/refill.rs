@@ -138,11 +138,12 @@ impl Sales {
         read.each_of(&SALES, &numbers(groups), &days, |row| {
             let SalesRow { day, device_block, products } = row.read()?;
             each_product(products, |product| {
-                let number = match sales.goods.get(product.goods_id) {
+                let goods_id = product.goods_id()?;
+                let number = match sales.goods.get(goods_id) {
                     Some(number) => *number,
                     None => {
                         let number = sales.goods.len();
-                        sales.goods.insert(product.goods_id.to_owned(), number);
+                        sales.goods.insert(goods_id.to_owned(), number);
                         number
                     }
                 };

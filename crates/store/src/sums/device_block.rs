@@ -51,12 +51,20 @@ pub(crate) struct BlockSums {
 /// A product in stored bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoredProduct<'b> {
-    pub(crate) goods_id: &'b str,
+    /// Its `goodsId`; see [`StoredProduct::goods_id`].
+    pub(crate) id_bytes: &'b [u8],
     pub(crate) figures: ProductFigures,
     /// The figures of each device, for [`each_seller`].
     pub(crate) sellers: &'b [u8],
     /// All of its bytes.
     bytes: &'b [u8],
+}
+
+impl<'b> StoredProduct<'b> {
+    /// Returns the `goodsId` as text.
+    pub(crate) fn goods_id(&self) -> Result<&'b str, Error> {
+        str::from_utf8(self.id_bytes).map_err(|_| unreadable("products", self.bytes))
+    }
 }
 
 /// A row as stored.
@@ -96,11 +104,11 @@ impl BlockSums {
         let mut bytes = Vec::with_capacity(stored.len() + 32 * self.products.len());
         let mut added = self.products.iter().peekable();
         each_product(stored, |product| {
-            let is_before = |(goods_id, _): &(&String, _)| goods_id.as_str() < product.goods_id;
+            let is_before = |(goods_id, _): &(&String, _)| goods_id.as_bytes() < product.id_bytes;
             while let Some((goods_id, sellers)) = added.next_if(is_before) {
                 put_product(&mut bytes, goods_id, sellers, block);
             }
-            match added.next_if(|(goods_id, _)| goods_id.as_str() == product.goods_id) {
+            match added.next_if(|(goods_id, _)| goods_id.as_bytes() == product.id_bytes) {
                 None => bytes.extend_from_slice(product.bytes),
                 Some((goods_id, sellers)) => {
                     let mut sellers = sellers.clone();
@@ -179,9 +187,9 @@ pub(crate) fn each_product<'b>(
 ) -> Result<(), Error> {
     let (mut rest, mut before) = (bytes, None);
     while !rest.is_empty() {
-        let product = take_product(&mut rest).filter(|product| before < Some(product.goods_id));
+        let product = take_product(&mut rest).filter(|product| before < Some(product.id_bytes));
         let product = product.ok_or_else(|| unreadable("products", bytes))?;
-        before = Some(product.goods_id);
+        before = Some(product.id_bytes);
         visit(product)?;
     }
     Ok(())
@@ -189,11 +197,11 @@ pub(crate) fn each_product<'b>(
 
 fn take_product<'b>(rest: &mut &'b [u8]) -> Option<StoredProduct<'b>> {
     let all = *rest;
-    let goods_id = str::from_utf8(take_text(rest)?).ok()?;
+    let id_bytes = take_text(rest)?;
     let figures = [take(rest)?, take(rest)?];
     let sellers = take_text(rest)?;
     let bytes = all.get(..all.len() - rest.len())?;
-    Some(StoredProduct { goods_id, figures, sellers, bytes })
+    Some(StoredProduct { id_bytes, figures, sellers, bytes })
 }
 
 /// Reads a length and as many bytes.
@@ -253,12 +261,12 @@ mod tests {
         each_device(&stored.devices, block, |device, figures| sums.add_device(device, figures))
             .expect("devices");
         each_product(&stored.products, |product| {
-            let mut sum = [0, 0];
+            let (mut sum, goods_id) = ([0, 0], product.goods_id()?);
             each_seller(product.sellers, block, |device, figures| {
                 add(&mut sum, figures);
-                sums.add_product(device, product.goods_id, figures);
+                sums.add_product(device, goods_id, figures);
             })?;
-            assert_eq!(product.figures, sum, "{}", product.goods_id);
+            assert_eq!(product.figures, sum, "{goods_id}");
             Ok(())
         })
         .expect("products");
@@ -315,7 +323,7 @@ mod tests {
         let twice = [[2, 2, 2, 2, 2, 2, 2], [2, 2, 2, 2, 2, 2, 2]].concat();
         assert!(devices(&twice).is_err(), "a device twice");
         assert!(each_device(&twice[..7], i64::MAX, |_, _| ()).is_err());
-        let products = |bytes: &[u8]| each_product(bytes, |_| Ok(()));
+        let products = |bytes: &[u8]| each_product(bytes, |product| product.goods_id().map(|_| ()));
         let one = [2, b'p', 2, 2, 0];
         assert!(products(&one).is_ok());
         for bytes in [

@@ -327,7 +327,7 @@ fn add_stored(table: &mut SumTable, row: &BlockRow<'_>) -> Result<(), Error> {
         table.insert(device_key(device, currency), figures.to_vec());
     })?;
     each_product(products, |product| {
-        let goods_id = product.goods_id;
+        let goods_id = product.goods_id()?;
         table.insert(product_key(goods_id, block, currency), product.figures.to_vec());
         each_seller(product.sellers, block, |device, figures| {
             table.insert(seller_key(goods_id, device, currency), figures.to_vec());

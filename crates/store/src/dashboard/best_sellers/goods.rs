@@ -244,7 +244,7 @@ impl Goods {
         sales: &SalesOfProduct,
     ) -> Result<ProductSales, Error> {
         let ProductTotals { items, converted_items, amount } = sales.totals;
-        let devices = i64::try_from(sales.devices.len()).unwrap_or(i64::MAX);
+        let devices = sales.devices.len();
         let mut answer =
             ProductSales { items, amount, converted_items, devices, ..ProductSales::default() };
         if let Some(product) = self.products.get(&goods_id) {

@@ -191,7 +191,7 @@ mod tests {
             found
         };
         assert_eq!(in_part(&Devices::All), [(0, 1, 3), (0, 2, 4)]);
-        assert_eq!(in_part(&Devices::Some(vec![DeviceNo(2)])), [(0, 2, 4)]);
+        assert_eq!(in_part(&Devices::Some([DeviceNo(2)].into_iter().collect())), [(0, 2, 4)]);
     }
 
     #[test]

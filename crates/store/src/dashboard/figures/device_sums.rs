@@ -10,7 +10,7 @@ use crate::dashboard::filter::Devices;
 use crate::dashboard::range::Range;
 use crate::error::Error;
 use crate::sql::row;
-use crate::sums::device_block::{each_device, each_product, each_seller};
+use crate::sums::device_block::{SIZE, each_device, each_product, each_seller};
 use crate::sums::{parse_currency, totals_of};
 
 /// The sales of devices on the days of a range, as their rows are added.
@@ -113,13 +113,22 @@ impl DeviceSums<BTreeMap<DeviceNo, Turnover>> {
         &mut self,
         (row, conversion): (SumsOfDay<'_>, Conversion),
     ) -> Result<(), Error> {
-        let mut added = Ok(());
+        let (mut added, mut new) = (Ok(()), Vec::new());
+        let first = DeviceNo(row.device_block.saturating_mul(SIZE));
+        // Both are sorted by device.
+        let mut known = self.sales.range_mut(first..).peekable();
         each_device(row.sums, row.device_block, |device, figures| {
-            if added.is_ok() && self.devices.selects(device) {
-                let turnover = self.sales.entry(device).or_default();
-                added = turnover.add(conversion, totals_of(figures));
+            if added.is_err() || !self.devices.selects(device) {
+                return;
             }
+            while known.next_if(|(before, _)| **before < device).is_some() {}
+            let turnover = match known.next_if(|(known, _)| **known == device) {
+                Some((_, turnover)) => turnover,
+                None => &mut new.push_mut((device, Turnover::default())).1,
+            };
+            added = turnover.add(conversion, totals_of(figures));
         })?;
+        self.sales.extend(new);
         Ok(added?)
     }
 }
@@ -147,9 +156,9 @@ impl DeviceSums<Products> {
                 }
             }
             // Most sums are of a product that is already present.
-            let sales = match self.sales.get_mut(product.goods_id) {
+            let sales = match self.sales.get_mut(product.id_bytes) {
                 Some(sales) => sales,
-                None => self.sales.entry(product.goods_id.to_owned()).or_default(),
+                None => self.sales.entry(product.id_bytes.to_vec()).or_default(),
             };
             sales.totals.join(ProductTotals::of((items, Minor(amount)), conversion)?);
             if is_of_all && !sales.wants_devices {
@@ -168,7 +177,7 @@ impl DeviceSums<Products> {
 mod tests {
     use kiosque_model::{UnixMs, Zone};
 
-    use super::super::products::with_devices;
+    use super::super::products::{best, with_devices};
     use super::*;
     use crate::sums::device_block::{BlockSums, StoredBlock};
 
@@ -250,14 +259,48 @@ mod tests {
             let mut by_product: DeviceSums<Products> = sums(filter);
             by_product.sales = with_devices(goods);
             add(&mut by_product, |row| &row.products, DeviceSums::add_products);
-            let sold = by_product.sales.values().filter(|sales| sales.totals.items > 0);
-            assert_eq!(sold.count(), 1);
-            let sales = by_product.sales.get("p").cloned().unwrap_or_default();
+            let sold = best(by_product.sales, 9).expect("ids");
+            let [(goods_id, sales)] = &sold[..] else { panic!("{sold:?}") };
+            assert_eq!(goods_id, "p");
             let ProductTotals { items, converted_items, amount } = sales.totals;
-            let mut devices: Vec<i64> = sales.devices.iter().map(|device| device.0).collect();
-            devices.sort_unstable();
+            let devices = (0..10).filter(|device| sales.devices.contains(DeviceNo(*device)));
+            let devices: Vec<i64> = devices.collect();
             let found = (items, converted_items, amount.cents(), devices.as_slice());
             assert_eq!(found, want, "{filter:?} {goods:?}");
         }
+    }
+
+    /// Rows have other devices and products each day, in two blocks: none is added to another.
+    #[test]
+    fn each_row_adds_to_its_own_devices_and_products() {
+        let rows = [
+            (1, 0, &[(3, "b"), (5, "d")][..]),
+            (1, 1, &[(256, "a"), (300, "d")]),
+            (2, 0, &[(1, "a"), (3, "c"), (5, "d"), (9, "e")]),
+            (2, 1, &[(300, "b")]),
+            (3, 0, &[(2, "b"), (3, "b"), (5, "a")]),
+            (3, 1, &[(256, "d"), (257, "d"), (301, "e")]),
+        ];
+        let mut by_device: DeviceSums<BTreeMap<DeviceNo, Turnover>> = sums(&[]);
+        let mut by_product: DeviceSums<Products> = sums(&[]);
+        let (mut of_devices, mut of_products) = (BTreeMap::new(), BTreeMap::new());
+        for (day, device_block, sold) in rows {
+            let mut of_day = BlockSums::default();
+            for (items, (device, goods)) in (1..).zip(sold) {
+                of_day.add_device(DeviceNo(*device), [1, items, 0, 0, 0, 0]);
+                of_day.add_product(DeviceNo(*device), goods, [items, 0]);
+                *of_devices.entry(*device).or_insert(0) += items;
+                *of_products.entry((*goods).to_owned()).or_insert(0) += items;
+            }
+            let stored = of_day.added_to(&StoredBlock::default(), device_block).expect("sums");
+            let row = |sums| SumsOfDay { day: Day(day), device_block, currency: EUR, sums };
+            by_device.add(row(&stored.devices), DeviceSums::add_devices).expect("devices");
+            by_product.add(row(&stored.products), DeviceSums::add_products).expect("products");
+        }
+        let found = by_device.sales.iter().map(|(device, sales)| (device.0, sales.items));
+        assert_eq!(found.collect::<BTreeMap<_, _>>(), of_devices);
+        let sold = best(by_product.sales, 9).expect("ids").into_iter();
+        let found = sold.map(|(goods_id, sales)| (goods_id, sales.totals.items));
+        assert_eq!(found.collect::<BTreeMap<_, _>>(), of_products);
     }
 }

@@ -1,7 +1,6 @@
 //! The sales of products, and their ranking.
 
-use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 use kiosque_model::sales::{Rate, Rates, Usd};
@@ -9,6 +8,7 @@ use kiosque_model::{Currency, Day, DeviceNo, Minor};
 
 use crate::dashboard::filter::Devices;
 use crate::error::Error;
+use crate::sums::device_set::DeviceSet;
 
 /// Sales of a product.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,22 +40,23 @@ impl ProductTotals {
     }
 }
 
-/// The sales of products, by `goodsId`.
-pub(in crate::dashboard) type Products = HashMap<String, SalesOfProduct, RandomState>;
+/// The sales of products, by the bytes of their `goodsId`: sums have each product on each day, and
+/// only [`best`] needs texts.
+pub(in crate::dashboard) type Products = HashMap<Vec<u8>, SalesOfProduct, RandomState>;
 
 /// Sales of a product, and the devices that sold it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::dashboard) struct SalesOfProduct {
     pub(in crate::dashboard) totals: ProductTotals,
     /// From stored sums, devices are added if there is a filter, or if they were requested.
-    pub(in crate::dashboard) devices: HashSet<DeviceNo, RandomState>,
+    pub(in crate::dashboard) devices: DeviceSet,
     pub(super) wants_devices: bool,
 }
 
 /// Returns products without sales, whose devices are requested.
 pub(in crate::dashboard) fn with_devices(goods: &[&str]) -> Products {
     let asked = || SalesOfProduct { wants_devices: true, ..SalesOfProduct::default() };
-    goods.iter().map(|goods_id| ((*goods_id).to_owned(), asked())).collect()
+    goods.iter().map(|goods_id| (goods_id.as_bytes().to_vec(), asked())).collect()
 }
 
 impl SalesOfProduct {
@@ -87,26 +88,39 @@ pub(in crate::dashboard) fn add_parts(
             if devices.selects(device) {
                 let rate = rates.on(currency, part.day);
                 let totals = ProductTotals::of((items, Minor(amount)), (currency, rate))?;
-                sales.entry(goods_id).or_default().add(totals, device);
+                sales.entry(goods_id.into_bytes()).or_default().add(totals, device);
             }
         }
     }
     Ok(())
 }
 
+/// Returns the `most` best-selling of products that were read from sums.
+pub(in crate::dashboard) fn best(
+    sales: Products,
+    most: usize,
+) -> Result<Vec<(String, SalesOfProduct)>, Error> {
+    let text = |(goods_id, sales): (Vec<u8>, SalesOfProduct)| match String::from_utf8(goods_id) {
+        Ok(goods_id) => Ok((goods_id, sales)),
+        Err(error) => Err(Error::Data(format!("the goodsId of a stored sum is no text: {error}"))),
+    };
+    ranked(sales, |sales| sales.totals, most).into_iter().map(text).collect()
+}
+
 /// Returns the `most` best-selling products, each with its `of`: by items, then by amount, then by
 /// `goodsId`.
-pub(in crate::dashboard) fn ranked<T>(
-    sales: impl IntoIterator<Item = (String, T)>,
+pub(in crate::dashboard) fn ranked<Id: Ord, T>(
+    sales: impl IntoIterator<Item = (Id, T)>,
     of: impl Fn(&T) -> ProductTotals,
     most: usize,
-) -> Vec<(String, T)> {
-    let mut sales: Vec<(String, T)> =
+) -> Vec<(Id, T)> {
+    let mut sales: Vec<(Id, T)> =
         sales.into_iter().filter(|(_, sales)| of(sales).items > 0).collect();
     sales.sort_unstable_by(|(one_id, one), (other_id, other)| {
+        let (one, other) = (of(one), of(other));
         // By cents, so that products with equal amounts in the answer are ranked by id.
-        let by = |totals: ProductTotals| (Reverse(totals.items), Reverse(totals.amount.cents()));
-        by(of(one)).cmp(&by(of(other))).then_with(|| one_id.cmp(other_id))
+        let by_amount = || other.amount.cents().cmp(&one.amount.cents());
+        other.items.cmp(&one.items).then_with(by_amount).then_with(|| one_id.cmp(other_id))
     });
     sales.truncate(most);
     sales
@@ -149,12 +163,15 @@ mod tests {
         let sales_of = |devices: &Devices, id: &str| {
             let mut sales = Products::default();
             add_parts(&mut sales, vec![part()], devices, &Rates::default()).expect("sales");
-            let of_product: Option<&SalesOfProduct> = sales.get(id);
+            let of_product = sales.get(id.as_bytes());
             of_product
                 .map(|sales| (sales.totals.items, sales.totals.amount.cents(), sales.devices.len()))
         };
         assert_eq!(sales_of(&Devices::All, "p"), Some((5, 30, 2)));
-        assert_eq!(sales_of(&Devices::Some(vec![DeviceNo(1)]), "p"), Some((2, 10, 1)));
+        assert_eq!(
+            sales_of(&Devices::Some([DeviceNo(1)].into_iter().collect()), "p"),
+            Some((2, 10, 1))
+        );
         assert_eq!(sales_of(&Devices::All, "q"), Some((0, 0, 0)), "a device that sold no item");
     }
 }

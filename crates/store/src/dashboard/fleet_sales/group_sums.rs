@@ -129,12 +129,12 @@ impl SegmentSums {
         })?;
         added?;
         each_product(row.products, |product| {
-            let [items, amount] = product.figures;
+            let ([items, amount], goods_id) = (product.figures, product.goods_id()?);
             let sales = ProductTotals::of((items, Minor(amount)), conversion)?;
-            match self.products.get_mut(product.goods_id) {
+            match self.products.get_mut(goods_id) {
                 Some(known) => known.join(sales),
                 None => {
-                    self.products.insert(product.goods_id.to_owned(), sales);
+                    self.products.insert(goods_id.to_owned(), sales);
                 }
             }
             Ok(())
