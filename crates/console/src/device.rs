@@ -5,12 +5,12 @@ mod sales;
 
 use kiosque_contract::inventory::{DeviceItem, DeviceOwner, OrderItem};
 use kiosque_model::sales::Totals;
-use kiosque_model::{Day, UnixMs};
+use kiosque_model::{Day, DeviceState, UnixMs};
 use maud::{Markup, html};
 
 use crate::chart;
 use crate::components::{address, ago, card, columns, empty, facts, parameter, table, time};
-use crate::devices::State;
+use crate::devices::state_badge;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
@@ -57,7 +57,7 @@ pub struct Device {
     /// The device.
     pub device: DeviceItem,
     /// Its state.
-    pub state: State,
+    pub state: DeviceState,
     /// The names of groups.
     pub groups: Groups,
     /// Its owners, the first one first.
@@ -104,7 +104,7 @@ fn summary(frame: &Frame<'_>, view: &Device) -> Markup {
         MOVE.fill(frame.language, &[view.groups.name_of(&next.group_id), &at])
     });
     let mut named = vec![
-        (frame.say(STATE), view.state.badge(frame)),
+        (frame.say(STATE), state_badge(view.state, frame)),
         (frame.say(LAST_ACTIVE), ago(frame, last_active)),
         (frame.say(GROUP), html! { (view.groups.name_of(&device.group_id)) }),
         (frame.say(ORDERS_OF_ALL), html! { (format::count(device.order_count)) }),

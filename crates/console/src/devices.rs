@@ -1,6 +1,6 @@
 //! The list of devices.
 
-use kiosque_model::{Need, UnixMs};
+use kiosque_model::{DeviceState, Need, UnixMs};
 use maud::{Markup, html};
 
 use crate::chart::spark;
@@ -68,7 +68,7 @@ pub struct Devices {
     /// The text that a code or a name must contain.
     pub search: String,
     /// The state that they must have.
-    pub state: Option<State>,
+    pub state: Option<DeviceState>,
     /// The reason for which they must need attention.
     pub needs: Option<Need>,
     /// The key after which the part begins; `None` for the first part.
@@ -93,7 +93,7 @@ pub struct DeviceRow {
     /// The group that owns it now.
     pub group_id: String,
     /// Its state.
-    pub state: State,
+    pub state: DeviceState,
     /// Its last order or heartbeat.
     pub last_active: Option<UnixMs>,
     /// Its orders on each of the last days, today last.
@@ -113,59 +113,24 @@ impl Listed for DeviceRow {
     ];
 }
 
-/// The state of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Its last activity is recent.
-    Online,
-    /// It is enabled, and its last activity is not recent.
-    Silent,
-    /// It is enabled, and its group is deactivated.
-    GroupDisabled,
-    /// Device pages do not list it.
-    Disabled,
+/// Returns the name of a state.
+const fn name_of_state(state: DeviceState) -> Text {
+    match state {
+        DeviceState::Online => ONLINE,
+        DeviceState::Silent => SILENT,
+        DeviceState::GroupDisabled => GROUP_DISABLED,
+        DeviceState::Disabled => DISABLED,
+    }
 }
 
-impl State {
-    /// All states.
-    pub const ALL: [State; 4] =
-        [State::Online, State::Silent, State::GroupDisabled, State::Disabled];
-
-    /// Returns the value of the parameter `state`.
-    #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            State::Online => "online",
-            State::Silent => "silent",
-            State::GroupDisabled => "group-disabled",
-            State::Disabled => "disabled",
-        }
-    }
-
-    /// Returns the state of a value of the parameter.
-    #[must_use]
-    pub fn of_code(code: &str) -> Option<State> {
-        State::ALL.into_iter().find(|state| state.code() == code)
-    }
-
-    const fn name(self) -> Text {
-        match self {
-            State::Online => ONLINE,
-            State::Silent => SILENT,
-            State::GroupDisabled => GROUP_DISABLED,
-            State::Disabled => DISABLED,
-        }
-    }
-
-    /// Renders the state as a badge.
-    pub(crate) fn badge(self, frame: &Frame<'_>) -> Markup {
-        let tone = match self {
-            State::Online => Tone::Good,
-            State::Silent => Tone::Bad,
-            State::GroupDisabled | State::Disabled => Tone::Neutral,
-        };
-        badge(tone, frame.say(self.name()))
-    }
+/// Renders a state as a badge.
+pub(crate) fn state_badge(state: DeviceState, frame: &Frame<'_>) -> Markup {
+    let tone = match state {
+        DeviceState::Online => Tone::Good,
+        DeviceState::Silent => Tone::Bad,
+        DeviceState::GroupDisabled | DeviceState::Disabled => Tone::Neutral,
+    };
+    badge(tone, frame.say(name_of_state(state)))
 }
 
 /// Returns the name of the devices that need attention for a reason.
@@ -219,20 +184,20 @@ pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
 
 /// Returns the filter as a query.
 fn query(view: &Devices) -> String {
-    let state = view.state.map_or("", State::code);
+    let state = view.state.map_or("", DeviceState::code);
     let group = view.groups.chosen.as_deref().unwrap_or_default();
     let needs = view.needs.map_or("", Need::code);
     query_of(&[("q", &view.search), ("state", state), ("needs", needs), ("group", group)])
 }
 
 fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
-    let states = State::ALL.map(|state| (state.code(), frame.say(state.name())));
+    let states = DeviceState::ALL.map(|state| (state.code(), frame.say(name_of_state(state))));
     let options: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(states).collect();
     let needs = Need::ALL.map(|need| (need.code(), frame.say(name_of(need))));
     let needs: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(needs).collect();
     html! {
         (text_field("search", "q", frame.say(SEARCH), &view.search))
-        (choice("state", frame.say(STATE), &options, view.state.map_or("", State::code)))
+        (choice("state", frame.say(STATE), &options, view.state.map_or("", DeviceState::code)))
         (choice("needs", frame.say(NEEDS), &needs, view.needs.map_or("", Need::code)))
         (view.groups.field(frame))
     }
@@ -249,7 +214,7 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
                     " " span.note.code { (device.code) }
                 }
                 td { (view.groups.name_of(&device.group_id)) }
-                td { (device.state.badge(frame)) }
+                td { (state_badge(device.state, frame)) }
                 td { (ago(frame, device.last_active)) }
                 td { (week(frame, &device.week)) }
                 td.number { (format::count(device.stock)) }

@@ -23,6 +23,7 @@ pub mod audit;
 pub mod change;
 pub mod console;
 pub mod day;
+pub mod device_state;
 pub mod failure_buckets;
 pub mod fleet;
 pub mod ids;
@@ -46,6 +47,7 @@ pub use audit::{ActedBy, Origin};
 pub use change::{ChangeCursor, HistoryId};
 pub use console::{ConsoleDigest, ConsoleSecret};
 pub use day::Day;
+pub use device_state::DeviceState;
 pub use ids::{
     AccountNo, DeviceCode, DeviceNo, GroupId, GroupNo, KeyName, LoginName, OrderId, TradeNo,
 };

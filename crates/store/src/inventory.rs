@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::sql::{Row, Sql, has_no_nul, numbers};
 pub use accounts::Passwords;
 pub use device_orders::{DeviceOrders, FoundOrders, OrderPlace, OrderPosition, SaleTimes};
-pub use devices::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
+pub use devices::{DeviceSearch, FoundDevice, FoundDevices};
 pub use fleet_file::{FleetKey, FleetPart};
 pub use orders::{DamagedOrder, ExportedOrder, OrderFilter, OrderKey, OrdersOf};
 pub(crate) use overview::{damage_found, order_count};

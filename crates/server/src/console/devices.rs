@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use kiosque_console::device::{self, Aisle, Device};
-use kiosque_console::devices::{self, DeviceRow, Devices, State, WEEK_DAYS};
+use kiosque_console::devices::{self, DeviceRow, Devices, WEEK_DAYS};
 use kiosque_console::sort::PARAMETER;
 use kiosque_contract::inventory::AisleItem;
-use kiosque_model::{Day, DeviceCode, GroupId, Need, UnixMs, Zone};
+use kiosque_model::{Day, DeviceCode, DeviceState, GroupId, Need, UnixMs, Zone};
 use kiosque_store::{
-    DeviceOrders, DeviceSearch, DeviceState, FleetSalesQuery, FoundDevice, FoundDevices, Listing,
-    OrderFilter, Oversight, SaleTimes,
+    DeviceOrders, DeviceSearch, FleetSalesQuery, FoundDevice, FoundDevices, Listing, OrderFilter,
+    Oversight, SaleTimes,
 };
 
 use super::choices::{choice, chosen, sort, wants_csv};
@@ -30,7 +30,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let known = ["q", "state", "needs", "group", "after", PARAMETER, "format"];
     let query = caller.call.known_fields(&known)?;
     let sort = sort::<DeviceRow>(&query)?;
-    let state = query.parsed("state", State::of_code)?;
+    let state = query.parsed("state", DeviceState::of_code)?;
     let groups = choice(&app.store, &query).await?;
     let needs = query.parsed("needs", Need::of_code)?;
     let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
@@ -45,7 +45,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let wanted = DeviceSearch {
         group: chosen(&groups)?,
         text: search.clone(),
-        state: state.map(stored),
+        state,
         only,
         online: app.online_since(now),
         first_day: first_of_week(today),
@@ -116,8 +116,7 @@ pub(super) async fn one(
         read_max: ORDERS,
     });
     let orders = orders.await?.map(|found| found.orders).unwrap_or_default();
-    let state =
-        state(app.store.inventory().device_state(&found.device, app.online_since(now)).await?);
+    let state = app.store.inventory().device_state(&found.device, app.online_since(now)).await?;
     let view = Device {
         state,
         groups: choice(&app.store, &super::fields::Fields::default()).await?,
@@ -166,7 +165,7 @@ fn hours(sales: &SaleTimes, zone: &Zone, today: Day) -> Vec<(Day, [i64; 24])> {
 }
 
 fn row(found: FoundDevice) -> DeviceRow {
-    let FoundDevice { item, state: of, orders } = found;
+    let FoundDevice { item, state, orders } = found;
     let mut week = [0; WEEK_DAYS];
     for (day, number) in week.iter_mut().zip(orders) {
         *day = number;
@@ -175,27 +174,9 @@ fn row(found: FoundDevice) -> DeviceRow {
         code: item.device_code,
         name: item.device_name,
         group_id: item.group_id,
-        state: state(of),
+        state,
         last_active: item.last_active_timestamp.map(UnixMs),
         week,
         stock: item.total_curr_stock,
-    }
-}
-
-fn state(state: DeviceState) -> State {
-    match state {
-        DeviceState::Online => State::Online,
-        DeviceState::Silent => State::Silent,
-        DeviceState::GroupDisabled => State::GroupDisabled,
-        DeviceState::Disabled => State::Disabled,
-    }
-}
-
-fn stored(state: State) -> DeviceState {
-    match state {
-        State::Online => DeviceState::Online,
-        State::Silent => DeviceState::Silent,
-        State::GroupDisabled => DeviceState::GroupDisabled,
-        State::Disabled => DeviceState::Disabled,
     }
 }

@@ -21,7 +21,7 @@ use crate::fleet::{self, DeviceRow};
 use crate::sql::{Sql, has_no_nul, statements};
 use crate::views::Inventory;
 use periods::{DevicePeriods, Periods};
-pub use search::{DeviceSearch, DeviceState, FoundDevice, FoundDevices};
+pub use search::{DeviceSearch, FoundDevice, FoundDevices};
 
 statements! {
     DEVICES(after, count) -> DeviceRow = "select device_no, device_code, device_name, device_model,

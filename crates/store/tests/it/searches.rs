@@ -4,10 +4,10 @@
 use kiosque_model::fleet::{DeviceEntry, Fleet, GroupEntry};
 use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::Sale;
-use kiosque_model::{Currency, Day, DeviceCode, Minor, UnixMs};
+use kiosque_model::{Currency, Day, DeviceCode, DeviceState, Minor, UnixMs};
 use kiosque_store::{
-    DeviceOrders, DeviceSearch, DeviceState, Heartbeat, Incoming, Listing, OnlineSince,
-    OrderFilter, OrderPosition, OrdersOf, SaleTimes, Span,
+    DeviceOrders, DeviceSearch, Heartbeat, Incoming, Listing, OnlineSince, OrderFilter,
+    OrderPosition, OrdersOf, SaleTimes, Span,
 };
 use kiosque_testkit::entries::{
     bare_device, bare_order, device, group, group_id, order, rendered, sold, trade_no,

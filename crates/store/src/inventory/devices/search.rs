@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kiosque_contract::inventory::DeviceItem;
-use kiosque_model::{Day, DeviceNo, GroupId, GroupNo, UnixMs};
+use kiosque_model::{Day, DeviceNo, DeviceState, GroupId, GroupNo, UnixMs};
 
 use super::periods::{DevicePeriods, Periods};
 use super::{DeviceRow, Listing, item, numbers, rows};
@@ -47,19 +47,6 @@ pub struct DeviceSearch {
     pub read_max: usize,
 }
 
-/// Whether a device is listed and active.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceState {
-    /// It is enabled, and its last activity is recent.
-    Online,
-    /// It is enabled, and its last activity is not recent.
-    Silent,
-    /// It is enabled, and its group is deactivated.
-    GroupDisabled,
-    /// Device pages do not list it.
-    Disabled,
-}
-
 /// A part of the devices found by a search, by code.
 #[derive(Clone, Debug)]
 pub struct FoundDevices {
@@ -83,16 +70,14 @@ pub struct FoundDevice {
     pub orders: Vec<i64>,
 }
 
-impl DeviceState {
-    fn of(device: &DeviceItem, inactive: &[String], online: OnlineSince) -> DeviceState {
-        let last_active = device.last_active_timestamp.map(UnixMs);
-        let is_active = !inactive.contains(&device.group_id);
-        match (device.enabled, is_active, online.holds(last_active)) {
-            (false, ..) => DeviceState::Disabled,
-            (true, false, _) => DeviceState::GroupDisabled,
-            (true, true, true) => DeviceState::Online,
-            (true, true, false) => DeviceState::Silent,
-        }
+fn state_of(device: &DeviceItem, inactive: &[String], online: OnlineSince) -> DeviceState {
+    let last_active = device.last_active_timestamp.map(UnixMs);
+    let is_active = !inactive.contains(&device.group_id);
+    match (device.enabled, is_active, online.holds(last_active)) {
+        (false, ..) => DeviceState::Disabled,
+        (true, false, _) => DeviceState::GroupDisabled,
+        (true, true, true) => DeviceState::Online,
+        (true, true, false) => DeviceState::Silent,
     }
 }
 
@@ -108,7 +93,7 @@ impl Inventory<'_> {
     ) -> Result<DeviceState, Error> {
         let read = async |read: &Read<'_>| inactive_groups(read).await;
         let inactive = self.0.db.read::<_, Error>(Deadline::OfRequest, read).await?;
-        Ok(DeviceState::of(device, &inactive, online))
+        Ok(state_of(device, &inactive, online))
     }
 
     /// Returns a part of the devices that match.
@@ -162,7 +147,7 @@ async fn matching(
             let number = row.device_no;
             let periods = periods.take(number);
             let item = item(row, &periods, now);
-            let state = DeviceState::of(&item, &inactive, search.online);
+            let state = state_of(&item, &inactive, search.online);
             if search.state.is_some_and(|wanted| wanted != state) {
                 continue;
             }
