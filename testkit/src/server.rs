@@ -35,7 +35,8 @@ use crate::wait::WAIT_MAX;
 /// The initial time of a server's clock: 2026-03-02 10:00:00 UTC.
 pub const START_MS: i64 = 1_772_445_600_000;
 
-/// How a server is opened; by default with new data on the run's engine, in UTC.
+/// How a server is opened; by default with new data on the run's engine, in UTC, and without
+/// deadlines that a busy machine can exceed.
 pub struct ServerOptions {
     /// The location of the data.
     pub data: TestData,
@@ -48,8 +49,17 @@ pub struct ServerOptions {
 impl Default for ServerOptions {
     fn default() -> ServerOptions {
         let (data, mut settings) = (TestData::new(), setting::defaults::<Settings>());
-        settings.limits =
-            Limits { store_wait: WAIT_MAX, hash_slots: 1, ingest_threads: 1, ..settings.limits };
+        settings.limits = Limits {
+            store_wait: WAIT_MAX,
+            tls_handshake_deadline: WAIT_MAX,
+            first_byte_deadline: WAIT_MAX,
+            header_deadline: WAIT_MAX,
+            body_deadline: WAIT_MAX,
+            idle_deadline: WAIT_MAX,
+            hash_slots: 1,
+            ingest_threads: 1,
+            ..settings.limits
+        };
         ServerOptions { data, zone: Zone::utc(), settings }
     }
 }

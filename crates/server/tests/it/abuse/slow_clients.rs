@@ -16,8 +16,6 @@ use super::{assert_unreadable, fleet, http2};
 
 /// The deadline under test.
 const DEADLINE: Duration = Duration::from_millis(1_000);
-/// Every other deadline: nothing in these tests lasts so long.
-const FAR: Duration = Duration::from_secs(300);
 /// Between two bytes of a slow caller.
 const DRIP: Duration = Duration::from_millis(100);
 
@@ -28,11 +26,6 @@ async fn server(shorten: impl FnOnce(&mut Limits)) -> TestServer {
     assert!(files >= wanted, "these tests need {wanted} open files and may have {files}");
     TestServer::start_with(fleet(), |settings| {
         let limits = &mut settings.limits;
-        limits.tls_handshake_deadline = FAR;
-        limits.first_byte_deadline = FAR;
-        limits.header_deadline = FAR;
-        limits.body_deadline = FAR;
-        limits.idle_deadline = FAR;
         limits.connections_per_source_max = limits.connections_max;
         shorten(limits);
     })

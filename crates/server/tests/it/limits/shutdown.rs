@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use kiosque_server::Settings;
 use kiosque_testkit::{DEVICES_PATH, TestServer, WAIT_MAX};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -10,19 +11,9 @@ use tokio::time::timeout;
 use crate::abuse::wire::{Target, Wire, post};
 use crate::abuse::{assert_envelope, fleet, http2};
 
-/// Far longer than any test.
-const FAR: Duration = Duration::from_secs(300);
-
 async fn server(shutdown_deadline: Duration) -> TestServer {
-    TestServer::start_with(fleet(), |settings| {
-        settings.limits.shutdown_deadline = shutdown_deadline;
-        settings.limits.tls_handshake_deadline = FAR;
-        settings.limits.first_byte_deadline = FAR;
-        settings.limits.header_deadline = FAR;
-        settings.limits.body_deadline = FAR;
-        settings.limits.idle_deadline = FAR;
-    })
-    .await
+    let set = |settings: &mut Settings| settings.limits.shutdown_deadline = shutdown_deadline;
+    TestServer::start_with(fleet(), set).await
 }
 
 /// Opens a connection with a request whose body has begun and not ended, and returns the rest of
@@ -52,7 +43,7 @@ fn stop(mut server: TestServer) -> tokio::task::JoinHandle<TestServer> {
 
 #[tokio::test]
 async fn a_stop_finishes_requests_under_way() {
-    let server = server(FAR).await;
+    let server = server(WAIT_MAX).await;
     let token = server.log_in("ops").await.token;
     let target = Target::of(&server);
     let mut resting = target.open().await;
@@ -119,7 +110,7 @@ pub(super) async fn a_stop_waits_up_to_its_limit() {
 /// LIM-13: a server without connections stops at once, and its data can be served again.
 #[tokio::test]
 async fn a_stop_without_callers_is_immediate() {
-    let mut server = server(FAR).await;
+    let mut server = server(WAIT_MAX).await;
     let token = server.log_in("ops").await.token;
     timeout(WAIT_MAX, server.restart()).await.expect("nothing is under way");
     assert_eq!(server.code_of(&token).await, 200);
