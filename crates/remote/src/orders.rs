@@ -2,7 +2,7 @@
 //! the session in between.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use kiosque_client::{Certificate, History, OrderWalk, UnixMs};
 use kiosque_contract::endpoint::QueryOrderList;
@@ -201,8 +201,11 @@ impl OrderReader {
             let (named, codes) = remote
                 .turn(async |turn| {
                     let client = turn.group(group.as_deref())?;
-                    let codes = match devices {
-                        DeviceChoice::Named(codes) => codes.clone(),
+                    let codes: VecDeque<String> = match devices {
+                        DeviceChoice::Named(codes) => {
+                            let mut named = BTreeSet::new();
+                            codes.iter().filter(|code| named.insert(*code)).cloned().collect()
+                        }
                         DeviceChoice::All => {
                             let all = client.devices().await?;
                             all.iter().map(|device| device.code().to_owned()).collect()
@@ -213,7 +216,7 @@ impl OrderReader {
                 })
                 .await?;
             self.group = named;
-            self.waiting = Some(codes.into());
+            self.waiting = Some(codes);
         }
         Ok(self.waiting.as_mut().and_then(VecDeque::pop_front))
     }

@@ -92,6 +92,8 @@ fn the_newest_orders_are_printed() {
     };
     assert_eq!(print(&["--device", "N-1", "--latest", "2"]), "N-1-8 N-1-7");
     assert_eq!(print(&["--device", "N-2", "--latest", "2"]), "c late");
+    let twice = ["--device", "N-1", "--device", "N-1", "--latest", "3"];
+    assert_eq!(print(&twice), "N-1-8 N-1-7 N-1-6", "a device that is named twice");
     assert_eq!(print(&["--all-devices", "--latest", "3"]), "N-1-8 c N-1-7");
     let until = ["--all-devices", "--latest", "2", "--until", "2026-03-06"];
     assert_eq!(print(&until), "b N-1-4");
