@@ -207,13 +207,10 @@ impl fmt::Display for Rate {
 pub struct Rates(HashMap<&'static str, Vec<(Day, Rate)>>);
 
 impl Rates {
-    /// Adds a rate. Rates that are added by day need no search.
+    /// Adds a rate. The rates of a currency may be added in any order.
     pub fn add(&mut self, currency: Currency, day: Day, rate: Rate) {
         let dated = self.0.entry(currency.code()).or_default();
-        let place = match dated.last() {
-            Some((last, _)) if *last > day => dated.partition_point(|(since, _)| *since <= day),
-            _ => dated.len(),
-        };
+        let place = dated.partition_point(|(since, _)| *since <= day);
         dated.insert(place, (day, rate));
     }
 

@@ -219,23 +219,23 @@ impl Orders<'_> {
         let by_number = by_number.filter(|_| is_storable);
         let detail = |group: HintedGroup, statement: &'static Sql, number: &str| {
             let (out, dictionaries) = (out.clone(), Arc::clone(&self.0.dictionaries));
-            let add = move |detail: &mut Detail, row: &Row<'_>| {
+            let add = move |detail: &mut Option<Detail>, row: &Row<'_>| {
                 let order: StoredOrder<'_> = row.read()?;
-                let time = Some((order.trade_start_ms, order.change_no));
-                if time > detail.time
+                let time = (order.trade_start_ms, order.change_no);
+                if detail.as_ref().is_none_or(|earlier| time > earlier.time)
                     && out.as_deref().is_none_or(|out| order.trade_no == Some(out))
                 {
-                    (detail.time, detail.json) = (time, Vec::new());
-                    order.put_detail(&dictionaries, &mut detail.json)?;
+                    let mut json = Vec::new();
+                    order.put_detail(&dictionaries, &mut json)?;
+                    *detail = Some(Detail { time, json });
                 }
                 Ok(())
             };
-            Bound::new(statement, [group.into(), number.into()]).fold(Detail::default(), add)
+            Bound::new(statement, [group.into(), number.into()]).fold(None, add)
         };
         let about = |group| by_number.map(|(statement, number)| detail(group, statement, number));
         let (_, detail) = scoped(self.0, &claim, None, about).await?;
-        let detail = detail.filter(|detail| detail.time.is_some());
-        Ok(detail.ok_or(Refusal::OrderUnknown)?.json)
+        Ok(detail.flatten().ok_or(Refusal::OrderUnknown)?.json)
     }
 }
 
@@ -279,12 +279,11 @@ struct CachedPage {
     records: Arc<JsonRecords>,
 }
 
-/// The latest order with a number, of those that were read. To sort them in SQL would cost more:
-/// there is usually one.
-#[derive(Default)]
+/// The latest of the orders with a number. Usually there is one, and SQLite would open a temporary
+/// tree to sort it.
 struct Detail {
-    /// The trade start and the last change; `None` if no order was read.
-    time: Option<(UnixMs, i64)>,
+    /// The trade start and the number of the last change, by which orders are compared.
+    time: (UnixMs, i64),
     json: Vec<u8>,
 }
 

@@ -146,3 +146,13 @@ proptest! {
         let _ = Rate::parse(&text);
     }
 }
+
+/// The decimals of a sum can exceed 64 bits, and a product can exceed the sum.
+#[test]
+fn the_largest_amounts_are_converted_or_refused() {
+    let (eur, most) = (currency("EUR"), Minor(i64::MAX));
+    let converted = Usd::of(most, eur, Rate::ONE).expect("an amount");
+    assert_eq!(converted.cents(), i64::MAX);
+    let largest = Rate::from_parts(RATE_MAX).expect("a rate");
+    assert_eq!(Usd::of(most, eur, largest), Err(MoneyFault::TooLarge(i64::MAX.to_string())));
+}

@@ -1,4 +1,4 @@
-//! Sets of devices.
+//! Sets of devices, by the blocks in which their sums are stored.
 
 use std::collections::BTreeMap;
 
