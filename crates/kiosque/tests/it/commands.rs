@@ -192,6 +192,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en or zh-CN"]),
         (&["serve", "--hash-slots", "0"], &["kiosque: hash_slots: must be more than 0"]),
         (&["serve", "--ingest-threads", "0"], &["kiosque: ingest_threads: must be more than 0"]),
+        (&["serve", "--online-window", "0s"], &["kiosque: online_window: must be more than 0"]),
         (&["operator-key", "create", " "], &["kiosque: the key's name: must not be blank"]),
     ];
     for (args, wanted) in cases {
