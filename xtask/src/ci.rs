@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::process::{cargo, program, root, run as run_command};
-use crate::{axe, clients, debian, deps, openapi, packages, python_client, spelling, tidy, tools};
+use crate::{axe, clients, debian, deps, packages, python_client, spelling, tidy, tools};
 
 /// The README's command for the tests. CI reads it there and runs it, so that it stays true.
 const TEST_COMMAND: &str = "cargo xtask test";
@@ -24,7 +24,7 @@ const PUBLISHED: [&str; 6] = [
 
 type Step = (&'static str, fn() -> Result<()>);
 
-const STEPS: [Step; 14] = [
+const STEPS: [Step; 13] = [
     ("format", format),
     ("tidy", || tidy::run(&[])),
     ("spelling", spelling::run),
@@ -32,7 +32,6 @@ const STEPS: [Step; 14] = [
     ("documents", documents),
     ("tests, by the README's command", tests),
     ("console by axe-core", axe::run),
-    ("OpenAPI documents", openapi::check),
     ("generated clients", clients::run),
     ("Python package", python_client::run),
     ("Rust packages", rust_packages),

@@ -227,3 +227,37 @@ pub struct ChangedEntry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since_timestamp: Option<i64>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_with_the_user_who_ran_it_by_name_if_known() {
+        let shown = |actor: Option<&str>, user: Option<&str>, uid| {
+            let entry = AuditEntry {
+                entry_no: 1,
+                timestamp: 0,
+                event: "import".into(),
+                account: None,
+                actor: actor.map(str::to_owned),
+                source: None,
+                request_id: None,
+                group_id: None,
+                count: 1,
+                detail: None,
+                details: Some(AuditDetails {
+                    user: user.map(str::to_owned),
+                    uid,
+                    ..AuditDetails::default()
+                }),
+                replaced: None,
+            };
+            entry.actor_with_user()
+        };
+        assert_eq!(shown(Some("command"), Some("ana"), Some(7)).as_deref(), Some("command (ana)"));
+        assert_eq!(shown(Some("command"), None, Some(7)).as_deref(), Some("command (7)"));
+        assert_eq!(shown(Some("server"), None, None).as_deref(), Some("server"));
+        assert_eq!(shown(None, Some("ana"), Some(7)), None);
+    }
+}

@@ -168,3 +168,37 @@ pub struct FleetAisle {
     #[serde(default)]
     pub broken: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_debug_form_of_an_account_has_no_password() {
+        let account = r#"{"login_name": "ana", "password": "p", "password_hash": "h"}"#;
+        let account: FleetAccount = serde_json::from_str(account).expect("an account");
+        assert_eq!(format!("{account:?}"), r#"FleetAccount("ana", ***)"#);
+    }
+
+    #[test]
+    fn lists_of_a_fleet_have_objects_only() {
+        let file = r#"{"group": [{"id": "g", "name": "G"}], "device": [
+            {"code": "d", "group": "g", "aisle": [{"code": "1", "product": "p", "price": 5}]},
+            {"code": "e", "group": "g"}
+        ]}"#;
+        let file: FleetFile = serde_json::from_str(file).expect("a fleet");
+        let groups: Vec<_> =
+            file.group.iter().map(|group| (&*group.id, group.name.as_deref())).collect();
+        assert_eq!(groups, [("g", Some("G"))]);
+        let aisles = |at: usize| file.device[at].aisle.as_ref().map(Vec::len);
+        assert_eq!((file.device.len(), aisles(0), aisles(1)), (2, Some(1), None));
+        for (list, line_and_column) in [
+            (r#"{"group": [["g", "G"]]}"#, "line 1 column 11"),
+            (r#"{"device": [{"code": "d", "group": "g", "aisle": [["1"]]}]}"#, "line 1 column 50"),
+        ] {
+            let error = serde_json::from_str::<FleetFile>(list).expect_err("no object").to_string();
+            assert!(error.starts_with("invalid type: sequence, expected an object"), "{error}");
+            assert!(error.ends_with(line_and_column), "{error}");
+        }
+    }
+}

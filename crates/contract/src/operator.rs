@@ -141,3 +141,14 @@ impl fmt::Display for ChangeCounts {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_counts_of_an_apply_are_shown_in_one_line() {
+        let counts = ChangeCounts { created: 1, changed: 2, unchanged: 3 };
+        assert_eq!(counts.to_string(), "1 created, 2 changed, 3 unchanged");
+    }
+}

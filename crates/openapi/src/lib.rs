@@ -66,3 +66,31 @@ pub(crate) fn header_references(names: &[&str]) -> Value {
     };
     names.iter().map(reference).collect::<Map<_, _>>().into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{integrator, operator};
+
+    #[test]
+    fn the_documents_in_the_repository_are_the_generated_ones() {
+        for (name, document) in [
+            ("openapi.json", integrator::document(integrator::DEFAULT_SERVER)),
+            ("openapi-operator.json", operator::document(operator::DEFAULT_SERVER)),
+        ] {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+            let committed = fs::read_to_string(path).expect("a document");
+            let generated = serde_json::to_string_pretty(&document).expect("JSON") + "\n";
+            let same =
+                committed.lines().zip(generated.lines()).take_while(|(one, other)| one == other);
+            let line = same.count() + 1;
+            assert!(
+                committed == generated,
+                "docs/{name} differs from the generated document from line {line} on: \
+                 run `cargo xtask openapi` and commit it"
+            );
+        }
+    }
+}
