@@ -39,6 +39,12 @@ impl Schema {
         }
     }
 
+    /// Returns the schema that a URL selects, in a server that the test has started.
+    #[must_use]
+    pub fn at(url: String) -> Schema {
+        Schema { url }
+    }
+
     /// Returns a URL that selects the schema by its `options`.
     #[must_use]
     pub fn url(&self) -> &str {

@@ -121,8 +121,13 @@ impl TestData {
     /// Returns a location on PostgreSQL without tables.
     #[must_use]
     pub fn without_tables() -> TestData {
-        let (schema, client) = (Schema::new(), OnceCell::new());
-        TestData::Postgres(Arc::new(PostgresData { schema, client }))
+        TestData::in_schema(Schema::new())
+    }
+
+    /// Returns the data of a schema, which may have some already.
+    #[must_use]
+    pub fn in_schema(schema: Schema) -> TestData {
+        TestData::Postgres(Arc::new(PostgresData { schema, client: OnceCell::new() }))
     }
 
     /// Creates the tables, in a separate thread: the caller may be async.

@@ -3,6 +3,7 @@
 
 mod client;
 mod copy;
+mod disturbances;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use kiosque_testkit::{
     Client as HttpClient, FleetToml, OrderLine, Rng, ServerOptions, TestData, TestServer, runs,
     seed, size,
 };
+use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
 use super::linear::{Answer, Op, Recorder, Violation, check};
@@ -42,12 +44,14 @@ fn fleet() -> FleetToml {
             (0..GROUPS).map(|at| format!("g{}", (account + at) % GROUPS)).collect();
         fleet = fleet.cheap_account(&format!("ops{account}"), &groups);
     }
-    fleet
+    // It shows whether a node answers.
+    fleet.cheap_account("probe", &["g0"])
 }
 
 /// Nodes with one database and one clock.
 pub(super) struct Nodes {
-    servers: Vec<TestServer>,
+    /// Locked for writing while a node is restarted.
+    servers: Vec<RwLock<TestServer>>,
     /// The proxy in front of the last node, if a bug is planted there.
     copy: Option<Copy>,
     /// One client at a time moves the clock.
@@ -55,19 +59,20 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    async fn start(copy: Option<Copy>) -> Nodes {
-        let options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
+    async fn start(data: TestData, copy: Option<Copy>) -> Nodes {
+        let options = ServerOptions { data, ..ServerOptions::default() };
         let first = TestServer::start_on(fleet(), options).await;
         wander(&first).await;
         let mut servers = vec![first];
         while servers.len() < NODES {
             servers.push(servers[0].another_node().await);
         }
+        let servers = servers.into_iter().map(RwLock::new).collect();
         Nodes { servers, copy, moving: tokio::sync::Mutex::default() }
     }
 
     async fn connect(&self, node: usize) -> HttpClient {
-        self.servers[node].connect().await
+        self.servers[node].read().await.connect().await
     }
 
     /// Returns the proxy in front of a node.
@@ -93,6 +98,8 @@ pub(super) struct History {
     nodes: Arc<Nodes>,
     recorder: Recorder,
     tokens: Mutex<KnownTokens>,
+    /// Locked for writing from the beginning of a disturbance until every node answers again.
+    disturbance: RwLock<()>,
 }
 
 /// Clients that make one history after the other.
@@ -118,8 +125,8 @@ struct Tally {
 }
 
 impl Run {
-    async fn start(copy: Option<Copy>) -> Run {
-        let (seed, nodes) = (seed(), Arc::new(Nodes::start(copy).await));
+    async fn start(seed: u64, data: TestData, copy: Option<Copy>) -> Run {
+        let nodes = Arc::new(Nodes::start(data, copy).await);
         let mut clients = Vec::new();
         for (number, seed) in (0..CLIENTS).zip(seed..) {
             let mut lines = Vec::new();
@@ -133,9 +140,21 @@ impl Run {
 
     /// Makes one more history, and checks that an order explains it.
     async fn history(&mut self) -> Result<(), Violation> {
+        self.history_during(async |_| {}).await
+    }
+
+    /// Makes one more history during a disturbance.
+    async fn history_during(
+        &mut self,
+        disturb: impl AsyncFnOnce(&History),
+    ) -> Result<(), Violation> {
         let begun = Instant::now();
-        let (recorder, tokens) = (Recorder::start(), Mutex::new(KnownTokens::default()));
-        let history = Arc::new(History { nodes: Arc::clone(&self.nodes), recorder, tokens });
+        let history = Arc::new(History {
+            nodes: Arc::clone(&self.nodes),
+            recorder: Recorder::start(),
+            tokens: Mutex::default(),
+            disturbance: RwLock::default(),
+        });
         // Sessions that an earlier history has left end.
         for account in 0..ACCOUNTS {
             self.clients[account].log_in(&history, account).await;
@@ -150,7 +169,7 @@ impl Run {
                 client
             });
         }
-        self.clients = asking.join_all().await;
+        (self.clients, ()) = tokio::join!(asking.join_all(), disturb(&history));
         self.clients.sort_by_key(Client::number);
         self.tally.asking += begun.elapsed();
         let (ops, begun) = (history.recorder.ops(), Instant::now());
@@ -184,7 +203,7 @@ impl Tally {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_three_nodes_are_those_of_one_session() {
-    let mut run = Run::start(None).await;
+    let mut run = Run::start(seed(), TestData::postgres(), None).await;
     for number in 0..runs(200, 5_000) {
         if let Err(violation) = run.history().await {
             panic!("seed {}, history {number}: {violation}", run.seed);
@@ -199,7 +218,7 @@ async fn histories_of_three_nodes_are_those_of_one_session() {
 /// A planted bug: a cache of the answers of a node, used for five lookups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_of_a_node_with_a_stale_copy_are_detected() {
-    let mut run = Run::start(Some(Copy::lasting(5))).await;
+    let mut run = Run::start(seed(), TestData::postgres(), Some(Copy::lasting(5))).await;
     for number in 0..size(200, 2_000) {
         if let Err(violation) = run.history().await {
             run.print();

@@ -106,9 +106,10 @@ impl Client {
         let by = self.rng.choose(&CLOCK_MOVES);
         let nodes = &history.nodes;
         let _alone = nodes.moving.lock().await;
-        let now_ms = nodes.servers[0].now().0 + i64::try_from(by.as_millis()).unwrap();
+        let server = nodes.servers[0].read().await;
+        let now_ms = server.now().0 + i64::try_from(by.as_millis()).unwrap();
         let asked = history.recorder.asks(self.number, Call::Advance { now_ms });
-        nodes.servers[0].advance(by);
+        server.advance(by);
         history.recorder.answered(asked, Answer::Advanced);
     }
 
@@ -134,17 +135,23 @@ impl Client {
         let copy = history.nodes.copy_before(node).zip(request.token.as_deref());
         let copy = copy.filter(|_| matches!(ask, Ask::Use { .. }));
         let asked = history.recorder.asks(self.number, Call::Session { node, account, ask });
-        let now = history.nodes.servers[node].now();
+        let now = history.nodes.servers[node].read().await.now();
         if let Some(group) = copy.and_then(|(copy, token)| copy.group_of(token, now)) {
             return history.recorder.answered(asked, Answer::Seen { group });
         }
         let reply = self.send(&history.nodes, node, &request).await;
-        // Other clients learn a token only after its answer has been recorded.
-        let mut tokens = history.tokens.lock().unwrap();
-        let answer = reply.map_or(Answer::Unknown, |reply| tokens.answer(account, ask, &reply));
-        history.recorder.answered(asked, answer);
-        if let (Some((copy, token)), Answer::Seen { group }) = (copy, answer) {
-            copy.keep(token, group, now);
+        let answer = {
+            // Other clients learn a token only after its answer has been recorded.
+            let mut tokens = history.tokens.lock().unwrap();
+            let answer = reply.map_or(Answer::Unknown, |reply| tokens.answer(account, ask, &reply));
+            history.recorder.answered(asked, answer);
+            answer
+        };
+        match (copy, answer) {
+            (Some((copy, token)), Answer::Seen { group }) => copy.keep(token, group, now),
+            // The next request is sent when the disturbance is over.
+            (_, Answer::Unknown) => drop(history.disturbance.read().await),
+            _ => {}
         }
     }
 
