@@ -10,6 +10,7 @@ mod trial;
 use kiosque_contract::GATEWAY_PREFIX;
 use kiosque_openapi::reference::{self, CallReference, Reference};
 use maud::{Markup, html};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::components::{Column, card, table};
 use crate::frame::{Frame, Page, Section};
@@ -36,9 +37,11 @@ texts! {
 }
 
 /// A document with calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Document {
     /// The calls of integrators.
+    #[strum(serialize = "integrator")]
     Integrators,
     /// The operator's calls.
     Operator,
@@ -46,21 +49,12 @@ pub enum Document {
 
 impl Document {
     /// Both documents.
-    pub const ALL: [Document; 2] = [Document::Integrators, Document::Operator];
-
-    /// Returns the document of a code that [`Document::code`] returns.
-    #[must_use]
-    pub fn of_code(code: &str) -> Option<Document> {
-        Document::ALL.into_iter().find(|document| document.code() == code)
-    }
+    pub const ALL: &[Document] = Document::VARIANTS;
 
     /// Returns the code in paths.
     #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Document::Integrators => "integrator",
-            Document::Operator => "operator",
-        }
+    pub fn code(self) -> &'static str {
+        self.into()
     }
 
     /// Returns the file name of the document.
@@ -148,7 +142,7 @@ pub fn page(frame: &Frame<'_>) -> String {
         heading: frame.say(Section::Api.name()),
         note: html! {},
         actions: html! {},
-        content: html! { @for document in Document::ALL { (list(document)) } },
+        content: html! { @for document in Document::ALL { (list(*document)) } },
         refresh_s: None,
     })
 }

@@ -64,7 +64,7 @@ impl Filters {
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
     let (filters, query) = (&view.filters, view.filters.query());
-    let events = AuditEvent::ALL.map(|event| (event.name(), frame.say(trail::name(event))));
+    let events = AuditEvent::ALL.iter().map(|event| (event.name(), frame.say(trail::name(*event))));
     let events: Vec<(&str, &str)> =
         std::iter::once(("", frame.say(ALL_EVENTS))).chain(events).collect();
     let fields = html! {

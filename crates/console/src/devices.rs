@@ -191,9 +191,10 @@ fn query(view: &Devices) -> String {
 }
 
 fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
-    let states = DeviceState::ALL.map(|state| (state.code(), frame.say(name_of_state(state))));
+    let states =
+        DeviceState::ALL.iter().map(|state| (state.code(), frame.say(name_of_state(*state))));
     let options: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(states).collect();
-    let needs = Need::ALL.map(|need| (need.code(), frame.say(name_of(need))));
+    let needs = Need::ALL.iter().map(|need| (need.code(), frame.say(name_of(*need))));
     let needs: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(needs).collect();
     html! {
         (text_field("search", "q", frame.say(SEARCH), &view.search))

@@ -4,8 +4,8 @@
 use maud::html;
 
 use crate::frame::{Theme, brand, document};
-use crate::language::Language;
 use crate::text::texts;
+use kiosque_locale::Locale;
 
 texts! {
     OPENING: "Opening the console", "正在打开控制台";
@@ -14,7 +14,7 @@ texts! {
 
 /// Renders a page that leads to an address.
 #[must_use]
-pub fn page(language: Language, theme: Theme, address: &str) -> String {
+pub fn page(language: Locale, theme: Theme, address: &str) -> String {
     let heading = OPENING.of(language);
     let body = html! {
         main.sign-in #main {

@@ -1,10 +1,11 @@
 //! The frame of a page: its head, the navigation, and the forms common to all pages.
 
+use kiosque_locale::Locale;
 use kiosque_model::{Right, Rights, UnixMs, Zone};
 use maud::{DOCTYPE, Markup, html};
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::assets;
-use crate::language::Language;
 use crate::text::{Text, texts};
 
 texts! {
@@ -30,12 +31,14 @@ texts! {
     LIGHT: "Light", "浅色";
     DARK: "Dark", "深色";
     LANGUAGE: "Language", "语言";
+    OWN_NAME: "English", "中文";
     SEARCH: "Search", "搜索";
     SEARCHED: "Device, order, request or account", "设备、订单、请求或账户";
 }
 
 /// The colours of the pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, EnumString, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Theme {
     /// Those that the browser prefers.
     #[default]
@@ -47,7 +50,7 @@ pub enum Theme {
 }
 
 /// An entry of the navigation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum Section {
     /// The figures of the fleet.
     Overview,
@@ -81,7 +84,7 @@ pub const SEARCH_PATH: &str = "/console/search";
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     /// The language.
-    pub language: Language,
+    pub language: Locale,
     /// The colours.
     pub theme: Theme,
     /// The rights of the key. The navigation has the sections that they permit.
@@ -103,7 +106,7 @@ impl<'a> Frame<'a> {
     /// Returns a frame in English for tests, at the beginning of 1970.
     pub(crate) fn sample(rights: &'a Rights, zone: &'a Zone, address: &'a str) -> Frame<'a> {
         Frame {
-            language: Language::English,
+            language: Locale::En,
             theme: Theme::System,
             rights,
             key_name: "office",
@@ -132,22 +135,12 @@ pub(crate) struct Page<'a> {
 
 impl Theme {
     /// All themes.
-    pub const ALL: [Theme; 3] = [Theme::System, Theme::Light, Theme::Dark];
-
-    /// Returns the theme of a code that [`Theme::code`] returns.
-    #[must_use]
-    pub fn of_code(code: &str) -> Option<Theme> {
-        Theme::ALL.into_iter().find(|theme| theme.code() == code)
-    }
+    pub const ALL: &[Theme] = Theme::VARIANTS;
 
     /// Returns the code in cookies and in forms.
     #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Theme::System => "system",
-            Theme::Light => "light",
-            Theme::Dark => "dark",
-        }
+    pub fn code(self) -> &'static str {
+        self.into()
     }
 
     const fn name(self) -> Text {
@@ -161,18 +154,7 @@ impl Theme {
 
 impl Section {
     /// All sections, in the order of the navigation.
-    pub const ALL: [Section; 10] = [
-        Section::Overview,
-        Section::Devices,
-        Section::Refill,
-        Section::Orders,
-        Section::Integrators,
-        Section::Intake,
-        Section::Audit,
-        Section::Keys,
-        Section::Service,
-        Section::Api,
-    ];
+    pub const ALL: &[Section] = Section::VARIANTS;
 
     /// Returns the path of its first page.
     #[must_use]
@@ -278,7 +260,7 @@ impl Frame<'_> {
                 && section.has(self.path())
                 && self.rights.contain(section.right())
         };
-        Section::ALL.into_iter().find(is_above)
+        Section::ALL.iter().copied().find(is_above)
     }
 
     fn search(&self) -> Markup {
@@ -331,19 +313,19 @@ impl Frame<'_> {
 }
 
 /// Returns the forms that choose the language and the theme, and return to an address.
-pub(crate) fn preferences(language: Language, theme: Theme, address: &str) -> Markup {
+pub(crate) fn preferences(language: Locale, theme: Theme, address: &str) -> Markup {
     html! {
         form.choice method="post" action="/console/preferences" aria-label=(LANGUAGE.of(language)) {
             input type="hidden" name="return" value=(address);
-            @for other in Language::ALL {
-                button.plain name="language" value=(other.code()) lang=(other.code())
-                    aria-pressed=(other == language) { (other.own_name()) }
+            @for other in Locale::ALL {
+                button.plain name="language" value=(other.tag()) lang=(other.tag())
+                    aria-pressed=(*other == language) { (OWN_NAME.of(*other)) }
             }
         }
         form.choice method="post" action="/console/preferences" aria-label=(THEME.of(language)) {
             input type="hidden" name="return" value=(address);
             @for other in Theme::ALL {
-                button.plain name="theme" value=(other.code()) aria-pressed=(other == theme) {
+                button.plain name="theme" value=(other.code()) aria-pressed=(*other == theme) {
                     (other.name().of(language))
                 }
             }
@@ -365,10 +347,10 @@ pub(crate) fn brand() -> Markup {
 }
 
 /// Returns a whole document.
-pub(crate) fn document(language: Language, theme: Theme, title: &str, body: &Markup) -> String {
+pub(crate) fn document(language: Locale, theme: Theme, title: &str, body: &Markup) -> String {
     html! {
         (DOCTYPE)
-        html lang=(language.code()) data-theme=(theme.code()) {
+        html lang=(language.tag()) data-theme=(theme.code()) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";

@@ -281,7 +281,7 @@ fn codes(frame: &Frame<'_>, view: &Integrators) -> Markup {
 
 /// Returns the meaning of an answer's code (ENV-3).
 fn meaning(frame: &Frame<'_>, number: i64) -> &'static str {
-    let code = Code::ALL.into_iter().find(|code| i64::from(code.number()) == number);
+    let code = Code::ALL.iter().find(|code| i64::from(code.number()) == number);
     code.map_or("", |code| {
         frame.say(match code {
             Code::Success => SUCCESS,

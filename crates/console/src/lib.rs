@@ -27,7 +27,6 @@ pub mod groups;
 pub mod intake;
 pub mod integrators;
 pub mod keys;
-mod language;
 pub mod message;
 pub mod order;
 pub mod orders;
@@ -43,4 +42,3 @@ mod text;
 mod trail;
 
 pub use frame::{ACCOUNT_PATH, Frame, SEARCH_PATH, Section, Theme};
-pub use language::Language;

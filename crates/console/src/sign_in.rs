@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use crate::frame::{Theme, brand, document, preferences};
-use crate::language::Language;
 use crate::text::{Text, texts};
+use kiosque_locale::Locale;
 
 texts! {
     SIGN_IN: "Sign in", "登录";
@@ -27,7 +27,7 @@ texts! {
 #[derive(Clone, Copy, Debug)]
 pub struct SignIn<'a> {
     /// The language.
-    pub language: Language,
+    pub language: Locale,
     /// The colours.
     pub theme: Theme,
     /// The path and query to go to after signing in: the field `return`.
@@ -101,7 +101,7 @@ pub fn page(view: &SignIn<'_>) -> String {
     document(view.language, view.theme, say(SIGN_IN), &body)
 }
 
-fn fields(language: Language, form: Form<'_>) -> Markup {
+fn fields(language: Locale, form: Form<'_>) -> Markup {
     let say = |text: Text| text.of(language);
     match form {
         Form::Key => html! {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     fn rendered(form: Form<'_>, notice: Option<Notice>) -> String {
-        let (language, theme) = (Language::English, Theme::System);
+        let (language, theme) = (Locale::En, Theme::System);
         page(&SignIn { language, theme, return_to: "/console/?a=1&b=\"", form, notice })
     }
 

@@ -1,6 +1,6 @@
 //! The texts of the pages: each is written once, in both languages.
 
-use crate::language::Language;
+use kiosque_locale::Locale;
 
 /// A text in both languages. Numbered placeholders, such as `{0}`, are filled by [`Text::fill`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,15 +11,15 @@ pub(crate) struct Text {
 
 impl Text {
     /// Returns the text in a language.
-    pub(crate) const fn of(self, language: Language) -> &'static str {
+    pub(crate) const fn of(self, language: Locale) -> &'static str {
         match language {
-            Language::English => self.en,
-            Language::Chinese => self.zh,
+            Locale::En => self.en,
+            Locale::ZhCn => self.zh,
         }
     }
 
     /// Returns the text in a language, with its placeholders filled in.
-    pub(crate) fn fill(self, language: Language, values: &[&str]) -> String {
+    pub(crate) fn fill(self, language: Locale, values: &[&str]) -> String {
         let text = self.of(language).to_owned();
         let filled =
             |text: String, (at, value): (usize, &&str)| text.replace(&format!("{{{at}}}"), value);
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn placeholders_are_filled_by_number() {
         let text = Text { en: "{0} of {1}", zh: "共 {1} 台，{0} 台在线" };
-        assert_eq!(text.fill(Language::English, &["8", "11"]), "8 of 11");
-        assert_eq!(text.fill(Language::Chinese, &["8", "11"]), "共 11 台，8 台在线");
+        assert_eq!(text.fill(Locale::En, &["8", "11"]), "8 of 11");
+        assert_eq!(text.fill(Locale::ZhCn, &["8", "11"]), "共 11 台，8 台在线");
     }
 }

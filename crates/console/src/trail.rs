@@ -107,7 +107,7 @@ pub(crate) fn sessions(frame: &Frame<'_>, caption: &str, entries: &[AuditEntry])
 
 /// Renders an entry; with `login`, the login that replaced its session, renders both.
 fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Markup {
-    let event = AuditEvent::named(&entry.event).map(name);
+    let event = entry.event.parse().ok().map(name);
     let event = login.map(|_| LOGIN_REPLACED).or(event);
     // The group that the login selected, not the previous session's.
     let shown = AuditEntry {

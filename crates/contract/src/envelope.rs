@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::VariantArray;
 
 /// The business status in `code`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, VariantArray)]
 pub enum Code {
     /// 200: success.
     Success,
@@ -26,15 +27,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in the order of ENV-3.
-    pub const ALL: [Code; 7] = [
-        Code::Success,
-        Code::Business,
-        Code::Credentials,
-        Code::TokenMissing,
-        Code::TokenInvalid,
-        Code::NotFound,
-        Code::System,
-    ];
+    pub const ALL: &[Code] = Code::VARIANTS;
 
     /// The number in JSON.
     #[must_use]
@@ -71,6 +64,7 @@ mod tests {
 
     #[test]
     fn codes_have_the_numbers_of_the_interface() {
-        assert_eq!(Code::ALL.map(Code::number), [200, -1, -2, -3, -4, 0, 500]);
+        let numbers: Vec<i32> = Code::ALL.iter().map(|code| code.number()).collect();
+        assert_eq!(numbers, [200, -1, -2, -3, -4, 0, 500]);
     }
 }

@@ -5,9 +5,23 @@ use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
     OrderChanges, OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
 };
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// A call of the interface.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    IntoStaticStr,
+    EnumString,
+    VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Noun {
     /// Log in.
     Login,
@@ -44,22 +58,7 @@ const GROUPS: (&str, &[Noun]) = ("groups", &[Noun::Login, Noun::Switch]);
 
 impl Noun {
     /// Every call, in the order of ADDR-1.
-    pub const ALL: [Noun; 14] = [
-        Noun::Login,
-        Noun::Switch,
-        Noun::Logout,
-        Noun::Devices,
-        Noun::Orders,
-        Noun::Order,
-        Noun::Changes,
-        Noun::Summary,
-        Noun::BestSellers,
-        Noun::ByDevice,
-        Noun::Trend,
-        Noun::Aisles,
-        Noun::Profile,
-        Noun::Online,
-    ];
+    pub const ALL: &[Noun] = Noun::VARIANTS;
 
     /// The calls that take a token.
     pub(crate) const WITH_TOKEN: &[Noun] = Noun::ALL.split_at(1).1;
@@ -79,36 +78,31 @@ impl Noun {
         Noun::Online,
     ];
 
-    /// Returns the name and the path.
-    const fn name_and_route(self) -> (&'static str, &'static str) {
-        match self {
-            Noun::Login => ("login", LogIn::ROUTE),
-            Noun::Switch => ("switch", SwitchGroup::ROUTE),
-            Noun::Logout => ("logout", LogOut::ROUTE),
-            Noun::Devices => ("devices", DevicePage::ROUTE),
-            Noun::Orders => ("orders", QueryOrderList::ROUTE),
-            Noun::Order => ("order", OrderDetail::ROUTE),
-            Noun::Changes => ("changes", OrderChanges::ROUTE),
-            Noun::Summary => ("summary", Summary::ROUTE),
-            Noun::BestSellers => ("best-sellers", BestSellingProduct::ROUTE),
-            Noun::ByDevice => ("by-device", SalesByDevice::ROUTE),
-            Noun::Trend => ("trend", SalesTrend::ROUTE),
-            Noun::Aisles => ("aisles", DeviceAisle::ROUTE),
-            Noun::Profile => ("profile", DeviceProfile::ROUTE),
-            Noun::Online => ("online", OnlineDevices::ROUTE),
-        }
-    }
-
     /// Returns the name.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        self.name_and_route().0
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Returns the path, `/v8` included.
     #[must_use]
     pub const fn route(self) -> &'static str {
-        self.name_and_route().1
+        match self {
+            Noun::Login => LogIn::ROUTE,
+            Noun::Switch => SwitchGroup::ROUTE,
+            Noun::Logout => LogOut::ROUTE,
+            Noun::Devices => DevicePage::ROUTE,
+            Noun::Orders => QueryOrderList::ROUTE,
+            Noun::Order => OrderDetail::ROUTE,
+            Noun::Changes => OrderChanges::ROUTE,
+            Noun::Summary => Summary::ROUTE,
+            Noun::BestSellers => BestSellingProduct::ROUTE,
+            Noun::ByDevice => SalesByDevice::ROUTE,
+            Noun::Trend => SalesTrend::ROUTE,
+            Noun::Aisles => DeviceAisle::ROUTE,
+            Noun::Profile => DeviceProfile::ROUTE,
+            Noun::Online => OnlineDevices::ROUTE,
+        }
     }
 
     /// Returns the names of calls.
@@ -119,7 +113,7 @@ impl Noun {
     /// Returns the call with this path.
     #[must_use]
     pub fn at(path: &str) -> Option<Noun> {
-        Noun::ALL.into_iter().find(|noun| noun.route() == path)
+        Noun::ALL.iter().copied().find(|noun| noun.route() == path)
     }
 
     /// Returns the calls that a name selects.
@@ -127,12 +121,12 @@ impl Noun {
         if name == GROUPS.0 {
             return Some(GROUPS.1.to_vec());
         }
-        Noun::ALL.into_iter().find(|noun| noun.name() == name).map(|noun| vec![noun])
+        name.parse().ok().map(|noun| vec![noun])
     }
 
     /// Returns every name that selects calls, for messages.
     pub(crate) fn names() -> String {
-        format!("{}, {}", Noun::joined(&Noun::ALL), GROUPS.0)
+        format!("{}, {}", Noun::joined(Noun::ALL), GROUPS.0)
     }
 }
 

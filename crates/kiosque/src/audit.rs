@@ -1,6 +1,6 @@
 //! `kiosque audit`
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow};
 use kiosque_contract::AuditEntry;
 use kiosque_model::Zone;
 use kiosque_model::audit::AuditEvent;
@@ -47,11 +47,10 @@ async fn entries(store: &Store, args: &AuditArgs) -> anyhow::Result<Vec<AuditEnt
 }
 
 fn event(name: &str) -> anyhow::Result<AuditEvent> {
-    let Some(event) = AuditEvent::named(name) else {
-        let names = AuditEvent::ALL.map(AuditEvent::name).join(", ");
-        bail!("--event: {name:?} is not an event; the events are {names}");
-    };
-    Ok(event)
+    name.parse().map_err(|_| {
+        let names: Vec<&str> = AuditEvent::ALL.iter().map(|event| event.name()).collect();
+        anyhow!("--event: {name:?} is not an event; the events are {}", names.join(", "))
+    })
 }
 
 fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {

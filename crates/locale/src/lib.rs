@@ -1,39 +1,33 @@
 //! The texts for integrators in each language. The `match` has no catch-all: a message that lacks a
 //! language does not compile.
 
-use std::str::FromStr;
-
 use kiosque_contract::Code;
 use kiosque_model::Refusal;
 use kiosque_model::refusal::{Fault, Violation};
 use kiosque_model::setting::OutOfRange;
+use strum::{EnumString, IntoStaticStr, VariantArray};
 
-/// A language of `msg`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A language of `msg` and of the console.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr, EnumString, VariantArray)]
+#[strum(ascii_case_insensitive, parse_err_ty = OutOfRange, parse_err_fn = unsupported)]
 pub enum Locale {
     /// English.
+    #[default]
+    #[strum(serialize = "en")]
     En,
     /// Simplified Chinese.
+    #[strum(serialize = "zh-CN")]
     ZhCn,
 }
 
 impl Locale {
     /// Every language.
-    pub const ALL: [Locale; 2] = [Locale::En, Locale::ZhCn];
+    pub const ALL: &[Locale] = Locale::VARIANTS;
 
-    /// Returns the language's tag.
+    /// Returns the language's tag, from which it is parsed in any case.
     #[must_use]
-    pub const fn tag(self) -> &'static str {
-        match self {
-            Locale::En => "en",
-            Locale::ZhCn => "zh-CN",
-        }
-    }
-
-    /// Returns the language with exactly this tag.
-    #[must_use]
-    pub fn tagged(tag: &str) -> Option<Locale> {
-        Locale::ALL.into_iter().find(|locale| locale.tag().eq_ignore_ascii_case(tag))
+    pub fn tag(self) -> &'static str {
+        self.into()
     }
 
     /// Returns the best match for an `X-Locale` header, which has the syntax of `Accept-Language`.
@@ -59,17 +53,12 @@ impl Locale {
     }
 }
 
-impl FromStr for Locale {
-    type Err = OutOfRange;
-
-    fn from_str(text: &str) -> Result<Locale, OutOfRange> {
-        Locale::tagged(text)
-            .ok_or_else(|| OutOfRange(format!("{text:?} is not supported; use en or zh-CN")))
-    }
+fn unsupported(text: &str) -> OutOfRange {
+    OutOfRange(format!("{text:?} is not supported; use en or zh-CN"))
 }
 
 /// A message of ENV-3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum Message {
     /// 200.
     Success,
@@ -101,21 +90,7 @@ pub enum Message {
 
 impl Message {
     /// Every message.
-    pub const ALL: [Message; 13] = [
-        Message::Success,
-        Message::ApiNotEnabled,
-        Message::NoGroup,
-        Message::GroupClosed,
-        Message::OutOfScope,
-        Message::OrderUnknown,
-        Message::Invalid,
-        Message::TooManyFailures,
-        Message::Credentials,
-        Message::TokenMissing,
-        Message::TokenInvalid,
-        Message::NotFound,
-        Message::System,
-    ];
+    pub const ALL: &[Message] = Message::VARIANTS;
 
     /// Returns the message of a refusal.
     #[must_use]
@@ -291,8 +266,8 @@ mod tests {
 
     #[test]
     fn a_language_is_found_by_its_tag() {
-        assert_eq!(Locale::ALL.map(Locale::tag), ["en", "zh-CN"]);
-        let tagged = ["EN", "zh-cn", "zh", "fr"].map(Locale::tagged);
+        assert_eq!([Locale::En, Locale::ZhCn].map(Locale::tag), ["en", "zh-CN"]);
+        let tagged = ["EN", "zh-cn", "zh", "fr"].map(|tag| tag.parse().ok());
         assert_eq!(tagged, [Some(Locale::En), Some(Locale::ZhCn), None, None]);
     }
 
@@ -300,9 +275,16 @@ mod tests {
     fn every_message_has_words_of_its_own_in_every_language() {
         for locale in Locale::ALL {
             let words: std::collections::HashSet<_> =
-                Message::ALL.iter().map(|message| message.text(locale)).collect();
+                Message::ALL.iter().map(|message| message.text(*locale)).collect();
             assert_eq!(words.len(), Message::ALL.len());
             assert!(words.iter().all(|text| !text.trim().is_empty()));
         }
+    }
+
+    #[test]
+    fn a_violation_begins_with_its_field() {
+        let too_large = Violation { field: "size", fault: Fault::OverMaximum(100) };
+        assert_eq!(violation(&too_large, Locale::En), "size must be at most 100");
+        assert_eq!(violation(&too_large, Locale::ZhCn), "size 不能大于 100");
     }
 }

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 use crate::ids::KeyName;
 use crate::source::Source;
 use crate::time::UnixMs;
@@ -19,7 +21,20 @@ pub struct Origin {
 }
 
 /// A kind of entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    IntoStaticStr,
+    EnumString,
+    VariantArray,
+)]
+#[strum(serialize_all = "camelCase")]
 pub enum AuditEvent {
     /// An account logged in.
     Login,
@@ -61,61 +76,18 @@ pub enum AuditEvent {
 
 impl AuditEvent {
     /// All events.
-    pub const ALL: [AuditEvent; 18] = [
-        AuditEvent::Login,
-        AuditEvent::LoginRefused,
-        AuditEvent::SwitchGroup,
-        AuditEvent::Logout,
-        AuditEvent::SessionReplaced,
-        AuditEvent::SessionEnded,
-        AuditEvent::FleetApplied,
-        AuditEvent::KeyCreated,
-        AuditEvent::KeyRevoked,
-        AuditEvent::Archived,
-        AuditEvent::DeviceDeleted,
-        AuditEvent::OrdersImported,
-        AuditEvent::RatesImported,
-        AuditEvent::ConsoleLinkCreated,
-        AuditEvent::ConsoleLogin,
-        AuditEvent::ConsoleLoginRefused,
-        AuditEvent::ConsoleLogout,
-        AuditEvent::ImportInterrupted,
-    ];
+    pub const ALL: &[AuditEvent] = AuditEvent::VARIANTS;
 
     /// Returns the event's name in JSON and in the database.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            AuditEvent::Login => "login",
-            AuditEvent::LoginRefused => "loginRefused",
-            AuditEvent::SwitchGroup => "switchGroup",
-            AuditEvent::Logout => "logout",
-            AuditEvent::SessionReplaced => "sessionReplaced",
-            AuditEvent::SessionEnded => "sessionEnded",
-            AuditEvent::FleetApplied => "fleetApplied",
-            AuditEvent::KeyCreated => "keyCreated",
-            AuditEvent::KeyRevoked => "keyRevoked",
-            AuditEvent::Archived => "archived",
-            AuditEvent::DeviceDeleted => "deviceDeleted",
-            AuditEvent::OrdersImported => "ordersImported",
-            AuditEvent::RatesImported => "ratesImported",
-            AuditEvent::ConsoleLinkCreated => "consoleLinkCreated",
-            AuditEvent::ConsoleLogin => "consoleLogin",
-            AuditEvent::ConsoleLoginRefused => "consoleLoginRefused",
-            AuditEvent::ConsoleLogout => "consoleLogout",
-            AuditEvent::ImportInterrupted => "importInterrupted",
-        }
-    }
-
-    /// Returns the event with this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<AuditEvent> {
-        AuditEvent::ALL.into_iter().find(|event| event.name() == name)
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// Why a login was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
+#[strum(serialize_all = "camelCase")]
 pub enum LoginFault {
     /// An unknown login name, a wrong password, or a disabled account.
     Credentials,
@@ -126,23 +98,18 @@ pub enum LoginFault {
     /// Too many failed logins; the password was not checked.
     Limited,
     /// The key for the console is unknown or revoked.
+    #[strum(serialize = "key")]
     ConsoleKey,
     /// The link to the console is unknown, spent or too old.
+    #[strum(serialize = "link")]
     ConsoleLink,
 }
 
 impl LoginFault {
     /// Returns the name in the trail.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            LoginFault::Credentials => "credentials",
-            LoginFault::ApiNotEnabled => "apiNotEnabled",
-            LoginFault::NoGroup => "noGroup",
-            LoginFault::Limited => "limited",
-            LoginFault::ConsoleKey => "key",
-            LoginFault::ConsoleLink => "link",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Returns the kind of entry.
@@ -159,33 +126,30 @@ impl LoginFault {
 }
 
 /// Why the operator's act ended a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "camelCase")]
 pub enum AccountChange {
     /// The password was changed.
-    Password,
+    PasswordChanged,
     /// The account was disabled.
-    Account,
+    AccountDisabled,
     /// The account's API access was turned off.
-    ApiAccess,
+    ApiAccessOff,
     /// The operator ended the session; the account may log in again.
-    Session,
+    EndedByOperator,
 }
 
 impl AccountChange {
     /// Returns the name in the trail.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            AccountChange::Password => "passwordChanged",
-            AccountChange::Account => "accountDisabled",
-            AccountChange::ApiAccess => "apiAccessOff",
-            AccountChange::Session => "endedByOperator",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
 /// Why an import ended early.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "camelCase")]
 pub enum Interruption {
     /// A signal, such as Ctrl-C.
     Signal,
@@ -198,12 +162,8 @@ pub enum Interruption {
 impl Interruption {
     /// Returns the name in the trail.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Interruption::Signal => "signal",
-            Interruption::Failure => "failure",
-            Interruption::ProcessLost => "processLost",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
@@ -384,12 +344,64 @@ mod tests {
     #[test]
     fn events_and_actors_are_read_as_they_are_written() {
         for event in AuditEvent::ALL {
-            assert_eq!(AuditEvent::named(event.name()), Some(event));
+            assert_eq!(event.name().parse(), Ok(*event));
         }
         let key = KeyName::parse("command").map(Actor::Key).expect("a name");
         for actor in [Actor::Command, Actor::Server, key] {
             assert_eq!(Actor::named(&actor.to_string()), Some(actor));
         }
-        assert_eq!((AuditEvent::named("Login"), Actor::named("ops")), (None, None));
+        assert_eq!(("Login".parse::<AuditEvent>().ok(), Actor::named("ops")), (None, None));
+    }
+
+    #[test]
+    fn reasons_have_their_names_in_the_trail() {
+        assert_eq!(AuditEvent::SessionReplaced.name(), "sessionReplaced");
+        let refused = [LoginFault::ApiNotEnabled, LoginFault::ConsoleKey, LoginFault::ConsoleLink];
+        assert_eq!(refused.map(LoginFault::name), ["apiNotEnabled", "key", "link"]);
+        assert_eq!(AccountChange::ApiAccessOff.name(), "apiAccessOff");
+        assert_eq!(Interruption::ProcessLost.name(), "processLost");
+    }
+
+    #[test]
+    fn entries_have_the_origin_of_what_they_record() {
+        let origin = Origin {
+            source: Source::of([192, 0, 2, 7].into()),
+            request_id: "r1".to_owned(),
+            at: UnixMs(5),
+        };
+        let bare = AuditRecord {
+            at: UnixMs(5),
+            event: AuditEvent::Login,
+            account: None,
+            actor: None,
+            source: None,
+            request_id: None,
+            group_id: None,
+            count: 1,
+            detail: None,
+            earlier: None,
+        };
+        let of_request = AuditRecord {
+            source: Some(origin.source),
+            request_id: Some("r1".to_owned()),
+            ..bare.clone()
+        };
+        let account = Some("ana".to_owned());
+        assert_eq!(
+            AuditRecord::to_account(AuditEvent::Login, account.clone(), &origin),
+            AuditRecord { account, ..of_request.clone() }
+        );
+        let name = KeyName::parse("tills").expect("a name");
+        assert_eq!(
+            AuditRecord::by_operator(AuditEvent::Login, &ActedBy::key(name.clone(), origin)),
+            AuditRecord { actor: Some(Actor::Key(name)), ..of_request }
+        );
+        let run = CommandRun { command: "apply".to_owned(), ..CommandRun::default() };
+        let by = ActedBy::run(run.clone(), UnixMs(5));
+        assert_eq!((&by.run, &by.request), (&Some(run), &None));
+        assert_eq!(
+            AuditRecord::by_operator(AuditEvent::Login, &by),
+            AuditRecord { actor: Some(Actor::Command), ..bare }
+        );
     }
 }

@@ -1,7 +1,10 @@
 //! The states of devices.
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 /// Whether a device is listed and active.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum DeviceState {
     /// It is enabled, and its last activity is recent.
     Online,
@@ -15,27 +18,11 @@ pub enum DeviceState {
 
 impl DeviceState {
     /// All states.
-    pub const ALL: [DeviceState; 4] = [
-        DeviceState::Online,
-        DeviceState::Silent,
-        DeviceState::GroupDisabled,
-        DeviceState::Disabled,
-    ];
+    pub const ALL: &[DeviceState] = DeviceState::VARIANTS;
 
     /// Returns the word for it in URLs and files.
     #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            DeviceState::Online => "online",
-            DeviceState::Silent => "silent",
-            DeviceState::GroupDisabled => "group-disabled",
-            DeviceState::Disabled => "disabled",
-        }
-    }
-
-    /// Returns the state with this word.
-    #[must_use]
-    pub fn of_code(code: &str) -> Option<DeviceState> {
-        DeviceState::ALL.into_iter().find(|state| state.code() == code)
+    pub fn code(self) -> &'static str {
+        self.into()
     }
 }

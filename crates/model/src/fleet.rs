@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use strum::IntoStaticStr;
+
 use crate::ids::{DeviceCode, GroupId, LoginName};
 use crate::money::{Currency, Minor};
 use crate::time::UnixMs;
@@ -21,7 +23,8 @@ pub struct Fleet {
 }
 
 /// A kind of entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum EntryKind {
     /// A group.
     Group,
@@ -36,13 +39,8 @@ pub enum EntryKind {
 impl EntryKind {
     /// Returns the name of the list in a fleet file.
     #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            EntryKind::Group => "group",
-            EntryKind::Account => "account",
-            EntryKind::Product => "product",
-            EntryKind::Device => "device",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -2,8 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 /// A reason why an enabled device needs attention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    IntoStaticStr,
+    EnumString,
+    VariantArray,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Need {
     /// It is not online.
     Silent,
@@ -19,25 +34,12 @@ pub enum Need {
 
 impl Need {
     /// All reasons, the most urgent one first.
-    pub const ALL: [Need; 5] =
-        [Need::Silent, Need::Broken, Need::Empty, Need::Unsold, Need::Failing];
+    pub const ALL: &[Need] = Need::VARIANTS;
 
     /// Returns the word for it in URLs.
     #[must_use]
-    pub const fn code(self) -> &'static str {
-        match self {
-            Need::Silent => "silent",
-            Need::Broken => "broken",
-            Need::Empty => "empty",
-            Need::Unsold => "unsold",
-            Need::Failing => "failing",
-        }
-    }
-
-    /// Returns the reason with this word in URLs.
-    #[must_use]
-    pub fn of_code(code: &str) -> Option<Need> {
-        Need::ALL.into_iter().find(|need| need.code() == code)
+    pub fn code(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+use strum::{Display, EnumString, IntoStaticStr, VariantArray};
 
 /// Random bytes of a key.
 pub const KEY_RANDOM_BYTES: usize = 32;
@@ -67,7 +68,20 @@ impl KeyDigest {
 }
 
 /// A right of a key; each call of the operator's requires one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    IntoStaticStr,
+    EnumString,
+    VariantArray,
+    Display,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Right {
     /// Send orders.
     Orders,
@@ -85,26 +99,12 @@ pub enum Right {
 
 impl Right {
     /// All rights, in the order in which they are printed.
-    pub const ALL: [Right; 6] =
-        [Right::Orders, Right::Activity, Right::Fleet, Right::Audit, Right::Read, Right::Keys];
+    pub const ALL: &[Right] = Right::VARIANTS;
 
     /// Returns the name of the right.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Right::Orders => "orders",
-            Right::Activity => "activity",
-            Right::Fleet => "fleet",
-            Right::Audit => "audit",
-            Right::Read => "read",
-            Right::Keys => "keys",
-        }
-    }
-}
-
-impl fmt::Display for Right {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        self.into()
     }
 }
 
@@ -154,11 +154,8 @@ impl FromStr for Rights {
 
     /// Parses names separated by commas.
     fn from_str(text: &str) -> Result<Rights, NoRight> {
-        let named = |name: &str| Right::ALL.into_iter().find(|right| right.name() == name);
-        let rights = text.split(',').map(str::trim).map(|name| {
-            let right = named(name);
-            right.ok_or_else(|| NoRight(name.to_owned()))
-        });
+        let names = text.split(',').map(str::trim);
+        let rights = names.map(|name| name.parse().map_err(|_| NoRight(name.to_owned())));
         let mut rights = rights.collect::<Result<Vec<Right>, NoRight>>()?;
         rights.sort_unstable();
         rights.dedup();
@@ -209,7 +206,7 @@ mod tests {
             );
         }
         let some: Rights = "fleet".parse().expect("a right");
-        let contained = Right::ALL.map(|right| some.contain(right));
+        let contained = Right::ALL.iter().map(|right| some.contain(*right)).collect::<Vec<_>>();
         assert_eq!(contained, [false, false, true, false, false, false]);
         assert!(Rights::all().contain_all(&some) && some.contain_all(&some));
         assert!(!some.contain_all(&Rights::all()));

@@ -1,8 +1,12 @@
 //! Every way in which a request can be refused, with the rule in `docs/interface.md`.
 
+use strum::{EnumDiscriminants, EnumString, IntoStaticStr};
+
 /// The refusal of a request. The crate `locale` has its text in each language. Rejected input lines
 /// are not refusals: see the crate `ingest`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, EnumDiscriminants)]
+#[strum_discriminants(name(RefusalKind), derive(IntoStaticStr, EnumString))]
+#[strum_discriminants(strum(serialize_all = "camelCase"))]
 pub enum Refusal {
     /// AUTH-9: the account has no third-party API access.
     ApiNotEnabled,
@@ -36,58 +40,12 @@ pub enum Refusal {
     NotFound,
 }
 
-/// Declares the kinds of [`Refusal`], named like its variants, each with the name that is stored.
-macro_rules! kinds {
-    ($($kind:ident = $name:literal;)*) => {
-        /// The kinds of [`Refusal`], as they are stored and explained to the operator.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum RefusalKind {
-            $(#[doc = concat!("[`Refusal::", stringify!($kind), "`]")] $kind,)*
-        }
-
-        impl RefusalKind {
-            /// Returns the kind of a refusal.
-            #[must_use]
-            pub const fn of(refusal: &Refusal) -> RefusalKind {
-                match refusal {
-                    $(Refusal::$kind { .. } => RefusalKind::$kind,)*
-                }
-            }
-
-            /// Returns the name that is stored.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(RefusalKind::$kind => $name,)*
-                }
-            }
-
-            /// Returns the kind with a name.
-            #[must_use]
-            pub fn named(name: &str) -> Option<RefusalKind> {
-                match name {
-                    $($name => Some(RefusalKind::$kind),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    ApiNotEnabled = "apiNotEnabled";
-    NoGroup = "noGroup";
-    GroupClosed = "groupClosed";
-    OutOfScope = "outOfScope";
-    OrderUnknown = "orderUnknown";
-    Invalid = "invalid";
-    Credentials = "credentials";
-    TooManyFailures = "tooManyFailures";
-    TokenMissing = "tokenMissing";
-    TokenInvalid = "tokenInvalid";
-    SessionExpired = "sessionExpired";
-    Unreadable = "unreadable";
-    NotFound = "notFound";
+impl RefusalKind {
+    /// Returns the name that is stored.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// An invalid field.

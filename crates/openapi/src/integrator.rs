@@ -159,7 +159,7 @@ fn refusal() -> Value {
 }
 
 fn refusal_code() -> Value {
-    let refusals = Code::ALL.into_iter().filter(|code| *code != Code::Success);
+    let refusals = Code::ALL.iter().copied().filter(|code| *code != Code::Success);
     let names = refusals.clone().map(|code| match code {
         Code::Success => "SUCCESS",
         Code::Business => "BUSINESS",
@@ -187,7 +187,7 @@ fn parameters() -> Value {
     json!({
         "X-Locale": {
             "name": LOCALE_NAME, "in": "header", "description": "Language of `msg`.",
-            "schema": { "type": "string", "examples": Locale::ALL.map(Locale::tag) },
+            "schema": { "type": "string", "examples": Locale::ALL.iter().map(|locale| locale.tag()).collect::<Vec<_>>() },
         },
         "current": number("current", 1, "Page number."),
         "size": number("size", 10, "Page size; at most 1000 unless the operator says otherwise."),

@@ -14,7 +14,7 @@ pub(crate) const RETRY_AFTER: &str = "retry-after";
 
 /// Returns the `code` and the `msg` of every refusal.
 pub fn refusals(locale: Locale) -> impl Iterator<Item = (i32, &'static str)> {
-    let messages = Message::ALL.into_iter();
+    let messages = Message::ALL.iter().copied();
     let refusals = messages.filter(|message| message.code() != Code::Success);
     refusals.map(move |message| (message.code().number(), message.text(locale)))
 }

@@ -74,7 +74,7 @@ impl Asked<'_> {
         let (status, answer) = answer::envelope(failure, self.call.locale(), self.call.request_id);
         let hint = self.remarks.hint.map(|hint| hint.text().to_owned());
         let (refusal, cause) = match failure {
-            Failure::Refusal(refusal) => (Some(RefusalKind::of(refusal)), hint),
+            Failure::Refusal(refusal) => (Some(RefusalKind::from(refusal)), hint),
             other => (None, other.system_fault().map(|fault| without_secrets(&fault.cause))),
         };
         Exchange {

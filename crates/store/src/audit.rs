@@ -349,7 +349,7 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
 
 fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
     let row: EntryRow<'_> = row.read()?;
-    let event = AuditEvent::named(row.event).ok_or_else(|| unknown("event", row.event))?;
+    let event = row.event.parse().map_err(|_| unknown("event", row.event))?;
     let actor = row.actor.map(|text| Actor::named(text).ok_or_else(|| unknown("actor", text)));
     let earlier = row.other.parse()?;
     // These events have an earlier session, even if nothing is known about it.

@@ -137,7 +137,7 @@ fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
 fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
     let columns = [CODE, MESSAGE].map(|heading| Column::text(frame.say(heading)));
     let rows = html! {
-        @for (code, message) in refusals(frame.language.locale()) {
+        @for (code, message) in refusals(frame.language) {
             tr { th scope="row" { (code) } td { (message) } }
         }
     };

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use maud::{Markup, html};
 
-use crate::language::Language;
+use kiosque_locale::Locale;
 
 static CHINESE: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| pairs().collect());
 
@@ -16,11 +16,11 @@ fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Renders a text of a document. Its parts between backticks are code.
-pub(super) fn prose(language: Language, text: &str) -> Markup {
+pub(super) fn prose(language: Locale, text: &str) -> Markup {
     let line = text.replace('\n', " ");
     let text = match language {
-        Language::English => &line,
-        Language::Chinese => CHINESE.get(line.as_str()).copied().unwrap_or(&line),
+        Locale::En => &line,
+        Locale::ZhCn => CHINESE.get(line.as_str()).copied().unwrap_or(&line),
     };
     html! {
         @for (at, part) in text.split('`').enumerate() {
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn each_text_has_one_translation_and_no_translation_is_left_over() {
-        let calls = Document::ALL.into_iter().flat_map(|document| &document.reference().calls);
+        let calls = Document::ALL.iter().flat_map(|document| &document.reference().calls);
         let shown: BTreeSet<String> =
             calls.flat_map(texts).map(|text| text.replace('\n', " ")).collect();
         let given: BTreeSet<String> = pairs().map(|(text, _)| text.to_owned()).collect();
@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn text_between_backticks_is_code_and_markup_is_text() {
-        let rendered = prose(Language::English, "a `b` <c> `d`").into_string();
+        let rendered = prose(Locale::En, "a `b` <c> `d`").into_string();
         assert_eq!(rendered, "a <code>b</code> &lt;c&gt; <code>d</code>");
-        let rendered = prose(Language::Chinese, "Sorted by `deviceCode`.").into_string();
+        let rendered = prose(Locale::ZhCn, "Sorted by `deviceCode`.").into_string();
         assert_eq!(rendered, "按 <code>deviceCode</code> 排序。");
     }
 }

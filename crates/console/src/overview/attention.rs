@@ -22,7 +22,7 @@ texts! {
 /// Renders the count of each reason, with a link to what it counts.
 pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
     let group = view.groups.query();
-    let devices = Need::ALL.into_iter().map(|need| (need, view.sales.attention.count(need)));
+    let devices = Need::ALL.iter().copied().map(|need| (need, view.sales.attention.count(need)));
     let devices = devices.filter(|(_, count)| *count > 0).map(|(need, count)| {
         let path = address(Section::Devices.path(), &parameter("needs", need.code()), &group);
         (frame.say(devices::name_of(need)), path, count)
@@ -46,7 +46,7 @@ pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
         details {
             summary { (frame.say(RULES)) }
             ul {
-                @for need in Need::ALL { li { (frame.say(devices::rule_of(need))) } }
+                @for need in Need::ALL { li { (frame.say(devices::rule_of(*need))) } }
             }
         }
     };

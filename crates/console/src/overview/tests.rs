@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::frame::Theme;
 use crate::groups::GroupName;
-use crate::language::Language;
 use crate::period::PeriodQuery;
+use kiosque_locale::Locale;
 
 const TODAY: Day = Day(20_000);
 
@@ -56,7 +56,7 @@ fn view(days: Vec<(Day, Turnover)>) -> Overview {
     }
 }
 
-fn rendered(view: &Overview, language: Language) -> String {
+fn rendered(view: &Overview, language: Locale) -> String {
     let (rights, zone) = (Rights::all(), Zone::utc());
     let frame = Frame {
         failed_checks: 0,
@@ -84,7 +84,7 @@ fn changes_compare_days_that_have_ended() {
     ]);
     let (now, before) = view.compared().expect("days that have ended");
     assert_eq!((now.orders, before.orders), (11, 10));
-    let text = rendered(&view, Language::English);
+    let text = rendered(&view, Locale::En);
     for part in ["$130.00", "+20%", "+10%", "vs 7 d before", ">111<"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -92,11 +92,11 @@ fn changes_compare_days_that_have_ended() {
 
 #[test]
 fn a_page_has_one_heading_no_inline_code_and_escapes_texts() {
-    for language in Language::ALL {
-        let text = rendered(&view(vec![(TODAY, turnover(5, 500, 1))]), language);
+    for language in Locale::ALL {
+        let text = rendered(&view(vec![(TODAY, turnover(5, 500, 1))]), *language);
         assert_eq!(text.matches("<h1").count(), 1);
         assert!(text.starts_with("<!DOCTYPE html>"), "{text}");
-        assert!(text.contains(&format!("<html lang=\"{}\" data-theme=\"dark\"", language.code())));
+        assert!(text.contains(&format!("<html lang=\"{}\" data-theme=\"dark\"", language.tag())));
         for forbidden in ["style=", "<script>", "onclick", "<b>North", "<office>", "<K-1>"] {
             assert!(!text.contains(forbidden), "{forbidden}: {text}");
         }
@@ -110,7 +110,7 @@ fn a_page_has_one_heading_no_inline_code_and_escapes_texts() {
 #[test]
 fn the_navigation_has_what_the_rights_permit() {
     let (rights, zone): (Rights, _) = ("audit".parse().expect("a right"), Zone::utc());
-    let (language, theme) = (Language::English, Theme::System);
+    let (language, theme) = (Locale::En, Theme::System);
     let address = "/console/nothing";
     let (key_name, now) = ("office", UnixMs(0));
     let frame = Frame {
@@ -139,7 +139,8 @@ fn the_largest_page_is_small() {
             name: format!("Group {at} north"),
         });
         let product = product(&name, i64::MAX);
-        let needs = Need::ALL.map(|need| (need, BTreeSet::from(["K".repeat(32)]))).into();
+        let needs =
+            Need::ALL.iter().map(|need| (*need, BTreeSet::from(["K".repeat(32)]))).collect();
         let days = (period.first_before().0..=TODAY.0)
             .map(|day| (Day(day), turnover(10_000_000, 100_000_000_000, 5)));
         let sales = FleetSales {
@@ -149,7 +150,7 @@ fn the_largest_page_is_small() {
         };
         let groups = Groups { names: names.collect(), chosen: None };
         let view = Overview { period, groups, sales, failed_checks: i64::MAX, sort: Sort::Free };
-        let text = rendered(&view, Language::English);
+        let text = rendered(&view, Locale::En);
         assert!(text.matches("<g><path").count() <= points);
         assert!(text.len() <= 73_728, "{} bytes", text.len());
     }

@@ -82,7 +82,7 @@ impl Form {
 }
 
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
-const ALL: &[Noun] = &Noun::ALL;
+const ALL: &[Noun] = Noun::ALL;
 
 pub(super) const FORMS: [Form; 14] = [
     Form::of_all(

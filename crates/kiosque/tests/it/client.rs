@@ -5,7 +5,6 @@ mod walking;
 
 use kiosque_client::session::Pace;
 use kiosque_client::{Account, Profile};
-use kiosque_model::audit::AuditEvent;
 use kiosque_store::AuditQuery;
 use kiosque_testkit::{FleetToml, OrderLine, TestServer};
 
@@ -55,7 +54,7 @@ pub(super) fn profile(server: &TestServer, password: &str) -> Profile {
 /// Returns how often this event is in the audit trail.
 pub(super) async fn trail(server: &TestServer, event: &str) -> usize {
     server.flush_refused_logins().await;
-    let query = AuditQuery { event: AuditEvent::named(event), ..AuditQuery::latest(100_000) };
+    let query = AuditQuery { event: event.parse().ok(), ..AuditQuery::latest(100_000) };
     let entries = server.store.trail().entries(query).await.unwrap().entries;
     entries.iter().map(|entry| usize::try_from(entry.happened.count).unwrap()).sum()
 }

@@ -41,8 +41,8 @@ pub(super) fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Fai
 
 /// Returns the document with a file name.
 pub(super) fn file(caller: &SignedIn<'_>, _: Oversight<'_>, name: &str) -> Result<Reply, Failure> {
-    let named = Document::ALL.into_iter().find(|document| document.file() == name);
-    let document = named.ok_or_else(Failure::not_found)?;
+    let named = Document::ALL.iter().find(|document| document.file() == name);
+    let document = *named.ok_or_else(Failure::not_found)?;
     let server = server(caller, document);
     let text = serde_json::to_string_pretty(&match document {
         Document::Integrators => integrator::document(&server),
@@ -85,7 +85,7 @@ pub(super) async fn try_call(
 }
 
 fn named((document, call): (&str, &str)) -> Result<(Document, &'static CallReference), Failure> {
-    let document = Document::of_code(document).ok_or_else(Failure::not_found)?;
+    let document: Document = document.parse().map_err(|_| Failure::not_found())?;
     Ok((document, document.reference().call(call).ok_or_else(Failure::not_found)?))
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let app = caller.call.app;
     let query = AuditQuery {
         account: fields.text("account"),
-        event: fields.parsed("event", AuditEvent::named)?,
+        event: fields.parsed("event", |name| name.parse::<AuditEvent>().ok())?,
         source: fields.parsed("source", |text| text.parse().ok())?,
         since: fields.parsed("since", |text| app.store.zone().parse_time_or_date(text).ok())?,
         before: fields.parsed("after", |text| text.parse().ok())?,

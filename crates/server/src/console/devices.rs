@@ -30,9 +30,9 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let known = ["q", "state", "needs", "group", "after", PARAMETER, "format"];
     let query = caller.call.known_fields(&known)?;
     let sort = sort::<DeviceRow>(&query)?;
-    let state = query.parsed("state", DeviceState::of_code)?;
+    let state = query.parsed("state", |code| code.parse::<DeviceState>().ok())?;
     let groups = choice(&app.store, &query).await?;
-    let needs = query.parsed("needs", Need::of_code)?;
+    let needs = query.parsed("needs", |code| code.parse::<Need>().ok())?;
     let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
     if after.as_deref().is_some_and(|after| DeviceCode::parse(after).is_err()) {
         return Err(Failure::Parameter("after"));

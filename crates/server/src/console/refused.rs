@@ -1,7 +1,7 @@
 //! Refused requests of integrators, found by id or by account.
 
 use kiosque_console::refused::{LookUp, PARAMETER, Refused as View};
-use kiosque_model::{LoginName, RefusalKind};
+use kiosque_model::LoginName;
 use kiosque_store::FoundRequest;
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ fn view(found: FoundRequest) -> View {
         code: answer["code"].as_i64(),
         message,
         data,
-        kind: exchange.refusal.as_deref().and_then(RefusalKind::named),
+        kind: exchange.refusal.as_deref().and_then(|name| name.parse().ok()),
         cause: exchange.cause,
     }
 }

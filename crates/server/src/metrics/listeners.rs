@@ -92,7 +92,7 @@ impl ListenerCounters {
         paths: impl Iterator<Item = &'static str>,
     ) -> ListenerMetrics {
         let (name, codes): (_, Vec<i32>) = match audience {
-            Audience::Gateway => ("gateway", Code::ALL.map(Code::number).into()),
+            Audience::Gateway => ("gateway", Code::ALL.iter().map(|code| code.number()).collect()),
             Audience::Operator => ("operator", operator_statuses()),
         };
         let path = |path| self.path(name, path, &codes);

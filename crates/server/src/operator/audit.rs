@@ -22,13 +22,14 @@ pub(super) async fn list(caller: Caller<'_>) -> Result<AuditPage, Failure> {
 /// # Errors
 /// All its errors.
 fn audit_query(mut query: Query<'_>) -> Result<AuditQuery, Failure> {
-    let events = format!("one of {}", AuditEvent::ALL.map(AuditEvent::name).join(", "));
+    let events = AuditEvent::ALL.iter().map(|event| event.name()).collect::<Vec<_>>();
+    let events = format!("one of {}", events.join(", "));
     let filter = AuditQuery {
         since: query.parse("sinceTimestamp", "Unix milliseconds", |text| digits(text).map(UnixMs)),
         account: query.parse("account", "a login name", |text| {
             Some(text.to_owned()).filter(|name| !name.is_empty())
         }),
-        event: query.parse("event", &events, AuditEvent::named),
+        event: query.parse("event", &events, |name| name.parse().ok()),
         source: query.parse("source", "an address", |text| text.parse().ok()),
         limit: query.limit(),
         before: query.cursor(),

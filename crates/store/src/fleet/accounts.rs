@@ -217,11 +217,11 @@ fn merged(entry: &AccountEntry, hash: &str, old: Option<&AccountRow>) -> Account
 
 fn lost_access(old: &AccountRow, new: &AccountRow) -> Option<AccountChange> {
     if old.enabled && !new.enabled {
-        Some(AccountChange::Account)
+        Some(AccountChange::AccountDisabled)
     } else if old.third_party_api && !new.third_party_api {
-        Some(AccountChange::ApiAccess)
+        Some(AccountChange::ApiAccessOff)
     } else if old.password_hash != new.password_hash {
-        Some(AccountChange::Password)
+        Some(AccountChange::PasswordChanged)
     } else {
         None
     }

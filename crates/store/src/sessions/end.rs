@@ -39,7 +39,7 @@ impl Sessions<'_> {
             let Some(live) = end(write, number, by.at).await? else {
                 return Ok(EndedSession::NoSession);
             };
-            let subject = (name, AccountChange::Session);
+            let subject = (name, AccountChange::EndedByOperator);
             audit::session_ended(write, subject, live.clone(), &by).await?;
             Ok(EndedSession::Ended(live))
         };

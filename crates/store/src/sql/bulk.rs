@@ -81,13 +81,16 @@
 
 mod form;
 
+use strum::{EnumString, IntoStaticStr};
+
 use super::token::{Kind, Token};
 #[cfg(test)]
 use form::INSERT_END;
 use form::{Form, Insert, LookUp, NOT_ROWS, declaration, form};
 
 /// The type of a column of bulk rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum ColumnType {
     Text,
     Bytea,
@@ -96,23 +99,8 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
-    fn parse(name: &str) -> Option<ColumnType> {
-        Some(match name {
-            "text" => ColumnType::Text,
-            "bytea" => ColumnType::Bytea,
-            "bigint" => ColumnType::Bigint,
-            "boolean" => ColumnType::Boolean,
-            _ => return None,
-        })
-    }
-
     pub(super) fn name(self) -> &'static str {
-        match self {
-            ColumnType::Text => "text",
-            ColumnType::Bytea => "bytea",
-            ColumnType::Bigint => "bigint",
-            ColumnType::Boolean => "boolean",
-        }
+        self.into()
     }
 }
 
