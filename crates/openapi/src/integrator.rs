@@ -184,10 +184,11 @@ fn parameters() -> Value {
             "schema": { "type": "integer", "format": "int64", "minimum": 1, "default": default },
         })
     };
+    let tags: Vec<&str> = Locale::ALL.iter().map(|locale| locale.tag()).collect();
     json!({
         "X-Locale": {
             "name": LOCALE_NAME, "in": "header", "description": "Language of `msg`.",
-            "schema": { "type": "string", "examples": Locale::ALL.iter().map(|locale| locale.tag()).collect::<Vec<_>>() },
+            "schema": { "type": "string", "examples": tags },
         },
         "current": number("current", 1, "Page number."),
         "size": number("size", 10, "Page size; at most 1000 unless the operator says otherwise."),

@@ -353,6 +353,7 @@ create table audit (
     other_at_ms bigint
 );
 create index audit_account on audit (account, entry_no) where account is not null;
+create index audit_at on audit (at_ms);
 
 -- Refused or failed requests of integrators in the last day, for look-ups by id. The account is the
 -- proven or the claimed one; the details are a JSON object. A share is an account, the logins with

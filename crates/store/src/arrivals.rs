@@ -28,9 +28,12 @@ statements! {
         where group_no = $group_no and order_id = $order_id";
     ARRIVAL(arrival_no) -> ArrivalRow = "select at_ms, import_no, key_name, node from arrivals
         where arrival_no = $arrival_no";
+    /// Deletes old arrivals, up to the first one that is not old.
     PURGE(before_ms, most) = "delete from arrivals where arrival_no in (
-        select a.arrival_no from arrivals a where a.at_ms < $before_ms
-        order by a.arrival_no limit $most)";
+        select arrival_no from arrivals
+        where arrival_no < coalesce((select arrival_no from arrivals where at_ms >= $before_ms
+            order by arrival_no limit 1), 9223372036854775807)
+        order by arrival_no limit $most)";
 }
 
 /// The time for which the orders that a key streams to a node are one arrival, in milliseconds.

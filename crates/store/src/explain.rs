@@ -108,3 +108,12 @@ async fn only_a_recount_reads_all_orders_of_a_group() {
     reading.sort_unstable();
     assert_eq!(reading, ["kiosque_store::verify::sums::UNSOLD_ORDERS"]);
 }
+
+/// A page of the audit trail reads no more of it than its entries, however long it is.
+#[tokio::test]
+async fn the_first_entry_since_a_time_is_found_by_an_index() {
+    let database = sqlite().await;
+    let sql = crate::statements::all().find(|sql| sql.name.ends_with("audit::LATEST_BEFORE"));
+    let plan = database.plan(sql.expect("the statement"));
+    assert_eq!(plan, ["SEARCH audit USING COVERING INDEX audit_at (at_ms<?)"]);
+}

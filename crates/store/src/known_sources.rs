@@ -85,10 +85,12 @@ impl Sessions<'_> {
         source: &str,
         expired_at: UnixMs,
     ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
-        let Some(credentials) = self.credentials(login_name).await? else { return Ok(None) };
-        let params = [credentials.account.into(), source.into(), expired_at.into()];
+        let credentials = self.credentials(login_name).await?;
+        // An unknown login name takes as long: no account has the number 0.
+        let account = credentials.as_ref().map_or(AccountNo(0), |found| found.account);
+        let params = [account.into(), source.into(), expired_at.into()];
         let known: Option<i64> = self.0.db.one(&IS_KNOWN, &params, |row| row.read()).await?;
-        Ok(Some((credentials, SourceStatus::of(known.is_some()))))
+        Ok(credentials.map(|found| (found, SourceStatus::of(known.is_some()))))
     }
 }
 

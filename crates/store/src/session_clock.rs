@@ -36,14 +36,14 @@ impl Sessions<'_> {
             return Ok(0);
         }
         let clock = &self.0.session_clock;
-        let latest = clock.latest_ms.load(Ordering::Relaxed);
+        // A session that has expired now stays ended, even if nothing can be written.
+        let latest = clock.latest_ms.fetch_max(now.0, Ordering::Relaxed);
         let ended = if now.0 + STEP_MIN_MS < latest {
             let validity_ms = i64::try_from(validity.as_millis()).unwrap_or(i64::MAX);
             self.write_time(now, Some((UnixMs(latest), now.plus_ms(validity_ms)))).await?
         } else if now.0 >= clock.stored_ms.load(Ordering::Relaxed) + STORE_INTERVAL_MS {
             self.write_time(now, None).await?
         } else {
-            clock.latest_ms.store(now.0.max(latest), Ordering::Relaxed);
             return Ok(0);
         };
         clock.latest_ms.store(now.0, Ordering::Relaxed);

@@ -22,18 +22,24 @@ const USE_STORED_MS: i64 = 60_000;
 /// The counters of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Usage {
+    last_uses: Mutex<HashMap<AccountNo, LastUse>>,
     accounts: RwLock<HashMap<AccountNo, Arc<Mutex<AccountCounters>>>>,
     /// Accounts beyond [`ACCOUNTS_MAX`], and requests that prove no account.
     others: Mutex<AccountCounters>,
     pub(crate) guesses: Mutex<BTreeMap<SourcePrefix, Guesses>>,
 }
 
+/// The last use of an account's session.
+#[derive(Debug)]
+struct LastUse {
+    used: UnixMs,
+    /// The last one that was stored.
+    stored: Option<UnixMs>,
+}
+
 /// The requests of an account since the start of the process.
 #[derive(Debug, Default)]
 struct AccountCounters {
-    used: Option<UnixMs>,
-    /// The last use that was stored.
-    stored: Option<UnixMs>,
     /// By function, as its position in [`ENDPOINTS`], and code.
     answers: BTreeMap<(Option<usize>, i64), Answers>,
 }
@@ -81,9 +87,13 @@ impl Usage {
         now: UnixMs,
     ) {
         let function = ENDPOINTS.iter().position(|endpoint| endpoint.route == path);
+        if let Some(account) = account {
+            let mut last_uses = lock_ignoring_poison(&self.last_uses);
+            let last = last_uses.entry(account).or_insert(LastUse { used: now, stored: None });
+            last.used = last.used.max(now);
+        }
         let counters = account.and_then(|account| self.of(account));
         let mut counters = lock_ignoring_poison(counters.as_deref().unwrap_or(&self.others));
-        counters.used = counters.used.max(Some(now));
         let answers = counters.answers.entry((function, code)).or_default();
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         answers.number += 1;
@@ -92,19 +102,22 @@ impl Usage {
     }
 
     fn of(&self, account: AccountNo) -> Option<Arc<Mutex<AccountCounters>>> {
-        if let Some(known) = read_ignoring_poison(&self.accounts).get(&account) {
-            return Some(Arc::clone(known));
+        {
+            let accounts = read_ignoring_poison(&self.accounts);
+            if accounts.contains_key(&account) || accounts.len() >= ACCOUNTS_MAX {
+                return accounts.get(&account).map(Arc::clone);
+            }
         }
         let mut accounts = write_ignoring_poison(&self.accounts);
-        let has_room = accounts.len() < ACCOUNTS_MAX;
-        has_room.then(|| Arc::clone(accounts.entry(account).or_default()))
+        Some(Arc::clone(accounts.entry(account).or_default()))
     }
 
     /// Returns the last use of an account, and its requests by function.
     pub(crate) fn of_account(&self, account: AccountNo) -> (Option<UnixMs>, Vec<FunctionUsage>) {
+        let used = lock_ignoring_poison(&self.last_uses).get(&account).map(|last| last.used);
         let accounts = read_ignoring_poison(&self.accounts);
         let counters = accounts.get(&account).map(|counters| lock_ignoring_poison(counters));
-        counters.map_or((None, Vec::new()), |counters| (counters.used, counters.functions()))
+        (used, counters.map(|counters| counters.functions()).unwrap_or_default())
     }
 
     /// Returns the number of answers with each code, success first and server failures last.
@@ -122,15 +135,15 @@ impl Usage {
 
     /// Returns the accounts whose last use should be stored, by number.
     pub(crate) fn due(&self, now: UnixMs) -> Vec<(AccountNo, UnixMs)> {
-        let accounts = read_ignoring_poison(&self.accounts);
-        let due = accounts.iter().filter_map(|(account, counters)| {
-            let counters = lock_ignoring_poison(counters);
-            let is_due = counters.stored.is_none_or(|stored| {
-                now.0.saturating_sub(stored.0).saturating_abs() >= USE_STORED_MS
-            });
-            let used = counters.used.filter(|_| is_due && counters.used > counters.stored);
-            used.map(|used| (*account, used))
+        let last_uses = lock_ignoring_poison(&self.last_uses);
+        let due = last_uses.iter().filter(|(_, last)| {
+            let is_due = |stored: UnixMs| {
+                last.used > stored
+                    && now.0.saturating_sub(stored.0).saturating_abs() >= USE_STORED_MS
+            };
+            last.stored.is_none_or(is_due)
         });
+        let due = due.map(|(account, last)| (*account, last.used));
         let mut due: Vec<(AccountNo, UnixMs)> = due.collect();
         due.sort_unstable_by_key(|(account, _)| *account);
         due
@@ -138,8 +151,8 @@ impl Usage {
 
     /// Records that the last use of an account is stored.
     pub(crate) fn stored(&self, account: AccountNo, used: UnixMs) {
-        if let Some(counters) = read_ignoring_poison(&self.accounts).get(&account) {
-            lock_ignoring_poison(counters).stored = Some(used);
+        if let Some(last) = lock_ignoring_poison(&self.last_uses).get_mut(&account) {
+            last.stored = Some(used);
         }
     }
 }
@@ -176,4 +189,29 @@ impl AccountCounters {
 
 fn number(code: Code) -> i64 {
     code.number().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_use_of_every_account_is_stored_though_not_all_are_counted() {
+        let usage = Usage::default();
+        let accounts: Vec<AccountNo> = (1..=1_002).map(AccountNo).collect();
+        for account in &accounts {
+            usage.count(Some(*account), ("none", 200), Duration::ZERO, UnixMs(5));
+        }
+        let all = |used| accounts.iter().map(|account| (*account, used)).collect::<Vec<_>>();
+        assert_eq!(usage.due(UnixMs(5)), all(UnixMs(5)));
+        for account in &accounts {
+            usage.stored(*account, UnixMs(5));
+        }
+        usage.count(Some(AccountNo(1_002)), ("none", 200), Duration::ZERO, UnixMs(7));
+        assert_eq!(usage.due(UnixMs(8)), []);
+        assert_eq!(usage.due(UnixMs(60_005)), [(AccountNo(1_002), UnixMs(7))]);
+        assert_eq!(usage.of_account(AccountNo(1_002)), (Some(UnixMs(7)), Vec::new()));
+        let counted = read_ignoring_poison(&usage.accounts).len();
+        assert_eq!((counted, usage.answers_by_code()), (ACCOUNTS_MAX, vec![(200, 1_003)]));
+    }
 }

@@ -128,16 +128,18 @@ impl Postgres {
         let write = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
             let mut pause = BACKOFF_INITIAL;
             for _ in 1..TRIES_MAX {
-                match postgres.try_write(limits, &*change).await {
+                match postgres.try_write(limits.of_attempt(postgres.wait), &*change).await {
                     Tried::Done(done) => return done,
-                    Tried::Conflict(error) if Instant::now() + pause >= limits.ends => {
-                        return Err(error);
+                    Tried::Conflict(error) => {
+                        if limits.ends_work().is_some_and(|ends| Instant::now() + pause >= ends) {
+                            return Err(error);
+                        }
+                        tokio::time::sleep(pause).await;
                     }
-                    Tried::Conflict(_) => tokio::time::sleep(pause).await,
                 }
                 pause *= 2;
             }
-            match postgres.try_write(limits, &*change).await {
+            match postgres.try_write(limits.of_attempt(postgres.wait), &*change).await {
                 Tried::Done(done) => done,
                 Tried::Conflict(error) => Err(error),
             }
@@ -313,6 +315,15 @@ impl TimeLimits {
     fn ends_work(self) -> Option<Instant> {
         (self.deadline == Deadline::OfRequest).then_some(self.ends)
     }
+
+    /// Returns the deadlines of another attempt. Work without a deadline may wait for a connection
+    /// as long as a request, each time.
+    fn of_attempt(self, wait: Duration) -> TimeLimits {
+        match self.deadline {
+            Deadline::OfRequest => self,
+            Deadline::None => TimeLimits { ends: Instant::now() + wait, ..self },
+        }
+    }
 }
 
 /// The result of one attempt of a change.
@@ -331,6 +342,22 @@ async fn commit(connection: &Connection, end: &str, ends: Instant) -> Result<(),
         Ok(()) => Err(Error::Unknown("the commit came with a warning".to_owned())),
         // The server refused it, so nothing was committed.
         Err(Error::Postgres(error)) if error.code().is_some() => Err(error.into()),
+        Err(error @ Error::File(_)) => Err(error),
         Err(error) => Err(Error::Unknown(format!("the commit was not answered: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_request_has_one_deadline_for_all_attempts() {
+        let (wait, began) = (Duration::from_secs(5), Instant::now() - Duration::from_secs(60));
+        let attempt = |deadline| TimeLimits { ends: began + wait, deadline }.of_attempt(wait);
+        assert_eq!(attempt(Deadline::OfRequest).ends, began + wait);
+        // It has run for a minute, and begins again.
+        let again = attempt(Deadline::None);
+        assert!(again.ends >= Instant::now() && again.ends_work().is_none());
     }
 }

@@ -59,6 +59,10 @@ const LEDGERS_PER_STATEMENT: i64 = 100;
 /// The number of orders that one part of a filtered list searches; the next part continues after
 /// them.
 pub(super) const SEARCHED_MAX: usize = 100_000;
+/// The minimum number of orders that one statement of a filtered list reads.
+const FILTERED_TOGETHER: usize = 1_000;
+/// The number of orders that take as long to search as a statement: many devices have few orders.
+const STATEMENT_COST: usize = 50;
 
 /// Selects orders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -228,7 +232,10 @@ async fn list(
             let from = after.take().filter(|key| ledger.is_of(key)).map_or(0, |key| key.seq);
             let mut seq = from.max(ledger.first_seq - 1);
             loop {
-                let count = usize::try_from(listing.count()).unwrap_or(usize::MAX) - orders.len();
+                let left = usize::try_from(listing.count()).unwrap_or(usize::MAX) - orders.len();
+                // Only some of the orders match a filter.
+                let least = if of.filter == OrderFilter::default() { 0 } else { FILTERED_TOGETHER };
+                let count = left.max(least);
                 let (mut last, mut rows) = (seq, 0);
                 let count_max = i64::try_from(count).unwrap_or(i64::MAX);
                 let (group, device) = (ledger.group_no.into(), ledger.device_no.into());
@@ -241,19 +248,21 @@ async fn list(
                     Ok(())
                 };
                 read.each(&ORDERS, &params, visit).await?;
-                if rows < count {
+                let is_end = rows < count;
+                if is_end {
                     orders.extend(ledger.missing(last, ledger.last_seq));
+                    last = last.max(ledger.last_seq);
                 }
                 if orders.len() > listing.limit {
                     return Ok(cut(orders));
                 }
-                (seq, searched) = (last, searched + rows);
-                if rows < count {
-                    break;
-                }
+                (seq, searched) = (last, searched + rows.max(STATEMENT_COST));
                 if searched >= SEARCHED_MAX {
                     let part = cut(orders);
                     return Ok(Listed { next: Some(ledger.key(seq)), ..part });
+                }
+                if is_end {
+                    break;
                 }
             }
         }

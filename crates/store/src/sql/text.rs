@@ -84,7 +84,7 @@ fn render(tokens: &[Token<'_>], sigil: char, types: &[ColumnType]) -> String {
     text
 }
 
-/// Replaces every `$n` by `$n+1`.
+/// Adds `by` to the number of every parameter `$n`.
 pub(super) fn shift_parameters(text: &str, by: usize) -> String {
     let mut parts = text.split('$');
     let mut shifted = parts.next().unwrap_or_default().to_owned();

@@ -107,12 +107,19 @@ async fn old_arrivals_are_purged() {
         begin(&fixture, stream("office"), at).await;
     }
     let new = begin(&fixture, stream("tills"), 1_010).await;
-    let parts =
-        vec![(Some(old), vec![order("o1", "d1", 1)]), (Some(new), vec![order("o2", "d1", 2)])];
+    // Of a node whose clock is behind: it stays as long as the arrival before it.
+    let behind = begin(&fixture, stream("office"), 1_009).await;
+    let parts = vec![
+        (Some(old), vec![order("o1", "d1", 1)]),
+        (Some(new), vec![order("o2", "d1", 2)]),
+        (Some(behind), vec![order("o3", "d1", 3)]),
+    ];
     receive(&fixture, parts).await;
     assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_010)).await.unwrap(), 1_000);
     assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_010)).await.unwrap(), 0);
     assert_eq!(arrival(&fixture, "a", "o1").await, None);
     assert_eq!(arrival(&fixture, "a", "o2").await, came(stream("tills"), 1_010));
-    assert_eq!(fixture.query("select count(*) from orders"), ["2"]);
+    assert_eq!(arrival(&fixture, "a", "o3").await, came(stream("office"), 1_009));
+    assert_eq!(fixture.query("select count(*) from orders"), ["3"]);
+    assert_eq!(fixture.store.intake().purge_arrivals(UnixMs(1_011)).await.unwrap(), 2);
 }

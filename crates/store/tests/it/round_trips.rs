@@ -9,7 +9,7 @@ use kiosque_model::sales::{Rate, Sale, Sold};
 use kiosque_model::{ActedBy, Currency, Day, GroupId, Minor, UnixMs};
 use kiosque_store::{
     DatedRate, FleetSalesQuery, Incoming, Listing, NewHashes, OnlineSince, OrderFilter,
-    OrderOutcome, ReceiveOptions,
+    OrderOutcome, OrdersOf, ReceiveOptions,
 };
 use kiosque_testkit::entries::{aisle, bare_device, device, group, order, sold};
 use kiosque_testkit::{NOW, clock_at, no_owners};
@@ -184,6 +184,28 @@ async fn a_page_over_all_groups_is_a_fixed_number_of_round_trips() {
         assert!(!grows, "{page}: {of_many:?} and {of_few:?} round trips");
         assert!(of_few.iter().all(|turns| *turns <= 24), "{page}: {of_few:?}");
     }
+}
+
+/// A filtered list reads many orders with each statement, however few it may return.
+#[tokio::test]
+async fn a_filter_that_few_orders_match_takes_few_round_trips() {
+    let counted = Requests::through(Relay::to).await;
+    let orders: Vec<Incoming> =
+        (0..300).map(|at| order(&format!("f{at}"), "d2", 600 + at)).collect();
+    let options = ReceiveOptions::at(NOW);
+    counted.store.intake().receive(Arc::new(orders), no_owners(), options).await.unwrap();
+    let mut fewest = usize::MAX;
+    for _ in 0..3 {
+        let payment = vec![PayStatus::Refunding];
+        let filter = OrderFilter { payment, ..OrderFilter::default() };
+        let of = OrdersOf { filter, ..OrdersOf::default() };
+        let before = counted.relay.turns();
+        let listing = Listing { after: None, limit: 1 };
+        let listed = counted.store.inventory().orders(of, listing).await.unwrap();
+        assert_eq!((listed.entries.len(), listed.next), (0, None));
+        fewest = fewest.min(counted.relay.turns() - before);
+    }
+    assert!(fewest < 20, "{fewest} round trips");
 }
 
 /// A batch of a device that moved takes about as many round trips as any other, however many orders

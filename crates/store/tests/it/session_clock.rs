@@ -127,6 +127,21 @@ async fn a_session_of_a_clock_that_was_ahead_ends_when_it_is_set_back() {
     assert!(clocked.is_valid(&shorter, 25).await);
 }
 
+/// A time that cannot be stored, as on a full disk, is remembered until the process ends.
+#[tokio::test]
+async fn a_session_that_has_expired_while_nothing_can_be_written_stays_ended() {
+    let clocked = Clocked::on(TestData::sqlite()).await;
+    clocked.observe(0).await;
+    let token = clocked.log_in(0, 10).await;
+    clocked.fixture.data.execute(
+        "create trigger full before update on counters begin select raise(abort, 'full'); end",
+    );
+    clocked.store.sessions().observe_time(clocked.at(60), VALIDITY).await.unwrap_err();
+    clocked.fixture.data.execute("drop trigger full");
+    assert_eq!(clocked.observe(2).await, 1);
+    assert!(!clocked.is_valid(&token, 2).await);
+}
+
 /// Sessions are those of all nodes: a clock that differs too much from the database's ends none.
 #[tokio::test]
 async fn the_times_of_a_wrong_clock_do_not_count() {

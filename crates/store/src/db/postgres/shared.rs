@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::AccountNo;
 use tokio::runtime::Handle;
-use tokio_postgres::error::SqlState;
 
 use super::Postgres;
 use super::checked;
@@ -57,7 +56,8 @@ impl Postgres {
     ) -> Result<Option<R>, Refused> {
         let now = Instant::now();
         match self.read_short(read, account, now).await {
-            Err(Refused::Store(error)) if is_spent(&error) => {}
+            // It returned too many rows, or the server cancelled its statement.
+            Err(Refused::Store(Error::TooMuchWork(_))) => {}
             done => return done.map(|()| None),
         }
         let mut read = again();
@@ -140,16 +140,6 @@ impl Postgres {
             slot.forget();
         }
         found
-    }
-}
-
-/// Returns whether a read has spent its budget on a shared connection: it returned too many rows,
-/// or the server cancelled its statement.
-fn is_spent(error: &Error) -> bool {
-    match error {
-        Error::TooMuchWork(_) => true,
-        Error::Postgres(error) => error.code() == Some(&SqlState::QUERY_CANCELED),
-        _ => false,
     }
 }
 

@@ -53,9 +53,9 @@ pub(super) fn declaration<'a>(inner: &[Token<'a>]) -> Result<Declaration<'a>, St
         else {
             return Err("{rows …} has a column that is not NAME TYPE".to_owned());
         };
-        let known = kind.parse().ok();
-        let known = known
-            .ok_or_else(|| format!("{kind} is not a type; expected text, bigint or boolean"))?;
+        let known = kind.parse().map_err(|_| {
+            format!("{kind} is not a type; expected text, bytea, bigint or boolean")
+        })?;
         if read.iter().any(|(other, _)| other == name) {
             return Err(format!("{{rows …}} has the column {name} twice"));
         }

@@ -148,7 +148,7 @@ fn anything_unknown_is_refused_with_the_reason() {
         ("select a from {rows r: a text not null} cross join t", NOT_TYPED),
         (
             "select a from {rows r: a integer} cross join t",
-            "integer is not a type; expected text, bigint or boolean",
+            "integer is not a type; expected text, bytea, bigint or boolean",
         ),
         (
             "select a from {rows r: a text, a bigint} cross join t",
