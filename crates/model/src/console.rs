@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(ConsoleDigest::of_presented(text.as_bytes()), Some(secret.digest()));
         assert_eq!(format!("{secret:?}"), "ConsoleSecret(***)");
         assert!(!secret.digest().as_str().contains(&text));
+        assert_eq!(secret.digest().as_str().len(), 43);
         for wrong in ["", &text[1..], &format!("{text}A"), &format!("kqo_{text}"), "é"] {
             assert_eq!(ConsoleDigest::of_presented(wrong.as_bytes()), None, "{wrong:?}");
         }

@@ -26,3 +26,17 @@ impl DeviceState {
         self.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_are_parsed_from_their_words() {
+        let words = ["online", "silent", "group-disabled", "disabled"];
+        let parsed: Vec<DeviceState> = words.iter().filter_map(|word| word.parse().ok()).collect();
+        assert_eq!(parsed, DeviceState::ALL);
+        let shown: Vec<_> = DeviceState::ALL.iter().map(|state| state.code()).collect();
+        assert_eq!(shown, words);
+    }
+}

@@ -170,3 +170,18 @@ pub struct Aisle {
     /// Whether it is broken.
     pub broken: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_shown_by_its_kind_and_id_and_a_password_is_not() {
+        let kinds = [EntryKind::Group, EntryKind::Account, EntryKind::Product, EntryKind::Device];
+        let shown = kinds.map(|kind| EntryId::new(kind, "K-2").to_string());
+        assert_eq!(shown, ["group K-2", "account K-2", "product K-2", "device K-2"]);
+        for password in [Password::Clear("p".to_owned()), Password::Hash("h".to_owned())] {
+            assert_eq!(format!("{password:?}"), "Password(***)");
+        }
+    }
+}

@@ -59,6 +59,14 @@ fn a_source_may_fail_ten_times_and_then_once_a_minute() {
     assert_eq!(failures(&mut attempts, "ops ", 1, at(3_600_000)), 10);
 }
 
+#[test]
+fn only_the_first_attempt_of_a_source_is_its_first() {
+    let mut attempts = attempts(&limits());
+    let mut is_first =
+        |number| attempts.take("ops", source(number), at(0)).map(|taken| taken.is_first());
+    assert_eq!([1, 1, 2].map(|number| is_first(number).expect("a token")), [true, false, true]);
+}
+
 /// LIM-8: any number of sources together get no further with one name than the shared limits: in an
 /// hour, as far as with one bucket of a hundred tokens that regains one every two seconds.
 #[test]
