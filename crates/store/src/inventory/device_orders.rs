@@ -103,7 +103,8 @@ pub struct DeviceOrders {
     pub after: Option<OrderPosition>,
     /// The largest number of orders.
     pub limit: usize,
-    /// The maximum number of records that one part reads; the next part continues after them.
+    /// The maximum number of records in the span that one part reads; the next part continues after
+    /// them. To find those of an early span, a part passes over all later orders of the device.
     pub read_max: usize,
 }
 
