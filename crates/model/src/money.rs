@@ -136,6 +136,15 @@ mod tests {
     }
 
     #[test]
+    fn the_fraction_of_a_number_has_digits_only() {
+        for text in ["1.x5", "x.5", "1.-5"] {
+            let refused = of("USD").minor_of_major(text);
+            assert_eq!(refused, Err(MoneyFault::NotADecimal(text.to_owned())));
+        }
+        assert_eq!(of("USD").to_string(), "USD");
+    }
+
+    #[test]
     fn only_iso_codes_with_minor_units_are_currencies() {
         assert_eq!(
             Currency::parse("ZZZ").expect_err("no").to_string(),

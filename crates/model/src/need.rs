@@ -62,3 +62,18 @@ impl Attention {
         i64::try_from(found).unwrap_or(i64::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_counted_by_the_reasons_in_urls() {
+        let codes = ["silent", "broken", "empty", "unsold", "failing"];
+        assert_eq!(Need::ALL.iter().map(|need| need.code()).collect::<Vec<_>>(), codes);
+        let devices = ["a", "b"].map(str::to_owned).into();
+        let needs = [(Need::Empty, devices)].into();
+        let attention = Attention { needs, ..Attention::default() };
+        assert_eq!((attention.count(Need::Empty), attention.count(Need::Silent)), (2, 0));
+    }
+}

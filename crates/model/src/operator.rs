@@ -176,6 +176,7 @@ mod tests {
         assert_eq!(KeyDigest::of_presented(text.as_bytes()), Some(key.digest()));
         assert_eq!(format!("{key:?}"), "OperatorKey(***)");
         assert!(!key.digest().as_str().contains(&text[4..]));
+        assert_eq!(key.digest().as_str().len(), 43);
         for at in 0..text.len() {
             let mut altered = text.clone().into_bytes();
             altered[at] = if altered[at] == b'A' { b'B' } else { b'A' };

@@ -220,3 +220,23 @@ pub fn line_pay_amount_following(sale_price: Minor, count: i64) -> Option<Minor>
     let amount = sale_price.0.checked_mul(count)?;
     (amount.abs() <= MINOR_MAX).then_some(Minor(amount))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partial_shipment_has_failed_too() {
+        let failed = ShipmentStatus::ALL.iter().filter(|status| status.has_failed());
+        let failed: Vec<ShipmentStatus> = failed.copied().collect();
+        assert_eq!(failed, [ShipmentStatus::Failed, ShipmentStatus::Partial]);
+    }
+
+    #[test]
+    fn a_line_without_an_amount_costs_its_items_up_to_the_largest_amount() {
+        let of = |price, count| line_pay_amount_following(Minor(price), count);
+        assert_eq!(of(250, 3), Some(Minor(750)));
+        assert_eq!(of(MINOR_MAX, 1), Some(Minor(MINOR_MAX)));
+        assert_eq!((of(MINOR_MAX, 2), of(i64::MAX, 2)), (None, None));
+    }
+}

@@ -48,7 +48,8 @@ mod tests {
     fn the_largest_numbers_stay_past_the_end() {
         let far = PageRequest::new(i64::MAX, i64::MAX).expect("positive");
         assert_eq!(far.skip(), 1 << 53);
-        assert_eq!(PageRequest::new(3, 10).expect("positive").skip(), 20);
+        let third = PageRequest::new(3, 10).expect("positive");
+        assert_eq!((third.current(), third.size(), third.skip()), (3, 10, 20));
         assert_eq!(PageRequest::new(0, 10), None);
         assert_eq!(PageRequest::new(1, 0), None);
     }

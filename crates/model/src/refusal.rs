@@ -97,3 +97,15 @@ pub enum Fault {
     /// More devices × days than this maximum.
     TooMuchWork(i64),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_stored_by_the_name_of_its_kind() {
+        let refused = Refusal::TooManyFailures { retry_after_s: 9 };
+        let kind = RefusalKind::from(&refused);
+        assert_eq!((kind.name(), "tooManyFailures".parse()), ("tooManyFailures", Ok(kind)));
+    }
+}

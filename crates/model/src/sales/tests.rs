@@ -156,3 +156,41 @@ fn the_largest_amounts_are_converted_or_refused() {
     let largest = Rate::from_parts(RATE_MAX).expect("a rate");
     assert_eq!(Usd::of(most, eur, largest), Err(MoneyFault::TooLarge(i64::MAX.to_string())));
 }
+
+#[test]
+fn a_paid_order_is_a_sale_of_its_lines() {
+    use crate::order::{Line, Order};
+    use crate::{DeviceCode, OrderId};
+
+    let id = OrderId::parse("o1").expect("an id");
+    let device = DeviceCode::parse("d1").expect("a code");
+    let unpaid = Order::unpaid(id, device, currency("EUR"), Minor(700), UnixMs(3));
+    assert_eq!(Sale::of(&unpaid), None);
+    let line = |goods_id: &str, count| Line {
+        goods_id: goods_id.to_owned(),
+        goods_name: None,
+        aisle_code: "1".to_owned(),
+        count,
+        goods_price: Minor(100),
+        sale_price: Minor(100),
+        pay_amount: Minor(100 * count),
+        shipment_status: ShipmentStatus::Success,
+        shipment_err_code: 0,
+        shipment_fail_desc: None,
+    };
+    let paid = Order {
+        pay_amount: Minor(700),
+        refund_amount: Minor(200),
+        pay_status: PayStatus::Paid,
+        pay_end: Some(UnixMs(5)),
+        shipment_status: ShipmentStatus::Partial,
+        lines: vec![line("p", 3), line("q", 4)],
+        ..unpaid
+    };
+    let sale = Sale::of(&paid).expect("a sale");
+    assert_eq!((sale.at, sale.goods.len()), (UnixMs(5), 2));
+    let totals = Totals { orders: 1, items: 7, amount: 700, refund: 200, shipped: 0, failed: 1 };
+    assert_eq!(sale.totals(), totals);
+    let shipped = Sale { shipment: ShipmentStatus::Success, ..sale };
+    assert_eq!(shipped.totals(), Totals { shipped: 1, failed: 0, ..totals });
+}
