@@ -194,3 +194,51 @@ fn a_paid_order_is_a_sale_of_its_lines() {
     let shipped = Sale { shipment: ShipmentStatus::Success, ..sale };
     assert_eq!(shipped.totals(), Totals { shipped: 1, failed: 0, ..totals });
 }
+
+#[test]
+fn totals_are_added_and_subtracted() {
+    let seven = Totals { orders: 7, items: 14, amount: 21, refund: 28, shipped: 35, failed: 42 };
+    let mut sum = Totals { orders: 1, items: 2, amount: 3, refund: 4, shipped: 5, failed: 6 };
+    sum.add(seven, 1);
+    sum.add(seven, 1);
+    let twice = Totals { orders: 15, items: 30, amount: 45, refund: 60, shipped: 75, failed: 90 };
+    assert_eq!(sum, twice);
+    sum.add(seven, -1);
+    let once = Totals { orders: 8, items: 16, amount: 24, refund: 32, shipped: 40, failed: 48 };
+    assert_eq!(sum, once);
+    assert!(!sum.is_zero());
+    sum.add(once, -1);
+    assert!(sum.is_zero());
+}
+
+/// DASH-12: sales without a rate are counted, and are in no sum of dollars.
+#[test]
+fn a_turnover_has_dollars_of_sales_with_a_rate_only() {
+    let totals = Totals { orders: 2, items: 5, amount: 1_000, refund: 300, shipped: 1, failed: 1 };
+    let mut turnover = Turnover::default();
+    turnover.add((currency("EUR"), Some(Rate::parse("2").expect("a rate"))), totals).expect("sums");
+    turnover.add((currency("EUR"), None), totals).expect("sums");
+    let expected = Turnover {
+        orders: 4,
+        items: 10,
+        amount: usd(2_000, "USD", "1"),
+        refund: usd(600, "USD", "1"),
+        unconverted_orders: 2,
+        converted_items: 5,
+        shipped: 2,
+        failed: 2,
+    };
+    assert_eq!((turnover, turnover.average_order_cents()), (expected, 1_000));
+    turnover.join(&expected);
+    let twice = Turnover {
+        orders: 8,
+        items: 20,
+        amount: usd(4_000, "USD", "1"),
+        refund: usd(1_200, "USD", "1"),
+        unconverted_orders: 4,
+        converted_items: 10,
+        shipped: 4,
+        failed: 4,
+    };
+    assert_eq!(turnover, twice);
+}
