@@ -164,7 +164,8 @@ pub(crate) fn path_of(code: &str) -> String {
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
     let query = query(view);
-    let csv = joined(&query, &view.sort.query());
+    let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
+    let csv = joined(&joined(&query, &view.sort.query()), &after);
     let csv = address(Section::Devices.path(), &csv, "format=csv");
     let body = html! {
         (filter(frame, Section::Devices.path(), &fields(frame, view)))

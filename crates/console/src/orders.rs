@@ -6,8 +6,8 @@ use kiosque_model::order::{PayStatus, ShipmentStatus};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, Tone, badge, choice, columns, download, empty, encoded, filter, only_card, pager,
-    query_of, table, text_field,
+    Column, Tone, address, badge, choice, columns, download, empty, encoded, filter, joined,
+    only_card, pager, query_of, table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of as device_path;
@@ -174,7 +174,8 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
         (pager(frame, &query, view.after.as_deref(), view.next.as_deref()))
     };
     let heading = frame.say(Section::Orders.name());
-    let csv = format!("{}?{query}&format=csv", Section::Orders.path());
+    let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
+    let csv = address(Section::Orders.path(), &joined(&query, &after), "format=csv");
     frame.render(&Page {
         heading,
         actions: html! {

@@ -75,6 +75,37 @@ async fn a_part_of_a_list_is_not_sorted() {
     assert_eq!(devices(&last, "devices"), ["S50", "S51"]);
 }
 
+/// The file of a later page has the rows of that page.
+#[tokio::test]
+async fn the_file_of_a_later_page_has_its_rows() {
+    let server = TestServer::start(stocked(PAGE + 2)).await;
+    let order = |number: usize| {
+        OrderLine::new(format!("o{number:02}"), "D1", "2026-03-01 10:00:00").to_string()
+    };
+    server.import_valid((0..PAGE + 2).map(order).collect::<String>()).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    for (first, column, rows) in [
+        ("/console/devices", 0, &["S50", "S51", "S52", "S53"][..]),
+        ("/console/devices?q=S&group=g1", 0, &["S52", "S53"]),
+        ("/console/orders", 3, &["o01", "o00"]),
+        ("/console/orders?payment=unpaid&group=g1", 3, &["o01", "o00"]),
+    ] {
+        let link = |page: &str, start: &str, end: &str| {
+            let link = between(page, start, end)[0].rsplit("href=\"").next().unwrap().to_owned();
+            link.replace("&amp;", "&")
+        };
+        let page = browser.get(first).await.text;
+        let next = link(&page, "rel=\"next\" ", "\">");
+        let page = browser.get(&next).await.text;
+        let file = link(&page, "<a class=\"button\" ", "\" download");
+        let csv = browser.get(&file).await.text;
+        let lines = csv.lines().skip(1);
+        let shown: Vec<&str> = lines.map(|line| line.split(',').nth(column).unwrap()).collect();
+        assert_eq!(shown, rows, "{next}: {file}: {csv}");
+    }
+}
+
 /// Accounts are sorted by the time of their last use, keys by that of their creation.
 #[tokio::test]
 async fn accounts_and_keys_are_sorted_by_times() {
