@@ -185,7 +185,7 @@ pub(crate) fn csv_row(frame: &Frame<'_>, entry: &AuditEntry) -> [String; 8] {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     [
         entry.entry_no.to_string(),
-        frame.zone.text(UnixMs(entry.timestamp)),
+        UnixMs(entry.timestamp).rfc3339(),
         entry.event.to_string(),
         text(&entry.account),
         entry.actor_with_user().unwrap_or_default(),

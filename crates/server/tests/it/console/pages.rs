@@ -255,7 +255,7 @@ async fn what_a_page_shows_is_downloaded() {
     let (_, history) = download(&mut browser, &format!("{path}&format=csv"), "account").await;
     let entries: Vec<&str> = history.lines().skip(1).collect();
     assert_eq!(entries.len(), 1, "{history}");
-    assert!(entries[0].contains(",2026-03-02 10:01:00,login,ops,,127.0.0.1,"), "{history}");
+    assert!(entries[0].contains(",2026-03-02T10:01:00.000Z,login,ops,,127.0.0.1,"), "{history}");
     // The history is a part of the audit trail.
     let reader = server.create_key_named("reader", "read").await;
     let mut browser = Browser::signed_in(&server, &reader).await;
