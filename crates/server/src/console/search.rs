@@ -24,7 +24,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         add_devices(caller, &text, &mut found).await?;
         add_others(caller, &text, &mut found).await?;
     }
-    let Found { mut exact, others, has_more } = found;
+    let Found { mut exact, others, has_more, accounts_after } = found;
     let only = match (exact.as_slice(), others.as_slice()) {
         ([hit], _) => Some(hit),
         ([], [hit]) if !has_more => Some(hit),
@@ -35,7 +35,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     }
     exact.extend(others);
     let groups = choice(store, &Fields::default()).await?;
-    let view = Search { text, groups, hits: exact, has_more };
+    let view = Search { text, groups, hits: exact, has_more, accounts_after };
     Ok(Reply::page(search::page(&caller.frame(), &view)))
 }
 
@@ -47,6 +47,8 @@ struct Found {
     others: Vec<Hit>,
     /// Whether more devices match a part of the name.
     has_more: bool,
+    /// The account after which more accounts begin with the text.
+    accounts_after: Option<String>,
 }
 
 async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Failure> {
@@ -90,9 +92,15 @@ async fn add_others(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Res
     }
     let uses = store.trail().uses_of(vec![text.to_owned()]).await?;
     found.exact.extend(uses.into_keys().map(Hit::Account));
-    let listing = Listing { after: Some(text.to_owned()), limit: HITS };
+    // One more, to see whether there are further ones.
+    let listing = Listing { after: Some(text.to_owned()), limit: HITS + 1 };
     let longer = store.inventory().accounts(listing, now).await?.entries.into_iter();
     let longer = longer.map(|account| account.account).filter(|name| name.starts_with(text));
-    found.others.extend(longer.map(Hit::Account));
+    let mut longer: Vec<String> = longer.collect();
+    if longer.len() > HITS {
+        longer.truncate(HITS);
+        found.accounts_after = longer.last().cloned();
+    }
+    found.others.extend(longer.into_iter().map(Hit::Account));
     Ok(())
 }

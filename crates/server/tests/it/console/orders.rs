@@ -101,6 +101,30 @@ async fn a_search_leads_to_the_only_hit_or_lists_all() {
     assert!(!auditor.get("/console/audit").await.text.contains("/console/search"));
 }
 
+/// The hits are the first 20 accounts that begin with the text; a link leads to the others.
+#[tokio::test]
+async fn a_search_shows_that_there_are_more_accounts() {
+    for (count, more) in [(20, None), (21, Some("/console/integrators?after=clerk20"))] {
+        let names = (1..=count).map(|number| format!("clerk{number:02}"));
+        let fleet = names.fold(fleet(), |fleet, name| fleet.account(&name, &["g1"]));
+        let server = TestServer::start(fleet).await;
+        let key = server.create_key_named("office", "read").await;
+        let mut browser = Browser::signed_in(&server, &key).await;
+        let page = browser.get("/console/search?q=clerk").await.text;
+        let hits = card(&page, "hits");
+        assert_eq!(between(hits, "/console/integrators/account?name=", "\"").len(), 20, "{hits}");
+        let links = between(hits, "<p class=\"more\"><a href=\"", "</p>");
+        let expected = more.map(|more| format!("{more}\">More accounts that begin with clerk</a>"));
+        assert_eq!(links, expected.as_deref().into_iter().collect::<Vec<_>>(), "{count}");
+        if let Some(more) = more {
+            let page = browser.get(more).await.text;
+            let others =
+                between(card(&page, "accounts"), "/console/integrators/account?name=", "\"");
+            assert_eq!(others, ["clerk21", "ops"]);
+        }
+    }
+}
+
 /// Each single day is compared with the same weekday before; today, which has not ended, is shown.
 #[tokio::test]
 async fn a_day_is_compared_with_the_same_weekday_before() {
