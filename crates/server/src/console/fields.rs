@@ -39,6 +39,11 @@ impl Fields {
         given.find(|name| !names.contains(&name.as_str()))
     }
 
+    /// Returns the first of `names` that more than one field has.
+    pub(super) fn repeated(&self, names: &[&'static str]) -> Option<&'static str> {
+        names.iter().copied().find(|name| values(&self.0, name).nth(1).is_some())
+    }
+
     /// Returns every value of a field that may be repeated.
     pub(super) fn all(&self, key: &str) -> Vec<String> {
         values(&self.0, key)
@@ -60,6 +65,8 @@ mod tests {
         assert_eq!(fields.unknown(&["a", "may", "b", "c", "d", "e"]), None);
         assert_eq!(fields.unknown(&["a", "may", "b", "c", "d"]).as_deref(), Some("e"));
         assert_eq!(Fields::of("").unknown(&[]), None);
+        assert_eq!(fields.repeated(&["a", "b", "c", "may"]), Some("c"));
+        assert_eq!(fields.repeated(&["a", "b", "d", "e", "x"]), None);
         for absent in ["b", "c", "d", "x"] {
             assert_eq!(fields.text(absent), None, "{absent}");
         }

@@ -16,11 +16,14 @@ impl Call<'_> {
         Fields::of(self.query())
     }
 
-    /// Returns the fields of the query string, which may only have these names.
-    pub(super) fn known_fields(&self, names: &[&str]) -> Result<Fields, Failure> {
+    /// Returns the fields of the query string, which may only have these names, each once.
+    pub(super) fn known_fields(&self, names: &[&'static str]) -> Result<Fields, Failure> {
         let fields = self.fields();
-        match fields.unknown(names) {
-            Some(name) => Err(Failure::UnknownParameter(name)),
+        if let Some(name) = fields.unknown(names) {
+            return Err(Failure::UnknownParameter(name));
+        }
+        match fields.repeated(names) {
+            Some(name) => Err(Failure::Parameter(name)),
             None => Ok(fields),
         }
     }

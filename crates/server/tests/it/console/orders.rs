@@ -125,6 +125,23 @@ async fn a_search_shows_that_there_are_more_accounts() {
     }
 }
 
+/// A repeated field is refused like an unknown one; it would select everything.
+#[tokio::test]
+async fn a_repeated_field_of_an_address_is_refused() {
+    let (_server, mut browser) = fixture().await;
+    for path in ["", "devices", "orders", "refill"] {
+        let page = browser.get(&format!("/console/{path}?group=g1&group=g2")).await;
+        assert_eq!(page.status, 400, "{path}: {}", page.text);
+        assert!(page.text.contains("The parameter group has a value"), "{path}: {}", page.text);
+        let status = browser.get(&format!("/console/{path}?group=g1&%67roup=")).await.status;
+        assert_eq!(status, 400, "{path}");
+        assert_eq!(browser.get(&format!("/console/{path}?group=g1")).await.status, 200, "{path}");
+    }
+    for address in ["search?q=D1&q=D2", "integrators?after=a&after=b", "orders?q=1&q=2"] {
+        assert_eq!(browser.get(&format!("/console/{address}")).await.status, 400, "{address}");
+    }
+}
+
 /// Each single day is compared with the same weekday before; today, which has not ended, is shown.
 #[tokio::test]
 async fn a_day_is_compared_with_the_same_weekday_before() {
