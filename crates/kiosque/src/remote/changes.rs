@@ -1,5 +1,7 @@
 //! `kiosque remote changes`
 
+use std::mem;
+
 use kiosque_remote::lists::CHANGES;
 use kiosque_remote::{ChangeReader, Fault};
 
@@ -15,8 +17,9 @@ pub(super) async fn run(args: ChangesArgs) -> Result<(), Fault> {
     let printer = Printer::new(&shown, &[CHANGES], Some(&remote)).await?;
     let mut reader = ChangeReader::new(&remote, group.group.as_deref(), after, size).await?;
     let mut is_first = true;
+    // Changes that a failed round has read are printed by the next one: the reader is after them.
+    let mut collected = Vec::new();
     repeat(shown.watch, async || {
-        let mut collected = Vec::new();
         loop {
             let changes = reader.next(&remote).await?;
             if changes.is_empty() {
@@ -28,7 +31,7 @@ pub(super) async fn run(args: ChangesArgs) -> Result<(), Fault> {
             }
         }
         if !collected.is_empty() || is_first {
-            printer.print(&ChangeReader::listing(collected))?;
+            printer.print(&ChangeReader::listing(mem::take(&mut collected)))?;
         }
         if let Some(cursor) = reader.cursor().filter(|_| shown.watch.is_none()) {
             eprint_line!("next cursor: {cursor}");

@@ -88,6 +88,20 @@ impl Place {
         self.run(&self.login("ops", "pw")).success();
     }
 
+    /// Starts a proxy with this fault, and logs the account `ops` in through it.
+    fn log_in_with_fault(&self, fault: &str) -> Served {
+        let mut proxy = KIOSQUE.command();
+        let args = ["fault-proxy", &self.server.base, "--listen", "127.0.0.1:0", "--fault", fault];
+        proxy.args(args).args(["--ca-file", "data/tls/cert.pem"]);
+        proxy.current_dir(self.sandbox.directory.path());
+        let proxy = Served::start(&mut proxy, &self.sandbox.path("data/tls/cert.pem"));
+        let certificate = proxy.stdout_until("-----END CERTIFICATE-----");
+        self.sandbox.file("proxy.pem", certificate);
+        let url = ["login", "--url", &proxy.base, "--username", "ops", "--password-file", "pw"];
+        self.run(&[&url[..], &["--ca-file", "proxy.pem"]].concat()).success();
+        proxy
+    }
+
     /// Returns what a command prints as JSON.
     fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(&[args, &["--output", "json"]].concat()).success();

@@ -187,6 +187,30 @@ fn watched_orders_are_printed_once() {
     assert_eq!(ids(&said), ["N-1-0", "N-1-1", "N-1-2", "N-1-3", "N-2-0"]);
 }
 
+/// ORD-24: changes that a failed round has read are printed by the next one, in formats that print
+/// a round as a whole.
+#[test]
+fn a_failed_round_loses_no_change() {
+    let place = Place::new();
+    place.import("N-1", 3);
+    // The second page is no answer.
+    let fault = "nth(2, html404(changes))";
+    for (output, last) in [("json", "N-1-2"), ("csv", "N-1-2"), ("table", "N-1-2")] {
+        let _proxy = place.log_in_with_fault(fault);
+        let columns = ["--columns", "orderId"];
+        let args = ["changes", "--size", "2", "--watch", "20ms", "--output", output];
+        let mut command = place.command(&[&args[..], &columns].concat());
+        let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
+        let said = watching.stdout_until(last);
+        let is_of_id = |it: char| it.is_ascii_alphanumeric() || it == '-';
+        let words = said.split(|it: char| !is_of_id(it));
+        let printed: Vec<&str> = words.filter(|word| word.starts_with("N-1-")).collect();
+        assert_eq!(printed, ["N-1-0", "N-1-1", "N-1-2"], "{output}: {said}");
+        let stderr = watching.stderr();
+        assert_eq!(stderr.matches("; trying again\n").count(), 1, "{output}: {stderr}");
+    }
+}
+
 /// The CSV of orders is a report that an import reads without a difference.
 #[test]
 fn the_csv_is_imported_unchanged() {
