@@ -72,7 +72,8 @@ pub struct OrderReader {
     group: Option<String>,
     waiting: Option<VecDeque<String>>,
     walk: Option<(String, OrderWalk)>,
-    /// The last ordinal that was read of each device, for the next round.
+    /// The last ordinal that was returned of each device, for the next round: also for one that
+    /// follows a failure in the middle of a walk.
     read_to: BTreeMap<String, u64>,
     /// The ends of the devices that were read, by device.
     pub ends: Vec<(String, DeviceEnd)>,
@@ -113,7 +114,6 @@ impl OrderReader {
             let orders = remote.turn(async |_| Ok(walk.next_page().await?)).await?;
             let Some(mut orders) = orders else {
                 if let Some(certificate) = walk.certificate() {
-                    self.read_to.insert(device.clone(), walk.last_ordinal());
                     self.ends.push((device, DeviceEnd::Complete(certificate.clone())));
                 }
                 continue;
@@ -131,6 +131,7 @@ impl OrderReader {
                 }
                 left => {
                     *left = left.map(|left| left - count);
+                    self.read_to.insert(device.clone(), walk.last_ordinal());
                     self.walk = Some((device, walk));
                 }
             }

@@ -211,6 +211,32 @@ fn a_failed_round_loses_no_change() {
     }
 }
 
+/// ORD-3: after a failure in the middle of a device, the next round continues after the orders that
+/// were printed, and `--limit` counts each once.
+#[test]
+fn a_failed_round_repeats_no_order() {
+    let place = Place::new();
+    place.import("N-1", 1_203);
+    place.import("N-2", 2);
+    // A walk reads the number of orders first, then the three pages from the oldest on.
+    let fault = "nth(3, html404(orders))";
+    place.log_in();
+    let args = ["orders", "--all-devices", "--output", "ndjson"];
+    let all = ids(&place.run(&args).success().stdout);
+    assert_eq!(all.len(), 1_205);
+    for (more, expected) in [(&[][..], &all[..]), (&["--limit", "901"], &all[..901])] {
+        let _proxy = place.log_in_with_fault(fault);
+        let mut command = place.command(&[&args[..], &["--watch", "20ms"], more].concat());
+        let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
+        let last = expected.last().unwrap();
+        let said = watching.stdout_until(&format!(r#""{last}""#));
+        let printed = ids(&said);
+        assert!(printed == expected, "{more:?}: {} orders", printed.len());
+        let stderr = watching.stderr();
+        assert_eq!(stderr.matches("; trying again\n").count(), 1, "{more:?}: {stderr}");
+    }
+}
+
 /// The CSV of orders is a report that an import reads without a difference.
 #[test]
 fn the_csv_is_imported_unchanged() {
