@@ -41,7 +41,7 @@ pub struct Scope {
     pub marks: Mark,
 }
 
-/// The check could not begin.
+/// The check could not begin, or not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum CannotRun {
     /// A request has no answer.
@@ -53,6 +53,16 @@ pub enum CannotRun {
     /// An exchange was not recorded.
     #[error("an exchange was not recorded: {0}")]
     Record(io::Error),
+}
+
+/// A check that ended before its last rule.
+#[derive(Debug, thiserror::Error)]
+#[error("{cause}")]
+pub struct Ended {
+    /// All rules of the check. Those that it did not reach are skipped.
+    pub checked: Vec<Checked>,
+    /// Why it ended.
+    pub cause: CannotRun,
 }
 
 /// A rule and the outcome of its check.
@@ -144,22 +154,29 @@ impl Checker {
     /// Checks rules, one after the other. The account is logged in before the first one.
     ///
     /// # Errors
-    /// The server does not answer, or the account cannot log in.
+    /// The server does not answer, the account cannot log in, or an exchange cannot be recorded.
     pub async fn run(
         &mut self,
         rules: impl Iterator<Item = &'static Rule>,
         scope: Scope,
-    ) -> Result<Vec<Checked>, CannotRun> {
-        self.survey().await?;
+    ) -> Result<Vec<Checked>, Ended> {
+        let mut cause = self.survey().await.err();
         let mut checked = Vec::new();
         for rule in rules {
             let outcome = match skipped(rule, scope) {
                 Some(reason) => Outcome::Skipped(reason),
-                None => self.check(rule).await?,
+                None if cause.is_some() => Outcome::Skipped("the check ended before it"),
+                None => self.check(rule).await.unwrap_or_else(|error| {
+                    cause = Some(error);
+                    Outcome::Skipped("the check ended at it")
+                }),
             };
             checked.push(Checked { rule, outcome });
         }
-        Ok(checked)
+        match cause {
+            Some(cause) => Err(Ended { checked, cause }),
+            None => Ok(checked),
+        }
     }
 
     async fn check(&mut self, rule: &'static Rule) -> Result<Outcome, CannotRun> {

@@ -19,7 +19,9 @@ mod secrets;
 mod survey;
 
 pub use answer::Answer;
-pub use checker::{CannotRun, Checked, Checker, Credentials, Finding, Outcome, Scope, Transport};
+pub use checker::{
+    CannotRun, Checked, Checker, Credentials, Ended, Finding, Outcome, Scope, Transport,
+};
 pub use recorded::{Recorded, Recorder};
 pub use report::{json, junit, list, text};
 pub use rule::{Effect, Mark, Rule};

@@ -2,6 +2,7 @@
 
 mod exchanges;
 
+use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -11,7 +12,8 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use kiosque_clock::Clock;
 use kiosque_conformance::{
-    Checked, Checker, Credentials, Effect, Mark, Outcome, Rule, Scope, all, json, junit, list, text,
+    Checked, Checker, Credentials, Effect, Ended, Mark, Outcome, Rule, Scope, all, json, junit,
+    list, text,
 };
 use kiosque_https_client::{BaseUrl, HttpsClient, trust};
 
@@ -106,6 +108,40 @@ impl FromStr for Report {
     }
 }
 
+impl Report {
+    /// Opens the file, and creates it if there is none. Its content is kept until the report is
+    /// written.
+    fn open(self) -> anyhow::Result<OpenReport> {
+        let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&self.file);
+        let opened = opened.with_context(|| format!("--report {}", self.file.display()))?;
+        Ok(OpenReport { report: self, opened })
+    }
+}
+
+/// A report whose file can be written.
+struct OpenReport {
+    report: Report,
+    opened: File,
+}
+
+impl OpenReport {
+    fn write(mut self, checked: &[Checked]) -> anyhow::Result<()> {
+        let content = match self.report.format {
+            ReportFormat::Junit => junit(checked),
+            ReportFormat::Json => json(checked)?,
+        };
+        self.replace(&content).with_context(|| format!("--report {}", self.report.file.display()))
+    }
+
+    fn replace(&mut self, content: &str) -> io::Result<()> {
+        // A pipe has no content to remove.
+        if self.opened.metadata()?.is_file() {
+            self.opened.set_len(0)?;
+        }
+        self.opened.write_all(content.as_bytes())
+    }
+}
+
 /// Checks a server, prints the outcomes and writes the reports.
 pub(crate) async fn run(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     match checked(args).await {
@@ -141,6 +177,7 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     }
     let client = HttpsClient::new(url, trust(args.ca_file.as_deref()).context("--ca-file")?)?;
     // Before sessions end, to detect a file that cannot be written.
+    let reports = args.reports.into_iter().map(Report::open).collect::<anyhow::Result<Vec<_>>>()?;
     let record = args.exchanges.map(exchanges::recorder).transpose()?;
     if !args.yes && !is_confirmed(&account, second.as_ref())? {
         bail!("nothing was checked");
@@ -156,20 +193,28 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     if let Some(record) = record {
         checker = checker.recorded_by(record);
     }
-    let checked = checker.run(rules.into_iter(), scope).await?;
-    output::print(&text(&checked))?;
-    for Report { format, file } in &args.reports {
-        let report = match format {
-            ReportFormat::Junit => junit(&checked),
-            ReportFormat::Json => json(&checked)?,
-        };
-        std::fs::write(file, report).with_context(|| format!("--report {}", file.display()))?;
+    let (checked, cause) = match checker.run(rules.into_iter(), scope).await {
+        Ok(checked) => (checked, None),
+        Err(Ended { checked, cause }) => (checked, Some(cause)),
+    };
+    let is_skipped = |it: &Checked| matches!(it.outcome, Outcome::Skipped(_));
+    let has_begun = !checked.iter().all(is_skipped);
+    if has_begun || cause.is_none() {
+        output::print(&text(&checked))?;
+    }
+    for report in reports {
+        report.write(&checked)?;
     }
     let is_broken = |it: &Checked| matches!(it.outcome, Outcome::Broken(_));
-    Ok(match checked.iter().any(is_broken) {
-        true => CommandOutcome::Partial,
-        false => CommandOutcome::Complete,
-    })
+    match cause {
+        Some(cause) if has_begun => {
+            eprint_line!("kiosque: the check ended early: {cause}");
+            Ok(CommandOutcome::CannotRun)
+        }
+        Some(cause) => Err(cause.into()),
+        None if checked.iter().any(is_broken) => Ok(CommandOutcome::Partial),
+        None => Ok(CommandOutcome::Complete),
+    }
 }
 
 /// Returns the rules selected by `--rules`; all without it.

@@ -91,6 +91,46 @@ fn proxy(sandbox: &Sandbox, served: &Served, fault: &str) -> Served {
     Served::start(&mut command, Path::new(&cert))
 }
 
+/// A check that ends early prints and reports what it has checked, and why it ended. A report that
+/// cannot be written is noticed before the account logs in.
+#[test]
+fn a_check_that_ends_early_keeps_its_outcomes() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let served = sandbox.serve();
+    let walker = ["walker", "secret"];
+    let logins = || {
+        let trail = sandbox.run(&["audit", "--event", "login", "--output", "json"]).success();
+        trail.stdout.matches("\"event\":\"login\"").count()
+    };
+    let absent = sandbox.path("absent/rules.json");
+    let report = format!("json={}", absent.display());
+    let ran = check(&sandbox, &served.base, walker, &["--report", &report]);
+    let message = format!(
+        "kiosque: the check could not run: --report {}: No such file or directory\n",
+        absent.display()
+    );
+    assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr), (2, "", message));
+    assert_eq!(logins(), 0);
+
+    // The login after the first rule that ends the session fails.
+    let proxy = proxy(&sandbox, &served, "nth(3, html404(login))");
+    let json = sandbox.file("rules.json", "the report of an earlier check, which was longer");
+    let report = format!("json={json}");
+    let more = ["--rules", "sessions.end,sessions.switch,sessions.data", "--report", &report];
+    let ran = check(&sandbox, &proxy.base, walker, &more);
+    let counts = "rules: 3; ok: 1, broken: 0, not shown: 0, skipped: 2\n";
+    assert!(ran.stdout.ends_with(counts), "{}", ran.stdout);
+    assert!(ran.stdout.contains("(the check ended at it)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("(the check ended before it)"), "{}", ran.stdout);
+    let message = "kiosque: the check ended early: the account cannot log in; the answer was HTTP \
+                   404: ";
+    assert!(ran.status == 2 && ran.stderr.starts_with(message), "{ran:?}");
+    let entries: Value = serde_json::from_str(&sandbox.read("rules.json")).unwrap();
+    let words = |entry: &Value| entry["outcome"].as_str().unwrap().to_owned();
+    let words: Vec<String> = entries.as_array().unwrap().iter().map(words).collect();
+    assert_eq!(words, ["ok", "skipped", "skipped"]);
+}
+
 /// Each exchange is a file that names its rule, is private to its owner and has no secret.
 #[test]
 fn exchanges_are_recorded_without_secrets() {
