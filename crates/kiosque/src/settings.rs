@@ -176,9 +176,10 @@ impl Settings {
     /// Combines the values of flags and variables with those of the settings file.
     pub(crate) fn new(flags: Given, config: Option<&Path>) -> anyhow::Result<Settings> {
         given::warn_of_unknown_variables();
+        let given = flags.or_variables()?;
         let given = match config {
-            Some(path) => flags.or_file(path)?,
-            None => flags,
+            Some(path) => given.or_file(path)?,
+            None => given,
         };
         Ok(Settings { common: given.parse()?, serve: given.parse()?, given })
     }

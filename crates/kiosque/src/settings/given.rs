@@ -41,6 +41,21 @@ impl Given {
         Given(given.collect())
     }
 
+    /// Adds the values of variables for settings that have none yet. The command line has those of
+    /// the settings that are flags of the command; a command may use others.
+    pub(super) fn or_variables(mut self) -> anyhow::Result<Given> {
+        for setting in all_settings() {
+            let (name, variable) = (setting.get_id().as_str(), variable(&setting));
+            let Some(value) = std::env::var_os(&variable).filter(|_| !self.contains(name)) else {
+                continue;
+            };
+            let text = value.into_string().map_err(|_| anyhow!("{variable}: expected UTF-8"))?;
+            check_syntax(&setting, &text).map_err(|reason| anyhow!("{variable}: {reason}"))?;
+            self.0.insert(name.to_owned(), text);
+        }
+        Ok(self)
+    }
+
     /// Adds the values of a settings file for settings that have none yet.
     pub(super) fn or_file(self, path: &Path) -> anyhow::Result<Given> {
         let file = path.display();

@@ -35,6 +35,33 @@ fn a_flag_overrides_a_variable_and_a_variable_the_file() {
     assert_eq!(largest_page(&sandbox.serve()), "1000");
 }
 
+/// A variable sets its setting also for a command that uses it and has no flag for it, and its
+/// value is checked.
+#[test]
+fn a_variable_is_read_by_commands_without_the_flag() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    drop(sandbox.serve());
+    let own = sandbox.data().join("tls/cert.pem");
+    let other = sandbox.path("other.pem");
+    std::fs::copy(&own, &other).unwrap();
+    let file = sandbox.file("kiosque.toml", format!("tls_cert = {:?}\n", own.to_str().unwrap()));
+    let status = |variable: (&str, &str)| {
+        let mut command = sandbox.command(&["status", "--output", "json", "--config", &file]);
+        Ran::of(command.env(variable.0, variable.1))
+    };
+    let ran = status(("KIOSQUE_TLS_CERT", other.to_str().unwrap())).success();
+    let shown: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(shown["certificate"]["file"], other.to_str().unwrap());
+    for (name, value, message) in [
+        ("KIOSQUE_TLS_CERT", "", "KIOSQUE_TLS_CERT: a path must not be empty"),
+        ("KIOSQUE_SESSION_LEASE", "soon", "KIOSQUE_SESSION_LEASE: "),
+        ("KIOSQUE_SESSION_LEASE", "0s", "session_lease: "),
+    ] {
+        let ran = status((name, value)).failure();
+        assert!(ran.stderr.starts_with(&format!("kiosque: {message}")), "{ran:?}");
+    }
+}
+
 #[test]
 fn a_file_and_the_environment_can_say_where_the_data_is() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
