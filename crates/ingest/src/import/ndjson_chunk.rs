@@ -89,28 +89,25 @@ impl LineChecks<'_> {
     }
 }
 
-/// Sends lines in blocks.
+/// Sends lines in blocks, and reports the last line of each block before.
 fn send_blocks(
     lines: impl Iterator<Item = io::Result<RawLine>>,
     mut send: impl FnMut(Block) -> bool,
     progress: &mut dyn FnMut(u64) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
+    let mut send = |block: Block| {
+        let Some(last) = block.last() else { return Ok(()) };
+        progress(last.number)?;
+        if send(block) { Ok(()) } else { Err(ImportError::Worker) }
+    };
     let mut block = Vec::with_capacity(BLOCK);
     for line in lines {
-        let line = line?;
-        let number = line.number;
-        block.push(line);
+        block.push(line?);
         if block.len() == BLOCK {
-            progress(number)?;
-            if !send(std::mem::replace(&mut block, Vec::with_capacity(BLOCK))) {
-                return Err(ImportError::Worker);
-            }
+            send(std::mem::replace(&mut block, Vec::with_capacity(BLOCK)))?;
         }
     }
-    if !block.is_empty() && !send(block) {
-        return Err(ImportError::Worker);
-    }
-    Ok(())
+    send(block)
 }
 
 /// Checks lines, and adds each to the orders or the rejected lines of a chunk.
@@ -138,4 +135,34 @@ fn check(
     let order = given_order::parse(raw.whole()?, dates, unknown_keys)?;
     let incoming = Incoming::of(order, dates.zone, names).map_err(|error| error.to_string())?;
     Ok(CheckedOrder { line: raw.number, incoming })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last line of each block is reported, also of the last one, which may not be full: the
+    /// stored orders of a part of a file are counted from its first report on.
+    #[test]
+    fn every_block_is_reported() {
+        for (lines, reports) in [
+            (0, &[][..]),
+            (1, &[1]),
+            (BLOCK, &[BLOCK]),
+            (2 * BLOCK + 3, &[BLOCK, 2 * BLOCK, 2 * BLOCK + 3]),
+        ] {
+            let text = "{}\n".repeat(lines);
+            let (mut sent, mut reported) = (0, Vec::new());
+            let send = |block: Block| {
+                sent += block.len();
+                true
+            };
+            let mut progress = |line: u64| {
+                reported.push(usize::try_from(line).unwrap());
+                Ok(())
+            };
+            send_blocks(RawLines::new(text.as_bytes()), send, &mut progress).unwrap();
+            assert_eq!((sent, reported.as_slice()), (lines, reports));
+        }
+    }
 }
