@@ -290,6 +290,12 @@ enum Shape {
     Offset,
 }
 
+/// Returns whether a text has the form of a time with an offset, which means the same in each zone.
+#[must_use]
+pub fn has_offset(text: &str) -> bool {
+    matches!(shape(text), Some(Shape::Offset))
+}
+
 /// Returns which of the two forms a text has, without checking it against the calendar.
 fn shape(text: &str) -> Option<Shape> {
     let bytes = text.as_bytes();

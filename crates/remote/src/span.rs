@@ -6,6 +6,7 @@ use std::time::Duration;
 use kiosque_client::{UnixMs, Zone};
 use kiosque_clock::millis;
 use kiosque_model::setting::duration;
+use kiosque_model::time::has_offset;
 
 use crate::fault::Fault;
 
@@ -44,7 +45,7 @@ impl TimeText {
     /// Returns whether the instant depends on a time zone.
     #[must_use]
     pub fn needs_zone(&self) -> bool {
-        matches!(self, TimeText::At(_))
+        matches!(self, TimeText::At(text) if !has_offset(text))
     }
 
     /// Returns the instant. A local time is in `zone`.
@@ -57,6 +58,8 @@ impl TimeText {
             TimeText::Ago(ago) => Ok(now.plus_ms(-millis(*ago))),
             TimeText::At(text) => {
                 let missing = "the server does not send its time zone; specify --time-zone";
+                let utc = (!self.needs_zone()).then(Zone::utc);
+                let zone = zone.or(utc.as_ref());
                 let zone = zone.ok_or_else(|| Fault::Usage(missing.to_owned()))?;
                 zone.parse_time_or_date(text).map_err(|fault| Fault::Usage(fault.to_string()))
             }
@@ -84,6 +87,26 @@ mod tests {
         for text in ["", "yesterday", "7", "-7d"] {
             assert!(text.parse::<TimeText>().is_err(), "{text}");
         }
+    }
+
+    /// FMT-2: a time with an offset is an instant without a zone, which then need not be known.
+    #[test]
+    fn a_time_with_an_offset_needs_no_zone() {
+        for (text, needs_zone) in [
+            ("now", false),
+            ("24h", false),
+            ("2026-03-02T10:00:00Z", false),
+            ("2026-03-02 11:00:00.000+01:00", false),
+            ("2026-03-02 11:00:00", true),
+            ("2026-03-02", true),
+        ] {
+            let time: TimeText = text.parse().expect(text);
+            assert_eq!(time.needs_zone(), needs_zone, "{text}");
+            let instant = time.instant(UnixMs(1_772_445_600_000), None);
+            assert_eq!(instant.is_err(), needs_zone, "{text}: {instant:?}");
+        }
+        let time: TimeText = "2026-03-02T11:00:00+01:00".parse().expect("a time");
+        assert_eq!(time.instant(UnixMs(0), None).expect("an instant").0, 1_772_445_600_000);
     }
 
     /// FMT-2: a local time that occurs twice is not guessed.
