@@ -15,6 +15,8 @@ files! {
     BOUNDS = "bounds.sql",
     /// PostgreSQL: cancels every wait for the standby.
     CANCEL_WAITS = "cancel_waits.sql",
+    /// Gives the device `D1` a wrong stock, and a code that clears a terminal.
+    CLEAR_SCREEN = "clear_screen.sql",
     /// Adds `BY` to a column of `ORDER` that its checksum covers.
     DAMAGE_ORDER = "damage_order.sql",
     /// The codes of all devices, in order.

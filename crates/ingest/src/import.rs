@@ -9,7 +9,7 @@ mod preview;
 mod report;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -27,7 +27,7 @@ use super::file_kind;
 use super::given_order::DateRules;
 use super::rejected::Rejected;
 use super::storage_order::CheckedOrder;
-use super::unknown_keys::UnknownKeys;
+use super::unknown_keys::{UnknownKeys, add_to_list, shown};
 use kiosque_clock::Clock;
 
 use missing_entries::MissingEntries;
@@ -119,8 +119,8 @@ pub struct Imported {
     pub lines: u64,
     /// The last line, if it has no line end and the import is not strict.
     pub cut_line: Option<u64>,
-    /// Unknown keys, which are ignored; each once.
-    pub unknown_keys: BTreeSet<String>,
+    /// Unknown keys, which are ignored; each once, as a stream lists them.
+    pub unknown_keys: Vec<String>,
     /// Rows that the mapping skips, by the rule that skips them.
     pub left_out: Vec<(String, u64)>,
     /// The orders that were stored, by the group that owns them; sorted by its id.
@@ -338,7 +338,7 @@ impl<'a> Import<'a> {
     }
 
     async fn store_chunk(&mut self, chunk: Chunk) -> Result<(), ImportError> {
-        self.done.unknown_keys.append(&mut chunk.unknown_keys.into_ignored());
+        add_to_list(&mut self.done.unknown_keys, shown(chunk.unknown_keys.into_ignored()));
         let mut rejected = chunk.rejected;
         // Boxed, so that its code is generated in this crate, which is optimized for speed, not in
         // the program, which is optimized for size.

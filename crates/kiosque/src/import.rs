@@ -26,6 +26,7 @@ use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
 use crate::rejected_file::RejectedFile;
 use crate::settings::Settings;
+use crate::table::printable;
 use crate::{CommandOutcome, acting, dry_run, open};
 
 /// Maximum rejections printed on stderr; the file has all of them.
@@ -234,7 +235,7 @@ impl ImportObserver for Reporter {
     fn rejected(&mut self, rejected: &Rejected) -> io::Result<()> {
         self.count += 1;
         if self.count <= PRINTED_MAX {
-            self.bar.print(&rejected.message());
+            self.bar.print(&printable(&rejected.message()));
         }
         if self.latest.len() == IMPORT_REJECTED_MAX {
             self.latest.pop_front();

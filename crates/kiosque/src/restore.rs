@@ -12,6 +12,7 @@ use kiosque_store::{
 
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
+use crate::table::printable;
 use crate::{CommandOutcome, open};
 
 /// Restores a backup to the directory, and moves the old data aside.
@@ -34,7 +35,7 @@ pub(crate) async fn run(
     let staged = match stage_backup(&file, &directory, now).await {
         Err(RestoreError::Damaged(differences)) => {
             for difference in &differences {
-                print_line!("{difference}")?;
+                print_line!("{}", printable(difference))?;
             }
             return Err(RestoreError::Damaged(differences).into());
         }

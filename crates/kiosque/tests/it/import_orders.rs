@@ -132,6 +132,36 @@ fn a_key_that_means_nothing_is_warned_of_once() {
     );
 }
 
+/// Texts of a file cannot control the terminal: unknown keys are printed as a stream lists them,
+/// and at most 100, and so are reasons.
+#[test]
+fn texts_of_a_file_are_printed_without_control_characters() {
+    let sandbox = sandbox();
+    let with_key = |id: usize, key: &str| {
+        let keys = format!("totalAmount\":250,\"{key}\":1");
+        order_with(&id.to_string(), "totalAmount\":250", &keys) + "\n"
+    };
+    let cleared = with_key(0, "\\u001b[2J") + &with_key(1, &"x".repeat(70));
+    let file = sandbox.file("orders.ndjson", cleared);
+    let ran = sandbox.run(&["import", "orders", &file]).success();
+    let expected = format!(
+        "warning: unknown key \\u{{1b}}[2J was ignored\nwarning: unknown key {}… was ignored\n",
+        "x".repeat(64)
+    );
+    assert_eq!(ran.stderr, expected);
+
+    let many = (0..150).map(|number| with_key(number, &format!("k{number}"))).collect::<String>();
+    let file = sandbox.file("many.ndjson", many);
+    let ran = sandbox.run(&["import", "orders", &file]).success();
+    assert_eq!(ran.stderr.matches("warning: unknown key k").count(), 100, "{ran:?}");
+
+    let device = order("2").replace("\"deviceCode\":\"D1\"", "\"deviceCode\":\"\\u001b[2J\"");
+    let file = sandbox.file("device.ndjson", device + "\n");
+    let ran = sandbox.run(&["import", "orders", &file]).failure();
+    assert!(ran.stderr.starts_with("line 1: "), "{ran:?}");
+    assert!(!ran.stderr.contains('\u{1b}'), "{ran:?}");
+}
+
 /// With `--strict`, an unknown key rejects its line, and a file without orders is an error.
 #[test]
 fn strict_imports_refuse_unknown_keys_and_empty_files() {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use kiosque_testkit::{Sandbox, sql};
+use kiosque_testkit::{Ran, Sandbox, sql};
 
 use crate::KIOSQUE;
 use crate::fleet::{fields, fleet};
@@ -74,7 +74,7 @@ fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
     // As the command says.
     let way_back = ran.stderr.lines().find_map(|line| line.split_once("and run: ")).unwrap().1;
     let mut shell = std::process::Command::new("sh");
-    kiosque_testkit::Ran::of(shell.args(["-ec", way_back])).success();
+    Ran::of(shell.args(["-ec", way_back])).success();
     assert_eq!(verified(&sandbox), "verified: 620 orders");
 }
 
@@ -90,6 +90,20 @@ fn a_directory_without_data_is_filled() {
     let stopped = other.data().join("kiosque.db");
     sandbox.run(&["restore", stopped.to_str().unwrap()]).success();
     assert_eq!(verified(&sandbox), "verified: 120 orders");
+}
+
+/// Differences that quote damaged texts cannot control the terminal, in `verify` and `restore`.
+#[test]
+fn differences_are_printed_without_control_characters() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    drop(sandbox.run_sql(sql::CLEAR_SCREEN));
+    let verified = sandbox.run(&["verify"]).failure().stdout;
+    let file = sandbox.data().join("kiosque.db");
+    let restored = KIOSQUE.sandbox().run(&["restore", file.to_str().unwrap()]).failure().stdout;
+    for said in [verified, restored] {
+        let line = "device D1\u{fffd}[2J: stock 1 is stored, its aisles hold 0";
+        assert!(said.lines().any(|it| it == line) && !said.contains('\u{1b}'), "{said:?}");
+    }
 }
 
 /// A file that is refused leaves the data as it is.
