@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use kiosque_clock::Clock;
 use kiosque_model::counted;
 use kiosque_store::{
-    Changes, RestoreError, ServerLock, create_directory, ensure_backup, stage_backup,
+    Changes, RestoreError, ServerLock, create_directory, ensure_backup, has_data, stage_backup,
 };
 
 use crate::output::{eprint_line, print_line};
@@ -29,10 +29,21 @@ pub(crate) async fn run(
     }
     let directory = open::directory(settings)?;
     ensure_backup(&file)?;
-    create_directory(&directory)?;
-    let _lock = ServerLock::take(&directory, "restore")?;
+    // A dry run without data to compare with creates no data directory.
+    let scratch = match changes {
+        Changes::RolledBack if !has_data(&directory)? => Some(Scratch::near(&directory)?),
+        Changes::RolledBack | Changes::Stored => None,
+    };
+    let _lock = match &scratch {
+        Some(_) => None,
+        None => {
+            create_directory(&directory)?;
+            Some(ServerLock::take(&directory, "restore")?)
+        }
+    };
     let now = Clock::System.now();
-    let staged = match stage_backup(&file, &directory, now).await {
+    let stage = scratch.as_ref().map_or(&directory, |scratch| &scratch.0);
+    let staged = match stage_backup(&file, stage, now).await {
         Err(RestoreError::Damaged(differences)) => {
             for difference in &differences {
                 print_line!("{}", printable(difference))?;
@@ -56,6 +67,28 @@ pub(crate) async fn run(
     }
     explain(&directory, moved.then_some(&*aside));
     Ok(CommandOutcome::Complete)
+}
+
+/// A new directory for the copy of a dry run. Dropping it removes it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Creates it in a directory, or in the nearest one above: a restore needs the same room there.
+    fn near(directory: &Path) -> anyhow::Result<Scratch> {
+        let directory = std::path::absolute(directory)?;
+        let above = directory.ancestors().find(|above| above.is_dir());
+        let above = above.with_context(|| directory.display().to_string())?;
+        let scratch = above.join(format!(".kiosque-restore-{}", std::process::id()));
+        create_directory(&scratch)?;
+        Ok(Scratch(scratch))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A drop cannot report an error; the copy in the directory was removed before.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Prints what to do next, and how to go back.

@@ -106,6 +106,36 @@ fn differences_are_printed_without_control_characters() {
     }
 }
 
+/// A dry run into a directory without data creates nothing, neither the directory nor a lock.
+#[test]
+fn a_dry_run_creates_nothing() {
+    let sandbox = backed_up();
+    let whole = fs::read(sandbox.path("monday.db")).unwrap();
+    let other = KIOSQUE.sandbox();
+    let backup = other.file("monday.db", &whole);
+    let mut damaged = whole.clone();
+    let middle = whole.len() / 2 / 4096 * 4096;
+    damaged[middle..middle + 64].fill(0xa5);
+    let damaged = other.file("damaged.db", damaged);
+    fs::create_dir(other.path("empty")).unwrap();
+    let names = |path: PathBuf| {
+        let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names(other.path(""));
+    for directory in ["new", "new/below", "empty"] {
+        let directory = other.path(directory);
+        let args = ["restore", "--dry-run", "--data", directory.to_str().unwrap()];
+        let ran = Ran::of(KIOSQUE.command().args(args).arg(&backup)).success();
+        let said = format!("verified {backup}: 120 orders, no difference\n");
+        assert_eq!(ran.stdout, said);
+        assert!(ran.stderr.starts_with("dry run: nothing was restored\n"), "{}", ran.stderr);
+        Ran::of(KIOSQUE.command().args(args).arg(&damaged)).failure();
+    }
+    assert_eq!(names(other.path("")), before);
+    assert!(names(other.path("empty")).is_empty());
+}
+
 /// A file that is refused leaves the data as it is.
 #[test]
 fn what_is_no_backup_is_not_restored() {
