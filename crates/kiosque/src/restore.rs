@@ -31,18 +31,14 @@ pub(crate) async fn run(
     ensure_backup(&file)?;
     // A dry run without data to compare with creates no data directory.
     let scratch = match changes {
-        Changes::RolledBack if !has_data(&directory)? => Some(Scratch::near(&directory)?),
+        Changes::RolledBack if !has_data(&directory)? => Some(scratch_near(&directory)?),
         Changes::RolledBack | Changes::Stored => None,
     };
-    let _lock = match &scratch {
-        Some(_) => None,
-        None => {
-            create_directory(&directory)?;
-            Some(ServerLock::take(&directory, "restore")?)
-        }
-    };
+    let stage = scratch.as_ref().unwrap_or(&directory);
+    create_directory(stage)?;
+    let _lock = ServerLock::take(stage, "restore")?;
+    let _removed_at_the_end = scratch.clone().map(Removed);
     let now = Clock::System.now();
-    let stage = scratch.as_ref().map_or(&directory, |scratch| &scratch.0);
     let staged = match stage_backup(&file, stage, now).await {
         Err(RestoreError::Damaged(differences)) => {
             for difference in &differences {
@@ -69,22 +65,21 @@ pub(crate) async fn run(
     Ok(CommandOutcome::Complete)
 }
 
-/// A new directory for the copy of a dry run. Dropping it removes it.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Creates it in a directory, or in the nearest one above: a restore needs the same room there.
-    fn near(directory: &Path) -> anyhow::Result<Scratch> {
-        let directory = std::path::absolute(directory)?;
-        let above = directory.ancestors().find(|above| above.is_dir());
-        let above = above.with_context(|| directory.display().to_string())?;
-        let scratch = above.join(format!(".kiosque-restore-{}", std::process::id()));
-        create_directory(&scratch)?;
-        Ok(Scratch(scratch))
-    }
+/// Returns a directory for the copy of a dry run, in `directory` or in the nearest existing one
+/// above: a restore needs the same room there. After an interruption, the next dry run uses it
+/// again.
+fn scratch_near(directory: &Path) -> anyhow::Result<PathBuf> {
+    let directory = std::path::absolute(directory)?;
+    let above = directory.ancestors().find(|above| above.is_dir());
+    let above = above.with_context(|| directory.display().to_string())?;
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    Ok(above.join(format!(".{name}.restore-dry-run")))
 }
 
-impl Drop for Scratch {
+/// A directory that is removed when this is dropped.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
     fn drop(&mut self) {
         // A drop cannot report an error; the copy in the directory was removed before.
         let _ = std::fs::remove_dir_all(&self.0);
