@@ -269,6 +269,26 @@ mod tests {
     }
 
     #[test]
+    fn a_token_is_not_shown_and_one_that_no_account_has_names_none() {
+        assert_eq!(format!("{:?}", token()), "Token(***)");
+        let unissued = PresentedToken::unissued();
+        let hints = (unissued.account_hint(), unissued.group_hint());
+        assert_eq!(hints, (AccountNo(-1), GroupNo(-1)));
+    }
+
+    /// SCOPE-1: a session sees its selected group, or another one of its account, while it is open.
+    #[test]
+    fn a_scope_has_an_open_group_of_the_session() {
+        let session = Session { account: AccountNo(7), group: GroupNo(3) };
+        assert_eq!(Scope::selected(&session, GroupAccess::Closed), None);
+        let scope = Scope::selected(&session, GroupAccess::Open).expect("a scope");
+        assert_eq!((scope.account(), scope.group()), (AccountNo(7), GroupNo(3)));
+        assert_eq!(scope.narrowed(GroupNo(4), GroupAccess::Closed), None);
+        let other = scope.narrowed(GroupNo(4), GroupAccess::Open).expect("a scope");
+        assert_eq!((other.account(), other.group()), (AccountNo(7), GroupNo(4)));
+    }
+
+    #[test]
     fn every_altered_character_makes_another_token_or_none() {
         let (text, digest) = (token().reveal().to_owned(), token().digest());
         for at in 0..text.len() {

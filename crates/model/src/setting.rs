@@ -113,6 +113,12 @@ mod tests {
     }
 
     #[test]
+    fn zero_is_not_more_than_zero() {
+        assert!(positive_duration("0s").is_err());
+        assert_eq!(positive_duration("1ms").ok(), Some(Duration::from_millis(1)));
+    }
+
+    #[test]
     fn a_duration_is_written_as_it_may_be_given() {
         for text in ["0s", "1ms", "1500ms", "1s", "60s", "75s", "2m", "90m", "2h", "47h", "365d"] {
             assert_eq!(duration(text).map(written).as_deref(), Ok(text));

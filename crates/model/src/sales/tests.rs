@@ -230,15 +230,22 @@ fn a_turnover_has_dollars_of_sales_with_a_rate_only() {
     };
     assert_eq!((turnover, turnover.average_order_cents()), (expected, 1_000));
     turnover.join(&expected);
-    let twice = Turnover {
-        orders: 8,
-        items: 20,
-        amount: usd(4_000, "USD", "1"),
-        refund: usd(1_200, "USD", "1"),
-        unconverted_orders: 4,
-        converted_items: 10,
-        shipped: 4,
-        failed: 4,
+    turnover.join(&expected);
+    let three_times = Turnover {
+        orders: 12,
+        items: 30,
+        amount: usd(6_000, "USD", "1"),
+        refund: usd(1_800, "USD", "1"),
+        unconverted_orders: 6,
+        converted_items: 15,
+        shipped: 6,
+        failed: 6,
     };
-    assert_eq!(turnover, twice);
+    assert_eq!(turnover, three_times);
+}
+
+#[test]
+fn cents_beyond_the_largest_number_are_the_largest() {
+    assert_eq!(Usd(i128::MAX).cents(), i64::MAX);
+    assert_eq!(Usd(i128::MIN).cents(), i64::MIN);
 }
