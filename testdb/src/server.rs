@@ -168,10 +168,12 @@ impl Server {
     /// Kills the postmaster and all its children with SIGKILL, and returns when they are gone.
     pub fn kill_9(&mut self) -> Result<()> {
         let pid = self.pid()?;
-        // A stopped parent starts no more children and reaps none.
+        // A stopped parent reaps no children, and starts none but one that it was starting.
         signal("STOP", pid)?;
-        signal_children("KILL", pid)?;
-        wait_until("all children are dead", START_AT_MOST, || Ok(!processes::has_children(pid)?))?;
+        wait_until("all children are dead", START_AT_MOST, || {
+            signal_children("KILL", pid)?;
+            Ok(!processes::has_children(pid)?)
+        })?;
         signal("KILL", pid)?;
         self.wait_for_end(START_AT_MOST)
     }
