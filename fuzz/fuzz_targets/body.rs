@@ -81,8 +81,9 @@ fn request<T: Request>(fields: &Fields, check: impl FnOnce(T)) {
         }
         Err(Refusal::Invalid(violations)) => {
             assert!(!violations.is_empty());
-            for (violation, locale) in
-                violations.iter().flat_map(|one| Locale::ALL.map(|locale| (one, locale)))
+            for (violation, locale) in violations
+                .iter()
+                .flat_map(|one| Locale::ALL.iter().map(move |locale| (one, *locale)))
             {
                 let message = kiosque_locale::violation(violation, locale);
                 assert!(message.starts_with(violation.field), "{message}");
