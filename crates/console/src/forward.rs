@@ -1,11 +1,11 @@
 //! The page that makes a browser repeat a request, this time with its cookies. It is shown for an
 //! instant: the answer's `Refresh` header leads to the next page.
 
+use kiosque_locale::Locale;
 use maud::html;
 
 use crate::frame::{Theme, brand, document};
 use crate::text::texts;
-use kiosque_locale::Locale;
 
 texts! {
     OPENING: "Opening the console", "正在打开控制台";

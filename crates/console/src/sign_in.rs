@@ -1,10 +1,10 @@
 //! The sign-in: a form for an operator key, or the button of a one-time link.
 
+use kiosque_locale::Locale;
 use maud::{Markup, html};
 
 use crate::frame::{Theme, brand, document, preferences};
 use crate::text::{Text, texts};
-use kiosque_locale::Locale;
 
 texts! {
     SIGN_IN: "Sign in", "登录";

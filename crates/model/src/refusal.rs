@@ -6,6 +6,7 @@ use strum::{EnumDiscriminants, EnumString, IntoStaticStr};
 /// are not refusals: see the crate `ingest`.
 #[derive(Clone, Debug, PartialEq, Eq, EnumDiscriminants)]
 #[strum_discriminants(name(RefusalKind), derive(IntoStaticStr, EnumString))]
+#[strum_discriminants(doc = "The kinds of refusals, as they are stored and explained.")]
 #[strum_discriminants(strum(serialize_all = "camelCase"))]
 pub enum Refusal {
     /// AUTH-9: the account has no third-party API access.

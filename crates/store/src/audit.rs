@@ -326,17 +326,12 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     let since = query.since.unwrap_or(UnixMs(i64::MIN));
     // Numbers increase with time, except for delayed entries: the scan towards older entries stops
     // here.
-    let floor: Option<i64> = match query.since {
-        Some(since) => {
-            let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
-            read.one(&LATEST_BEFORE, &stop, |row| row.read()).await?
-        }
-        None => None,
-    };
+    let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
+    let floor = read.one(&LATEST_BEFORE, &stop, |row| row.read()).await?.unwrap_or(0_i64);
     let one_more = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
     let event = query.event.map_or("", AuditEvent::name);
     let source = text(query.source).unwrap_or_default();
-    let mut params = vec![before.into(), floor.unwrap_or(0).into(), since.into(), one_more.into()];
+    let mut params = vec![before.into(), floor.into(), since.into(), one_more.into()];
     params.extend([event.into(), Value::from(source.as_str())]);
     let mut entries = match &query.account {
         None => read.all(&ENTRIES, &params, entry).await?,

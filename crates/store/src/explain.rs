@@ -109,7 +109,8 @@ async fn only_a_recount_reads_all_orders_of_a_group() {
     assert_eq!(reading, ["kiosque_store::verify::sums::UNSOLD_ORDERS"]);
 }
 
-/// A page of the audit trail reads no more of it than its entries, however long it is.
+/// A page of the audit trail does not look for its first entry in the whole trail. A page without a
+/// time looks for an entry before the earliest one, of which the index has none.
 #[tokio::test]
 async fn the_first_entry_since_a_time_is_found_by_an_index() {
     let database = sqlite().await;

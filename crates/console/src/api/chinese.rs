@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use maud::{Markup, html};
-
 use kiosque_locale::Locale;
+use maud::{Markup, html};
 
 static CHINESE: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| pairs().collect());
 
