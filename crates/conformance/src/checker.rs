@@ -165,10 +165,10 @@ impl Checker {
         for rule in rules {
             let outcome = match skipped(rule, scope) {
                 Some(reason) => Outcome::Skipped(reason),
-                None if cause.is_some() => Outcome::Skipped("the check ended before it"),
+                None if cause.is_some() => Outcome::Skipped("the check ended before this rule"),
                 None => self.check(rule).await.unwrap_or_else(|error| {
                     cause = Some(error);
-                    Outcome::Skipped("the check ended at it")
+                    Outcome::Skipped("the check ended during this rule")
                 }),
             };
             checked.push(Checked { rule, outcome });

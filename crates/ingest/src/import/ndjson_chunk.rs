@@ -89,7 +89,7 @@ impl LineChecks<'_> {
     }
 }
 
-/// Sends lines in blocks, and reports the last line of each block before.
+/// Sends lines in blocks. Before a block is sent, the number of its last line is reported.
 fn send_blocks(
     lines: impl Iterator<Item = io::Result<RawLine>>,
     mut send: impl FnMut(Block) -> bool,

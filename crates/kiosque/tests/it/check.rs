@@ -120,8 +120,8 @@ fn a_check_that_ends_early_keeps_its_outcomes() {
     let ran = check(&sandbox, &proxy.base, walker, &more);
     let counts = "rules: 3; ok: 1, broken: 0, not shown: 0, skipped: 2\n";
     assert!(ran.stdout.ends_with(counts), "{}", ran.stdout);
-    assert!(ran.stdout.contains("(the check ended at it)"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("(the check ended before it)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("(the check ended during this rule)"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("(the check ended before this rule)"), "{}", ran.stdout);
     let message = "kiosque: the check ended early: the account cannot log in; the answer was HTTP \
                    404: ";
     assert!(ran.status == 2 && ran.stderr.starts_with(message), "{ran:?}");

@@ -56,7 +56,8 @@ fn unknown() -> Failure {
 
 /// Returns `holder` if its key has the right with this name.
 pub(super) fn permitted(holder: KeyHolder, right: &str) -> Result<KeyHolder, Failure> {
-    let right = right.parse().map_err(|error| Failure::internal(&error))?;
+    let no_right = |_| Failure::internal(&format!("{right:?} is not a right"));
+    let right = right.parse().map_err(no_right)?;
     if !holder.rights.contain(right) {
         let reason = format!("the key {} does not have the right {right}", holder.name);
         return Err(Failure::denied(StatusCode::FORBIDDEN, reason));
