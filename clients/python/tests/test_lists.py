@@ -48,6 +48,30 @@ class Walks(unittest.TestCase):
             later = OrderWalk("d", lambda *asked: page(listed, *asked), size, walk.last_ordinal)
             self.assertEqual(len(ids(later)), len(listed) - walk.last_ordinal)
 
+    def test_each_request_reads_most_of_a_page_while_orders_arrive(self):
+        """PAGE-8: orders that arrive cause no request for each few of them."""
+        listed, asked = list(range(12_000)), []
+
+        def read(current, size):
+            asked.append(current)
+            answer = page(listed, current, size)
+            if len(asked) < 1_000:
+                listed.extend(range(len(listed), len(listed) + 2))
+            return answer
+
+        reads = iter(OrderWalk("d", read))
+        for _ in range(12_000):
+            next(reads)
+        self.assertLess(len(asked), 30)
+
+    def test_a_later_walk_compares_the_last_order_of_the_earlier_one(self):
+        listed = list(range(10))
+        later = OrderWalk("d", lambda *asked: page(listed, *asked), 4, 8, "o7")
+        self.assertEqual((ids(later), later.last_id), (["o8", "o9"], "o9"))
+        with self.assertRaises(ListChanged) as caught:
+            list(OrderWalk("d", lambda *asked: page(listed, *asked), 4, 8, "o6"))
+        self.assertEqual(str(caught.exception), "d: order 8 was o6 and is o7")
+
     def failing(self, change):
         """Walks over a list of 10 orders that changes after the second page."""
         asked = []

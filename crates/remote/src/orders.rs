@@ -72,9 +72,9 @@ pub struct OrderReader {
     group: Option<String>,
     waiting: Option<VecDeque<String>>,
     walk: Option<(String, OrderWalk)>,
-    /// The last ordinal that was returned of each device, for the next round: also for one that
-    /// follows a failure in the middle of a walk.
-    read_to: BTreeMap<String, u64>,
+    /// The ordinal and the id of the last order that was returned of each device, for the next
+    /// round: also for one that follows a failure in the middle of a walk.
+    read_to: BTreeMap<String, (u64, String)>,
     /// The ends of the devices that were read, by device.
     pub ends: Vec<(String, DeviceEnd)>,
 }
@@ -131,7 +131,10 @@ impl OrderReader {
                 }
                 left => {
                     *left = left.map(|left| left - count);
-                    self.read_to.insert(device.clone(), walk.last_ordinal());
+                    if let Some(last) = orders.last() {
+                        let last = (walk.last_ordinal(), last.id().to_owned());
+                        self.read_to.insert(device.clone(), last);
+                    }
                     self.walk = Some((device, walk));
                 }
             }
@@ -177,7 +180,7 @@ impl OrderReader {
         }
         let Some(device) = self.next_device(remote).await? else { return Ok(None) };
         let OrderQuery { group, since, until, history, .. } = &self.query;
-        let after = self.read_to.get(&device).copied().unwrap_or_default();
+        let after = self.read_to.get(&device);
         // One more, to see whether there are further ones.
         let size = self.left.map_or(PAGE, |left| left.saturating_add(1).min(PAGE));
         let walk = remote
@@ -189,7 +192,10 @@ impl OrderReader {
                 if let Some(until) = until {
                     walk = walk.until(*until);
                 }
-                Ok(walk.after(after).page_size(size))
+                if let Some((ordinal, id)) = after {
+                    walk = walk.after(*ordinal).after_id(id);
+                }
+                Ok(walk.page_size(size))
             })
             .await?;
         Ok(Some((device, walk)))

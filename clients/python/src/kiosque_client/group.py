@@ -53,10 +53,12 @@ class Group:
         start_timestamp: int | None = None,
         end_timestamp: int | None = None,
         after: int = 0,
+        after_id: str | None = None,
         size: int = 500,
     ) -> OrderWalk:
         """Returns a walk over the orders of a device, after the `last_ordinal` of an earlier one
-        with the same filters. The timestamps are those of ORD-6."""
+        with the same filters. With its `last_id`, the walk fails if that order has another place
+        in the list now. The timestamps are those of ORD-6."""
         body: OrderFilter = {"deviceCode": device, "includeHistory": history,
                              "startTimestamp": start_timestamp, "endTimestamp": end_timestamp}
 
@@ -64,7 +66,7 @@ class Group:
             path = f"kioskOrder/queryOrderList?current={current}&size={size}"
             return cast(OrderPage, self._call(path, body))
 
-        return OrderWalk(device, read, size, after)
+        return OrderWalk(device, read, size, after, after_id)
 
     def order(self, trade_no: str | None = None, *, internal_no: str | None = None) -> OrderDetail:
         """Returns an order by its `tradeNo`, or by its `tradeNoIn`, which names one order."""

@@ -25,21 +25,23 @@ class OrderWalk:
     """
 
     def __init__(
-        self, device: str, read: Callable[[int, int], OrderPage], size: int = SIZE, after: int = 0
+        self, device: str, read: Callable[[int, int], OrderPage], size: int = SIZE, after: int = 0,
+        after_id: str | None = None,
     ) -> None:
         """`read` returns a page by its number and its size. Begins after an ordinal that an earlier
-        walk with the same filters has read."""
+        walk with the same filters has read, with the id of its order."""
         self.device = device
-        self.last_ordinal = after
+        self.last_ordinal, self.last_id = after, after_id
         self._read, self._size, self._read_to = read, size, after
         self._total: int | None = None
         self._growth = 0
-        self._last_ids: deque[str] = deque(maxlen=size)
+        self._last_ids: deque[str] = deque([after_id] if after_id else [], maxlen=size)
 
     def __iter__(self) -> Iterator[Order]:
         misses = suspects = 0
         while self._total != self._read_to:
-            page = self._read(self._next_page(), self._size)
+            asked = self._next_page()
+            page = self._read(*asked)
             fault = self._fault(page)
             if fault:
                 # One answer may be wrong; a list that has changed is wrong each time.
@@ -48,19 +50,27 @@ class OrderWalk:
                     raise ListChanged(f"{self.device}: {fault}")
                 continue
             suspects = 0
+            if page["size"] < asked[1]:
+                # The server has a smaller limit for pages.
+                self._size = max(page["size"], 1)
             orders = self._join(page)
             misses = 0 if orders or self._total == self._read_to else misses + 1
             if misses > MISSES_MAX:
                 raise ListChanged(f"{self.device}: orders arrive faster than {misses} pages")
             for order in orders:
                 self.last_ordinal += 1
+                self.last_id = order["orderId"]
                 yield order
 
-    def _next_page(self) -> int:
-        """The page with the next order, if as many orders arrive as before the last answer."""
+    def _next_page(self) -> tuple[int, int]:
+        """Returns the number and the size of the page that begins with the next order, if at most
+        twice the orders arrive that did before the last answer. The pages that are left have equal
+        sizes: of the largest size, the last one might have only the orders that arrive."""
         if self._total is None:
-            return 1
-        return max(self._total + self._growth - self._read_to - 1, 0) // self._size + 1
+            return 1, self._size
+        left = max(self._total + 2 * self._growth - self._read_to, 1)
+        pages = -(-left // self._size)
+        return pages, -(-left // pages)
 
     def _fault(self, page: OrderPage) -> str | None:
         """Returns what is wrong with a page; `None` if it continues what was read."""
@@ -82,9 +92,6 @@ class OrderWalk:
     def _join(self, page: OrderPage) -> list[Order]:
         """Returns the new orders of a page, the oldest first."""
         total, rows = page["total"], page["records"]
-        if page["size"] < self._size:
-            # The server has a smaller limit for pages.
-            self._size = max(page["size"], 1)
         self._growth = 0 if self._total is None else max(total - self._total, 0)
         self._total = total
         highest = max(total - (page["current"] - 1) * page["size"], 0)

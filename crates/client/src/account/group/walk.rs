@@ -125,14 +125,22 @@ impl OrderWalk {
     #[must_use]
     pub fn after(mut self, ordinal: u64) -> OrderWalk {
         self.after = ordinal;
-        self.joiner = Joiner::new(&self.filter.device_code, SIZE).after(ordinal);
+        self.joiner = self.joiner.after(ordinal);
+        self
+    }
+
+    /// Sets the `orderId` of the order with the ordinal of [`OrderWalk::after`]. The walk fails if
+    /// the first page has another order in its place.
+    #[must_use]
+    pub fn after_id(mut self, id: &str) -> OrderWalk {
+        self.joiner = self.joiner.after_id(id);
         self
     }
 
     /// Reads pages of at most this many orders; by default 500.
     #[must_use]
     pub fn page_size(mut self, size: u64) -> OrderWalk {
-        self.joiner = Joiner::new(&self.filter.device_code, size.max(2)).after(self.after);
+        self.joiner = self.joiner.with_size_max(size.max(2));
         self
     }
 
@@ -206,7 +214,7 @@ impl OrderWalk {
     }
 
     async fn page(&self) -> Result<PageOf<Order>, Error> {
-        let (current, size) = (self.joiner.next_page(), self.joiner.size());
+        let (current, size) = self.joiner.next_page();
         let path = format!("{}?current={current}&size={size}", QueryOrderList::PATH);
         self.group.read(path, bytes(&self.filter)?).await
     }

@@ -14,7 +14,8 @@ const MISSES_MAX: u32 = 100;
 #[derive(Debug)]
 pub(super) struct Joiner {
     device: String,
-    size: u64,
+    /// Maximum orders of a page.
+    size_max: u64,
     /// All orders up to this ordinal were read.
     read_to: u64,
     /// The number of orders in the last answer.
@@ -27,10 +28,10 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    pub(super) fn new(device: &str, size: u64) -> Joiner {
+    pub(super) fn new(device: &str, size_max: u64) -> Joiner {
         Joiner {
             device: device.to_owned(),
-            size,
+            size_max,
             read_to: 0,
             total: None,
             growth: 0,
@@ -45,8 +46,14 @@ impl Joiner {
         self
     }
 
-    pub(super) fn size(&self) -> u64 {
-        self.size
+    /// Sets the id of the order up to which all were read.
+    pub(super) fn after_id(mut self, id: &str) -> Joiner {
+        self.last_ids = VecDeque::from([id.to_owned()]);
+        self
+    }
+
+    pub(super) fn with_size_max(self, size_max: u64) -> Joiner {
+        Joiner { size_max, ..self }
     }
 
     pub(super) fn read_to(&self) -> u64 {
@@ -58,11 +65,15 @@ impl Joiner {
         self.total == Some(self.read_to)
     }
 
-    /// Returns the page that contains the next order, assuming that as many orders arrive until its
-    /// answer as did before the last one.
-    pub(super) fn next_page(&self) -> u64 {
-        let Some(total) = self.total else { return 1 };
-        (total + self.growth).saturating_sub(self.read_to + 1) / self.size + 1
+    /// Returns the number and the size of the page that begins with the next order, assuming that
+    /// at most twice the orders arrive until its answer that did before the last one. The pages
+    /// that are left have equal sizes: of the largest size, the last one might have only the
+    /// orders that arrive.
+    pub(super) fn next_page(&self) -> (u64, u64) {
+        let Some(total) = self.total else { return (1, self.size_max) };
+        let left = (total + 2 * self.growth).saturating_sub(self.read_to).max(1);
+        let pages = left.div_ceil(self.size_max);
+        (pages, left.div_ceil(pages))
     }
 
     /// Adds a page, and returns its new orders by ordinal; none if the page does not continue where
@@ -76,8 +87,10 @@ impl Joiner {
                 total,
             });
         }
-        // A server may have a smaller limit for pages.
-        self.size = size.clamp(1, self.size);
+        if size < self.next_page().1 {
+            // The server has a smaller limit for pages.
+            self.size_max = size.max(1);
+        }
         let highest = total.saturating_sub(current.saturating_sub(1).saturating_mul(size));
         let (rows, expected) = (records.len() as u64, highest.min(size));
         if rows != expected {
@@ -102,7 +115,7 @@ impl Joiner {
                 new.push((ordinal, order));
             }
         }
-        let surplus = (self.last_ids.len() as u64).saturating_sub(self.size);
+        let surplus = (self.last_ids.len() as u64).saturating_sub(self.size_max);
         self.last_ids.drain(..usize::try_from(surplus).unwrap_or(self.last_ids.len()));
         Ok(new)
     }
@@ -164,7 +177,8 @@ mod tests {
             let mut list: Vec<u64> = (1..=rng.range(0..200).unsigned_abs()).collect();
             let (mut joiner, mut read, mut arrivals) = (Joiner::new("d", size), Vec::new(), 60);
             while !joiner.is_complete() {
-                let page = page(&list, joiner.next_page(), size);
+                let (current, size) = joiner.next_page();
+                let page = page(&list, current, size);
                 read.extend(joiner.join(page).expect("a walk"));
                 if arrivals > 0 {
                     arrivals -= 1;
@@ -182,13 +196,43 @@ mod tests {
         }
     }
 
+    /// PAGE-8: orders that arrive make a walk longer by their own pages, not by a request for each
+    /// few of them.
+    #[test]
+    fn each_request_of_a_walk_reads_most_of_a_page_while_orders_arrive() {
+        let mut list: Vec<u64> = (1..=12_000).collect();
+        let (mut joiner, mut requests) = (Joiner::new("d", 500), 0);
+        while !joiner.is_complete() && requests < 1_000 {
+            let (current, size) = joiner.next_page();
+            joiner.join(page(&list, current, size)).expect("a walk");
+            requests += 1;
+            list.extend((list.len() as u64 + 1..).take(if joiner.read_to() < 12_000 {
+                2
+            } else {
+                0
+            }));
+        }
+        assert!(joiner.is_complete() && requests < 30, "{requests} requests");
+    }
+
+    /// ORD-3: an order whose place is known from an earlier walk must still have it.
+    #[test]
+    fn a_later_walk_compares_the_last_order_of_the_earlier_one() {
+        let list: Vec<u64> = (1..=10).collect();
+        let later = || Joiner::new("d", 4).after(8);
+        assert_eq!(later().after_id("o8").join(page(&list, 1, 4)).expect("a page").len(), 2);
+        let moved = later().after_id("o7").join(page(&list, 1, 4));
+        assert!(matches!(moved, Err(WalkFault::Moved { ordinal: 8, .. })), "{moved:?}");
+    }
+
     #[test]
     fn a_list_that_does_not_only_grow_is_an_error() {
         let list: Vec<u64> = (1..=10).collect();
         let begun = || {
             let mut joiner = Joiner::new("d", 4);
             joiner.join(page(&list, 1, 4)).expect("the total");
-            assert_eq!(joiner.join(page(&list, joiner.next_page(), 4)).expect("a page").len(), 2);
+            assert_eq!(joiner.next_page(), (3, 4));
+            assert_eq!(joiner.join(page(&list, 3, 4)).expect("a page").len(), 2);
             assert_eq!(joiner.read_to(), 2);
             joiner
         };
