@@ -177,6 +177,24 @@ class Failures(unittest.TestCase):
         self.assertEqual(server.calls.count("onlineDevices"), 6)
         self.assertEqual(sleeps.waits, [0.25, 0.5, 1.0, 2.0])
 
+    def test_a_session_is_as_old_as_its_login(self):
+        """A switch continues it: evictions that are minutes apart are no series."""
+        server = FakeServer()
+        acme, sleeps = account(server)
+        for _ in range(5):
+            acme.group("north").online_devices()
+            server.now += 120
+            acme.group("south").online_devices()
+            server.end_session()
+        self.assertEqual(sleeps.waits, [])
+
+    def test_the_error_of_a_login_has_the_number_of_attempts(self):
+        server = FakeServer(lambda name, before: NoAnswer("token", "refused"))
+        acme, _ = account(server)
+        with self.assertRaises(NoAnswer) as caught:
+            acme.groups()
+        self.assertEqual((caught.exception.tries, server.calls), (4, ["token"] * 4))
+
     def test_a_refused_switch_leaves_the_session(self):
         """AUTH-19."""
         server = FakeServer()

@@ -46,6 +46,8 @@ struct Shared {
     session: Session,
     budget: RetryBudget,
     entropy: Entropy,
+    /// See [`Pace::retry_first`](session::Pace::retry_first).
+    retry_first: Duration,
 }
 
 impl Account {
@@ -67,7 +69,8 @@ impl Account {
     #[must_use]
     pub fn of(parts: SessionParts) -> Account {
         let (budget, entropy) = (RetryBudget::default(), parts.entropy.clone());
-        Account(Arc::new(Shared { session: Session::start(parts), budget, entropy }))
+        let retry_first = parts.pace.retry_first;
+        Account(Arc::new(Shared { session: Session::start(parts), budget, entropy, retry_first }))
     }
 
     /// Returns the session.
@@ -148,7 +151,8 @@ impl Account {
                 Err(error @ Error::Transport(_)) => (error, None),
                 Err(error) => return Err(error),
             };
-            match retry::wait(&self.0.entropy, tries, after.map(Duration::from_secs)) {
+            let (first, after) = (self.0.retry_first, after.map(Duration::from_secs));
+            match retry::wait(&self.0.entropy, first, tries, after) {
                 Some(wait) if self.0.budget.take() => tokio::time::sleep(wait).await,
                 _ => return Err(Error::gave_up(tries, error)),
             }

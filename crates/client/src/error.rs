@@ -24,7 +24,7 @@ pub enum Error {
     #[error("{0}")]
     Transport(TransportFault),
     /// Several attempts failed, or no session was available in time.
-    #[error("gave up after {tries} {}; the last failure: {last}", attempts(*tries))]
+    #[error("{}; the last failure: {last}", gave_up(*tries))]
     GaveUp {
         /// How often the call was sent.
         tries: u32,
@@ -197,6 +197,10 @@ impl Error {
     }
 }
 
-fn attempts(tries: u32) -> &'static str {
-    if tries == 1 { "attempt" } else { "attempts" }
+fn gave_up(tries: u32) -> String {
+    match tries {
+        0 => "no session was available in time".to_owned(),
+        1 => "gave up after 1 attempt".to_owned(),
+        _ => format!("gave up after {tries} attempts"),
+    }
 }

@@ -12,11 +12,9 @@ pub(crate) fn below(entropy: &Entropy, most: Duration) -> Duration {
     most.mul_f64(part)
 }
 
-/// Returns the wait before attempt `tries + 1`: random, below a limit that doubles with each
-/// attempt from 200 ms to 5 s.
-pub(crate) fn before_retry(entropy: &Entropy, tries: u32) -> Duration {
-    const FIRST: Duration = Duration::from_millis(200);
-    const MOST: Duration = Duration::from_secs(5);
-    let doublings = tries.saturating_sub(1).min(8);
-    below(entropy, FIRST.saturating_mul(1 << doublings).min(MOST))
+/// Returns the wait before attempt `tries + 1`: `first`, twice as long after each further attempt,
+/// up to eight times, and a random part of `first`.
+pub(crate) fn before_retry(entropy: &Entropy, first: Duration, tries: u32) -> Duration {
+    let doublings = tries.saturating_sub(1).min(3);
+    first.saturating_mul(1 << doublings) + below(entropy, first)
 }

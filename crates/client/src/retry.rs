@@ -46,9 +46,11 @@ impl RetryBudget {
     }
 }
 
-/// Returns the wait before the next attempt; `None` if there is none.
+/// Returns the wait before the next attempt; `None` if there is none. Without a `Retry-After` it is
+/// `first` after the first attempt.
 pub(crate) fn wait(
     entropy: &Entropy,
+    first: Duration,
     tries: u32,
     retry_after: Option<Duration>,
 ) -> Option<Duration> {
@@ -58,13 +60,15 @@ pub(crate) fn wait(
     match retry_after {
         Some(after) if after > RETRY_AFTER_MAX => None,
         Some(after) => Some(after + jitter::below(entropy, Duration::from_secs(1))),
-        None => Some(jitter::before_retry(entropy, tries)),
+        None => Some(jitter::before_retry(entropy, first, tries)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn a_fifth_of_the_calls_may_be_repeated() {
@@ -81,21 +85,22 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_random_below_a_limit_that_doubles() {
+    fn waits_double_and_have_a_random_part() {
         let most = Entropy::from_fn(|bytes| {
             bytes.fill(u8::MAX);
             Ok(())
         });
-        let waits = [1, 2, 3, 4].map(|tries| wait(&most, tries, None).map(|wait| wait.as_millis()));
-        assert_eq!(waits, [Some(200), Some(400), Some(800), None]);
+        let waits =
+            [1, 2, 3, 4].map(|tries| wait(&most, SECOND, tries, None).map(|wait| wait.as_millis()));
+        assert_eq!(waits, [Some(2_000), Some(3_000), Some(5_000), None]);
         let least = Entropy::from_fn(|bytes| {
             bytes.fill(0);
             Ok(())
         });
-        assert_eq!(wait(&least, 3, None), Some(Duration::ZERO));
+        assert_eq!(wait(&least, SECOND, 3, None), Some(Duration::from_secs(4)));
         let seven = Some(Duration::from_secs(7));
-        assert_eq!(wait(&least, 1, seven), seven);
-        assert_eq!(wait(&most, 1, seven), Some(Duration::from_secs(8)));
-        assert_eq!(wait(&least, 1, Some(Duration::from_secs(61))), None);
+        assert_eq!(wait(&least, SECOND, 1, seven), seven);
+        assert_eq!(wait(&most, SECOND, 1, seven), Some(Duration::from_secs(8)));
+        assert_eq!(wait(&least, SECOND, 1, Some(Duration::from_secs(61))), None);
     }
 }

@@ -1,6 +1,7 @@
 //! An account whose server answers according to a script, for tests.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
 use kiosque_clock::{Clock, Entropy};
@@ -34,7 +35,8 @@ pub(crate) fn account(
         Ok(())
     });
     let credentials = Credentials { username: "acme".to_owned(), password: "secret".into() };
-    let (pace, clock) = (Pace::default(), Clock::System);
+    let pace = Pace { retry_first: Duration::from_millis(1), ..Pace::default() };
+    let clock = Clock::System;
     let parts = SessionParts { transport, credentials, pace, clock, entropy, resume: None };
     (Account::of(parts), requested)
 }

@@ -94,7 +94,7 @@ class Account:
                 continue
             failures += 1
             if isinstance(error, NoAnswer):
-                error = NoAnswer(path, error.cause, is_cut=error.is_cut, tries=failures)
+                error = error.after(failures)
             pause = self._timing.wait_before(failures, error)
             if pause is None:
                 raise error

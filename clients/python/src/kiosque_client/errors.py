@@ -23,6 +23,10 @@ class NoAnswer(KiosqueError):
         super().__init__(f"{path}: no whole answer after {tries} attempt(s): {cause}")
         self.path, self.cause, self.is_cut, self.tries = path, cause, is_cut, tries
 
+    def after(self, tries: int) -> NoAnswer:
+        """Returns the error of the last of several attempts."""
+        return NoAnswer(self.path, self.cause, is_cut=self.is_cut, tries=tries)
+
 
 class NotAnEnvelope(KiosqueError):
     """The answer is not one of the interface: an HTML page of a proxy, for example."""

@@ -34,7 +34,8 @@ REFUSED_FOR = 10.0
 
 @dataclass(frozen=True)
 class Held:
-    """A token, the group that it selects, and when it is to be renewed, in seconds since 1970."""
+    """A token, the group that it selects, when its session began, and when it is to be renewed, in
+    seconds since 1970. A switch continues a session."""
 
     token: str = field(repr=False)
     group: str
@@ -44,14 +45,14 @@ class Held:
     ends_at: float | None
 
     @staticmethod
-    def granted(data: SessionData, now: float) -> Held:
-        """Reads `data` of a login or a switch."""
+    def granted(data: SessionData, now: float, since: float) -> Held:
+        """Reads `data` of a login or a switch, in a session that began at `since`."""
         entries = data.get("switchableGroups", [])
         groups = [(entry["groupId"], entry.get("groupName", "")) for entry in entries]
         ends = data["expiresIn"] / 1000
         # An end in the past shows that the clocks differ: the session is used until it is refused.
         renew = ends - min(RENEW_BEFORE, (ends - now) / 10) if ends > now else None
-        return Held(str(data["accessToken"]), str(data["groupId"]), groups, now, renew,
+        return Held(str(data["accessToken"]), str(data["groupId"]), groups, since, renew,
                     ends if ends > now else None)
 
     @staticmethod
@@ -242,7 +243,7 @@ class Session:
                     held, failures = self._keep(None), failures + 1
                     wait = self._timing.wait_before(failures, error)
                     if wait is None:
-                        raise
+                        raise error.after(failures) if isinstance(error, NoAnswer) else error
                     self._timing.sleep(wait)
                 except TokenRefused:
                     refusals += 1
@@ -291,7 +292,7 @@ class Session:
             self._timing.sleep(hold)
         try:
             body: LoginRequest = {"username": self._username, "password": password}
-            held = self._granted(LOG_IN, body, None)
+            held = self._granted(LOG_IN, body)
         except Refused as error:
             if isinstance(error, ServerFailed):
                 raise
@@ -306,17 +307,18 @@ class Session:
 
     def _switch(self, held: Held, group: str) -> Held | None:
         body: SwitchGroupRequest = {"groupId": group}
-        switched = self._keep(self._granted(SWITCH_GROUP, body, held.token))
+        switched = self._keep(self._granted(SWITCH_GROUP, body, held))
         if switched is not None and switched.group != group:
             raise WrongGroup(group, switched.group)
         return switched
 
-    def _granted(self, path: str, body: object, token: str | None) -> Held:
-        envelope = self._post(path, body, token)
+    def _granted(self, path: str, body: object, before: Held | None = None) -> Held:
+        envelope = self._post(path, body, before.token if before else None)
         if not envelope.is_success:
             raise envelope.error()
+        now = self._timing.clock()
         try:
-            return Held.granted(envelope.data, self._timing.clock())
+            return Held.granted(envelope.data, now, before.since if before else now)
         except (KeyError, TypeError, AttributeError):
             self._keep(None)
             kind = envelope.answer.headers.get("content-type", "")

@@ -136,7 +136,7 @@ impl Driver {
     }
 
     fn stored(&self) -> Option<StoredSession> {
-        self.machine.held().map(|(grant, group)| StoredSession::new(grant, group))
+        self.machine.held().map(|(held, group)| StoredSession::new(held, group))
     }
 
     /// Takes over a session that an earlier program has stored.

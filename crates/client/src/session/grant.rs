@@ -47,15 +47,18 @@ pub(super) mod group_id {
 }
 
 /// A time as Unix milliseconds in JSON.
-mod unix_ms {
+pub(super) mod unix_ms {
     use kiosque_model::UnixMs;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(at: &UnixMs, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::session) fn serialize<S: Serializer>(
+        at: &UnixMs,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(at.0)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(in crate::session) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<UnixMs, D::Error> {
         i64::deserialize(deserializer).map(UnixMs)
@@ -92,14 +95,25 @@ pub(super) struct Granted {
     pub(super) grant: Grant,
     /// How long it is valid, if the clocks of client and server agree that it is.
     pub(super) lifetime: Option<Duration>,
+    /// When the session began, by the client's clock. A switch does not change it.
+    pub(super) logged_in_at: UnixMs,
+    /// How long ago that was.
+    pub(super) age: Duration,
 }
 
 impl Granted {
+    /// Returns a token that was just received.
     pub(super) fn new(grant: Grant, clock: &Clock) -> Granted {
-        let left = grant.expires_at.0.saturating_sub(clock.now().0);
-        let left = u64::try_from(left).ok().filter(|left| *left > 0);
-        Granted { grant, lifetime: left.map(Duration::from_millis) }
+        let now = clock.now();
+        let lifetime = time_between(now, grant.expires_at);
+        Granted { grant, lifetime, logged_in_at: now, age: Duration::ZERO }
     }
+}
+
+/// Returns the time from one instant to a later one; `None` if it is not later.
+pub(super) fn time_between(from: UnixMs, to: UnixMs) -> Option<Duration> {
+    let between = u64::try_from(to.0.saturating_sub(from.0)).ok();
+    between.filter(|ms| *ms > 0).map(Duration::from_millis)
 }
 
 /// A login or switch without success.

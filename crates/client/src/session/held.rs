@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kiosque_model::UnixMs;
+
 use super::grant::{Grant, Granted};
 use super::pace::Pace;
 
@@ -10,6 +12,8 @@ use super::pace::Pace;
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) grant: Arc<Grant>,
+    /// When the session began, by the client's clock.
+    pub(super) logged_in_at: UnixMs,
     since: Instant,
     /// When it is renewed, and when it ends.
     ends: Option<(Instant, Instant)>,
@@ -21,7 +25,14 @@ impl Held {
             let early = pace.renew_before.min(lifetime / 10);
             (now + lifetime.saturating_sub(early), now + lifetime)
         });
-        Held { grant: Arc::new(granted.grant), since: now, ends }
+        let since = now.checked_sub(granted.age).unwrap_or(now);
+        let (grant, logged_in_at) = (Arc::new(granted.grant), granted.logged_in_at);
+        Held { grant, logged_in_at, since, ends }
+    }
+
+    /// Continues a session with the token of a switch: it is as old as before.
+    pub(super) fn after_switch(self, before: &Held) -> Held {
+        Held { since: before.since, logged_in_at: before.logged_in_at, ..self }
     }
 
     /// Returns whether it is time to renew it.

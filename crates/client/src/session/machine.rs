@@ -9,7 +9,7 @@ use kiosque_clock::Entropy;
 use kiosque_model::GroupId;
 
 use super::action::{Action, Length, Running, Started};
-use super::grant::{Failure, Grant, Granted};
+use super::grant::{Failure, Granted};
 use super::held::Held;
 use super::holdback::Holdback;
 use super::lanes::{Lane, Lanes, Ticket, Waiting};
@@ -96,7 +96,7 @@ impl Machine {
     /// Takes over a session.
     pub(super) fn resume(&mut self, now: Instant, granted: Granted, default: GroupId) {
         self.default = Some(default);
-        self.hold(now, granted);
+        self.hold(now, Held::new(now, granted, &self.pace));
     }
 
     /// Replaces the session by another one, or by none. A login or a switch in progress takes
@@ -111,9 +111,9 @@ impl Machine {
 
     /// Returns the current session and the default group, unless a login or a switch is in
     /// progress.
-    pub(super) fn held(&self) -> Option<(&Grant, &GroupId)> {
+    pub(super) fn held(&self) -> Option<(&Held, &GroupId)> {
         let held = self.held.as_ref().filter(|_| !self.is_changing)?;
-        Some((&*held.grant, self.default.as_ref()?))
+        Some((held, self.default.as_ref()?))
     }
 
     /// Returns how many sessions other users of the account have replaced.
@@ -307,7 +307,7 @@ impl Machine {
             Ok(granted) => {
                 self.default = Some(granted.grant.group.clone());
                 self.lanes.resolve_default(&granted.grant.group);
-                self.hold(now, granted);
+                self.hold(now, Held::new(now, granted, &self.pace));
             }
             Err(Failure::Refused(refusal)) => self.log_in_refused(now, refusal),
             Err(Failure::Unclear(error, after)) => self.unclear(now, error, after),
@@ -315,13 +315,13 @@ impl Machine {
         }
     }
 
-    fn hold(&mut self, now: Instant, granted: Granted) {
+    fn hold(&mut self, now: Instant, held: Held) {
         self.epoch += 1;
         self.unclear = 0;
         self.hold_until = None;
         self.turn_began = now;
         self.last_answer = None;
-        self.held = Some(Held::new(now, granted, &self.pace));
+        self.held = Some(held);
     }
 
     /// A wrong password is not tried again; it would use up the account's attempts.
@@ -346,7 +346,7 @@ impl Machine {
             self.fail_all(&Error::gave_up(tries, error));
             return;
         }
-        let wait = jitter::before_retry(&self.entropy, self.unclear);
+        let wait = jitter::before_retry(&self.entropy, self.pace.retry_first, self.unclear);
         self.hold_until = Some(now + after.unwrap_or_default() + wait);
     }
 
@@ -364,7 +364,14 @@ impl Machine {
             Ok(granted) => {
                 let got = granted.grant.group.clone();
                 self.switch_took = Some(took);
-                self.hold(now, granted);
+                let held = Held::new(now, granted, &self.pace);
+                self.hold(
+                    now,
+                    match &self.held {
+                        Some(before) => held.after_switch(before),
+                        None => held,
+                    },
+                );
                 if got != *to {
                     let (wanted, got) = (to.to_string(), got.to_string());
                     self.fail_lane(&lane, &Error::WrongGroup { wanted, got });

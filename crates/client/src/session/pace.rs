@@ -28,6 +28,9 @@ pub struct Pace {
     pub hold_first: Duration,
     /// The longest such wait.
     pub hold_max: Duration,
+    /// The wait before a call is repeated the first time, without its random part. It doubles with
+    /// each further attempt; the server may be starting again.
+    pub retry_first: Duration,
     /// Attempts of a login or of a switch whose outcome is unknown.
     pub tries_max: u32,
     /// The number of times that one call may be refused with -4.
@@ -46,6 +49,7 @@ impl Default for Pace {
             hold_from: 2,
             hold_first: Duration::from_millis(250),
             hold_max: Duration::from_secs(60),
+            retry_first: Duration::from_secs(1),
             tries_max: 4,
             refusals_max: 10,
         }

@@ -39,7 +39,8 @@ impl Server {
             groups: vec![],
             expires_at: UnixMs(0),
         };
-        Granted { grant, lifetime: Some(self.lifetime) }
+        let (lifetime, logged_in_at) = (Some(self.lifetime), UnixMs(0));
+        Granted { grant, lifetime, logged_in_at, age: Duration::ZERO }
     }
 
     /// Returns the selected group if the token is valid.

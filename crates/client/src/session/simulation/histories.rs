@@ -116,6 +116,38 @@ fn a_session_that_ended_by_itself_is_renewed_at_once() {
     assert!(world.refused > 0 && world.log_ins > 10, "{} logins", world.log_ins);
 }
 
+/// AUTH-17: a switch continues a session, so one that lived for minutes in several groups ends a
+/// series of replaced ones.
+#[test]
+fn a_session_is_as_old_as_its_login() {
+    let mut world = World::new(Plan::calm(1), Pace::default(), 1);
+    let mut now = world.now;
+    for replaced in 0..4 {
+        world.machine.add(now, Lane::Group(group_id(0)), Length::Short);
+        assert!(matches!(world.machine.next(now), Action::LogIn), "after {replaced} evictions");
+        let granted = world.server.open(now, 0);
+        world.machine.logged_in(now, Ok(granted));
+        let Action::Call(ticket, _) = world.machine.next(now) else { panic!("no call") };
+        world.machine.ended(now, ticket);
+        now += Duration::from_secs(120);
+        world.machine.add(now, Lane::Group(group_id(1)), Length::Short);
+        assert!(matches!(world.machine.next(now), Action::Switch(..)));
+        let granted = world.server.open(now, 1);
+        world.machine.switched(now, Duration::ZERO, &group_id(1), Ok(granted));
+        let Action::Call(ticket, _) = world.machine.next(now) else { panic!("no call") };
+        world.machine.token_refused(now, ticket, refusal());
+        assert!(matches!(world.machine.next(now), Action::LogIn), "after {replaced} evictions");
+        let granted = world.server.open(now, 1);
+        world.machine.logged_in(now, Ok(granted));
+        let Action::Call(ticket, _) = world.machine.next(now) else { panic!("no call") };
+        world.machine.ended(now, ticket);
+        // The session ends, so that the next round begins with a login.
+        world.machine.log_out();
+        assert!(matches!(world.machine.next(now), Action::LogOut(_)));
+        world.machine.logged_out();
+    }
+}
+
 /// AUTH-8: after -2 no further login is attempted; after another refusal, not at once.
 #[test]
 fn a_refused_login_is_not_repeated() {
