@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,6 +18,7 @@ from .errors import TokenRefused, WrongCredentials
 
 SUCCESS, BUSINESS, CREDENTIALS, TOKEN_MISSING, TOKEN_INVALID = 200, -1, -2, -3, -4
 EXCERPT_MAX = 200
+READ_MAX = 65_536
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class HttpsTransport:
         headers = {"content-type": "application/json", "accept-encoding": "gzip", "x-locale": "en"}
         if token is not None:
             headers["third-api-token"] = token
+        ends_at = time.monotonic() + timeout
         try:
             answer = self._pool.request(
                 "POST", f"{self._base}/{path}", body=body, headers=headers,
@@ -58,15 +61,21 @@ class HttpsTransport:
             )
         except HTTPError as error:
             raise NoAnswer(path, str(error)) from error
+        received = bytearray()
         try:
-            received = answer.read(decode_content=True)
+            # The timeout of the library limits each read, so that an answer could go on for ever.
+            while part := answer.read1(READ_MAX, decode_content=True):
+                received += part
+                if time.monotonic() > ends_at:
+                    answer.close()
+                    raise NoAnswer(path, f"it did not end within {timeout:g} s", is_cut=True)
         except (HTTPError, OSError) as error:
             is_cut = isinstance(error, (ProtocolError, DecodeError))
             raise NoAnswer(path, str(error), is_cut=is_cut) from error
         finally:
             answer.release_conn()
         lower = {name.lower(): value for name, value in answer.headers.items()}
-        return Answer(answer.status, lower, received)
+        return Answer(answer.status, lower, bytes(received))
 
     def close(self) -> None:
         self._pool.clear()
