@@ -1,7 +1,7 @@
 //! The account of a command: from flags, variables and the profile, in this order.
 
 use kiosque_client::session::Pace;
-use kiosque_client::{Observer, Password, Profile};
+use kiosque_client::{BaseUrl, BaseUrlError, Error, Observer, Password, Profile};
 use sha2::{Digest, Sha256};
 
 use crate::fault::Fault;
@@ -19,7 +19,8 @@ pub struct Resolved {
     pub name: String,
     /// Its fields, after replacement.
     pub fields: Fields,
-    /// The base URL.
+    /// The base URL. Each server has one spelling here, which the session and the copy are stored
+    /// with.
     pub url: String,
     /// The login name.
     pub username: String,
@@ -54,6 +55,10 @@ impl Resolved {
         };
         let url = fields.url.clone().ok_or_else(|| missing("url"))?;
         let username = fields.username.clone().ok_or_else(|| missing("username"))?;
+        let base: BaseUrl = url
+            .parse()
+            .map_err(|error: BaseUrlError| Fault::setup(&Error::Setup(error.to_string())))?;
+        let url = base.to_string();
         let password = match (&fields.password_file, &fields.password_command) {
             (Some(file), _) => PasswordSource::File(file.clone()),
             (None, Some(command)) => PasswordSource::Command(command.clone()),
@@ -167,6 +172,17 @@ mod tests {
             resolved.origin.as_deref(),
             Some("profile default, with KIOSQUE_REMOTE_USERNAME")
         );
+    }
+
+    #[test]
+    fn a_server_has_one_spelling() {
+        for url in ["https://b/v8", "https://b/v8/", "https://b", "https://b:443/v8"] {
+            let resolved = resolved(Given::default(), &[("KIOSQUE_REMOTE_URL", url)]);
+            assert_eq!(resolved.expect("a profile").url, "https://b/v8", "{url}");
+        }
+        let wrong = resolved(Given::default(), &[("KIOSQUE_REMOTE_URL", "http://b/v8")]);
+        let Err(Fault::Usage(message)) = wrong else { panic!("a profile") };
+        assert!(message.contains("is not HTTPS"), "{message}");
     }
 
     #[test]
