@@ -6,7 +6,8 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use kiosque_client::session::Called;
 use kiosque_client::{Error, Refusal as UpstreamRefusal};
-use kiosque_contract::Envelope;
+use kiosque_contract::endpoint::LogIn;
+use kiosque_contract::{Endpoint, Envelope};
 use kiosque_listener::Content;
 use kiosque_locale::{Locale, Message};
 use kiosque_model::Refusal;
@@ -72,16 +73,20 @@ pub(crate) fn refused(refusal: &Refusal, locale: Locale) -> Answered {
 }
 
 /// Renders the end of a call that the server has not answered, or whose session it has refused,
-/// after the call has `waited`; it may wait for `wait_max`.
+/// after the call at `path` has `waited`; it may wait for `wait_max`. A log in takes no token, so
+/// that it is never answered with -4 (AUTH-1).
 pub(crate) fn not_answered(
     error: &Error,
+    path: &str,
     waited: Duration,
     wait_max: Duration,
     locale: Locale,
 ) -> Answered {
     let mut answered = match error {
         Error::Refused(refusal) => refused_by_server(refusal, locale),
-        Error::GaveUp { .. } if error.code() == Some(-4) || waited >= wait_max => {
+        Error::GaveUp { .. }
+            if path != LogIn::ROUTE && (error.code() == Some(-4) || waited >= wait_max) =>
+        {
             refused(&Refusal::TokenInvalid, locale)
         }
         _ => unavailable(locale),

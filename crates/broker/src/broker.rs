@@ -164,7 +164,8 @@ impl Broker {
             Err(Failure::Refused(refusal)) => answer::refused(&refusal, locale),
             Err(Failure::NotAnswered(error, waited)) => {
                 tracing::warn!(cause = %error, "a call was not answered");
-                answer::not_answered(&error, waited, self.wait_max, locale)
+                let path = asked.head.uri.path();
+                answer::not_answered(&error, path, waited, self.wait_max, locale)
             }
             Err(Failure::Unavailable) => answer::unavailable(locale),
         }

@@ -140,6 +140,11 @@ fn a_replaced_session_may_be_left_to_the_other_user() {
         let reply = worker.call(DEVICES_PATH, token.as_deref(), "{}");
         assert_eq!((reply.code(), &*reply.headers["kiosque-broker"]), (-4, "own"), "{reply:?}");
     }
+    // AUTH-1: a log in takes no token, which -4 would be about.
+    let reply = broker.connect().call(TOKEN_PATH, None, LOG_IN);
+    assert_eq!((reply.status, reply.code()), (503, 500), "{reply:?}");
+    let note = &*reply.headers["kiosque-broker-note"];
+    assert!(note.starts_with("no session was available in time; "), "{note}");
     assert_eq!(other.call(DEVICES_PATH, Some(&others), "{}").code(), 200);
     assert_eq!(place.trail("login"), log_ins);
 }
