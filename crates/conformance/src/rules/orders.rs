@@ -52,11 +52,11 @@ pub(super) const RULES: &[Rule] = &[
         "PAGE-6",
         Contract,
         Reads,
-        "A page of orders past the end has no records.",
+        "A page of orders past the end, behind as many as total says, has none.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| answer.records().map(drop),
         |facts| facts.orders_of_device(&past_the_end(facts)),
-        |_, answer| no_records(answer),
+        no_records,
     ),
     rule!(
         "orders.newest-first",

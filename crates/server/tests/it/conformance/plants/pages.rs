@@ -44,7 +44,7 @@ fn numbers() -> Vec<Plant> {
 
 fn ends() -> Vec<Plant> {
     vec![
-        plant("total is a text", &["pages.fields", "pages.past-the-end"]).answer(
+        plant("total is a text", &["pages.fields", "pages.end", "pages.past-the-end"]).answer(
             |call, given, _| {
                 if is_devices(call) && given.code() == 200 {
                     let data = given.data();
@@ -67,6 +67,17 @@ fn ends() -> Vec<Plant> {
                 }
             },
         ),
+        plant(
+            "total counts a device too few",
+            &["pages.fields", "pages.end", "pages.past-the-end"],
+        )
+        .answer(|call, given, _| {
+            let is_of_rules = call.query.is_empty() || call.query.starts_with("current=");
+            if is_devices(call) && is_of_rules && given.code() == 200 {
+                let data = given.data();
+                data["total"] = json!(data["total"].as_i64().map(|total| total - 1));
+            }
+        }),
         plant("a page past the end is refused", &["pages.past-the-end"]).call(|call, _| {
             if call.query == "current=1000000" {
                 call.refuse(-1, "There is no such page");
@@ -84,7 +95,9 @@ fn ends() -> Vec<Plant> {
 
 /// Whether a page is behind the few records of these servers.
 fn is_past_the_end(call: &Call) -> bool {
-    call.query.contains("current=1000000") || call.query.ends_with("&size=10")
+    let current = call.query.strip_prefix("current=");
+    let current = current.and_then(|rest| rest.split('&').next()?.parse::<u64>().ok());
+    current.is_some_and(|current| current > 2)
 }
 
 fn is_devices(call: &Call) -> bool {
