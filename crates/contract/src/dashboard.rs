@@ -1,4 +1,4 @@
-//! The dashboard functions (DASH-1 to DASH-25 in `docs/interface.md`). Money is US dollars, in
+//! The dashboard functions (DASH-1 to DASH-28 in `docs/interface.md`). Money is US dollars, in
 //! major units with at most two decimals, except for the prices of an aisle (DASH-23).
 
 use std::borrow::Cow;

@@ -207,7 +207,7 @@ endpoints! {
     BestSellingProduct {
         path: "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct",
         tag: "Dashboard",
-        rules: "DASH-1 to DASH-13, DASH-17 to DASH-19",
+        rules: "DASH-1 to DASH-13, DASH-17 to DASH-19, DASH-26",
         token: OrInvalid,
         request: DashboardFilter,
         response: Option<crate::BestSellingProduct>,
@@ -217,7 +217,7 @@ endpoints! {
     SalesByDevice {
         path: "third-center-web/openapi/v1/kioskDashboard/salesByDevice",
         tag: "Dashboard",
-        rules: "DASH-1 to DASH-13, DASH-20",
+        rules: "DASH-1 to DASH-13, DASH-20, DASH-26",
         token: OrInvalid,
         request: DashboardFilter,
         response: Vec<DeviceSales>,
@@ -227,7 +227,7 @@ endpoints! {
     SalesTrend {
         path: "third-center-web/openapi/v1/kioskDashboard/salesTrend",
         tag: "Dashboard",
-        rules: "DASH-1 to DASH-13, DASH-21",
+        rules: "DASH-1 to DASH-13, DASH-21, DASH-26",
         token: OrInvalid,
         request: DashboardFilter,
         response: Vec<TrendDay>,
@@ -237,7 +237,7 @@ endpoints! {
     DeviceAisle {
         path: "third-center-web/openapi/v1/kioskDashboard/deviceAisle",
         tag: "Dashboard",
-        rules: "DASH-1, DASH-22, DASH-23",
+        rules: "DASH-1, DASH-22, DASH-23, DASH-27",
         token: OrInvalid,
         request: DashboardFilter,
         response: Vec<DeviceAisles>,
@@ -247,7 +247,7 @@ endpoints! {
     DeviceProfile {
         path: "third-center-web/openapi/v1/kioskDashboard/deviceProfile",
         tag: "Dashboard",
-        rules: "DASH-1, DASH-24",
+        rules: "DASH-1, DASH-24, DASH-27",
         token: OrInvalid,
         request: DashboardFilter,
         response: crate::DeviceProfile<'static>,
