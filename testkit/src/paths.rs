@@ -1,6 +1,6 @@
 //! The paths of the integrators' calls, without the prefix `/v8/`.
 
-use kiosque_contract::{Endpoint, endpoint};
+use kiosque_contract::{ENDPOINTS, Endpoint, endpoint};
 
 /// Login.
 pub const TOKEN_PATH: &str = endpoint::LogIn::PATH;
@@ -30,6 +30,9 @@ pub const AISLE_PATH: &str = endpoint::DeviceAisle::PATH;
 pub const PROFILE_PATH: &str = endpoint::DeviceProfile::PATH;
 /// The number of devices that are online.
 pub const ONLINE_PATH: &str = endpoint::OnlineDevices::PATH;
-/// The dashboard functions that take filters.
-pub const DASHBOARD_PATHS: [&str; 6] =
-    [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH, AISLE_PATH, PROFILE_PATH];
+
+/// Returns the dashboard functions that take filters.
+pub fn dashboard_paths() -> impl Iterator<Item = &'static str> {
+    let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard" && one.request.is_some());
+    functions.map(|one| one.path)
+}

@@ -4,11 +4,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use kiosque_contract::Endpoint;
-use kiosque_contract::endpoint::{
-    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, OnlineDevices, SalesByDevice,
-    SalesTrend, Summary,
-};
+use kiosque_contract::endpoint::DevicePage;
+use kiosque_contract::{ENDPOINTS, Endpoint, EndpointInfo};
 
 use super::data::{self, Tokens};
 use crate::client::{Call, Client};
@@ -31,17 +28,9 @@ impl Probes {
     /// When one cannot travel.
     pub(super) fn new(tokens: &Tokens, key: &str, round: usize) -> anyhow::Result<Probes> {
         let month = data::last_days(31, None)?;
-        let paths = [
-            Summary::PATH,
-            BestSellingProduct::PATH,
-            SalesByDevice::PATH,
-            SalesTrend::PATH,
-            DeviceAisle::PATH,
-            DeviceProfile::PATH,
-            OnlineDevices::PATH,
-        ];
-        let call = |path: &&str| Call::new(path, Some(&tokens.b), month.clone());
-        let mut dashboards = paths.iter().map(call).collect::<anyhow::Result<Vec<_>>>()?;
+        let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard");
+        let call = |one: &EndpointInfo| Call::new(one.path, Some(&tokens.b), month.clone());
+        let mut dashboards = functions.map(call).collect::<anyhow::Result<Vec<_>>>()?;
         let named = r#"{"deviceName":"Kiosk 4"}"#.to_owned();
         dashboards.push(Call::new(DevicePage::PATH, Some(&tokens.b), named)?);
         let mut operator = Vec::new();

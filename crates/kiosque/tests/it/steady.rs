@@ -16,8 +16,9 @@ use jiff::Timestamp;
 use kiosque_clock::Clock;
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    CHANGES_PATH, DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH,
-    ORDERS_PATH, OrderLine, Ran, Reply, SWITCH_PATH, Sandbox, Served, WAIT_MAX, runs, wait_until,
+    CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH,
+    OrderLine, Ran, Reply, SWITCH_PATH, Sandbox, Served, WAIT_MAX, dashboard_paths, runs,
+    wait_until,
 };
 use serde_json::{Value, json};
 
@@ -188,6 +189,7 @@ impl Mix<'_> {
         let mut token = caller.log_in("guest", "secret");
         let is_posted = || self.turns.lock().unwrap().contains_key("posts");
         wait_until("an order is posted", is_posted);
+        let dashboards: Vec<&str> = dashboard_paths().collect();
         self.repeat("reads", 250, |at| {
             if at % 50 == 49 {
                 caller = self.served.connect();
@@ -199,7 +201,7 @@ impl Mix<'_> {
                 1 => (ONLINE_PATH, json!({})),
                 2 => (DETAIL_PATH, json!({"tradeNoOut": "TP0"})),
                 3..6 => (ORDERS_PATH, page),
-                other => (DASHBOARD_PATHS[(at / 10 + other) % DASHBOARD_PATHS.len()], json!({})),
+                other => (dashboards[(at / 10 + other) % dashboards.len()], json!({})),
             };
             self.call(&mut caller, ("guest", &mut token), path, &body);
         });

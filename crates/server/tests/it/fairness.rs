@@ -9,8 +9,8 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Claim, PresentedToken};
 use kiosque_store::{DashboardQuery, DevicePart, Refused};
 use kiosque_testkit::{
-    CHANGES_PATH, DASHBOARD_PATHS, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine,
-    PROFILE_PATH, Reply, TestServer,
+    CHANGES_PATH, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine, PROFILE_PATH,
+    Reply, TestServer, dashboard_paths,
 };
 use tokio::task::JoinHandle;
 
@@ -113,7 +113,7 @@ async fn an_account_that_holds_its_share_delays_no_other() {
         tokio::spawn(async move { caller.call(PROFILE_PATH, Some(&token), "{}").await })
     };
 
-    for path in DASHBOARD_PATHS {
+    for path in dashboard_paths() {
         let body = if path == ONLINE_PATH { "" } else { "{}" };
         assert_answered(&server.call(path, Some(&b), body).await, path);
     }

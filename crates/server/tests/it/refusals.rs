@@ -9,9 +9,8 @@ mod setup;
 mod tokens;
 
 use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, CHANGES_PATH, Connection, DETAIL_PATH, DEVICES_PATH,
-    LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TREND_PATH,
-    TestRequest, TestServer,
+    CHANGES_PATH, Connection, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH,
+    SWITCH_PATH, TestRequest, TestServer, dashboard_paths,
 };
 use serde_json::{Value, json};
 use setup::{Setup, Token};
@@ -69,22 +68,20 @@ const TOKEN_INVALID: Said = Said {
 const NOT_FOUND: Said = Said { code: 0, en: "Not found", zh: "路径不存在" };
 const UNREADABLE: Said = Said { code: 500, en: "system error", zh: "系统错误" };
 
-/// Every path that needs a token, with a valid body.
-const WITH_TOKEN: [(&str, &str); 13] = [
-    (SWITCH_PATH, r#"{"groupId":"south"}"#),
-    (LOGOUT_PATH, ""),
-    (DEVICES_PATH, "{}"),
-    (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#),
-    (DETAIL_PATH, r#"{"tradeNoOut":"T-N-1"}"#),
-    (CHANGES_PATH, r#"{"waitSeconds":60}"#),
-    (SUMMARY_PATH, "{}"),
-    (BEST_PATH, "{}"),
-    (BY_DEVICE_PATH, "{}"),
-    (TREND_PATH, r#"{"deviceCodes":["N-1"]}"#),
-    (AISLE_PATH, r#"{"groupId":"south"}"#),
-    (PROFILE_PATH, "{}"),
-    (ONLINE_PATH, ""),
-];
+/// Returns every path that needs a token, with a valid body.
+fn with_token() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let calls = [
+        (SWITCH_PATH, r#"{"groupId":"south"}"#),
+        (LOGOUT_PATH, ""),
+        (DEVICES_PATH, "{}"),
+        (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#),
+        (DETAIL_PATH, r#"{"tradeNoOut":"T-N-1"}"#),
+        (CHANGES_PATH, r#"{"waitSeconds":60}"#),
+        (ONLINE_PATH, ""),
+    ];
+    let filters = ["{}", r#"{"deviceCodes":["N-1"]}"#, r#"{"groupId":"south"}"#];
+    calls.into_iter().chain(dashboard_paths().zip(filters.into_iter().cycle()))
+}
 
 impl Row {
     /// Returns a refusal with HTTP 200 whose `data` repeats the message, for a caller with a live

@@ -2,8 +2,8 @@
 //! (REQ-14), times in seconds (REQ-15), a token in the wrong place (AUTH-27).
 
 use kiosque_testkit::{
-    DASHBOARD_PATHS, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, Reply, SWITCH_PATH,
-    TOKEN_PATH, TestRequest, TestServer,
+    DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, Reply, SUMMARY_PATH, SWITCH_PATH,
+    TOKEN_PATH, TestRequest, TestServer, dashboard_paths,
 };
 
 use crate::abuse::fleet;
@@ -30,7 +30,7 @@ async fn keys_that_a_call_does_not_know_are_named() {
         (ask(ORDERS_PATH, "", r#"{"deviceCode":"D1","deviceCodes":[]}"#), 200, Some("deviceCodes")),
         (ask(ORDERS_PATH, "", r#"{"devicecode":"D1"}"#), -1, Some("devicecode")),
         (ask(DEVICES_PATH, "x", r#"{"deviceCode":"foreign"}"#), -1, Some("x")),
-        (ask(DASHBOARD_PATHS[0], "current=1", r#"{"from":1}"#), 200, Some("current, from")),
+        (ask(SUMMARY_PATH, "current=1", r#"{"from":1}"#), 200, Some("current, from")),
         (ask(ONLINE_PATH, "", r#"{"groupId":"g2"}"#), 200, Some("groupId")),
         (ask(ONLINE_PATH, "", "nonsense"), 200, None),
         (ask(SWITCH_PATH, "", r#"{"groupID":"g1"}"#), -1, Some("groupID")),
@@ -77,7 +77,7 @@ async fn times_in_seconds_are_violations() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let (now, fields) = (server.now().0, ["startTimestamp", "endTimestamp"]);
-    for path in DASHBOARD_PATHS.into_iter().chain([ORDERS_PATH]) {
+    for path in dashboard_paths().chain([ORDERS_PATH]) {
         let ask = |locale: &'static str, start: i64, end: i64| {
             let body =
                 format!(r#"{{"deviceCode":"D1","startTimestamp":{start},"endTimestamp":{end}}}"#);

@@ -7,8 +7,8 @@ use jiff::civil;
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    BEST_PATH, BY_DEVICE_PATH, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, Ran, SUMMARY_PATH, Sandbox,
-    Served, TREND_PATH,
+    AISLE_PATH, DETAIL_PATH, DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, Ran, SUMMARY_PATH, Sandbox,
+    Served, dashboard_paths,
 };
 use serde_json::{Value, json};
 
@@ -19,11 +19,6 @@ use crate::pages;
 
 /// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";
-const AISLES_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceAisle";
-const PROFILE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/deviceProfile";
-const ONLINE_PATH: &str = "third-center-web/openapi/v1/kioskDashboard/onlineDevices";
-const DASHBOARDS: [&str; 6] =
-    [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH, AISLES_PATH, PROFILE_PATH];
 
 const ZONE: &str = "America/New_York";
 const HOUR_MS: i64 = 3_600_000;
@@ -208,7 +203,7 @@ fn compare_dashboards(both: &mut Both, devices: &[&str], orders: &[Value]) {
             let with_codes =
                 json!({"startTimestamp": start, "endTimestamp": end, "deviceCodes": codes});
             let body = if codes.is_empty() { filter } else { with_codes };
-            for path in DASHBOARDS {
+            for path in dashboard_paths() {
                 both.ask(path, &body);
             }
         }
@@ -218,7 +213,7 @@ fn compare_dashboards(both: &mut Both, devices: &[&str], orders: &[Value]) {
     let summary = both.ask(SUMMARY_PATH, &year);
     let sold = summary["kpiList"][1]["value"].as_str().unwrap().replace(',', "");
     assert_eq!(sold, orders.len().to_string());
-    assert!(both.ask(AISLES_PATH, &year)[0]["cabinets"][0]["layers"][0]["aisles"][1].is_object());
+    assert!(both.ask(AISLE_PATH, &year)[0]["cabinets"][0]["layers"][0]["aisles"][1].is_object());
     let online = both.ask(ONLINE_PATH, &json!({}));
     assert_eq!((&online["onlineCount"], &online["totalCount"]), (&json!(1), &json!(devices.len())));
 }

@@ -1,8 +1,8 @@
 //! Whole answers, with sales and without.
 
 use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, ONLINE_PATH, PROFILE_PATH,
-    SUMMARY_PATH, TREND_PATH, TestRequest, TestServer, snapshot,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, ONLINE_PATH, PROFILE_PATH, SUMMARY_PATH, TREND_PATH,
+    TestRequest, TestServer, dashboard_paths, snapshot,
 };
 use serde_json::json;
 
@@ -136,7 +136,7 @@ async fn a_group_without_devices_has_the_empty_shape_of_each_function() {
     let (server, _) = open().await;
     let token = server.log_in("new").await.token;
     let mut answers = Vec::new();
-    for path in DASHBOARD_PATHS.into_iter().chain([ONLINE_PATH]) {
+    for path in dashboard_paths().chain([ONLINE_PATH]) {
         let reply = ask(&server, &token, path, &json!({})).await;
         let function = path.rsplit('/').next().unwrap();
         answers.push(format!("{function}\n{}", snapshot(&reply)));

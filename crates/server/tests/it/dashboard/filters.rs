@@ -2,8 +2,8 @@
 
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DASHBOARD_PATHS, DEVICES_PATH, ONLINE_PATH,
-    PROFILE_PATH, SUMMARY_PATH, TREND_PATH, TestRequest, TestServer,
+    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, DEVICES_PATH, ONLINE_PATH, PROFILE_PATH, SUMMARY_PATH,
+    TREND_PATH, TestRequest, TestServer, dashboard_paths,
 };
 use serde_json::{Value, json};
 
@@ -280,7 +280,7 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
 #[tokio::test]
 async fn empty_fields_change_nothing() {
     let (server, token) = catalog::open_to_ops().await;
-    for path in DASHBOARD_PATHS {
+    for path in dashboard_paths() {
         let plain = catalog::ask(&server, &token, path, "", "{}").await.text;
         for (query, body) in [
             (

@@ -1,9 +1,7 @@
 //! The limits of dashboard filters.
 
-use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, PROFILE_PATH, SUMMARY_PATH, TREND_PATH, TestRequest,
-    TestServer,
-};
+use kiosque_contract::{ENDPOINTS, EndpointInfo};
+use kiosque_testkit::{SUMMARY_PATH, TREND_PATH, TestRequest, TestServer};
 use serde_json::json;
 
 use crate::catalog;
@@ -61,7 +59,13 @@ pub(super) async fn sales_of_devices_are_summed_up_to_a_limit() {
         json!({ "deviceCodes": codes, "startTimestamp": start, "endTimestamp": end }).to_string()
     };
     let (most, more) = (body(&["H-1", "H-2"]), body(&["H-1", "H-2", "H-3"]));
-    for path in [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH] {
+    // The entries of the calls say which functions the rule is about.
+    let (sums, lists): (Vec<&EndpointInfo>, Vec<_>) = ENDPOINTS
+        .iter()
+        .filter(|one| one.tag == "Dashboard" && one.request.is_some())
+        .partition(|one| one.rules.contains("DASH-26"));
+    assert_eq!((sums.len(), lists.len()), (4, 2));
+    for EndpointInfo { path, .. } in sums {
         assert_eq!(server.call(path, Some(&token), &most).await.code(), 200, "{path}");
         let reply = server.call(path, Some(&token), &more).await;
         assert_eq!(reply.code(), -1, "{path}: {reply:?}");
@@ -71,7 +75,7 @@ pub(super) async fn sales_of_devices_are_summed_up_to_a_limit() {
         // Without a filter there is no such limit.
         assert_eq!(server.call(path, Some(&token), &body(&[])).await.code(), 200, "{path}");
     }
-    for path in [AISLE_PATH, PROFILE_PATH] {
+    for EndpointInfo { path, .. } in lists {
         assert_eq!(server.call(path, Some(&token), &more).await.code(), 200, "{path}");
     }
     let ask = TestRequest::to(SUMMARY_PATH).token(&token).body(more).locale("zh-CN");

@@ -2,8 +2,8 @@
 
 use http::Method;
 use kiosque_testkit::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
-    TOKEN_PATH, TestRequest,
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH,
+    TestRequest, dashboard_paths,
 };
 
 use super::setup::Token;
@@ -86,14 +86,14 @@ pub(super) fn rows() -> Vec<Row> {
     let paths = [TOKEN_PATH, SWITCH_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH];
     let bodies = BODIES.iter().map(|(what, body, said)| (*what, body.to_vec(), *said));
     for (what, body, said) in bodies.chain(beyond()) {
-        for path in paths.into_iter().chain(DASHBOARD_PATHS) {
+        for path in paths.into_iter().chain(dashboard_paths()) {
             let ask = TestRequest::to(path).query("current=0").body(body.clone());
             let holds = format!("{what} — {path}");
             let data = Data::Diagnostic(said.to_owned());
             rows.push(Row::new(holds, ask, UNREADABLE).data(data));
         }
     }
-    for path in [DEVICES_PATH, ORDERS_PATH, DETAIL_PATH].into_iter().chain(DASHBOARD_PATHS) {
+    for path in [DEVICES_PATH, ORDERS_PATH, DETAIL_PATH].into_iter().chain(dashboard_paths()) {
         let holds = format!("REQ-1: body before scope: the selected group is closed — {path}");
         let data = Data::Diagnostic(NULL.to_owned());
         let ask = TestRequest::to(path).body("null");
@@ -108,7 +108,7 @@ fn not_found() -> Vec<Row> {
     let mut asks = Vec::new();
     let others =
         [TOKEN_PATH, SWITCH_PATH, LOGOUT_PATH, DEVICES_PATH, ORDERS_PATH, DETAIL_PATH, ONLINE_PATH];
-    for path in others.into_iter().chain(DASHBOARD_PATHS) {
+    for path in others.into_iter().chain(dashboard_paths()) {
         for method in [Method::GET, Method::PUT, Method::DELETE, Method::OPTIONS, Method::PATCH] {
             asks.push(TestRequest::to(path).method(method));
         }

@@ -1,8 +1,8 @@
 //! Fields that are missing or wrong (REQ-7, REQ-8, REQ-11): every violation, in each language.
 
 use kiosque_testkit::{
-    CHANGES_PATH, DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, SWITCH_PATH,
-    TOKEN_PATH, TestRequest,
+    CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, START_MS, SWITCH_PATH, TOKEN_PATH,
+    TestRequest, dashboard_paths,
 };
 
 use super::setup::Token;
@@ -124,7 +124,7 @@ pub(super) fn rows() -> Vec<Row> {
             ));
         }
     }
-    for path in DASHBOARD_PATHS {
+    for path in dashboard_paths() {
         for (field, values, fault) in [
             ("startTimestamp", NO_INTEGER, NOT_INTEGER),
             ("endTimestamp", NO_INTEGER, NOT_INTEGER),

@@ -1,7 +1,7 @@
 //! Devices, groups and orders outside the scope, which look like such that do not exist (SCOPE-4).
 
 use kiosque_testkit::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH, TestRequest,
+    DETAIL_PATH, DEVICES_PATH, ORDERS_PATH, SWITCH_PATH, TestRequest, dashboard_paths,
 };
 
 use super::{GROUP_CLOSED, ORDER_UNKNOWN, OUT_OF_SCOPE, Row};
@@ -102,7 +102,7 @@ fn dashboards() -> Vec<Row> {
     }
     let of_selected = r#"{"groupId":"south","deviceCodes":["N-1"]}"#;
     bodies.push(("of the selected group, in another one", of_selected.to_owned()));
-    let asks = DASHBOARD_PATHS.into_iter().flat_map(|path| {
+    let asks = dashboard_paths().flat_map(|path| {
         bodies.iter().map(move |(what, body)| {
             let ask = TestRequest::to(path).body(body.as_str());
             Row::new(format!("SCOPE-3, SCOPE-4: {what} — {path} {body}"), ask, OUT_OF_SCOPE)

@@ -2,12 +2,12 @@
 //! order of the checks.
 
 use kiosque_testkit::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH,
-    TestRequest,
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, SWITCH_PATH, TestRequest,
+    dashboard_paths,
 };
 
 use super::setup::Token;
-use super::{GROUP_CLOSED, Row, TOKEN_INVALID, TOKEN_MISSING, WITH_TOKEN};
+use super::{GROUP_CLOSED, Row, TOKEN_INVALID, TOKEN_MISSING, with_token};
 
 const FAULTS: &[(Token, &str)] = &[
     (Token::Unknown, "AUTH-16: unknown"),
@@ -31,7 +31,7 @@ const FAULTS: &[(Token, &str)] = &[
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (path, body) in WITH_TOKEN {
+    for (path, body) in with_token() {
         let ask = TestRequest::to(path).body(body);
         let on_auth_path = [SWITCH_PATH, LOGOUT_PATH].contains(&path);
         let when_missing = if on_auth_path { TOKEN_MISSING } else { TOKEN_INVALID };
@@ -54,7 +54,7 @@ pub(super) fn rows() -> Vec<Row> {
 /// REQ-1: the token is checked before the body, the fields and the scope.
 fn token_before_body() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (path, _) in WITH_TOKEN.into_iter().filter(|(path, _)| *path != LOGOUT_PATH) {
+    for (path, _) in with_token().filter(|(path, _)| *path != LOGOUT_PATH) {
         let when_missing = if path == SWITCH_PATH { TOKEN_MISSING } else { TOKEN_INVALID };
         for (what, body) in [
             ("body", "{nonsense"),
@@ -101,8 +101,7 @@ fn closed_meanwhile() -> Vec<Row> {
             rows.push(Row::new(holds, ask, GROUP_CLOSED).with(token));
         }
         let bodies = ["{}", r#"{"groupId":"north"}"#, r#"{"deviceCodes":["F-1"]}"#];
-        let dashboards =
-            DASHBOARD_PATHS.into_iter().flat_map(|path| bodies.map(|body| (path, body)));
+        let dashboards = dashboard_paths().flat_map(|path| bodies.map(|body| (path, body)));
         for (path, body) in dashboards.chain([(ONLINE_PATH, ""), (ONLINE_PATH, "{nonsense")]) {
             let ask = TestRequest::to(path).body(body);
             let holds = format!("{how} — {path} {body}");

@@ -2,7 +2,7 @@
 //! and of none.
 
 use kiosque_testkit::{
-    DASHBOARD_PATHS, DETAIL_PATH, DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, Rng, START_MS,
+    DETAIL_PATH, DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, Rng, START_MS, dashboard_paths,
 };
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ impl Request {
             2 => return whole(DETAIL_PATH, numbers(rng, mark)),
             _ if rng.one_in(8) => return whole(ONLINE_PATH, json!({})),
             _ => {
-                let path = rng.choose(&DASHBOARD_PATHS);
+                let path = rng.choose(&dashboard_paths().collect::<Vec<_>>());
                 return whole(path, dashboard_filter(rng, mark));
             }
         };
