@@ -39,7 +39,7 @@ fn exit_code(command: &mut Command) -> Result<i32> {
 struct Process {
     parent: u32,
     is_dead: bool,
-    /// Its own time and that of its children that it has waited for, in user and system mode.
+    /// Its own time and the time of children that it has waited for, in user and system mode.
     cpu: Duration,
 }
 

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-/// Debian's directory of the programs, by version: only those of clients are on the PATH.
+/// Debian's directory of the programs, by version: only client programs are on the PATH.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// Returns whether this machine has a PostgreSQL server.

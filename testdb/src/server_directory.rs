@@ -52,7 +52,7 @@ pub(crate) struct ServerDirectory {
     watchdog: Child,
 }
 
-/// A user other than that of this process.
+/// A user other than the one that runs this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Owner {
     uid: u32,

@@ -1,4 +1,4 @@
-//! The answers to workers: those of the server, forwarded, and those of the broker itself.
+//! The answers to workers: forwarded answers of the server, and answers of the broker itself.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use kiosque_model::Refusal;
 use serde::Serialize;
 use serde_json::Value;
 
-/// An answer. None is compressed: those of logins contain tokens, and the others do not travel far.
+/// An answer. None is compressed: answers to logins contain tokens, and others do not travel far.
 pub(crate) type Answered = Response<Content>;
 
 /// The header of every answer: how the call was sent, or that the answer is the broker's own.

@@ -64,7 +64,7 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
             async move { self::status(&broker, request.uri().path()).await }
         })
     };
-    // Each has separate connections, so that workers cannot take those of the status.
+    // Each has separate connections, so that workers cannot take the ones for the status.
     let options = || ConnectionOptions {
         limits: broker.limits.clone(),
         trusted_proxies: TrustedProxies::default(),

@@ -175,7 +175,7 @@ impl Error {
         Error::GaveUp { tries, last: Box::new(last) }
     }
 
-    /// Returns the envelope's `code`, also that of the last of several attempts.
+    /// Returns the envelope's `code`; after several attempts, the last one's.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match self {

@@ -32,7 +32,7 @@ pub(crate) struct Facts {
     pub(crate) devices: Vec<Value>,
     /// The query of the page with them. The contract does not specify the maximum size.
     pub(crate) devices_query: &'static str,
-    /// Their total number; `devices` has those of a page.
+    /// Their total number; `devices` has a page of them.
     pub(crate) device_count: usize,
     /// A device with orders, and the first of these orders.
     pub(crate) device: Option<String>,

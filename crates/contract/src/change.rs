@@ -74,7 +74,7 @@ pub struct SalesTotals {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct OrderChange {
-    /// The number of the change, larger than those of all changes of the group before it.
+    /// The number of the change, larger than the number of any earlier change of the group.
     pub change_no: i64,
     /// The record of an order list.
     pub order: OrderRecord,
@@ -98,7 +98,7 @@ pub struct ChangesFilter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderChangeLine {
-    /// The number of the change, larger than those of all changes of the group before it.
+    /// The number of the change, larger than the number of any earlier change of the group.
     pub change_no: i64,
     /// `after` of a request that continues behind this line.
     pub next: String,

@@ -1,5 +1,5 @@
 //! The types of the interface (`docs/interface.md`) and of the operator's calls as JSON, for the
-//! server and for clients. No logic, and no input or output; the names are those of the JSON.
+//! server and for clients. No logic, and no input or output; the names are the ones in the JSON.
 //!
 //! Without the feature `literals`, structs of the interface to which later versions may add fields
 //! are `#[non_exhaustive]`: a filter is its `Default` with some fields set. Kiosque itself, whose

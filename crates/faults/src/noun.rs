@@ -1,4 +1,4 @@
-//! The names of calls in `--fault`, which are those of `kiosque remote`.
+//! The names of calls in `--fault`. `kiosque remote` has the same names.
 
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{

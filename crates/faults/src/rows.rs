@@ -166,7 +166,7 @@ mod tests {
         assert!(!page(0, &[]).shift(&page(0, &[]), 1, 3), "no row can have arrived before none");
     }
 
-    /// PAGE-6, PAGE-8: the last pages are those of a longer list.
+    /// PAGE-6, PAGE-8: the last pages are the ones of a list with more rows.
     #[test]
     fn the_last_pages_of_a_shifted_list_have_its_total() {
         let list = [1, 2, 3, 4, 5, 6, 7, 8];

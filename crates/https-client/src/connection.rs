@@ -152,7 +152,7 @@ impl HttpsClient {
 fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
     fn next<'a>(cause: &&'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
         match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            // Its `source` is that of the inner error.
+            // Its `source` is the inner error's.
             Some(inner) => Some(inner),
             None => (*cause).source(),
         }

@@ -173,7 +173,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Combines the values of flags and variables with those of the settings file.
+    /// Combines the values of flags and variables with the values of the settings file.
     pub(crate) fn new(flags: Given, config: Option<&Path>) -> anyhow::Result<Settings> {
         given::warn_of_unknown_variables();
         let given = flags.or_variables()?;

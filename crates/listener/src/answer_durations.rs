@@ -9,7 +9,7 @@ use prometheus::Histogram;
 #[derive(Clone, Debug)]
 pub struct AnswerDurations(Arc<[(&'static str, Histogram)]>);
 
-/// The index of a path among those of a listener.
+/// The index of a path among the paths of a listener.
 pub(crate) type PathIndex = usize;
 
 impl AnswerDurations {

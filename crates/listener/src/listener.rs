@@ -81,7 +81,7 @@ impl Listener {
         Listener { public: Some(proxy), ..self }
     }
 
-    /// Returns the address that callers use: the bound one, or that of a proxy in front of it.
+    /// Returns the address that callers use: the bound one, or the one of a proxy in front of it.
     ///
     /// # Errors
     /// The operating system does not know it.

@@ -57,7 +57,7 @@ pub struct AnswerMemory {
 }
 
 impl AnswerMemory {
-    /// Returns this memory, reduced to that of a shorter answer.
+    /// Returns this memory, reduced to what a shorter answer takes.
     pub(crate) fn reduced_to(mut self, bytes: usize) -> AnswerMemory {
         let less = self.bytes.saturating_sub(bytes);
         self.release(less);

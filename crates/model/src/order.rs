@@ -18,7 +18,7 @@ pub struct Order {
     pub trade_no: Option<TradeNo>,
     /// Internal trade number; `None` keeps the stored one, or derives it from the order ID.
     pub trade_no_in: Option<TradeNo>,
-    /// Currency of all amounts, including those of the lines.
+    /// Currency of all amounts of the order and its lines.
     pub currency: Currency,
     /// Price of the order.
     pub total_amount: Minor,

@@ -61,7 +61,7 @@ pub struct Content {
     pub content_type: String,
     /// A remark on the whole body.
     pub about: String,
-    /// The fields of the object, and those of the objects in it.
+    /// The fields of the object and of the objects in it.
     pub fields: Vec<Field>,
     /// An example, as JSON.
     pub example: Option<Value>,

@@ -173,7 +173,7 @@ impl OrderReader {
         Ok(Some(OrderPage { group: self.group.clone().unwrap_or_default(), records }))
     }
 
-    /// Returns the current walk, or that of the next device.
+    /// Returns the current walk, or a walk over the orders of the next device.
     async fn next_walk(&mut self, remote: &Remote) -> Result<Option<(String, OrderWalk)>, Fault> {
         if let Some(walk) = self.walk.take() {
             return Ok(Some(walk));

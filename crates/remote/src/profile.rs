@@ -56,7 +56,7 @@ impl Fields {
 pub struct Given {
     /// The name of a profile.
     pub profile: Option<String>,
-    /// Fields that replace those of the profile.
+    /// Fields that replace the profile's.
     pub fields: Fields,
 }
 

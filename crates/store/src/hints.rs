@@ -128,7 +128,7 @@ impl ProvenBefore {
 #[derive(Debug, Default)]
 pub(crate) struct KnownDevices(Mutex<HashMap<GroupNo, HashMap<String, DeviceNo>>>);
 
-/// The numbers of a group, and those of all groups, are cleared when there are more.
+/// The numbers of a group, and of all groups, are cleared when there are more.
 const KNOWN_MAX: usize = 50_000;
 const KNOWN_GROUPS_MAX: usize = 1_000;
 

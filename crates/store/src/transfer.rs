@@ -236,7 +236,7 @@ async fn copy(
     Ok(copied)
 }
 
-/// Compares the counts and digests of every table and group with those of the database.
+/// Compares the counts and digests of every table and group with the database's.
 async fn compare(
     copied: &[(&'static Table, Digests)],
     to: &Db,

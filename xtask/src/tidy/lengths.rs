@@ -1,4 +1,4 @@
-//! The lengths of files and lines. Clippy checks those of functions (`too_many_lines`).
+//! The lengths of files and lines. Clippy checks the lengths of functions (`too_many_lines`).
 
 use super::Fault;
 use super::source::Source;

@@ -322,7 +322,7 @@ class OrderChange(TypedDict):
     """An order at its latest change."""
 
     changeNo: int
-    """The number of the change, larger than those of all changes of the group before it."""
+    """The number of the change, larger than the number of any earlier change of the group."""
     order: Order
     """The record of an order list."""
 

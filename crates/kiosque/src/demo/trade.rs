@@ -82,7 +82,7 @@ impl Sale<'_> {
         at <= self.until
     }
 
-    /// Returns a trade number like those of payment providers: digits that begin with the time.
+    /// Returns a trade number as payment providers issue them: digits that begin with the time.
     fn trade_no(&self, zone: &Zone, random: &mut Random) -> TradeNo {
         let mut digits = zone.text(self.start);
         digits.retain(|c| c.is_ascii_digit());

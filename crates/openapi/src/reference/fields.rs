@@ -45,7 +45,7 @@ struct Shape<'d> {
     object: Option<(&'d Value, String)>,
 }
 
-/// Returns the fields of an object, and those of the objects in it.
+/// Returns the fields of an object and of the objects in it.
 pub(super) fn all(document: &Value, schema: &Value) -> Vec<Field> {
     let mut fields = Vec::new();
     if let Some((object, items)) = Shape::of(document, schema).object {

@@ -134,7 +134,7 @@ impl ListenerMetrics {
     }
 }
 
-/// Returns the HTTP statuses of the operator's calls, and those of requests that are not calls.
+/// Returns the HTTP statuses of the operator's calls and of requests that are not calls.
 fn operator_statuses() -> Vec<i32> {
     let not_a_call = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED];
     let listed = OPERATOR_CALLS.iter().flat_map(|call| call.statuses).copied();

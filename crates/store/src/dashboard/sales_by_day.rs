@@ -1,4 +1,4 @@
-//! The sales of each day of a range. Those of all devices are cached on SQLite; on PostgreSQL,
+//! The sales of each day of a range. Sums of all devices are cached on SQLite; on PostgreSQL,
 //! validating the cache costs as much as it saves.
 
 use std::collections::BTreeMap;

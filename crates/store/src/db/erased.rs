@@ -77,7 +77,7 @@ fn erase<T: Send + 'static, E: Send + 'static>(done: Result<T, E>) -> Done {
     }
 }
 
-/// Returns an outcome with its types, which are those of the work.
+/// Returns an outcome with the types that the work returned.
 pub(super) fn restore<T: 'static, E: From<Error> + 'static>(done: Done) -> Result<T, E> {
     match done {
         Ok(result) => result.downcast().map(|result| *result).map_err(|_| Error::Gone.into()),

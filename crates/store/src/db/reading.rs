@@ -70,7 +70,7 @@ impl<T> Reading<T> {
         Reading { rows, statements: Vec::new(), add: Vec::new() }
     }
 
-    /// Adds a statement, whose rows arrive after those of the previous statements.
+    /// Adds a statement, whose rows arrive after the rows of the previous statements.
     pub(crate) fn then(mut self, statement: Bound, add: impl AddsRow<T>) -> Reading<T> {
         self.statements.push(statement);
         self.add.push(Box::new(add));

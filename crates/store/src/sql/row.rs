@@ -59,7 +59,7 @@ impl Row<'_> {
         T::read(&mut self.reader())
     }
 
-    /// Reads the columns after those of a `Before`, which were read from another row.
+    /// Reads the columns after the columns of a `Before`, which were read from another row.
     pub(crate) fn read_after<'r, Before: FromRow<'r>, T: FromRow<'r>>(
         &'r self,
     ) -> Result<T, Error> {

@@ -32,7 +32,7 @@ static COLUMNS: Sql = Sql::declared(
     Columns::Of(<ColumnRow as FromRow<'_>>::columns),
 );
 
-/// Read once, since the layout is that of this program.
+/// Read once, since the layout is this program's.
 static TABLES: OnceLock<Vec<Table>> = OnceLock::new();
 
 /// One table, and its statements.

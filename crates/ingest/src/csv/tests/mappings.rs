@@ -8,7 +8,7 @@ fn fault(text: &str) -> String {
     Mapping::parse(text).err().unwrap_or_else(|| panic!("a mapping: {text}"))
 }
 
-/// The fault of a mapping that was right before `line` was added to a section, without its
+/// The error of a mapping that was right before `line` was added to a section, without its
 /// position.
 fn fault_of(section: &str, line: &str) -> String {
     let text = format!("{KEYED}\n[create.device]\ngroup = \"g\"\n");
@@ -33,7 +33,7 @@ fn cases(text: &str) -> impl Iterator<Item = (&str, &str)> {
     lines.chunks(2).map(|case| (case[0], case[1].trim_start())).collect::<Vec<_>>().into_iter()
 }
 
-/// In each case, a line in its section, and the beginning of its fault.
+/// In each case, a line in its section, and the beginning of its error.
 fn check_cases(text: &str) {
     for (case, want) in cases(text) {
         let (section, line) = case.strip_prefix('[').unwrap().split_once(']').unwrap();

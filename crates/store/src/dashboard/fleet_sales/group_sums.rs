@@ -54,7 +54,7 @@ statements! {
         where s.group_no = r.group_no and s.day >= r.first_day and s.day <= r.last_day";
 }
 
-/// The maximum size of a group's segments. Above it, only those of the last request are cached.
+/// The maximum size of a group's segments. Above it, only the last request's are cached.
 const GROUP_BYTES_MAX: usize = CACHE_BYTES / 8;
 /// After more changes than this, the segments of a group are read again.
 const CHANGES_MAX: i64 = 10_000;
@@ -326,7 +326,7 @@ fn days_of(days: &[(Day, Turnover)], (first, last): Segment) -> &[(Day, Turnover
     days.get(start..end).unwrap_or_default()
 }
 
-/// Caches segments: all valid ones if there is room, otherwise those of this request.
+/// Caches segments: all valid ones if there is room, otherwise the ones of this request.
 fn insert(
     cache: &Cache,
     group: GroupNo,
