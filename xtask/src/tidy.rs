@@ -31,19 +31,19 @@ use source::Source;
 
 /// Something that breaks a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Fault {
+pub(crate) struct Violation {
     path: String,
     line: usize,
     what: String,
 }
 
-impl Fault {
-    fn new(path: &str, line: usize, what: impl Into<String>) -> Fault {
-        Fault { path: path.to_owned(), line, what: what.into() }
+impl Violation {
+    fn new(path: &str, line: usize, what: impl Into<String>) -> Violation {
+        Violation { path: path.to_owned(), line, what: what.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.path, self.line, self.what)
     }
@@ -58,21 +58,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         _ => bail!("tidy takes nothing or --pending; `cargo xtask help` shows examples"),
     };
     let files = files(&root()?)?;
-    let mut faults: Vec<Fault> = files.iter().flat_map(|(path, text)| check(path, text)).collect();
+    let mut violations: Vec<Violation> =
+        files.iter().flat_map(|(path, text)| check(path, text)).collect();
     let figures = figures::measure(&files, &sources(&files));
-    faults.extend(figures.faults);
-    faults.sort();
+    violations.extend(figures.violations);
+    violations.sort();
     let pending = figures.pending.iter().filter(|_| shows_pending);
-    for fault in pending.chain(&faults) {
-        eprintln!("{fault}");
+    for violation in pending.chain(&violations) {
+        eprintln!("{violation}");
     }
     eprintln!("{}", figures.table);
-    match faults.len() {
+    match violations.len() {
         0 => {
             eprintln!("{} files are tidy", files.len());
             Ok(())
         }
-        count => bail!("tidy found {count} faults"),
+        count => bail!("violations found by tidy: {count}"),
     }
 }
 
@@ -90,19 +91,19 @@ fn is_ours(path: &str) -> bool {
 
 /// Returns every violation in one file; the path is relative to the root and determines which rules
 /// apply.
-fn check(path: &str, text: &str) -> Vec<Fault> {
-    let mut faults = words::check(path, text);
-    faults.extend(names::check(path));
+fn check(path: &str, text: &str) -> Vec<Violation> {
+    let mut violations = words::check(path, text);
+    violations.extend(names::check(path));
     if path.ends_with("Cargo.toml") {
-        faults.extend(manifests::check(path, text));
+        violations.extend(manifests::check(path, text));
     }
     if is_ours(path) && path.ends_with(".rs") {
         let source = Source::new(path, text);
         for rule in [lengths::check, code::check, functions::check, sql::check] {
-            faults.extend(rule(&source));
+            violations.extend(rule(&source));
         }
     }
-    faults
+    violations
 }
 
 /// Returns the text files that git tracks or would track, with their contents.
@@ -189,9 +190,9 @@ mod tests {
             ("docs/a.md", concat!("see /wo", "rk/main\n"), "machine"),
         ];
         for (path, text, expected) in planted {
-            let faults = check(path, text);
-            assert_eq!(faults.len(), 1, "{expected}: {faults:?}");
-            assert!(faults[0].to_string().contains(expected), "{expected}: {faults:?}");
+            let violations = check(path, text);
+            assert_eq!(violations.len(), 1, "{expected}: {violations:?}");
+            assert!(violations[0].to_string().contains(expected), "{expected}: {violations:?}");
         }
     }
 }

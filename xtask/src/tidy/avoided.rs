@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Fault;
+use super::Violation;
 
 /// Groups of words, and how often each group may occur. A number must be lowered when it has
 /// decreased; tidy prints the new one.
@@ -36,7 +36,7 @@ const SELF: &str = "xtask/src/tidy/avoided.rs";
 #[derive(Default)]
 pub(crate) struct Found {
     /// Groups that occur more often than their number.
-    pub(crate) over: Vec<Fault>,
+    pub(crate) over: Vec<Violation>,
     /// For each group that occurs less often, a line with the new number.
     pub(crate) lower: Vec<String>,
 }
@@ -53,7 +53,7 @@ fn compare(counts: &BTreeMap<String, usize>, avoided: &[(&[&str], usize)]) -> Fo
         let group = words.join(", ");
         if count > *allowed {
             let what = format!("{group}: {count} of {allowed}. Write the field's term instead");
-            found.over.push(Fault::new(SELF, 1, what));
+            found.over.push(Violation::new(SELF, 1, what));
         } else if count < *allowed {
             found
                 .lower

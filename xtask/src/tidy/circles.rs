@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Fault;
+use super::Violation;
 use super::modules::{Import, Modules};
 use super::source::Source;
 
@@ -14,22 +14,22 @@ const STATE: [(&str, &str); 1] = [("crates/server", "app")];
 
 /// Returns a violation for each import that closes a cycle, at the import: of files, and of
 /// top-level modules of the crate, each with all its submodules.
-pub(crate) fn check(directory: &str, sources: &[Source]) -> Vec<Fault> {
+pub(crate) fn check(directory: &str, sources: &[Source]) -> Vec<Violation> {
     let mut imports = Modules::of(directory, sources).imports();
     imports.retain(|import| !STATE.contains(&(directory, &import.to)));
-    let mut faults = faults(&imports);
-    if faults.is_empty() {
+    let mut violations = violations(&imports);
+    if violations.is_empty() {
         for import in &mut imports {
             import.from.truncate(import.from.find("::").unwrap_or(import.from.len()));
             import.to.truncate(import.to.find("::").unwrap_or(import.to.len()));
         }
         imports.retain(|import| import.from != import.to && !import.from.is_empty());
-        faults = self::faults(&imports);
+        violations = self::violations(&imports);
     }
-    faults
+    violations
 }
 
-fn faults(imports: &[Import]) -> Vec<Fault> {
+fn violations(imports: &[Import]) -> Vec<Violation> {
     let mut imports = imports.to_vec();
     imports.retain(|import| !lies_in(&import.from, &import.to));
     circles(&imports)
@@ -37,7 +37,7 @@ fn faults(imports: &[Import]) -> Vec<Fault> {
         .map(|(closing, path)| {
             let names: Vec<&str> = path.iter().map(|name| shown(name)).collect();
             let what = format!("imports in a circle: {}", names.join(" → "));
-            Fault::new(&closing.file, closing.line, what)
+            Violation::new(&closing.file, closing.line, what)
         })
         .collect()
 }
@@ -93,7 +93,7 @@ impl<'a> Search<'_, 'a> {
 mod tests {
     use super::*;
 
-    fn faults(files: &[(&str, &str)]) -> Vec<String> {
+    fn violations(files: &[(&str, &str)]) -> Vec<String> {
         let sources: Vec<Source> =
             files.iter().map(|(path, text)| Source::new(path, text)).collect();
         check("crates/server", &sources).iter().map(ToString::to_string).collect()
@@ -107,10 +107,10 @@ mod tests {
             ("crates/server/src/c.rs", "use crate::d;\n"),
             ("crates/server/src/d.rs", ""),
         ];
-        assert!(faults(&files).is_empty());
+        assert!(violations(&files).is_empty());
         files[3].1 = "\n\nuse super::b;\n";
         let circle = "crates/server/src/d.rs:3: imports in a circle: b → c → d → b";
-        assert_eq!(faults(&files), [circle]);
+        assert_eq!(violations(&files), [circle]);
     }
 
     #[test]
@@ -122,10 +122,10 @@ mod tests {
             ("crates/server/src/a/c.rs", ""),
             ("crates/server/src/d.rs", "use crate::a;\n"),
         ];
-        assert!(faults(&files).is_empty());
+        assert!(violations(&files).is_empty());
         files[2].1 = "use super::c::C;\nuse crate::d::D;\n";
         files[3].1 = "use super::b::B;\n";
-        let found = faults(&files);
+        let found = violations(&files);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].ends_with("c.rs:1: imports in a circle: a::b → a::c → a::b"), "{found:?}");
         assert!(found[1].ends_with("d.rs:1: imports in a circle: a → a::b → d → a"), "{found:?}");
@@ -139,14 +139,19 @@ mod tests {
             ("crates/server/src/c.rs", ""),
             ("crates/server/src/c/d.rs", ""),
         ];
-        assert!(faults(&files).is_empty());
+        assert!(violations(&files).is_empty());
         files[3].1 = "use crate::a::A;\n";
-        assert_eq!(faults(&files), ["crates/server/src/c/d.rs:1: imports in a circle: a → c → a"]);
+        assert_eq!(
+            violations(&files),
+            ["crates/server/src/c/d.rs:1: imports in a circle: a → c → a"]
+        );
     }
 
     #[test]
     fn handlers_and_their_state_are_no_circle() {
         let state = ("crates/server/src/app.rs", "use crate::a;");
-        assert!(faults(&[state, ("crates/server/src/a.rs", "use crate::app::App;")]).is_empty());
+        assert!(
+            violations(&[state, ("crates/server/src/a.rs", "use crate::app::App;")]).is_empty()
+        );
     }
 }

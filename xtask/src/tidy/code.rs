@@ -1,6 +1,6 @@
 //! Code and comments that may not be committed.
 
-use super::Fault;
+use super::Violation;
 use super::scan::is_word;
 use super::source::Source;
 
@@ -17,26 +17,26 @@ const OUTSIDE_TESTS: (&str, &str) = (".unwrap()", "return the error, or expect w
 const MARKS: [&str; 3] = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];
 
 /// Finds forbidden code and comments.
-pub(crate) fn check(source: &Source) -> Vec<Fault> {
-    let mut faults = Vec::new();
+pub(crate) fn check(source: &Source) -> Vec<Violation> {
+    let mut violations = Vec::new();
     for (line, code) in source.code_lines() {
         for (what, instead) in EVERYWHERE {
             if has_word(code, what) {
-                faults.push(source.fault(line, format!("`{what}`: {instead}")));
+                violations.push(source.violation(line, format!("`{what}`: {instead}")));
             }
         }
         let (what, instead) = OUTSIDE_TESTS;
         if code.contains(what) && !source.is_test(line) {
-            faults.push(source.fault(line, format!("`{what}` outside tests: {instead}")));
+            violations.push(source.violation(line, format!("`{what}` outside tests: {instead}")));
         }
     }
     for comment in &source.scan.comments {
         for mark in MARKS.into_iter().filter(|mark| has_word(&comment.text, mark)) {
             let what = format!("`{mark}`: do it, or say it in an issue");
-            faults.push(source.fault(comment.line, what));
+            violations.push(source.violation(comment.line, what));
         }
     }
-    faults
+    violations
 }
 
 /// Returns whether the text has the word, not only as a part of another one.
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        check(&Source::new(path, text)).iter().map(|fault| fault.line).collect()
+        check(&Source::new(path, text)).iter().map(|violation| violation.line).collect()
     }
 
     #[test]

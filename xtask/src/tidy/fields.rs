@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Fault;
+use super::Violation;
 use super::scan::is_word;
 use super::source::{Source, body_start, item_end, line_at};
 
@@ -84,14 +84,14 @@ impl Struct<'_> {
 
 /// Returns a violation for each pair of structs of the program that is not allowed, and for each
 /// allowed pair that does not exist.
-pub(crate) fn check(sources: &[Source]) -> Vec<Fault> {
-    faults(sources, ALLOWED)
+pub(crate) fn check(sources: &[Source]) -> Vec<Violation> {
+    violations(sources, ALLOWED)
 }
 
-fn faults(sources: &[Source], allowed: &[Allowed]) -> Vec<Fault> {
+fn violations(sources: &[Source], allowed: &[Allowed]) -> Vec<Violation> {
     let program = sources.iter().filter(|source| source.path.starts_with("crates/"));
     let all: Vec<Struct<'_>> = program.flat_map(structs).collect();
-    let (mut faults, mut found) = (Vec::new(), BTreeSet::new());
+    let (mut violations, mut found) = (Vec::new(), BTreeSet::new());
     for (at, first) in all.iter().enumerate() {
         for second in all[at + 1..].iter().filter(|second| first.is_near(second)) {
             let (one, other) = (first.place(), second.place());
@@ -101,17 +101,17 @@ fn faults(sources: &[Source], allowed: &[Allowed]) -> Vec<Fault> {
                 }
                 None => {
                     let what = format!("`{}` has nearly the fields of {other}", first.name);
-                    faults.push(Fault::new(first.path, first.line, what));
+                    violations.push(Violation::new(first.path, first.line, what));
                 }
             }
         }
     }
     let gone = allowed.iter().filter(|pair| !found.contains(*pair));
-    faults.extend(gone.map(|(one, other, _)| {
+    violations.extend(gone.map(|(one, other, _)| {
         let what = format!("{one} and {other} are no pair any more: remove them from the list");
-        Fault::new("xtask/src/tidy/fields.rs", 0, what)
+        Violation::new("xtask/src/tidy/fields.rs", 0, what)
     }));
-    faults
+    violations
 }
 
 /// Returns the structs of a file that are compared.
@@ -158,7 +158,7 @@ mod tests {
 
     fn found(text: &str, allowed: &[Allowed]) -> Vec<String> {
         let sources = [Source::new(PATH, text), Source::new("xtask/src/c.rs", text)];
-        faults(&sources, allowed).iter().map(ToString::to_string).collect()
+        violations(&sources, allowed).iter().map(ToString::to_string).collect()
     }
 
     #[test]

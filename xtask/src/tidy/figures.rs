@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::source::Source;
-use super::{Fault, avoided, circles, fields, rules};
+use super::{Violation, avoided, circles, fields, rules};
 
 /// Checks that do not hold yet: printed, but not a violation. To be emptied.
 const PENDING: &[&str] = &[];
@@ -35,21 +35,21 @@ pub(crate) struct Figure {
     value: f64,
     limit: Limit,
     /// The places to fix, where known.
-    faults: Vec<Fault>,
+    violations: Vec<Violation>,
 }
 
 /// The violations of figures that must hold, and the table of all figures.
 pub(crate) struct Figures {
-    pub(crate) faults: Vec<Fault>,
-    pub(crate) pending: Vec<Fault>,
+    pub(crate) violations: Vec<Violation>,
+    pub(crate) pending: Vec<Violation>,
     pub(crate) table: String,
 }
 
 impl Figure {
     /// A number of places of which there may be none.
-    fn of_faults(name: &'static str, faults: Vec<Fault>) -> Figure {
-        let value = u32::try_from(faults.len()).map_or(f64::MAX, f64::from);
-        Figure { name, value, limit: Limit::Max(0.0), faults }
+    fn of_violations(name: &'static str, violations: Vec<Violation>) -> Figure {
+        let value = u32::try_from(violations.len()).map_or(f64::MAX, f64::from);
+        Figure { name, value, limit: Limit::Max(0.0), violations }
     }
 
     fn holds(&self) -> bool {
@@ -78,27 +78,29 @@ impl Figure {
 /// Measures all files; `sources` are the Rust files.
 pub(crate) fn measure(files: &[(String, String)], sources: &[Source]) -> Figures {
     let mut figures = comment_words(sources);
-    figures.push(Figure::of_faults("import circles", all_circles(sources)));
-    figures.push(Figure::of_faults("structs with nearly equal fields", fields::check(sources)));
+    figures.push(Figure::of_violations("import circles", all_circles(sources)));
+    figures.push(Figure::of_violations("structs with nearly equal fields", fields::check(sources)));
     figures.push(lines_of_server(sources));
     let rules = rules::check(files, sources);
-    figures.push(Figure::of_faults("rules of the interface", rules.wrong));
-    figures.push(Figure::of_faults("rules without a test", rules.untested));
+    figures.push(Figure::of_violations("rules of the interface", rules.wrong));
+    figures.push(Figure::of_violations("rules without a test", rules.untested));
     let words = avoided::check(files);
-    figures.push(Figure::of_faults("avoided words over their number", words.over));
+    figures.push(Figure::of_violations("avoided words over their number", words.over));
     report(figures, PENDING, &words.lower)
 }
 
 fn report(figures: Vec<Figure>, pending: &[&str], notes: &[String]) -> Figures {
     let mut rows: Vec<String> = figures.iter().map(|figure| figure.row(pending)).collect();
     rows.extend_from_slice(notes);
-    let mut report = Figures { faults: vec![], pending: vec![], table: rows.join("\n") };
+    let mut report = Figures { violations: vec![], pending: vec![], table: rows.join("\n") };
     for figure in figures.into_iter().filter(|figure| !figure.holds()) {
         let row = figure.row(pending);
         match pending.contains(&figure.name) {
-            true => report.pending.extend(figure.faults),
-            false if figure.faults.is_empty() => report.faults.push(Fault::new("crates", 0, row)),
-            false => report.faults.extend(figure.faults),
+            true => report.pending.extend(figure.violations),
+            false if figure.violations.is_empty() => {
+                report.violations.push(Violation::new("crates", 0, row))
+            }
+            false => report.violations.extend(figure.violations),
         }
     }
     report
@@ -119,7 +121,7 @@ fn comment_words(sources: &[Source]) -> Vec<Figure> {
     let figure = |(name, limit): (&'static str, Limit)| {
         let count: u32 = name.split(", ").filter_map(|word| counts.get(word)).sum();
         let value = f64::from(count) * 1_000.0 / f64::from(all.max(1));
-        Figure { name, value, limit, faults: vec![] }
+        Figure { name, value, limit, violations: vec![] }
     };
     COMMENT_WORDS.into_iter().map(figure).collect()
 }
@@ -133,7 +135,7 @@ fn words(comment: &str) -> impl Iterator<Item = String> {
     words.map(|word| word.split(['\'', '’']).next().unwrap_or(word).to_lowercase())
 }
 
-fn all_circles(sources: &[Source]) -> Vec<Fault> {
+fn all_circles(sources: &[Source]) -> Vec<Violation> {
     let directories = sources.iter().filter_map(|source| source.path.split_once("/src/"));
     let mut directories: Vec<&str> = directories.map(|(directory, _)| directory).collect();
     directories.dedup();
@@ -152,7 +154,7 @@ fn lines_of_server(sources: &[Source]) -> Figure {
     });
     let value = u32::try_from(lines.sum::<usize>()).map_or(f64::MAX, f64::from);
     let limit = Limit::Max(SERVER_LINES_MAX);
-    Figure { name: "lines of crates/server", value, limit, faults: vec![] }
+    Figure { name: "lines of crates/server", value, limit, violations: vec![] }
 }
 
 #[cfg(test)]
@@ -187,17 +189,18 @@ mod tests {
     #[test]
     fn a_figure_fails_unless_it_is_pending() {
         let figures = || {
-            let fault = Fault::new("a.rs", 1, "planted");
-            let few = Figure { name: "few", value: 1.0, limit: Limit::Min(2.0), faults: vec![] };
-            vec![Figure::of_faults("circles", vec![fault]), few]
+            let violation = Violation::new("a.rs", 1, "planted");
+            let few =
+                Figure { name: "few", value: 1.0, limit: Limit::Min(2.0), violations: vec![] };
+            vec![Figure::of_violations("circles", vec![violation]), few]
         };
         let all = report(figures(), &[], &[]);
-        assert_eq!(all.faults.len(), 2, "{}", all.table);
+        assert_eq!(all.violations.len(), 2, "{}", all.table);
         assert!(all.table.contains("FAILS") && all.table.contains("at least 2"), "{}", all.table);
         let some = report(figures(), &["circles"], &["a note".to_owned()]);
-        assert_eq!((some.faults.len(), some.pending.len()), (1, 1));
+        assert_eq!((some.violations.len(), some.pending.len()), (1, 1));
         assert!(some.table.contains("not yet") && some.table.ends_with("a note"), "{}", some.table);
-        let hold = vec![Figure::of_faults("circles", vec![])];
+        let hold = vec![Figure::of_violations("circles", vec![])];
         assert!(report(hold, &["circles"], &[]).table.contains("remove it from PENDING"));
     }
 }

@@ -1,6 +1,6 @@
 //! The functions of a file, and limits of their signatures.
 
-use super::Fault;
+use super::Violation;
 use super::scan::is_word;
 use super::source::{Source, body_start, line_at};
 
@@ -19,7 +19,7 @@ pub(crate) struct Function<'a> {
 }
 
 /// A caller's `true` says nothing: a public function takes an enum of two words instead.
-pub(crate) fn check(source: &Source) -> Vec<Fault> {
+pub(crate) fn check(source: &Source) -> Vec<Violation> {
     if !source.path.starts_with("crates/") {
         return Vec::new();
     }
@@ -30,11 +30,11 @@ pub(crate) fn check(source: &Source) -> Vec<Fault> {
         };
         takes_bool(function.signature) && !BOOL_ALLOWED.iter().any(allowed)
     });
-    let fault = |function: Function| {
+    let violation = |function: Function| {
         let what = format!("`{}` takes a bool: give its two states names", function.name);
-        source.fault(function.line, what)
+        source.violation(function.line, what)
     };
-    flagged.map(fault).collect()
+    flagged.map(violation).collect()
 }
 
 /// Returns the functions of a text without literals and comments.

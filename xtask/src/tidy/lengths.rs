@@ -1,6 +1,6 @@
 //! The lengths of files and lines. Clippy checks the lengths of functions (`too_many_lines`).
 
-use super::Fault;
+use super::Violation;
 use super::source::Source;
 
 /// Maximum lines of a file without its inline tests, unless its head explains why it is longer.
@@ -11,19 +11,19 @@ const REASON: &str = "//! Length: ";
 const COLUMNS_MAX: usize = 100;
 
 /// Finds everything that is too long.
-pub(crate) fn check(source: &Source) -> Vec<Fault> {
-    let mut faults = file_too_long(source);
+pub(crate) fn check(source: &Source) -> Vec<Violation> {
+    let mut violations = file_too_long(source);
     for (line, text) in (1..).zip(source.text.lines()) {
         let columns = text.chars().count();
         if columns > COLUMNS_MAX {
-            faults.push(source.fault(line, format!("{columns} columns of {COLUMNS_MAX}")));
+            violations.push(source.violation(line, format!("{columns} columns of {COLUMNS_MAX}")));
         }
     }
-    faults
+    violations
 }
 
 /// Returns a violation if the file is too long and does not explain why.
-fn file_too_long(source: &Source) -> Vec<Fault> {
+fn file_too_long(source: &Source) -> Vec<Violation> {
     let count = source.text.lines().count();
     let counted = (1..=count).filter(|line| !source.is_inline_test(*line)).count();
     let mut head = source.text.lines().take_while(|line| line.starts_with("//!"));
@@ -31,14 +31,14 @@ fn file_too_long(source: &Source) -> Vec<Fault> {
         return Vec::new();
     }
     let what = format!("the file has {counted} lines of {FILE_MAX}; split it, or say `{REASON}…`");
-    vec![source.fault(count, what)]
+    vec![source.violation(count, what)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn faults(text: &str) -> Vec<String> {
+    fn violations(text: &str) -> Vec<String> {
         let source = Source::new("crates/a/src/b.rs", text);
         check(&source).iter().map(ToString::to_string).collect()
     }
@@ -47,23 +47,23 @@ mod tests {
     fn a_file_counts_without_its_tests() {
         let code = "use a;\n".repeat(600);
         let tests = "#[cfg(test)]\nmod tests {\n    use b;\n}\n";
-        assert!(faults(&format!("{code}{tests}")).is_empty());
+        assert!(violations(&format!("{code}{tests}")).is_empty());
         let expected = "crates/a/src/b.rs:605: the file has 601 lines of 600; split it, or say \
                         `//! Length: …`";
-        assert_eq!(faults(&format!("use a;\n{code}{tests}")), [expected]);
+        assert_eq!(violations(&format!("use a;\n{code}{tests}")), [expected]);
     }
 
     #[test]
     fn a_longer_file_says_why_in_its_head() {
         let code = "use a;\n".repeat(600);
-        assert!(faults(&format!("//! A.\n//!\n//! Length: one table.\n{code}")).is_empty());
-        assert_eq!(faults(&format!("//! A.\n{code}//! Length: one table.\n")).len(), 1);
+        assert!(violations(&format!("//! A.\n//!\n//! Length: one table.\n{code}")).is_empty());
+        assert_eq!(violations(&format!("//! A.\n{code}//! Length: one table.\n")).len(), 1);
     }
 
     #[test]
     fn columns_are_characters() {
         let of = |count: usize| format!("// {}\n", "é".repeat(count - 3));
-        assert!(faults(&of(100)).is_empty());
-        assert_eq!(faults(&of(101)), ["crates/a/src/b.rs:1: 101 columns of 100"]);
+        assert!(violations(&of(100)).is_empty());
+        assert_eq!(violations(&of(101)), ["crates/a/src/b.rs:1: 101 columns of 100"]);
     }
 }

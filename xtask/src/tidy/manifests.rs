@@ -1,7 +1,7 @@
 //! The dependencies that crates may have on each other, and the lints that every crate takes from
 //! the workspace.
 
-use super::Fault;
+use super::Violation;
 
 /// The crates that each crate may depend on. Dependencies of its tests are not restricted: only
 /// they depend on `kiosque-testkit`.
@@ -126,7 +126,7 @@ const ALLOWED: [(&str, &[&str]); 23] = [
 ];
 
 /// Finds dependencies that are not allowed, and lints that are missing.
-pub(crate) fn check(path: &str, text: &str) -> Vec<Fault> {
+pub(crate) fn check(path: &str, text: &str) -> Vec<Violation> {
     if path == "Cargo.toml" {
         let forbids = keys(text).any(|key| {
             key.section == "workspace.lints.rust" && key.is("unsafe_code", "\"forbid\"")
@@ -138,29 +138,31 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Fault> {
         return Vec::new();
     };
     let takes = keys(text).any(|key| key.section == "lints" && key.is("workspace", "true"));
-    let mut faults = missing(path, !takes, "[lints] lacks workspace = true");
+    let mut violations = missing(path, !takes, "[lints] lacks workspace = true");
     match ALLOWED.iter().find(|(from, _)| *from == directory) {
-        Some((_, to)) => faults.extend(not_allowed(path, text, to)),
-        None => {
-            faults.push(Fault::new(path, 1, "a new crate: add its dependencies to xtask's tidy"))
-        }
+        Some((_, to)) => violations.extend(not_allowed(path, text, to)),
+        None => violations.push(Violation::new(
+            path,
+            1,
+            "a new crate: add its dependencies to xtask's tidy",
+        )),
     }
-    faults
+    violations
 }
 
-fn missing(path: &str, is_missing: bool, what: &str) -> Vec<Fault> {
-    is_missing.then(|| Fault::new(path, 1, what)).into_iter().collect()
+fn missing(path: &str, is_missing: bool, what: &str) -> Vec<Violation> {
+    is_missing.then(|| Violation::new(path, 1, what)).into_iter().collect()
 }
 
 fn not_allowed<'a>(
     path: &'a str,
     text: &'a str,
     to: &'a [&str],
-) -> impl Iterator<Item = Fault> + 'a {
+) -> impl Iterator<Item = Violation> + 'a {
     let ours = keys(text).filter_map(|key| Some((key.line, key.dependency()?)));
     let ours = ours.filter(|(_, name)| name.starts_with("kiosque") || *name == "xtask");
     ours.filter(|(_, name)| !to.contains(name)).map(move |(line, name)| {
-        Fault::new(path, line, format!("this crate may not depend on {name}"))
+        Violation::new(path, line, format!("this crate may not depend on {name}"))
     })
 }
 
@@ -225,7 +227,7 @@ mod tests {
 
     const LINTS: &str = "[lints]\nworkspace = true\n";
 
-    fn faults(path: &str, rest: &str) -> Vec<String> {
+    fn violations(path: &str, rest: &str) -> Vec<String> {
         let text = format!("{LINTS}{rest}");
         check(path, &text).iter().map(ToString::to_string).collect()
     }
@@ -241,19 +243,19 @@ mod tests {
             "[build-dependencies]\nkiosque-store.workspace = true\n",
             "[target.'cfg(unix)'.dependencies]\nkiosque-store.workspace = true\n",
         ] {
-            let found = faults("crates/contract/Cargo.toml", rest);
+            let found = violations("crates/contract/Cargo.toml", rest);
             assert!(found.len() == 1 && found[0].contains("kiosque-store"), "{rest}: {found:?}");
-            assert!(faults("crates/server/Cargo.toml", rest).is_empty(), "{rest}");
+            assert!(violations("crates/server/Cargo.toml", rest).is_empty(), "{rest}");
         }
         let for_tests = "[dev-dependencies]\nkiosque-store.workspace = true\n";
-        assert!(faults("crates/contract/Cargo.toml", for_tests).is_empty());
+        assert!(violations("crates/contract/Cargo.toml", for_tests).is_empty());
     }
 
     #[test]
     fn every_crate_takes_the_lints_and_is_in_the_table() {
         let bare = check("crates/contract/Cargo.toml", "[dependencies]\nworkspace = true\n");
         assert!(bare[0].to_string().contains("[lints]"), "{bare:?}");
-        assert!(faults("crates/shop/Cargo.toml", "")[0].contains("a new crate"));
+        assert!(violations("crates/shop/Cargo.toml", "")[0].contains("a new crate"));
         assert!(check("fuzz/Cargo.toml", "").is_empty());
         let root = "[workspace.lints.rust]\nunsafe_code = \"forbid\"\n";
         assert!(check("Cargo.toml", root).is_empty());

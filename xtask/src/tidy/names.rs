@@ -1,6 +1,6 @@
 //! The names of files. A file is named after its subject, in the contract's words.
 
-use super::Fault;
+use super::Violation;
 
 const FORBIDDEN: [(&str, &str); 5] = [
     ("mod.rs", "move it next to its directory, with the name of the directory"),
@@ -11,10 +11,10 @@ const FORBIDDEN: [(&str, &str); 5] = [
 ];
 
 /// Finds a name without a subject.
-pub(crate) fn check(path: &str) -> Option<Fault> {
+pub(crate) fn check(path: &str) -> Option<Violation> {
     let name = path.rsplit('/').next()?;
     let (_, instead) = FORBIDDEN.iter().find(|(forbidden, _)| *forbidden == name)?;
-    Some(Fault::new(path, 1, format!("a file's name is not {name}: {instead}")))
+    Some(Violation::new(path, 1, format!("a file's name is not {name}: {instead}")))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Fault;
+use super::Violation;
 use super::scan::is_word;
 use super::source::Source;
 
@@ -17,9 +17,9 @@ const PAGE: &str = "docs/interface.md";
 pub(crate) struct Found {
     /// Rules that are declared twice, or without an anchor of their name, and citations of rules
     /// that do not exist.
-    pub(crate) wrong: Vec<Fault>,
+    pub(crate) wrong: Vec<Violation>,
     /// Rules that no test cites.
-    pub(crate) untested: Vec<Fault>,
+    pub(crate) untested: Vec<Violation>,
 }
 
 /// Compares the page with all files; `sources` are the Rust files.
@@ -33,20 +33,20 @@ pub(crate) fn check(files: &[(String, String)], sources: &[Source]) -> Found {
             // Other things are numbered, too: UTF-8 is not a rule.
             let rules = references(text).filter(|rule| prefixes.contains(prefix(rule)));
             for rule in rules.filter(|rule| !declared.contains_key(rule)) {
-                found.wrong.push(Fault::new(path, line, format!("{PAGE} has no rule {rule}")));
+                found.wrong.push(Violation::new(path, line, format!("{PAGE} has no rule {rule}")));
             }
         }
     }
     let tests = sources.iter().filter(|source| source.path.starts_with("crates/"));
     let tested: BTreeSet<&str> = tests.flat_map(tested).collect();
     for (rule, line) in declared.iter().filter(|(rule, _)| !tested.contains(*rule)) {
-        found.untested.push(Fault::new(PAGE, *line, format!("no test refers to {rule}")));
+        found.untested.push(Violation::new(PAGE, *line, format!("no test refers to {rule}")));
     }
     found
 }
 
 /// Returns the rules of the page with their lines.
-fn declared<'a>(page: &'a str, wrong: &mut Vec<Fault>) -> BTreeMap<&'a str, usize> {
+fn declared<'a>(page: &'a str, wrong: &mut Vec<Violation>) -> BTreeMap<&'a str, usize> {
     let mut declared = BTreeMap::new();
     for (line, text) in (1..).zip(page.lines()) {
         let start = text.trim_start_matches([' ', '-', '*', '#']);
@@ -60,10 +60,14 @@ fn declared<'a>(page: &'a str, wrong: &mut Vec<Fault>) -> BTreeMap<&'a str, usiz
         let bold = start.strip_prefix("**").and_then(|rest| rest.split_once("**"));
         let Some((rule, _)) = bold.filter(|(rule, _)| at_start && is_rule(rule)) else { continue };
         if anchor != rule {
-            wrong.push(Fault::new(PAGE, line, format!("{rule} has no anchor of its name")));
+            wrong.push(Violation::new(PAGE, line, format!("{rule} has no anchor of its name")));
         }
         if let Some(first) = declared.insert(rule, line) {
-            wrong.push(Fault::new(PAGE, line, format!("{rule} is declared in line {first}, too")));
+            wrong.push(Violation::new(
+                PAGE,
+                line,
+                format!("{rule} is declared in line {first}, too"),
+            ));
         }
     }
     declared
@@ -106,7 +110,8 @@ mod tests {
         let files = [(PAGE.to_owned(), page.to_owned()), (path.to_owned(), text.to_owned())];
         let sources = [Source::new(path, text)];
         let found = check(&files, &sources);
-        let texts = |faults: Vec<Fault>| faults.iter().map(ToString::to_string).collect();
+        let texts =
+            |violations: Vec<Violation>| violations.iter().map(ToString::to_string).collect();
         (texts(found.wrong), texts(found.untested))
     }
 
@@ -124,8 +129,8 @@ mod tests {
     fn a_number_that_does_not_exist_is_found() {
         let text = "ZOO-1 ZOO-2 ZOO-3 ZOO-12 UTF-8 a_ZOO-3 ZOO-3-4 ZOO-03\n";
         let wrong = found(RULES, "README.md", text).0;
-        let fault = |rule| format!("README.md:1: {PAGE} has no rule {rule}");
-        let expected = ["ZOO-3", "ZOO-12"].map(fault);
+        let violation = |rule| format!("README.md:1: {PAGE} has no rule {rule}");
+        let expected = ["ZOO-3", "ZOO-12"].map(violation);
         assert_eq!(wrong, expected);
     }
 

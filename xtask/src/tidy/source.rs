@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::Fault;
+use super::Violation;
 use super::scan::{Scan, scan};
 
 /// A Rust file, taken apart.
@@ -44,9 +44,9 @@ impl<'a> Source<'a> {
         (1..).zip(self.scan.code.lines())
     }
 
-    /// A fault of this file.
-    pub(crate) fn fault(&self, line: usize, what: impl Into<String>) -> Fault {
-        Fault::new(self.path, line, what)
+    /// A violation of this file.
+    pub(crate) fn violation(&self, line: usize, what: impl Into<String>) -> Violation {
+        Violation::new(self.path, line, what)
     }
 }
 

@@ -1,7 +1,7 @@
 //! SQL is in the store and nowhere else, so that each statement is written once. The copies of
 //! integrators are files of their own.
 
-use super::Fault;
+use super::Violation;
 use super::source::Source;
 
 /// Places with SQL: the store, the copies of `kiosque remote mirror` and their test, statements
@@ -18,13 +18,13 @@ const ALLOWED: [&str; 7] = [
 ];
 
 /// Finds string literals that are SQL, outside the store.
-pub(crate) fn check(source: &Source) -> Vec<Fault> {
+pub(crate) fn check(source: &Source) -> Vec<Violation> {
     if ALLOWED.iter().any(|place| source.path.starts_with(place)) {
         return Vec::new();
     }
     let literals = source.scan.literals.iter().filter(|literal| is_sql(&literal.text));
     let what = "SQL outside the store: make it a function of crates/store";
-    literals.map(|literal| source.fault(literal.line, what)).collect()
+    literals.map(|literal| source.violation(literal.line, what)).collect()
 }
 
 /// Whether a text begins as a statement does. Words alone decide, so that a sentence that begins
@@ -81,7 +81,7 @@ mod tests {
     fn only_the_store_has_sql() {
         let text = "// select 1\nconst Q: &str = \"select a from b\";\n";
         let lines = |path| -> Vec<usize> {
-            check(&Source::new(path, text)).iter().map(|fault| fault.line).collect()
+            check(&Source::new(path, text)).iter().map(|violation| violation.line).collect()
         };
         assert_eq!(lines("crates/server/src/devices.rs"), [2]);
         assert_eq!(lines("crates/kiosque/tests/it/verify.rs"), [2]);

@@ -1,7 +1,7 @@
 //! Words that no file contains. The repository is about the product: not about one machine, one
 //! registry's address, or the tools with which a text was written.
 
-use super::Fault;
+use super::Violation;
 use super::code::has_word;
 
 /// Paths of one machine. Assembled, like all words here, so that this file does not find itself.
@@ -26,21 +26,22 @@ const TOOLS: [&str; 8] = [
 ];
 
 /// Finds the words, in any kind of file but a licence's own text.
-pub(crate) fn check(path: &str, text: &str) -> Vec<Fault> {
+pub(crate) fn check(path: &str, text: &str) -> Vec<Violation> {
     if path.starts_with("LICENSE-") {
         return Vec::new();
     }
-    let mut faults = Vec::new();
+    let mut violations = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
         let mut find = |words: &[&str], what: &str| {
             let words = words.iter().filter(|word| has_word(text, word));
-            faults.extend(words.map(|word| Fault::new(path, line, format!("`{word}`: {what}"))));
+            violations
+                .extend(words.map(|word| Violation::new(path, line, format!("`{word}`: {what}"))));
         };
         find(&MACHINE, "a path of one machine");
         find(&REGISTRY, "a registry's address");
         find(&TOOLS, "the product speaks of itself alone");
     }
-    faults
+    violations
 }
 
 #[cfg(test)]
