@@ -106,8 +106,9 @@ impl OrderFaults {
         Minor(given)
     }
 
+    /// Reads a text; an empty one counts as none.
     fn text(&mut self, field: &str, given: Option<String>) -> Option<String> {
-        let given = given?;
+        let given = given.filter(|text| !text.is_empty())?;
         if given.contains('\0') {
             return self.note(field, ids::IdFault::Nul);
         }
@@ -322,6 +323,22 @@ mod tests {
         let line = &paid.lines[0];
         assert_eq!((line.goods_price, line.pay_amount), (Minor(3), Minor(6)));
         assert_eq!(line.shipment_status, ShipmentStatus::Success);
+    }
+
+    /// ORD-7, ORD-8: senders that write "no text" as an empty one report none.
+    #[test]
+    fn an_empty_text_is_none() {
+        let given = GOOD.replace(
+            "\"totalAmount\":5",
+            "\"totalAmount\":5,\"payChannelName\":\"\",\"cardNumber\":\"\",\"phone\":\"\",
+            \"detailVOList\":[{\"goodsId\":\"\",\"goodsName\":\"\",\"aisleCode\":\"\",
+            \"salePrice\":5,\"shipmentFailDesc\":\"\"}]",
+        );
+        let order = read(&given).expect("good");
+        let line = &order.lines[0];
+        assert_eq!([&order.pay_channel_name, &order.card_number, &order.phone], [&None; 3]);
+        assert_eq!([&line.goods_name, &line.shipment_fail_desc], [&None; 2]);
+        assert_eq!([&line.goods_id, &line.aisle_code], ["", ""]);
     }
 
     #[test]
