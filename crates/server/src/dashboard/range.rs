@@ -8,15 +8,15 @@ use crate::call::Call;
 use crate::request::Violations;
 
 /// Returns the first instant of a filter's range and the first one after it. Without a start the
-/// range begins with the current month, or with the month of its end if that is earlier.
+/// range begins with the current month, or with the month of its last instant if that is earlier.
 pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs, UnixMs) {
-    let until = filter.end_timestamp.map_or(now, UnixMs);
-    let from = filter.start_timestamp.map(UnixMs).unwrap_or_else(|| {
-        let this_month = zone.start_of_month(now);
-        let earlier = || zone.start_of_month(until.plus_ms(-1)).min(until);
-        if until < this_month { earlier() } else { this_month }
+    let this_month = zone.start_of_month(now);
+    let until = filter.end_timestamp.map(UnixMs);
+    let from = filter.start_timestamp.map(UnixMs).unwrap_or_else(|| match until {
+        Some(end) if end <= this_month => zone.start_of_month(end.plus_ms(-1)).min(end),
+        _ => this_month,
     });
-    (from, until)
+    (from, until.unwrap_or(now))
 }
 
 /// Adds a violation for each problem of the range: times that look like seconds, an end before the

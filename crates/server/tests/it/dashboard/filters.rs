@@ -242,8 +242,8 @@ async fn a_range_is_half_open_and_has_defaults_for_its_ends() {
         (None, Some(third), "2", (month, third)),
         (None, Some(third + 1), "3", (month, third + 1)),
         (None, Some(now + 40 * DAY_MS), "3", (month, now + 40 * DAY_MS)),
-        (None, Some(month), "0", (month, month)),
-        // An end that is given alone and lies before this month: the range begins with its month.
+        // An end that is given alone, and the last instant before it is in an earlier month.
+        (None, Some(month), "0", (february, month)),
         (None, Some(month - 1), "0", (february, month - 1)),
         (None, Some(february), "0", (february - 31 * DAY_MS, february)),
         (Some(first), Some(second), "1", (first, second)),
