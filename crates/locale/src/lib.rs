@@ -36,7 +36,8 @@ impl Locale {
         let mut best: Option<(f32, Locale)> = None;
         for choice in header.split(',') {
             let (tag, weight) = choice.split_once(';').unwrap_or((choice, "q=1"));
-            let weight = weight.trim().strip_prefix("q=").and_then(|q| q.parse::<f32>().ok());
+            let weight = weight.trim().strip_prefix(['q', 'Q']).and_then(|it| it.strip_prefix('='));
+            let weight = weight.and_then(|weight| weight.parse::<f32>().ok());
             let primary = tag.trim().split(['-', '_']).next().unwrap_or_default();
             let spoken = match primary.to_ascii_lowercase().as_str() {
                 "en" => Some(Locale::En),
@@ -256,6 +257,7 @@ mod tests {
             ("fr", None),
             ("fr, zh;q=0.3, en;q=0.7", Some(Locale::En)),
             ("fr, zh;q=0.9, en;q=0.7", Some(Locale::ZhCn)),
+            ("zh;Q=0.9, en;q=0.1", Some(Locale::ZhCn)),
             ("en;q=0", None),
             ("en;q=x", None),
             ("", None),
