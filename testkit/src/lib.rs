@@ -62,7 +62,7 @@ pub use order_line::OrderLine;
 pub use paths::{
     AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,
     ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TOKEN_PATH, TREND_PATH,
-    dashboard_paths,
+    dashboard_paths, dashboards,
 };
 pub use rng::{Rng, seed};
 pub use soak::{is_soak, runs, size};

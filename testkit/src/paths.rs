@@ -1,6 +1,6 @@
 //! The paths of the integrators' calls, without the prefix `/v8/`.
 
-use kiosque_contract::{ENDPOINTS, Endpoint, endpoint};
+use kiosque_contract::{ENDPOINTS, Endpoint, EndpointInfo, endpoint};
 
 /// Login.
 pub const TOKEN_PATH: &str = endpoint::LogIn::PATH;
@@ -32,7 +32,11 @@ pub const PROFILE_PATH: &str = endpoint::DeviceProfile::PATH;
 pub const ONLINE_PATH: &str = endpoint::OnlineDevices::PATH;
 
 /// Returns the dashboard functions that take filters.
+pub fn dashboards() -> impl Iterator<Item = &'static EndpointInfo> {
+    ENDPOINTS.iter().filter(|one| one.tag == "Dashboard" && one.request.is_some())
+}
+
+/// Returns the paths of [`dashboards`].
 pub fn dashboard_paths() -> impl Iterator<Item = &'static str> {
-    let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard" && one.request.is_some());
-    functions.map(|one| one.path)
+    dashboards().map(|one| one.path)
 }

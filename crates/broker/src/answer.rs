@@ -74,7 +74,7 @@ pub(crate) fn refused(refusal: &Refusal, locale: Locale) -> Answered {
 
 /// Renders the end of a call that the server has not answered, or whose session it has refused,
 /// after the call at `path` has `waited`; it may wait for `wait_max`. A log in takes no token, so
-/// that it is never answered with -4 (AUTH-1).
+/// it is never answered with -4 (AUTH-1).
 pub(crate) fn not_answered(
     error: &Error,
     path: &str,

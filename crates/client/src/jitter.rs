@@ -12,8 +12,8 @@ pub(crate) fn below(entropy: &Entropy, most: Duration) -> Duration {
     most.mul_f64(part)
 }
 
-/// Returns the wait before attempt `tries + 1`: `first`, twice as long after each further attempt,
-/// up to eight times, and a random part of `first`.
+/// Returns the wait before attempt `tries + 1`: `first`, doubled after each further attempt up to
+/// eight times `first`, and a random time below `first`.
 pub(crate) fn before_retry(entropy: &Entropy, first: Duration, tries: u32) -> Duration {
     let doublings = tries.saturating_sub(1).min(3);
     first.saturating_mul(1 << doublings) + below(entropy, first)

@@ -46,8 +46,8 @@ impl RetryBudget {
     }
 }
 
-/// Returns the wait before the next attempt; `None` if there is none. Without a `Retry-After` it is
-/// `first` after the first attempt.
+/// Returns the wait before the next attempt, or `None` if the call is not tried again. `first` is
+/// the wait after the first attempt, unless the answer has a `Retry-After`.
 pub(crate) fn wait(
     entropy: &Entropy,
     first: Duration,

@@ -63,7 +63,7 @@ class HttpsTransport:
             raise NoAnswer(path, str(error)) from error
         received = bytearray()
         try:
-            # The timeout of the library limits each read, so that an answer could go on for ever.
+            # The library limits the time of each read, but not of the whole answer.
             while part := answer.read1(READ_MAX, decode_content=True):
                 received += part
                 if time.monotonic() > ends_at:

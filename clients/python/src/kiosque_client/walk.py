@@ -28,8 +28,9 @@ class OrderWalk:
         self, device: str, read: Callable[[int, int], OrderPage], size: int = SIZE, after: int = 0,
         after_id: str | None = None,
     ) -> None:
-        """`read` returns a page by its number and its size. Begins after an ordinal that an earlier
-        walk with the same filters has read, with the id of its order."""
+        """`read` returns a page by its number and its size. The walk begins after the order with
+        the ordinal `after`, whose id is `after_id` if it is known, which an earlier walk with the
+        same filters has read."""
         self.device = device
         self.last_ordinal, self.last_id = after, after_id
         self._read, self._size, self._read_to = read, size, after
@@ -63,9 +64,10 @@ class OrderWalk:
                 yield order
 
     def _next_page(self) -> tuple[int, int]:
-        """Returns the number and the size of the page that begins with the next order, if at most
-        twice the orders arrive that did before the last answer. The pages that are left have equal
-        sizes: of the largest size, the last one might have only the orders that arrive."""
+        """Returns the number and the size of the page to read next. The remaining orders are divided
+        into pages of equal size: if all had the largest size, the page with the next order might
+        have only the orders that have just arrived. Up to twice as many orders may arrive before
+        the answer as arrived before the last one."""
         if self._total is None:
             return 1, self._size
         left = max(self._total + 2 * self._growth - self._read_to, 1)

@@ -364,14 +364,11 @@ impl Machine {
             Ok(granted) => {
                 let got = granted.grant.group.clone();
                 self.switch_took = Some(took);
-                let held = Held::new(now, granted, &self.pace);
-                self.hold(
-                    now,
-                    match &self.held {
-                        Some(before) => held.after_switch(before),
-                        None => held,
-                    },
-                );
+                let mut held = Held::new(now, granted, &self.pace);
+                if let Some(before) = &self.held {
+                    held = held.after_switch(before);
+                }
+                self.hold(now, held);
                 if got != *to {
                     let (wanted, got) = (to.to_string(), got.to_string());
                     self.fail_lane(&lane, &Error::WrongGroup { wanted, got });

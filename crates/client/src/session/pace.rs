@@ -28,8 +28,8 @@ pub struct Pace {
     pub hold_first: Duration,
     /// The longest such wait.
     pub hold_max: Duration,
-    /// The wait before a call is repeated the first time, without its random part. It doubles with
-    /// each further attempt; the server may be starting again.
+    /// The wait after the first attempt of a call, to which a random part is added. It doubles with
+    /// each further attempt, so that a server can be started again meanwhile.
     pub retry_first: Duration,
     /// Attempts of a login or of a switch whose outcome is unknown.
     pub tries_max: u32,

@@ -17,7 +17,7 @@ pub struct StoredSession {
     grant: Grant,
     #[serde(rename = "defaultGroupId", with = "group_id")]
     default_group: GroupId,
-    /// By the client's clock.
+    /// When the session began, by the client's clock.
     #[serde(rename = "loggedInAt", with = "unix_ms")]
     logged_in_at: UnixMs,
 }

@@ -10,11 +10,13 @@ use crate::request::Violations;
 /// Returns the first instant of a filter's range and the first one after it. Without a start the
 /// range begins with the current month, or with the month of its last instant if that is earlier.
 pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs, UnixMs) {
-    let this_month = zone.start_of_month(now);
     let until = filter.end_timestamp.map(UnixMs);
-    let from = filter.start_timestamp.map(UnixMs).unwrap_or_else(|| match until {
-        Some(end) if end <= this_month => zone.start_of_month(end.plus_ms(-1)).min(end),
-        _ => this_month,
+    let from = filter.start_timestamp.map(UnixMs).unwrap_or_else(|| {
+        let this_month = zone.start_of_month(now);
+        match until {
+            Some(end) if end <= this_month => zone.start_of_month(end.plus_ms(-1)).min(end),
+            _ => this_month,
+        }
     });
     (from, until.unwrap_or(now))
 }

@@ -140,7 +140,7 @@ fn a_replaced_session_may_be_left_to_the_other_user() {
         let reply = worker.call(DEVICES_PATH, token.as_deref(), "{}");
         assert_eq!((reply.code(), &*reply.headers["kiosque-broker"]), (-4, "own"), "{reply:?}");
     }
-    // AUTH-1: a log in takes no token, which -4 would be about.
+    // AUTH-1: a log in takes no token, so -4 would say nothing about it.
     let reply = broker.connect().call(TOKEN_PATH, None, LOG_IN);
     assert_eq!((reply.status, reply.code()), (503, 500), "{reply:?}");
     let note = &*reply.headers["kiosque-broker-note"];

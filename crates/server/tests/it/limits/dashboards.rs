@@ -1,7 +1,7 @@
 //! The limits of dashboard filters.
 
-use kiosque_contract::{ENDPOINTS, EndpointInfo};
-use kiosque_testkit::{SUMMARY_PATH, TREND_PATH, TestRequest, TestServer};
+use kiosque_contract::EndpointInfo;
+use kiosque_testkit::{SUMMARY_PATH, TREND_PATH, TestRequest, TestServer, dashboards};
 use serde_json::json;
 
 use crate::catalog;
@@ -60,10 +60,8 @@ pub(super) async fn sales_of_devices_are_summed_up_to_a_limit() {
     };
     let (most, more) = (body(&["H-1", "H-2"]), body(&["H-1", "H-2", "H-3"]));
     // The entries of the calls say which functions the rule is about.
-    let (sums, lists): (Vec<&EndpointInfo>, Vec<_>) = ENDPOINTS
-        .iter()
-        .filter(|one| one.tag == "Dashboard" && one.request.is_some())
-        .partition(|one| one.rules.contains("DASH-26"));
+    let (sums, lists): (Vec<&EndpointInfo>, Vec<_>) =
+        dashboards().partition(|one| one.rules.contains("DASH-26"));
     assert_eq!((sums.len(), lists.len()), (4, 2));
     for EndpointInfo { path, .. } in sums {
         assert_eq!(server.call(path, Some(&token), &most).await.code(), 200, "{path}");

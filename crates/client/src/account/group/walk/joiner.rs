@@ -65,13 +65,14 @@ impl Joiner {
         self.total == Some(self.read_to)
     }
 
-    /// Returns the number and the size of the page that begins with the next order, assuming that
-    /// at most twice the orders arrive until its answer that did before the last one. The pages
-    /// that are left have equal sizes: of the largest size, the last one might have only the
-    /// orders that arrive.
+    /// Returns the number and the size of the page to read next. The remaining orders are divided
+    /// into pages of equal size: if all had the largest size, the page with the next order might
+    /// have only the orders that have just arrived. Up to twice as many orders may arrive before
+    /// the answer as arrived before the last one.
     pub(super) fn next_page(&self) -> (u64, u64) {
         let Some(total) = self.total else { return (1, self.size_max) };
-        let left = (total + 2 * self.growth).saturating_sub(self.read_to).max(1);
+        let arriving = self.growth.saturating_mul(2);
+        let left = total.saturating_add(arriving).saturating_sub(self.read_to).max(1);
         let pages = left.div_ceil(self.size_max);
         (pages, left.div_ceil(pages))
     }
@@ -99,7 +100,7 @@ impl Joiner {
         }
         self.growth = self.total.map_or(0, |before| total.saturating_sub(before));
         self.total = Some(total);
-        let lowest = highest + 1 - rows;
+        let lowest = highest - rows + 1;
         if total > self.read_to && !(lowest..=highest).contains(&(self.read_to + 1)) {
             return self.missed();
         }
@@ -206,13 +207,21 @@ mod tests {
             let (current, size) = joiner.next_page();
             joiner.join(page(&list, current, size)).expect("a walk");
             requests += 1;
-            list.extend((list.len() as u64 + 1..).take(if joiner.read_to() < 12_000 {
-                2
-            } else {
-                0
-            }));
+            let arrivals = if joiner.read_to() < 12_000 { 2 } else { 0 };
+            list.extend((list.len() as u64 + 1..).take(arrivals));
         }
         assert!(joiner.is_complete() && requests < 30, "{requests} requests");
+    }
+
+    /// PAGE-5: a `total` that no list can have causes no overflow.
+    #[test]
+    fn the_largest_total_does_not_overflow() {
+        let mut joiner = Joiner::new("d", 4);
+        joiner.join(page(&[1, 2], 1, 4)).expect("a page");
+        let records = vec![order(1); 4];
+        let all = PageOf { total: u64::MAX, current: 1, size: 4, records };
+        assert_eq!(joiner.join(all).expect("a page that does not continue"), []);
+        assert_eq!(joiner.next_page().1, 4);
     }
 
     /// ORD-3: an order whose place is known from an earlier walk must still have it.
