@@ -187,6 +187,21 @@ fn watched_orders_are_printed_once() {
     assert_eq!(ids(&said), ["N-1-0", "N-1-1", "N-1-2", "N-1-3", "N-2-0"]);
 }
 
+/// ORD-3: in a list that is sorted another way, the last printed order has another place after the
+/// next arrival. The round says so, and prints no earlier order as a new one.
+#[test]
+fn a_list_that_is_sorted_another_way_is_noticed() {
+    let place = Place::new();
+    place.import("N-1", 2);
+    let _proxy = place.log_in_with_fault("resort(orders)");
+    let args = ["orders", "--device", "N-1", "--watch", "20ms", "--output", "ndjson"];
+    let watching = Served::spawn(&mut place.command(&args), &place.sandbox.path("none"));
+    let said = watching.stdout_until("N-1-0");
+    place.import("N-1", 4);
+    watching.stderr_until(r#"order 2 of device "N-1" was "N-1-0" and is "N-1-2" now"#);
+    assert_eq!(ids(&said), ["N-1-1", "N-1-0"]);
+}
+
 /// ORD-24: changes that a failed round has read are printed by the next one, in formats that print
 /// a round as a whole.
 #[test]
