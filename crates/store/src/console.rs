@@ -181,6 +181,7 @@ impl Operators<'_> {
             return Ok(None);
         }
         let sign_in = async move |write: &Write<'_>| {
+            write.outlive_earlier_leases().await?;
             let (key_digest, by) = match &proof {
                 SignInProof::Key(key) => (key.as_str().to_owned(), "key"),
                 SignInProof::Link(link) => match spend(write, link, origin.at).await? {
@@ -226,6 +227,7 @@ impl Operators<'_> {
     pub async fn sign_out(self, session: &ConsoleSession, by: ActedBy) -> Result<(), Error> {
         let digest = session.digest.clone();
         let sign_out = async move |write: &Write<'_>| {
+            write.outlive_earlier_leases().await?;
             if write.execute(&END, &[digest.as_str().into()]).await? > 0 {
                 let logout = Act::new(AuditEvent::ConsoleLogout, AuditDetails::default());
                 audit::act(write, &logout, &by).await?;

@@ -388,6 +388,17 @@ impl Write<'_> {
         }
     }
 
+    /// Waits until every node that answers for sessions and keys sees what this transaction
+    /// commits: after the promotion of a PostgreSQL standby, a node on the old primary may answer
+    /// until its lease ends. A change that ends access waits before its first statement, so that it
+    /// holds no lock meanwhile.
+    pub(crate) async fn outlive_earlier_leases(&self) -> Result<(), Error> {
+        match &self.0 {
+            Read::Sqlite(_) => Ok(()),
+            Read::Postgres(transaction) => transaction.outlive_earlier_leases().await,
+        }
+    }
+
     /// Waits for the lock of the layout, and holds it until this transaction ends. On SQLite every
     /// writing transaction is the only one.
     pub(crate) async fn take_layout_lock(&self) -> Result<(), Error> {

@@ -174,7 +174,7 @@ impl Postgres {
             Ok(connection) => connection,
             Err(error) => return Tried::Done(Err(error.into())),
         };
-        let access = self.dry_run.as_ref().map_or(Access::ReadWrite, Access::DryRun);
+        let access = self.dry_run.as_ref().map_or(Access::ReadWrite(&self.lease), Access::DryRun);
         let ends = limits.ends_work();
         let transaction = Transaction { connection: &connection, ends, access };
         let done = match change.run(&Write(Read::Postgres(transaction))).await {

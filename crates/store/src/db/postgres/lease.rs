@@ -20,6 +20,10 @@ const READING_LEASES: u32 = 2;
 /// Nodes without a renewal for this long are deleted, in ms.
 const NODE_EXPIRY_MS: &str = "86400000";
 
+/// The interval at which a change waits for the end of earlier leases.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+const NEW_PRIMARY: &str = "a new primary: waiting until leases on the old one have expired";
+
 /// The conditions under which a node answers for sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionLease {
@@ -159,6 +163,27 @@ impl Lease {
         answer
     }
 
+    /// Waits until no node can hold a lease on a primary before that of this connection: from then
+    /// on, every node that answers sees what is committed over it.
+    pub(super) async fn outlive_earlier(
+        &self,
+        connection: &Connection,
+        ends: Instant,
+    ) -> Result<(), Error> {
+        let is_over = || {
+            let state = self.state();
+            let has_begun = state.starts_at.is_some_and(|start| start <= BootTime::now());
+            state.timeline == connection.timeline && has_begun
+        };
+        while !is_over() {
+            if Instant::now() >= ends {
+                return Err(Error::Unreachable(NEW_PRIMARY.to_owned()));
+            }
+            tokio::time::sleep(CHECK_INTERVAL).await;
+        }
+        Ok(())
+    }
+
     /// Returns whether a connection leads to the last known primary.
     pub(super) fn is_current(&self, connection: &Connection) -> bool {
         let state = self.state();
@@ -243,8 +268,7 @@ impl State {
             )));
         }
         if self.starts_at.is_some_and(|start| now < start) {
-            let why = "a new primary: waiting until leases on the old one have expired";
-            return Err(Error::Unreachable(why.to_owned()));
+            return Err(Error::Unreachable(NEW_PRIMARY.to_owned()));
         }
         if self.expires_at.is_none_or(|end| end <= now) {
             let why = self.fault.as_deref().unwrap_or("it was not renewed in time");

@@ -11,6 +11,7 @@ use tokio_postgres::types::ToSql;
 
 use super::checked::pipelined;
 use super::connection::Connection;
+use super::lease::Lease;
 use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
 use crate::db::Bound;
@@ -31,7 +32,8 @@ pub(crate) struct Transaction<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Access<'a> {
     ReadOnly,
-    ReadWrite,
+    /// It can write, on a node with this lease.
+    ReadWrite(&'a Lease),
     /// It can write, and is never committed.
     DryRun(&'a DryRun),
 }
@@ -282,8 +284,15 @@ impl Transaction<'_> {
     async fn turn(&self) -> Option<MutexGuard<'_, ()>> {
         match self.access {
             Access::DryRun(dry_run) => Some(dry_run.turn().await),
-            Access::ReadOnly | Access::ReadWrite => None,
+            Access::ReadOnly | Access::ReadWrite(_) => None,
         }
+    }
+
+    /// Waits until no node can hold a session lease on an earlier primary.
+    pub(crate) async fn outlive_earlier_leases(&self) -> Result<(), Error> {
+        let Access::ReadWrite(lease) = self.access else { return Ok(()) };
+        let ends = self.ends.unwrap_or_else(|| Instant::now() + self.connection.wait);
+        lease.outlive_earlier(self.connection, ends).await
     }
 
     /// Takes the lock of the layout. A dry run would hold it until its end, and every starting
