@@ -54,13 +54,12 @@ statements! {
     LISTED_OF(group_no, now_ms) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
-        from {rows r: code text} cross join device_owners o
+        from {each r: code text} cross join device_owners o
         cross join devices d cross join ledger l
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
             and d.device_no = o.device_no
-            and l.group_no = $group_no and l.device_code = o.device_code
-        order by o.device_code";
+            and l.group_no = $group_no and l.device_code = o.device_code";
 }
 
 /// The parameters of a device page.

@@ -25,12 +25,11 @@ statements! {
             and o.until_ms > $now_ms and o.listed
         order by o.device_code limit $size";
     AISLES_OF(group_no, now_ms) -> ElementRow<'_> = "select o.device_code, t.element
-        from {rows r: code text}
+        from {each r: code text}
         cross join device_owners o
         left join aisle_texts t on t.device_no = o.device_no
         where o.group_no = $group_no and o.device_code = r.code and o.since_ms <= $now_ms
-            and o.until_ms > $now_ms and o.listed
-        order by o.device_code";
+            and o.until_ms > $now_ms and o.listed";
 }
 
 impl<'r> ElementRow<'r> {

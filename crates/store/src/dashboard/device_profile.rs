@@ -24,13 +24,12 @@ statements! {
     PROFILE_OF(group_no, now_ms) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
-        from {rows r: code text}
+        from {each r: code text}
         cross join device_owners o
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $group_no and l.device_code = o.device_code
         where o.group_no = $group_no and o.device_code = r.code and o.since_ms <= $now_ms
-            and o.until_ms > $now_ms and o.listed
-        order by o.device_code";
+            and o.until_ms > $now_ms and o.listed";
 }
 
 impl Reports<'_> {

@@ -29,13 +29,13 @@ statements! {
         where group_no = $group_no and day >= $first_day and day <= $last_day";
     DEVICES_OF(group_no, first_day, last_day) -> SumsOfDay<'_> = "select s.day, s.device_block,
             s.currency, s.devices as sums
-        from {rows r: block bigint} cross join sales_by_day d cross join sales_by_device s
+        from {each r: block bigint} cross join sales_by_day d cross join sales_by_device s
         where d.group_no = $group_no and d.day >= $first_day and d.day <= $last_day
             and s.group_no = $group_no and s.day = d.day and s.device_block = r.block
             and s.currency = d.currency";
     PRODUCTS_OF(group_no, first_day, last_day) -> SumsOfDay<'_> = "select s.day, s.device_block,
             s.currency, s.products as sums
-        from {rows r: block bigint} cross join sales_by_day d cross join sales_by_device s
+        from {each r: block bigint} cross join sales_by_day d cross join sales_by_device s
         where d.group_no = $group_no and d.day >= $first_day and d.day <= $last_day
             and s.group_no = $group_no and s.day = d.day and s.device_block = r.block
             and s.currency = d.currency";

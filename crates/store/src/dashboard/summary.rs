@@ -27,7 +27,7 @@ statements! {
         where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms
             and o.listed";
     LAST_ACTIVE_OF(group_no, now_ms) -> ActivityRow = "select o.device_no, l.last_active_ms
-        from {rows r: code text} cross join device_owners o cross join ledger l
+        from {each r: code text} cross join device_owners o cross join ledger l
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
             and l.group_no = $group_no and l.device_code = o.device_code";

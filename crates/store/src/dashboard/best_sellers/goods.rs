@@ -52,7 +52,7 @@ statements! {
             and o.listed and a.goods_id = r.goods and a.device_no = o.device_no and a.enabled
         group by a.goods_id";
     PRICES_OF_DEVICES(group_no, now_ms) -> PriceRow<'_> = "select a.goods_id, a.price
-        from {rows r: code text} cross join device_owners o cross join aisles a
+        from {each r: code text} cross join device_owners o cross join aisles a
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
             and a.device_no = o.device_no and a.enabled";
@@ -60,7 +60,7 @@ statements! {
         from {rows r: goods text} cross join goods_names n
         where n.group_no = $group_no and n.goods_id = r.goods";
     VISIBLE_DEVICES(group_no, now_ms) -> i64 = "select o.device_no
-        from {rows r: code text} cross join device_owners o
+        from {each r: code text} cross join device_owners o
         where o.group_no = $group_no and o.device_code = r.code
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed";
 }
