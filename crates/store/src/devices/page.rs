@@ -17,9 +17,9 @@ statements! {
     PAGE(group_no, now_ms, skip, size) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
-        from group_changes c cross join device_owners o cross join devices d cross join ledger l
-        where c.group_no = $group_no and o.group_no = $group_no
-            and o.device_code >= case when c.devices_from_ms <= $now_ms
+        from device_owners o cross join devices d cross join ledger l
+        where o.group_no = $group_no and o.device_code >= (
+            select case when c.devices_from_ms <= $now_ms
                 then (
                     select x.device_code from device_owners x
                     where x.group_no = $group_no and x.listed = true
@@ -33,6 +33,7 @@ statements! {
                     order by x.device_code limit 1 offset $skip
                 )
             end
+            from group_changes c where c.group_no = $group_no)
             and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
             and d.device_no = o.device_no
             and l.group_no = $group_no and l.device_code = o.device_code
