@@ -39,6 +39,8 @@ texts! {
     NO_DEVICE: "There is no device with this code.", "没有此编码的设备。";
     MORE: "Only a part of the orders was searched. The next page continues.",
         "仅搜索了部分订单，下一页继续。";
+    MORE_MATCH: "More orders may match than these. A device, a group or days narrow the search.",
+        "可能还有更多匹配的订单。可按设备、分组或日期缩小范围。";
     UNPAID: "unpaid", "未支付";
     PAID: "paid", "已支付";
     CANCELLED: "cancelled", "已取消";
@@ -111,8 +113,10 @@ pub enum Found {
 pub enum Searched {
     /// Everything on this page.
     Whole,
-    /// The limit of one page was reached.
+    /// The limit of one page was reached; the next one continues.
     Partly,
+    /// The limit of a search by number was reached, which has no next page.
+    Limited,
 }
 
 /// The sales of a period to which a link leads.
@@ -168,7 +172,11 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
             Found::Orders(orders, searched) => {
                 @if orders.is_empty() { (empty(frame.say(NONE_FOUND))) }
                 @else { (rows(frame, orders, Some(&view.groups))) }
-                @if *searched == Searched::Partly { p.note { (frame.say(MORE)) } }
+                @match searched {
+                    Searched::Whole => {}
+                    Searched::Partly => { p.note { (frame.say(MORE)) } }
+                    Searched::Limited => { p.note { (frame.say(MORE_MATCH)) } }
+                }
             }
         }
         (pager(frame, &query, view.after.as_deref(), view.next.as_deref()))
@@ -312,7 +320,8 @@ pub(crate) fn path_of(group: &str, order: &str) -> String {
     format!("{}/{}/{}", Section::Orders.path(), encoded(group), encoded(order))
 }
 
-/// Returns the orders of a list as CSV. Amounts are minor units of the currency.
+/// Returns the orders of a list as CSV. Amounts are minor units of the currency. The last row of a
+/// search that was limited says so in its first column.
 #[must_use]
 pub fn csv(view: &Orders) -> String {
     const COLUMNS: [&str; 11] = [
@@ -328,27 +337,27 @@ pub fn csv(view: &Orders) -> String {
         "pay_status",
         "shipment_status",
     ];
-    let orders = match &view.found {
-        Found::Orders(orders, _) => orders.as_slice(),
-        Found::Nothing | Found::NoDevice => &[],
+    let (orders, searched): (&[OrderItem], Searched) = match &view.found {
+        Found::Orders(orders, searched) => (orders, *searched),
+        Found::Nothing | Found::NoDevice => (&[], Searched::Whole),
     };
-    csv::file(
-        COLUMNS,
-        orders.iter().map(|order| {
-            let head = order.record.head.clone();
-            [
-                head.trade_start_time,
-                order.group_id.clone(),
-                head.device_code,
-                head.order_id,
-                head.trade_no,
-                head.trade_no_in,
-                head.currency,
-                head.pay_amount.to_string(),
-                head.refund_amount.to_string(),
-                head.pay_status.to_string(),
-                head.shipment_status.to_string(),
-            ]
-        }),
-    )
+    let rows = orders.iter().map(|order| {
+        let head = order.record.head.clone();
+        [
+            head.trade_start_time,
+            order.group_id.clone(),
+            head.device_code,
+            head.order_id,
+            head.trade_no,
+            head.trade_no_in,
+            head.currency,
+            head.pay_amount.to_string(),
+            head.refund_amount.to_string(),
+            head.pay_status.to_string(),
+            head.shipment_status.to_string(),
+        ]
+    });
+    let note = |column: usize| if column == 0 { MORE_MATCH.en.to_owned() } else { String::new() };
+    let more = (searched == Searched::Limited).then(|| std::array::from_fn(note));
+    csv::file(COLUMNS, rows.chain(more))
 }

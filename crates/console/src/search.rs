@@ -25,6 +25,7 @@ texts! {
         beginning of their name.",
         "没有匹配项。设备按编码或名称的一部分查找，订单按订单号或交易号，最近一天被拒绝的请求按请求编号，账户按名称开头。";
     MORE: "All devices that match", "所有匹配的设备";
+    MORE_ORDERS: "More orders with this number", "更多使用此编号的订单";
     MORE_ACCOUNTS: "More accounts that begin with {0}", "更多以“{0}”开头的账户";
 }
 
@@ -39,6 +40,8 @@ pub struct Search {
     pub hits: Vec<Hit>,
     /// Whether more devices match.
     pub has_more: bool,
+    /// Whether more orders have this number.
+    pub has_more_orders: bool,
     /// The account after which more accounts match; `None` if all of them are hits.
     pub accounts_after: Option<String>,
 }
@@ -93,10 +96,13 @@ impl Hit {
 /// Renders the hits.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Search) -> String {
-    let all = address(Section::Devices.path(), &parameter("q", &view.text), "");
+    let all = |section: Section| address(section.path(), &parameter("q", &view.text), "");
     let body = html! {
         @if view.hits.is_empty() { (empty(frame.say(NONE_FOUND))) } @else { (rows(frame, view)) }
-        @if view.has_more { p.more { a href=(all) { (frame.say(MORE)) } } }
+        @if view.has_more { p.more { a href=(all(Section::Devices)) { (frame.say(MORE)) } } }
+        @if view.has_more_orders {
+            p.more { a href=(all(Section::Orders)) { (frame.say(MORE_ORDERS)) } }
+        }
         @if let Some(account) = &view.accounts_after {
             @let others = address(Section::Integrators.path(), &parameter("after", account), "");
             p.more { a href=(others) { (MORE_ACCOUNTS.fill(frame.language, &[&view.text])) } }

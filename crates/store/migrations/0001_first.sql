@@ -80,6 +80,7 @@ create table account_groups (
     position bigint not null,
     primary key (account_no, group_no)
 ) /* kept in the order of its key */;
+create index account_groups_of_group on account_groups (group_no);
 
 -- The session of each account: a new login replaces the row, so an old token is simply absent. The
 -- source and request that opened it are recorded in the audit trail when it ends.
@@ -210,7 +211,9 @@ create table orders (
 ) /* kept in the order of its key */;
 create unique index orders_order_id on orders (group_no, order_id);
 create unique index orders_change on orders (group_no, change_no);
-create index orders_trade_no on orders (group_no, trade_no) where trade_no is not null;
+-- Finds the order with a trade number that started last.
+create index orders_trade_no on orders (group_no, trade_no, trade_start_ms)
+    where trade_no is not null;
 create unique index orders_trade_no_in on orders (group_no, trade_no_in)
     where trade_no_in is not null;
 create index orders_sale on orders (group_no, sale_at_ms, device_no, seq, sale)

@@ -118,3 +118,31 @@ async fn the_first_entry_since_a_time_is_found_by_an_index() {
     let plan = database.plan(sql.expect("the statement"));
     assert_eq!(plan, ["SEARCH audit USING COVERING INDEX audit_at (at_ms<?)"]);
 }
+
+/// A part of a list is found in the order of an index, however much of the list is left. The others
+/// sort the sessions of a key, the sources of an account, the shares of refused requests, and the
+/// blocks of a device in a span.
+#[tokio::test]
+async fn no_part_of_a_list_sorts_the_rest_of_it() {
+    let database = sqlite().await;
+    let sorts = |sql: &Sql| database.plan(sql).iter().any(|step| step.contains("TEMP B-TREE"));
+    let is_part = |sql: &&Sql| sql.for_sqlite().expect("a statement").contains("limit");
+    let sorting = crate::statements::all().filter(is_part).filter(|sql| sorts(sql));
+    let sorting: Vec<&str> = sorting.map(|sql| sql.name).collect();
+    let of = [
+        "console::END_OLDEST",
+        "known_sources::FORGET",
+        "refused_requests::TRIM",
+        "orders::in_span::PAGE",
+    ];
+    assert_eq!(sorting, of.map(|name| format!("kiosque_store::{name}")));
+}
+
+/// The accounts of a group are counted without reading those of others.
+#[tokio::test]
+async fn the_accounts_of_a_group_are_found_by_an_index() {
+    let database = sqlite().await;
+    let sql = crate::statements::all().find(|sql| sql.name.ends_with("ACCOUNTS_OF_GROUPS"));
+    let plan = database.plan(sql.expect("the statement"));
+    assert_eq!(plan, ["SEARCH a USING COVERING INDEX account_groups_of_group (group_no=?)"]);
+}

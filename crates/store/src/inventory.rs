@@ -18,7 +18,9 @@ use crate::db::Read;
 use crate::error::Error;
 use crate::sql::{Row, Sql, has_no_nul, numbers};
 pub use accounts::Passwords;
-pub use device_orders::{DeviceOrders, FoundOrders, OrderPlace, OrderPosition, SaleTimes};
+pub use device_orders::{
+    DeviceOrders, FoundOrders, NumberedOrders, OrderPlace, OrderPosition, SaleTimes,
+};
 pub use devices::{DeviceSearch, FoundDevice, FoundDevices};
 pub use fleet_file::{FleetKey, FleetPart};
 pub use orders::{DamagedOrder, ExportedOrder, OrderFilter, OrderKey, OrdersOf};

@@ -102,8 +102,8 @@ pub use hints::GroupFilter;
 pub use imports::{IMPORT_ACTIVE_INTERVAL, IMPORT_REJECTED_MAX, ImportRejections};
 pub use inventory::{
     DamagedOrder, DeviceOrders, DeviceSearch, ExportedOrder, FleetKey, FleetPart, FoundDevice,
-    FoundDevices, FoundOrders, Listed, Listing, OrderFilter, OrderKey, OrderPlace, OrderPosition,
-    OrdersOf, Passwords, RateKey, SaleTimes,
+    FoundDevices, FoundOrders, Listed, Listing, NumberedOrders, OrderFilter, OrderKey, OrderPlace,
+    OrderPosition, OrdersOf, Passwords, RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};

@@ -59,13 +59,16 @@ statements! {
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
             and g.group_no = $group_no
         order by o.seq");
-    /// The keys are found first: SQLite considers the primary key as good as the index of trade
-    /// numbers, and would read all orders of the group.
+    /// The order with a trade number that started last. Its key is found first: SQLite considers the
+    /// primary key as good as the index of trade numbers, and would read all orders of the group.
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
-        from orders f cross join orders o
-        where f.group_no = $group_no and f.trade_no = $trade_no and o.group_no = $group_no
-            and o.device_no = f.device_no and o.seq = f.seq");
+        from (
+            select device_no, seq from orders
+            where group_no = $group_no and trade_no = $trade_no
+            order by trade_start_ms desc, device_no desc, seq desc limit 1
+        ) f cross join orders o
+        where o.group_no = $group_no and o.device_no = f.device_no and o.seq = f.seq");
     BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("orders"), "
         from orders
@@ -219,15 +222,10 @@ impl Orders<'_> {
         let by_number = by_number.filter(|_| is_storable);
         let detail = |group: HintedGroup, statement: &'static Sql, number: &str| {
             let (out, dictionaries) = (out.clone(), Arc::clone(&self.0.dictionaries));
-            let add = move |detail: &mut Option<Detail>, row: &Row<'_>| {
+            let add = move |detail: &mut Option<Vec<u8>>, row: &Row<'_>| {
                 let order: StoredOrder<'_> = row.read()?;
-                let time = (order.trade_start_ms, order.change_no);
-                if detail.as_ref().is_none_or(|earlier| time > earlier.time)
-                    && out.as_deref().is_none_or(|out| order.trade_no == Some(out))
-                {
-                    let mut json = Vec::new();
-                    order.put_detail(&dictionaries, &mut json)?;
-                    *detail = Some(Detail { time, json });
+                if out.as_deref().is_none_or(|out| order.trade_no == Some(out)) {
+                    order.put_detail(&dictionaries, detail.get_or_insert_default())?;
                 }
                 Ok(())
             };
@@ -235,7 +233,7 @@ impl Orders<'_> {
         };
         let about = |group| by_number.map(|(statement, number)| detail(group, statement, number));
         let (_, detail) = scoped(self.0, &claim, None, about).await?;
-        Ok(detail.flatten().ok_or(Refusal::OrderUnknown)?.json)
+        Ok(detail.flatten().ok_or(Refusal::OrderUnknown)?)
     }
 }
 
@@ -277,14 +275,6 @@ impl OrderPage {
 struct CachedPage {
     state: PageState,
     records: Arc<JsonRecords>,
-}
-
-/// The latest of the orders with a number. Usually there is one, and SQLite would open a temporary
-/// tree to sort it.
-struct Detail {
-    /// The trade start and the number of the last change, by which orders are compared.
-    time: (UnixMs, i64),
-    json: Vec<u8>,
 }
 
 #[derive(Default)]

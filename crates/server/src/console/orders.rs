@@ -5,8 +5,8 @@ use kiosque_console::orders::{self, Fields, Found, Orders, Searched};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 use kiosque_store::{
-    ARRIVAL_MAX_MS, Arrival, DeviceOrders, FoundOrders, Listing, OrderFilter, OrderPlace,
-    OrderPosition, OrderSource, Oversight, Span,
+    ARRIVAL_MAX_MS, Arrival, DeviceOrders, FoundOrders, Listing, NumberedOrders, OrderFilter,
+    OrderPlace, OrderPosition, OrderSource, OrdersOf, Oversight, Span,
 };
 
 use super::choices::{choice, chosen, wants_csv};
@@ -43,13 +43,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         ("", "") if !fields.card.is_empty() => (Found::Nothing, None),
         ("", "") => newest_first(caller, group, filter, &query).await?,
         ("", _) => of_device(caller, &fields, (group, filter), &query).await?,
-        (number, _) => {
-            let mut orders =
-                store.inventory().orders_by_number(number.to_owned(), group, PAGE).await?;
-            let is_of = |device: &str| fields.device.is_empty() || fields.device == device;
-            orders.retain(|order| is_of(&order.record.head.device_code));
-            (Found::Orders(orders, Searched::Whole), None)
-        }
+        _ => (with_number(caller, &fields, (group, filter)).await?, None),
     };
     let view = Orders { groups, fields, found, after: query.text("after"), next };
     match wants_csv(&query)? {
@@ -87,14 +81,12 @@ async fn of_device(
     let Ok(device) = DeviceCode::parse(fields.device.as_str()) else {
         return Ok((Found::NoDevice, None));
     };
-    let after = query.parsed("after", position)?;
-    let card_end = Some(fields.card.clone()).filter(|card| !card.is_empty());
     let of = DeviceOrders {
         device,
         group,
         filter,
-        card_end,
-        after,
+        card_end: card_end(fields),
+        after: query.parsed("after", position)?,
         limit: PAGE,
         read_max: RECORDS_READ_MAX,
     };
@@ -105,6 +97,36 @@ async fn of_device(
     let searched = if is_cut { Searched::Partly } else { Searched::Whole };
     let next = next.map(|OrderPosition { group, seq }| format!("{}.{seq}", group.0));
     Ok((Found::Orders(orders, searched), next))
+}
+
+/// Returns the orders with a number that the other fields select.
+async fn with_number(
+    caller: &SignedIn<'_>,
+    fields: &Fields,
+    (group, filter): (Option<GroupId>, OrderFilter),
+) -> Result<Found, Failure> {
+    let device = Some(fields.device.as_str()).filter(|code| !code.is_empty());
+    let Ok(device) = device.map(DeviceCode::parse).transpose() else {
+        return Ok(Found::NoDevice);
+    };
+    let by = NumberedOrders {
+        number: fields.number.clone(),
+        of: OrdersOf { group, device, filter },
+        card_end: card_end(fields),
+        limit: PAGE,
+        read_max: RECORDS_READ_MAX,
+    };
+    let found = caller.call.app.store.inventory().orders_by_number(by).await?;
+    Ok(match found {
+        Some(FoundOrders { orders, is_cut: true, .. }) => Found::Orders(orders, Searched::Limited),
+        Some(FoundOrders { orders, .. }) => Found::Orders(orders, Searched::Whole),
+        None => Found::NoDevice,
+    })
+}
+
+/// Returns the end of the number of a card, if it is given.
+fn card_end(fields: &Fields) -> Option<String> {
+    Some(fields.card.clone()).filter(|card| !card.is_empty())
 }
 
 /// Returns the states and the days of a query.
@@ -152,8 +174,13 @@ pub(super) async fn one(
     caller.call.known_fields(&[])?;
     let group = GroupId::parse(group).map_err(|_| Failure::not_found())?;
     let order_id = OrderId::parse(id).map_err(|_| Failure::not_found())?;
-    let found =
-        store.inventory().orders_by_number(id.to_owned(), Some(group.clone()), PAGE).await?;
+    let by = NumberedOrders {
+        number: id.to_owned(),
+        of: OrdersOf { group: Some(group.clone()), ..OrdersOf::default() },
+        limit: PAGE,
+        ..NumberedOrders::default()
+    };
+    let found = store.inventory().orders_by_number(by).await?.unwrap_or_default().orders;
     let found = found.into_iter().find(|order| order.record.head.order_id == id);
     let order = found.ok_or_else(Failure::not_found)?;
     let groups = choice(store, &Query::default()).await?;

@@ -2,7 +2,7 @@
 
 use kiosque_console::search::{self, Hit, Search};
 use kiosque_model::LoginName;
-use kiosque_store::{DeviceSearch, FoundDevices, Listing, Oversight};
+use kiosque_store::{DeviceSearch, FoundDevices, Listing, NumberedOrders, Oversight};
 
 use super::choices::choice;
 use super::fields::Fields;
@@ -24,7 +24,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         add_devices(caller, &text, &mut found).await?;
         add_others(caller, &text, &mut found).await?;
     }
-    let Found { mut exact, others, has_more, accounts_after } = found;
+    let Found { mut exact, others, has_more, has_more_orders, accounts_after } = found;
     let only = match (exact.as_slice(), others.as_slice()) {
         ([hit], _) => Some(hit),
         ([], [hit]) if !has_more => Some(hit),
@@ -35,7 +35,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     }
     exact.extend(others);
     let groups = choice(store, &Fields::default()).await?;
-    let view = Search { text, groups, hits: exact, has_more, accounts_after };
+    let view = Search { text, groups, hits: exact, has_more, has_more_orders, accounts_after };
     Ok(Reply::page(search::page(&caller.frame(), &view)))
 }
 
@@ -47,6 +47,8 @@ struct Found {
     others: Vec<Hit>,
     /// Whether more devices match a part of the name.
     has_more: bool,
+    /// Whether more orders have the text as a number.
+    has_more_orders: bool,
     /// The account after which more accounts begin with the text.
     accounts_after: Option<String>,
 }
@@ -79,11 +81,13 @@ async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Re
 
 async fn add_others(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Failure> {
     let (store, now) = (&caller.call.app.store, caller.call.now);
-    let orders = store.inventory().orders_by_number(text.to_owned(), None, HITS).await?;
+    let number = text.to_owned();
+    let by = NumberedOrders { number, limit: HITS, ..NumberedOrders::default() };
+    let numbered = store.inventory().orders_by_number(by).await?.unwrap_or_default();
+    found.has_more_orders = numbered.is_cut;
+    let orders = numbered.orders.into_iter();
     found.exact.extend(
-        orders
-            .into_iter()
-            .map(|order| Hit::Order { id: order.record.head.order_id, group_id: order.group_id }),
+        orders.map(|order| Hit::Order { id: order.record.head.order_id, group_id: order.group_id }),
     );
     let request = store.trail().refused_request(text.to_owned(), now).await?;
     found.exact.extend(request.map(|request| Hit::Request(request.request_id)));

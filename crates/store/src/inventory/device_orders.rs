@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kiosque_contract::inventory::OrderItem;
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, UnixMs};
 
-use super::orders::{OrderFilter, record};
+use super::orders::{OrderFilter, OrdersOf, record};
 use crate::db::{Deadline, Read};
 use crate::dictionaries;
 use crate::error::Error;
@@ -63,12 +63,14 @@ statements! {
         "select ", order_columns!("o"), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.order_id = $number");
-    BY_TRADE_NO(number, count) -> StoredOrder<'_> = concat!(
+    /// All devices have positive numbers; zero selects the orders of all.
+    BY_TRADE_NO(number, only_device, count) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
         from {rows r: group_no bigint} cross join orders f cross join orders o
-        where f.group_no = r.group_no and f.trade_no = $number and o.group_no = f.group_no
-            and o.device_no = f.device_no and o.seq = f.seq
-        order by o.trade_start_ms desc limit $count");
+        where f.group_no = r.group_no and f.trade_no = $number
+            and (f.device_no = $only_device or $only_device = 0)
+            and o.group_no = f.group_no and o.device_no = f.device_no and o.seq = f.seq
+        order by f.trade_start_ms desc limit $count");
     BY_TRADE_NO_IN(number) -> StoredOrder<'_> = concat!(
         "select ", order_columns!("o"), "
         from {rows r: group_no bigint} cross join orders o
@@ -108,6 +110,21 @@ pub struct DeviceOrders {
     pub read_max: usize,
 }
 
+/// Selects orders by a number, which is an order id, a trade number or an internal one.
+#[derive(Clone, Debug, Default)]
+pub struct NumberedOrders {
+    /// The number.
+    pub number: String,
+    /// Only these orders.
+    pub of: OrdersOf,
+    /// Only those paid by a card whose number ends like this.
+    pub card_end: Option<String>,
+    /// The largest number of orders.
+    pub limit: usize,
+    /// The maximum number of records with a trade number from which a filter or a card selects.
+    pub read_max: usize,
+}
+
 /// The position of an order in the list of its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderPosition {
@@ -124,7 +141,8 @@ pub struct FoundOrders {
     pub orders: Vec<OrderItem>,
     /// `after` of the next part; `None` in the last one.
     pub next: Option<OrderPosition>,
-    /// Whether the part ended because the search had read the maximum number of orders.
+    /// Whether the part ended because the search had read the maximum number of orders, or found
+    /// more orders with a number than it returns.
     pub is_cut: bool,
 }
 
@@ -178,19 +196,23 @@ impl Inventory<'_> {
         self.0.db.read(Deadline::OfRequest, list).await
     }
 
-    /// Returns at most `most` orders of a group, or of all groups, with a number, which is an order
-    /// id, a trade number or an internal one.
+    /// Returns whether there is a device with this code.
     ///
     /// # Errors
     /// The store failed.
-    pub async fn orders_by_number(
-        self,
-        number: String,
-        group: Option<GroupId>,
-        most: usize,
-    ) -> Result<Vec<OrderItem>, Error> {
+    pub async fn has_device(self, code: &DeviceCode) -> Result<bool, Error> {
+        let code = code.clone();
+        let find = async move |read: &Read<'_>| device_number(read, &code).await;
+        Ok(self.0.db.read(Deadline::OfRequest, find).await?.is_some())
+    }
+
+    /// Returns orders with a number, all of them in one part; `None` if there is no such device.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn orders_by_number(self, by: NumberedOrders) -> Result<Option<FoundOrders>, Error> {
         let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
-            by_number((read, dictionaries), &number, group, most).await
+            by_number(read, dictionaries, &by).await
         };
         dictionaries::read_records(self.0, Deadline::OfRequest, find).await
     }
@@ -201,12 +223,14 @@ async fn ledgers(
     read: &Read<'_>,
     device: &DeviceCode,
 ) -> Result<Option<(DeviceNo, Vec<LedgerRow>)>, Error> {
-    let code = [device.as_str().into()];
-    let Some(number) = read.one(&DEVICE, &code, |row| row.read::<DeviceNo>()).await? else {
-        return Ok(None);
-    };
-    let ledgers = read.all(&LEDGERS, &code, |row| row.read()).await?;
+    let Some(number) = device_number(read, device).await? else { return Ok(None) };
+    let ledgers = read.all(&LEDGERS, &[device.as_str().into()], |row| row.read()).await?;
     Ok(Some((number, ledgers)))
+}
+
+/// Returns the number of a device, if there is one with this code.
+async fn device_number(read: &Read<'_>, device: &DeviceCode) -> Result<Option<DeviceNo>, Error> {
+    read.one(&DEVICE, &[device.as_str().into()], |row| row.read()).await
 }
 
 async fn latest(
@@ -248,13 +272,14 @@ impl OrdersPart<'_> {
         ledger: &LedgerRow,
         mut before: i64,
     ) -> Result<ControlFlow<()>, Error> {
+        let card_end = self.of.card_end.as_deref();
         while self.left > 0 {
             let count = CHUNK.min(self.left);
             let chunk = self.chunk(read, ledger, before, count).await?;
             self.left -= chunk.len();
             let is_last = chunk.len() < count;
             for (seq, order) in chunk {
-                if let Some(order) = order.filter(|order| self.of.has_card(order)) {
+                if let Some(order) = order.filter(|order| has_card(order, card_end)) {
                     if self.found.orders.len() == self.of.limit {
                         self.found.next = Some(ledger.position(before));
                         return Ok(ControlFlow::Break(()));
@@ -329,41 +354,70 @@ async fn with_archived(
 }
 
 async fn by_number(
-    (read, dictionaries): (&Read<'_>, &Dictionaries),
-    number: &str,
-    group: Option<GroupId>,
-    most: usize,
-) -> Result<Vec<OrderItem>, Error> {
+    read: &Read<'_>,
+    dictionaries: &Dictionaries,
+    by: &NumberedOrders,
+) -> Result<Option<FoundOrders>, Error> {
+    let NumberedOrders { number, of: OrdersOf { group, device, filter }, .. } = by;
+    let (number, card_end) = (number.as_str(), by.card_end.as_deref());
+    let device = match device {
+        None => None,
+        Some(code) => match device_number(read, code).await? {
+            None => return Ok(None),
+            found => found,
+        },
+    };
     if !has_no_nul(number) {
-        return Ok(Vec::new());
+        return Ok(Some(FoundOrders::default()));
     }
     let id = group.as_ref().map_or("", GroupId::as_str);
     let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
     let keys: Vec<[Value<'_>; 1]> = groups.iter().map(|row| [row.group_no.into()]).collect();
     let derived = order_id_of(number).unwrap_or(number);
-    let count = i64::try_from(most).unwrap_or(i64::MAX);
+    let is_filtered = *filter != OrderFilter::default() || card_end.is_some();
+    let most = if is_filtered { by.read_max } else { by.limit };
+    // One more, to see whether there are further ones.
+    let count = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+    let only_device = device.map_or(0, |device| device.0);
     let searches: [(&Sql, Vec<Value<'_>>); 3] = [
         (&BY_ORDER_ID, vec![derived.into()]),
         (&BY_TRADE_NO_IN, vec![number.into()]),
-        (&BY_TRADE_NO, vec![number.into(), count.into()]),
+        (&BY_TRADE_NO, vec![number.into(), only_device.into(), count.into()]),
     ];
     let mut found: Vec<(GroupNo, i64, OrderItem)> = Vec::new();
+    // The rows of the last search, which is the one with a limit.
+    let mut rows = 0;
     for (sql, params) in searches {
+        rows = 0;
         read.each_of(sql, &keys, &params, |row| {
+            rows += 1;
             let order: StoredOrder<'_> = row.read()?;
+            let is_of_device = device.is_none_or(|device| device == order.device_no);
+            if found.len() > by.limit || !is_of_device || !filter.includes(&order)? {
+                return Ok(());
+            }
             let (group_no, seq) = (order.group_no, order.seq);
             let group_id = id_of(&groups, group_no);
             let record = record(&order, dictionaries)?;
             let order = OrderItem { group_id, archived: false, record };
             let is_known = |known: &(GroupNo, i64, OrderItem)| known.2 == order;
-            if found.len() < most && !found.iter().any(is_known) {
+            if has_card(&order, card_end) && !found.iter().any(is_known) {
                 found.push((group_no, seq, order));
             }
             Ok(())
         })
         .await?;
     }
-    with_archived(read, found).await
+    let is_cut = rows > most || found.len() > by.limit;
+    found.truncate(by.limit);
+    let orders = with_archived(read, found).await?;
+    Ok(Some(FoundOrders { orders, next: None, is_cut }))
+}
+
+/// Returns whether an order was paid by a card whose number ends like this, or by any.
+fn has_card(order: &OrderItem, card_end: Option<&str>) -> bool {
+    let card = order.record.head.card_number.as_deref().unwrap_or_default();
+    card_end.is_none_or(|end| card.ends_with(end))
 }
 
 impl LedgerRow {
@@ -378,13 +432,5 @@ impl LedgerRow {
     ) -> Result<OrderItem, Error> {
         let (group_id, archived) = (self.group_id.clone(), order.seq <= self.archived_seq);
         Ok(OrderItem { group_id, archived, record: record(order, dictionaries)? })
-    }
-}
-
-impl DeviceOrders {
-    /// Returns whether an order was paid by the requested card.
-    fn has_card(&self, order: &OrderItem) -> bool {
-        let card = order.record.head.card_number.as_deref().unwrap_or_default();
-        self.card_end.as_deref().is_none_or(|end| card.ends_with(end))
     }
 }

@@ -30,10 +30,11 @@ statements! {
     DEVICES_OF_GROUP(group_id, now_ms, after, count) -> DeviceRow = "select d.device_no,
             d.device_code, d.device_name, d.device_model, d.address, d.enabled, d.created_at_ms,
             d.total_curr_stock
-        from groups g cross join device_owners o cross join devices d
-        where g.group_id = $group_id and o.group_no = g.group_no and o.device_code > $after
-            and o.since_ms <= $now_ms and o.until_ms > $now_ms and d.device_no = o.device_no
-        order by d.device_code limit $count";
+        from device_owners o cross join devices d
+        where o.group_no = (select group_no from groups where group_id = $group_id)
+            and o.device_code > $after and o.since_ms <= $now_ms and o.until_ms > $now_ms
+            and d.device_no = o.device_no
+        order by o.device_code limit $count";
     DEVICE(device_code) -> DeviceRow = "select device_no, device_code, device_name, device_model,
             address, enabled, created_at_ms, total_curr_stock
         from devices where device_code = $device_code";

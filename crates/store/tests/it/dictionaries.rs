@@ -9,8 +9,8 @@ use kiosque_model::order::{Order, PayStatus};
 use kiosque_model::{Claim, DeviceCode, GroupNo, Minor, OrderId, PageRequest, UnixMs};
 use kiosque_store::{
     ChangeQuery, Changes, DashboardQuery, DeviceOrders, Error, GroupTotals, History, Incoming,
-    Listing, OnlineSince, OpenOptions, OrderFilter, OrderOutcome, OrderQuery, OrdersOf, Refused,
-    Store, TradeNumbers,
+    Listing, NumberedOrders, OnlineSince, OpenOptions, OrderFilter, OrderOutcome, OrderQuery,
+    OrdersOf, Refused, Store, TradeNumbers,
 };
 use kiosque_testkit::entries::{bare_order, group_id, line, rendered};
 use kiosque_testkit::{NOW, TestData, TestStore, open, open_options};
@@ -160,7 +160,9 @@ async fn a_process_that_was_open_before_reads_the_new_records() {
     let listed: Vec<OrderRecord> =
         listed.entries.into_iter().map(|order| order.unwrap().item.record).collect();
     assert!(listed == all);
-    let found = other().inventory().orders_by_number(format!("o{last}"), None, 9).await.unwrap();
+    let number = format!("o{last}");
+    let by = NumberedOrders { number, limit: 9, ..NumberedOrders::default() };
+    let found = other().inventory().orders_by_number(by).await.unwrap().unwrap().orders;
     assert_eq!(found.into_iter().map(|item| item.record).collect::<Vec<_>>(), of_last);
     let listing = Listing { after: None, limit: 25 };
     let filter = OrderFilter::default();

@@ -6,8 +6,8 @@ use kiosque_model::order::{Order, PayStatus, ShipmentStatus};
 use kiosque_model::sales::Sale;
 use kiosque_model::{Currency, Day, DeviceCode, DeviceState, Minor, UnixMs};
 use kiosque_store::{
-    DeviceOrders, DeviceSearch, Heartbeat, Incoming, Listing, OnlineSince, OrderFilter,
-    OrderPosition, OrdersOf, SaleTimes, Span,
+    DeviceOrders, DeviceSearch, Heartbeat, Incoming, Listing, NumberedOrders, OnlineSince,
+    OrderFilter, OrderPosition, OrdersOf, SaleTimes, Span,
 };
 use kiosque_testkit::entries::{
     bare_device, bare_order, device, group, group_id, order, rendered, sold, trade_no,
@@ -194,13 +194,15 @@ async fn orders_are_found_by_each_of_their_numbers() {
         ])
         .await;
     let shown = async |number: &str, group: Option<&str>| {
-        let group = group.map(group_id);
-        let orders =
-            fixture.store.inventory().orders_by_number(number.to_owned(), group, 50).await.unwrap();
+        let of = OrdersOf { group: group.map(group_id), ..OrdersOf::default() };
+        let number = number.to_owned();
+        let by = NumberedOrders { number, of, limit: 50, ..NumberedOrders::default() };
+        let found = fixture.store.inventory().orders_by_number(by).await.unwrap().unwrap();
+        assert!(!found.is_cut);
         let shown = |order: &kiosque_contract::inventory::OrderItem| {
             format!("{}/{}", order.group_id, order.record.head.order_id)
         };
-        let mut shown: Vec<String> = orders.iter().map(shown).collect();
+        let mut shown: Vec<String> = found.orders.iter().map(shown).collect();
         shown.sort();
         shown
     };
@@ -214,6 +216,60 @@ async fn orders_are_found_by_each_of_their_numbers() {
     // An order without an internal number has one that is derived from its id.
     let derived = kiosque_store::derived_trade_no_in("three");
     assert_eq!(shown(&derived, None).await, ["a/three"]);
+}
+
+/// Orders with one trade number are selected before they are limited, and a result that may lack
+/// some says so.
+#[tokio::test]
+async fn orders_with_a_number_are_selected_before_they_are_limited() {
+    use PayStatus::{Paid, Unpaid};
+    use ShipmentStatus::{Failed, None as Unshipped};
+    let fixture = TestStore::with_fleet().await;
+    let numbered = |id: &str, device: &str, start, states| Incoming {
+        trade_no: trade_no("out"),
+        ..with_states(id, device, start, states)
+    };
+    let latest = [("a0", 100), ("a1", 200), ("a2", 300), ("a3", 400)];
+    let mut orders: Vec<Incoming> =
+        latest.map(|(id, start)| numbered(id, "d1", start, (Unpaid, Unshipped))).into();
+    orders.push(numbered("late", "d2", 50, (Paid, Failed)));
+    orders.push(with_numbers("card", "d1", "out", "**** 1234"));
+    orders.push(numbered("b0", "e1", 5, (Unpaid, Unshipped)));
+    fixture.receive_new(orders).await;
+    let found = async |by: NumberedOrders| {
+        let by = NumberedOrders { number: "out".to_owned(), ..by };
+        let found = fixture.store.inventory().orders_by_number(by).await.unwrap()?;
+        assert_eq!(found.next, None);
+        let ids = found.orders.into_iter().map(|order| order.record.head.order_id);
+        Some((ids.collect::<Vec<_>>().join(" "), found.is_cut))
+    };
+    let all = OrdersOf::default;
+    let of_device = |device| OrdersOf { device: Some(code(device)), ..all() };
+    let of_group = || OrdersOf { group: Some(group_id("b")), ..all() };
+    let filtered = |filter| OrdersOf { filter, ..all() };
+    let failed = || filtered(OrderFilter { shipment: vec![Failed], ..OrderFilter::default() });
+    let early = Span { start: UnixMs(0), end: UnixMs(60) };
+    let early = || filtered(OrderFilter { counted: Some(early), ..OrderFilter::default() });
+    for (of, card_end, limit, read_max, expected) in [
+        (all(), None, 7, 0, ("a3 a2 a1 a0 late card b0", false)),
+        (all(), None, 6, 0, ("a3 a2 a1 a0 late card", true)),
+        (of_device("d2"), None, 1, 0, ("late", false)),
+        (of_device("d1"), None, 2, 0, ("a3 a2", true)),
+        (of_group(), None, 1, 0, ("b0", false)),
+        (failed(), None, 1, 7, ("late", false)),
+        (failed(), None, 1, 3, ("", true)),
+        (early(), None, 3, 7, ("late card b0", false)),
+        (early(), None, 2, 7, ("late card", true)),
+        (all(), Some("1234"), 1, 7, ("card", false)),
+        (of_device("d2"), Some("1234"), 1, 7, ("", false)),
+    ] {
+        let card_end = card_end.map(str::to_owned);
+        let by = NumberedOrders { of, card_end, limit, read_max, ..NumberedOrders::default() };
+        let expected = Some((expected.0.to_owned(), expected.1));
+        assert_eq!(found(by.clone()).await, expected, "{by:?}");
+    }
+    let unknown = NumberedOrders { of: of_device("none"), ..NumberedOrders::default() };
+    assert_eq!(found(unknown).await, None);
 }
 
 fn paid(id: &str, at: i64) -> Incoming {

@@ -64,6 +64,52 @@ async fn orders_are_listed_by_state_and_day_without_a_device() {
     assert!(list.contains("<option value=\"unpaid\" selected>"), "{list}");
 }
 
+/// Of the orders with a number, the other fields select before the limit; the page and its file say
+/// that there may be more, and the search of every page leads to them.
+#[tokio::test]
+async fn a_number_that_many_orders_have_is_searched_whole() {
+    const MORE: &str = "More orders may match than these. A device, a group or days narrow the \
+                        search.";
+    let (server, mut browser) = fixture().await;
+    let numbered = |id: String, device: &str, start: &str| {
+        OrderLine::new(id, device, format!("2026-03-{start}")).with("tradeNo", "T-9")
+    };
+    let many = |at: usize| numbered(format!("n{at}"), "D1", &format!("02 08:00:{at}")).to_string();
+    let first = numbered("first".to_owned(), "D2", "01 07:00:00")
+        .paid("2026-03-01 07:00:01")
+        .with("shipmentStatus", 3)
+        .with("cardNumber", "**** 1234");
+    server.import_valid((10..59).map(many).collect::<String>() + &first.to_string()).await;
+    let all: Vec<String> = (10..59).rev().map(|at| format!("n{at}")).collect();
+    let all = [all, vec!["first".to_owned()]].concat();
+    assert_eq!(ids(&mut browser, "q=T-9").await, all);
+    assert!(!browser.get("/console/orders?q=T-9").await.text.contains(MORE));
+    server.import_valid(many(59)).await;
+    let latest = [&["n59".to_owned()][..], &all[..49]].concat();
+    assert_eq!(ids(&mut browser, "q=T-9").await, latest);
+    for query in ["q=T-9", "q=T-9&from=2026-03-01"] {
+        let page = browser.get(&format!("/console/orders?{query}")).await.text;
+        assert!(page.contains(&format!("<p class=\"note\">{MORE}</p>")), "{query}: {page}");
+    }
+    let file = browser.get("/console/orders?q=T-9&format=csv").await.text;
+    let rows: Vec<&str> = file.lines().collect();
+    assert_eq!((rows.len(), rows[51]), (52, &*format!("\"{MORE}\",,,,,,,,,,")));
+    for query in ["device=D2", "group=g2", "shipment=failed", "to=2026-03-01", "card=1234"] {
+        assert_eq!(ids(&mut browser, &format!("q=T-9&{query}")).await, ["first"], "{query}");
+        let path = format!("/console/orders?q=T-9&{query}&format=csv");
+        assert_eq!(browser.get(&path).await.text.lines().count(), 2, "{query}");
+    }
+    for device in ["D9", ".."] {
+        let page = browser.get(&format!("/console/orders?q=T-9&device={device}")).await.text;
+        assert!(page.contains("There is no device with this code."), "{device}: {page}");
+    }
+    let page = browser.get("/console/search?q=T-9").await.text;
+    let hits = card(&page, "hits");
+    assert_eq!(between(hits, "href=\"/console/orders/", "\"").len(), 20, "{hits}");
+    let links = between(hits, "<p class=\"more\"><a href=\"", "</a>");
+    assert_eq!(links, ["/console/orders?q=T-9\">More orders with this number"]);
+}
+
 #[tokio::test]
 async fn a_search_leads_to_the_only_hit_or_lists_all() {
     let (server, mut browser) = fixture().await;
