@@ -13,7 +13,7 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::{DeviceNo, GroupNo, UnixMs, orders_of_devices};
 
 use crate::audit::Act;
-use crate::db::{Deadline, Read, Write};
+use crate::db::{Bound, Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{row, statements};
 use crate::views::Upkeep;
@@ -38,16 +38,18 @@ statements! {
             last_seq, blocked_seq
         from ledger
         where last_seq >= first_seq order by group_no, device_code";
-    FIRST_RECENT(group_no, device_no, after_seq, before_ms, now_ms) -> i64 = "select seq
-        from orders
-        where group_no = $group_no and device_no = $device_no and seq > $after_seq
-            and trade_start_ms >= $before_ms and trade_start_ms <= $now_ms
-        order by seq limit 1";
-    LAST_OLD(group_no, device_no, after_seq, first_recent, before_ms) -> i64 = "select seq
-        from orders
-        where group_no = $group_no and device_no = $device_no and seq > $after_seq
-            and seq < $first_recent and trade_start_ms < $before_ms
-        order by seq desc limit 1";
+    /// The last old order before the first recent one.
+    LAST_OLD(group_no, device_no, after_seq, last_seq, before_ms, now_ms) -> i64 = "select o.seq
+        from orders o
+        where o.group_no = $group_no and o.device_no = $device_no and o.seq > $after_seq
+            and o.seq < coalesce((
+                select r.seq from orders r
+                where r.group_no = $group_no and r.device_no = $device_no and r.seq > $after_seq
+                    and r.trade_start_ms >= $before_ms and r.trade_start_ms <= $now_ms
+                order by r.seq limit 1
+            ), $last_seq + 1)
+            and o.trade_start_ms < $before_ms
+        order by o.seq desc limit 1";
     SET_BOUNDARY(group_no, device_code, old_seq, new_seq) = "update ledger
         set archived_seq = $new_seq
         where group_no = $group_no and device_code = $device_code and archived_seq = $old_seq";
@@ -55,6 +57,9 @@ statements! {
 
 /// Maximum number of boundaries that one transaction moves; other writers wait for it.
 const BOUNDARIES_PER_TRANSACTION: usize = 200;
+
+/// Number of ledgers that are examined together.
+const LEDGERS_TOGETHER: usize = 500;
 
 /// The result of archiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -236,22 +241,25 @@ async fn boundaries(
     may_move_back: bool,
 ) -> Result<Vec<Boundary>, Error> {
     let ledgers: Vec<LedgerRow> = read.all(&LEDGERS, &[], |row| row.read()).await?;
+    let after = |of: &LedgerRow| if may_move_back { of.first_seq - 1 } else { of.archived_seq };
+    let examined: Vec<&LedgerRow> =
+        ledgers.iter().filter(|ledger| after(ledger) != ledger.last_seq).collect();
     let mut boundaries = Vec::new();
-    for ledger in ledgers {
-        let LedgerRow { group_no, device_no, archived_seq: old, last_seq, .. } = ledger;
-        let after = if may_move_back { ledger.first_seq - 1 } else { old };
-        if after == last_seq {
-            continue;
-        }
-        let key = [group_no.into(), device_no.into(), after.into()];
-        let params = [key[0], key[1], key[2], before.into(), now.into()];
-        let first_recent = read.one(&FIRST_RECENT, &params, |row| row.read::<i64>()).await?;
-        let first_recent = first_recent.unwrap_or(last_seq + 1);
-        let params = [key[0], key[1], key[2], first_recent.into(), before.into()];
-        let last_old = read.one(&LAST_OLD, &params, |row| row.read::<i64>()).await?;
-        let new = last_old.unwrap_or(after);
-        if new != old {
-            boundaries.push(Boundary { group: group_no, code: ledger.device_code, old, new });
+    for chunk in examined.chunks(LEDGERS_TOGETHER) {
+        let last_old = chunk.iter().map(|ledger| {
+            let LedgerRow { group_no, device_no, last_seq, .. } = **ledger;
+            let (group, device) = (group_no.into(), device_no.into());
+            let params =
+                [group, device, after(ledger).into(), last_seq.into(), before.into(), now.into()];
+            Bound::new(&LAST_OLD, params).one::<i64>()
+        });
+        let last_old = read.together(last_old.collect::<Vec<_>>()).await?;
+        for (ledger, last_old) in chunk.iter().zip(last_old) {
+            let (old, new) = (ledger.archived_seq, last_old.unwrap_or(after(ledger)));
+            if new != old {
+                let (group, code) = (ledger.group_no, ledger.device_code.clone());
+                boundaries.push(Boundary { group, code, old, new });
+            }
         }
     }
     Ok(boundaries)
