@@ -116,9 +116,10 @@ impl Staged {
         // A crash between the moves leaves a backup next to a log, or no database: both are
         // refused.
         self.mark()?;
+        let _lock = exclusive(&database)?;
+        // A command that ends removes its log, which it can no longer do.
         let files = database_files(&database);
         let present: Vec<&PathBuf> = files.iter().filter(|path| path.exists()).collect();
-        let _lock = exclusive(&database)?;
         if !present.is_empty() {
             let aside = self.directory.join(aside);
             create_directory(&aside).map_err(RestoreError::Unusable)?;
