@@ -42,6 +42,10 @@ statements! {
         where group_no = $group_no";
     LAST_CHANGE(group_no) -> i64 = "select coalesce(max(change_no), 0) from orders
         where group_no = $group_no";
+    FIRST_CHANGE(group_no) -> i64 = "select change_no from orders where group_no = $group_no
+        order by change_no limit 1";
+    FIRST_HISTORY(group_no) -> i64 = "select first_change_no from group_histories
+        where group_no = $group_no order by first_change_no limit 1";
     STOCKS() -> StockRow<'_> = "select d.device_code, d.total_curr_stock as stored, (
             select cast(coalesce(sum(a.curr_stock), 0) as bigint)
             from aisles a where a.device_no = d.device_no
@@ -255,6 +259,16 @@ impl Group {
         if highest > last {
             found.differences.push(format!(
                 "group {}: an order has change number {highest}, the counter is at {last}",
+                self.id
+            ));
+        }
+        let change = read.one(&FIRST_CHANGE, &number, |row| row.read::<i64>()).await?;
+        let history = read.one(&FIRST_HISTORY, &number, |row| row.read::<i64>()).await?;
+        if let Some(change) = change
+            && history.is_none_or(|first| first > change)
+        {
+            found.differences.push(format!(
+                "group {}: an order has change number {change}, which no history includes",
                 self.id
             ));
         }

@@ -11,6 +11,7 @@ row! {
         stored: &'r str,
         device_name: &'r str,
     }
+    struct ListedRow<'r> { device_code: &'r str, listed: bool }
     #[derive(PartialEq)]
     struct CountRow { devices: i64, devices_from_ms: i64 }
 }
@@ -25,6 +26,10 @@ statements! {
         where o.group_no = $group_no and o.until_ms = 9223372036854775807
             and l.device_name <> d.device_name
         order by l.device_code";
+    LISTED_OTHERWISE(group_no) -> ListedRow<'_> = "select distinct o.device_code, o.listed
+        from device_owners o join devices d on d.device_no = o.device_no
+        where o.group_no = $group_no and o.listed <> d.enabled
+        order by o.device_code";
     COUNTED(group_no) -> CountRow = "select devices, devices_from_ms
         from group_changes where group_no = $group_no";
     LISTED(group_no) -> CountRow = "select
@@ -48,6 +53,16 @@ pub(super) async fn check(
              {device_name:?}",
             group.id
         ));
+        Ok(())
+    })
+    .await?;
+    read.each(&LISTED_OTHERWISE, &number, |row| {
+        let ListedRow { device_code, listed } = row.read()?;
+        let fault = match listed {
+            true => "it is listed, the device is not enabled",
+            false => "it is not listed, the device is enabled",
+        };
+        found.differences.push(format!("group {}, device {device_code}: {fault}", group.id));
         Ok(())
     })
     .await?;

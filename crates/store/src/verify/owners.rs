@@ -18,6 +18,7 @@ row! {
         until_ms: UnixMs,
     }
     struct NumberRow<'r> { device_code: &'r str, stored: i64, device_no: Option<i64> }
+    struct SinceRow<'r> { device_code: &'r str, stored: UnixMs, since_ms: UnixMs }
     struct LedgerRow {
         group_no: GroupNo,
         group_id: String,
@@ -47,6 +48,14 @@ statements! {
             l.device_no as stored, d.device_no
         from ledger l left join devices d on d.device_code = l.device_code
         where l.group_no = $group_no and (d.device_no is null or d.device_no <> l.device_no)
+        order by l.device_code";
+    /// The ledgers that do not begin with the first period of their group.
+    OTHER_BEGINNINGS(group_no) -> SinceRow<'_> = "select l.device_code, l.since_ms as stored,
+            min(o.since_ms) as since_ms
+        from ledger l
+        join device_owners o on o.group_no = $group_no and o.device_code = l.device_code
+        where l.group_no = $group_no
+        group by l.device_code, l.since_ms having l.since_ms <> min(o.since_ms)
         order by l.device_code";
     /// The devices with orders in several groups.
     SHARED() -> String = "select device_code from ledger where last_seq >= first_seq
@@ -83,8 +92,9 @@ pub(super) async fn check_periods(read: &Read<'_>, found: &mut Verified) -> Resu
     .await
 }
 
-/// Checks that a group has a ledger of each device that it owns at any time, that both belong to
-/// the device with their code, and that it has no other ledgers without orders.
+/// Checks that a group has a ledger of each device that it owns at any time, from its first period
+/// on, that both belong to the device with their code, and that it has no other ledgers without
+/// orders.
 pub(super) async fn check(
     read: &Read<'_>,
     group: &Group,
@@ -118,7 +128,16 @@ pub(super) async fn check(
         })
         .await?;
     }
-    Ok(())
+    read.each(&OTHER_BEGINNINGS, &number, |row| {
+        let SinceRow { device_code, stored, since_ms } = row.read()?;
+        found.differences.push(format!(
+            "group {}, device {device_code}: the ledger begins at {}, the group owns the device \
+             from {} on",
+            group.id, stored.0, since_ms.0
+        ));
+        Ok(())
+    })
+    .await
 }
 
 impl Upkeep<'_> {

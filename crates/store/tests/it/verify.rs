@@ -71,6 +71,14 @@ const PLANTED: &[(&str, &[&str])] = &[
         &["group b: an order has change number 1, the counter is at 0"],
     ),
     (
+        "delete from group_histories where group_no = 1",
+        &["group a: an order has change number 1, which no history includes"],
+    ),
+    (
+        "update group_histories set first_change_no = 2 where group_no = 1",
+        &["group a: an order has change number 1, which no history includes"],
+    ),
+    (
         "delete from ledger where device_code = 'd1'",
         &[
             "group a: 5 orders are stored, 0 belong to a ledger",
@@ -105,7 +113,23 @@ const PLANTED: &[(&str, &[&str])] = &[
         "update device_owners set since_ms = 5 where device_code = 'd2'",
         &[
             "device d2: the owners until 0 are known, the next one begins at 5",
+            "group a, device d2: the ledger begins at 0, the group owns the device from 5 on",
             "group a: 2 devices are counted from 0 on, 2 are listed from 5 on",
+        ],
+    ),
+    (
+        "update ledger set since_ms = 5 where device_code = 'd2'",
+        &["group a, device d2: the ledger begins at 5, the group owns the device from 0 on"],
+    ),
+    (
+        "update devices set enabled = false where device_code = 'd2'",
+        &["group a, device d2: it is listed, the device is not enabled"],
+    ),
+    (
+        "update device_owners set listed = false where device_code = 'd2'",
+        &[
+            "group a, device d2: it is not listed, the device is enabled",
+            "group a: 2 devices are counted from 0 on, 1 are listed from 0 on",
         ],
     ),
     (
