@@ -63,8 +63,7 @@ statements! {
         cross join group_changes g where g.group_no = $group_no
         on conflict (group_no, goods_id) do update set
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
-        where excluded.sale_at_ms > total.sale_at_ms
-            or (excluded.sale_at_ms = total.sale_at_ms and excluded.goods_name > total.goods_name)";
+        where excluded.sale_at_ms >= total.sale_at_ms";
 }
 
 /// The sum of a day, and bounds of the times of its sales.
@@ -174,14 +173,14 @@ impl Sums {
     }
 
     /// Records the names of goods that are not products of the fleet. An empty name is not
-    /// recorded.
+    /// recorded. Of two names at the same time the later one counts, which corrects the first.
     pub(crate) fn record_goods_names(&mut self, sale: &Sale) {
         for goods in &sale.goods {
             let Some(name) = goods.name.as_ref().filter(|name| !name.is_empty()) else { continue };
             let named = (sale.at, name.clone());
             let latest = self.names.entry(goods.goods_id.clone());
             let latest = latest.or_insert_with(|| named.clone());
-            if named > *latest {
+            if latest.0 <= sale.at {
                 *latest = named;
             }
         }

@@ -74,6 +74,36 @@ async fn answers(store: &Store, session: &PresentedToken, ask: &DashboardQuery) 
     }
 }
 
+/// Goods that are no product have the name of their latest sale, also after it was corrected.
+#[tokio::test]
+async fn a_corrected_sale_corrects_the_name_of_its_goods() {
+    let fixture = TestStore::with_fleet().await;
+    let named = |id: &str, at: i64, name: &str| {
+        let sold = Sold {
+            goods_id: "x".to_owned(),
+            items: 1,
+            amount: Minor(5),
+            name: Some(name.to_owned()),
+        };
+        let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
+        let (at, goods) = (UnixMs(at), vec![sold]);
+        let sale = Sale { at, currency, amount: Minor(5), refund: Minor(0), shipment, goods };
+        kiosque_testkit::entries::sold(order(id, "d1", at.0), sale)
+    };
+    for (id, at, name, stored) in [
+        ("o1", 2_000, "Water (wrong)", "Water (wrong)"),
+        ("o1", 2_000, "Water", "Water"),
+        ("o2", 1_000, "Older", "Water"),
+        ("o3", 3_000, "Newer", "Newer"),
+    ] {
+        receive(&fixture.store, vec![named(id, at, name)]).await;
+        assert_eq!(fixture.query("select goods_name from goods_names"), [stored], "{id} {name}");
+    }
+    let batch = [named("o4", 4_000, "Wrong"), named("o4", 4_000, "Right")];
+    receive(&fixture.store, batch.into()).await;
+    assert_eq!(fixture.query("select goods_name from goods_names"), ["Right"]);
+}
+
 /// The best sellers of 1970: goods, items and devices.
 async fn best(
     store: &Store,
