@@ -1,7 +1,7 @@
 //! The results of dry runs, for people.
 
 use kiosque_ingest::import::{Preview, Total};
-use kiosque_model::{Currency, Zone, counted};
+use kiosque_model::{Currency, UnixMs, Zone, counted};
 use kiosque_store::{Applied, EntryDifference, Moved, OwnerDifference, Unnamed};
 
 use crate::open;
@@ -49,11 +49,22 @@ fn unnamed_text(Unnamed { kind, first, count }: &Unnamed) -> String {
 }
 
 fn owner_text(owner: &OwnerDifference, zone: &Zone) -> String {
-    let OwnerDifference { from, to, since } = owner;
-    let Some(from) = from else { return format!("group {to}") };
-    match since {
-        None => format!("group {from} -> {to} from now on"),
-        Some(since) => format!("group {from} -> {to} from {} on", zone.text(*since)),
+    match owner {
+        OwnerDifference::New { from: None, to, .. } => format!("group {to}"),
+        OwnerDifference::New { from: Some(from), to, since: None } => {
+            format!("group {from} -> {to} from now on")
+        }
+        OwnerDifference::New { from: Some(from), to, since: Some(since) } => {
+            format!("group {from} -> {to} from {} on", zone.text(*since))
+        }
+        OwnerDifference::Cancelled { moves, stays_with } => {
+            let text = |(to, since): &(String, UnixMs)| {
+                format!("to group {to} from {} on", zone.text(*since))
+            };
+            let noun = if moves.len() == 1 { "move" } else { "moves" };
+            let moves = moves.iter().map(text).collect::<Vec<_>>().join(" and ");
+            format!("planned {noun} {moves} cancelled, stays with group {stays_with}")
+        }
     }
 }
 

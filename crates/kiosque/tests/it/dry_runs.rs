@@ -77,6 +77,39 @@ fn apply_prints_each_entry_that_would_change() {
     assert!(ran.stdout.contains("devices:  0 created, 0 changed, 2 unchanged\nnot in"), "{ran:?}");
 }
 
+/// Moves that are planned are cancelled by an entry with the present group, and named with their
+/// times.
+#[test]
+fn apply_names_the_planned_moves_that_it_cancels() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    let entry = |name: &str, group: &str, since: &str| {
+        let text = format!("[[device]]\ncode = \"D1\"\ngroup = \"{group}\"\n{since}");
+        sandbox.file(name, text)
+    };
+    let changed = |file: &str| {
+        let ran = dry_run(&sandbox, &["apply", file]).success();
+        let lines = ran.stdout.lines().filter(|line| line.starts_with("device D1: changed"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let stays = entry("stays.toml", "north", "");
+    let first = entry("first.toml", "south", "since = \"2998-06-01 00:00:00\"\n");
+    let second = entry("second.toml", "north", "since = \"2999-06-01 00:00:00\"\n");
+    let south = "south from 2998-06-01 00:00:00 on";
+    let north = "north from 2999-06-01 00:00:00 on";
+    let stay = "cancelled, stays with group north";
+    assert_eq!(changed(&first), [format!("device D1: changed: group north -> {south}")]);
+    sandbox.run(&["apply", &first]).success();
+    let one = format!("device D1: changed: planned move to group {south} {stay}");
+    assert_eq!(changed(&stays), [one]);
+    assert_eq!(changed(&second), [format!("device D1: changed: group south -> {north}")]);
+    sandbox.run(&["apply", &second]).success();
+    let two =
+        format!("device D1: changed: planned moves to group {south} and to group {north} {stay}");
+    assert_eq!(changed(&stays), [two]);
+    sandbox.run(&["apply", &stays]).success();
+    assert_eq!(changed(&stays), [""; 0]);
+}
+
 /// A device whose code was changed is a second one: the first one is named, and stays. A long list
 /// ends with a number.
 #[test]

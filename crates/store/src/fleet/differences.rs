@@ -11,6 +11,7 @@ use super::accounts::ChangedAccount;
 use super::changes::FleetChanges;
 use super::devices::{AislesChange, ChangedDevice};
 use super::groups::ChangedGroup;
+use super::ownership::OwnersChange;
 use super::products::ChangedProduct;
 
 /// An entry of a fleet that an apply creates or changes.
@@ -22,21 +23,31 @@ pub struct EntryDifference {
     pub id: String,
     /// Whether it is created. Then it only has the fields that were given.
     pub is_new: bool,
-    /// The new owner of a device, if it changes.
+    /// The change of the owners of a device, if they change.
     pub owner: Option<OwnerDifference>,
     /// The fields that change.
     pub fields: Vec<FieldDifference>,
 }
 
-/// The new owner of a device.
+/// A change of the owners of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnerDifference {
-    /// The previous last owner; `None` for a new device.
-    pub from: Option<String>,
-    /// The new owner.
-    pub to: String,
-    /// The start of its ownership; `None` for the time of the apply.
-    pub since: Option<UnixMs>,
+pub enum OwnerDifference {
+    /// It gets a new owner.
+    New {
+        /// The previous last owner; `None` for a new device.
+        from: Option<String>,
+        /// The new owner.
+        to: String,
+        /// The start of its ownership; `None` for the time of the apply.
+        since: Option<UnixMs>,
+    },
+    /// Planned moves are cancelled, and there is no new one.
+    Cancelled {
+        /// The groups to which it would move, and when.
+        moves: Vec<(String, UnixMs)>,
+        /// The last owner.
+        stays_with: String,
+    },
 }
 
 /// A field of an entry. Texts are quoted.
@@ -163,13 +174,20 @@ fn device(changed: &ChangedDevice<'_>, now: UnixMs) -> EntryDifference {
     if let Some(aisles) = &changed.aisles {
         compared = all_aisles(compared, aisles);
     }
-    let owner = changed.owners.as_ref().and_then(|owners| {
-        let last = owners.new.last()?;
-        let from = owners.old.last().map(|period| period.group_id.clone());
-        let since = Some(last.since).filter(|since| *since != now);
-        Some(OwnerDifference { from, to: last.group_id.clone(), since })
-    });
+    let owner = changed.owners.as_ref().and_then(|owners| owner(owners, now));
     EntryDifference { owner, ..compared.of("device", changed.code) }
+}
+
+fn owner(owners: &OwnersChange, now: UnixMs) -> Option<OwnerDifference> {
+    let last = owners.new.last()?;
+    if owners.added().next().is_none() {
+        let removed = owners.removed().iter();
+        let moves = removed.map(|period| (period.group_id.clone(), period.since)).collect();
+        return Some(OwnerDifference::Cancelled { moves, stays_with: last.group_id.clone() });
+    }
+    let from = owners.old.last().map(|period| period.group_id.clone());
+    let since = Some(last.since).filter(|since| *since != now);
+    Some(OwnerDifference::New { from, to: last.group_id.clone(), since })
 }
 
 fn all_aisles(mut compared: Comparison, aisles: &AislesChange<'_>) -> Comparison {

@@ -10,7 +10,7 @@ use kiosque_model::sales::Rate;
 use kiosque_model::{ActedBy, Currency, Day, Minor, TradeNo, UnixMs};
 use kiosque_store::{
     Applied, ApplyError, Changes, DatedRate, Error, Incoming, MoveError, NewHashes, OpenOptions,
-    OrderOutcome, ReceiveOptions, Returning, Store, WhenAbsent,
+    OrderOutcome, OwnerDifference, ReceiveOptions, Returning, Store, WhenAbsent,
 };
 use kiosque_testkit::entries::{
     account, aisle, bare_account, bare_device, bare_order, device, group, group_id, order, product,
@@ -145,8 +145,11 @@ async fn the_differences_of_a_fleet_are_listed_by_entry_and_field() {
         .differences
         .iter()
         .map(|entry| {
-            let owner = entry.owner.iter().map(|owner| {
-                format!("owner {:?} -> {} at {}", owner.from, owner.to, owner.since.is_none())
+            let owner = entry.owner.iter().map(|owner| match owner {
+                OwnerDifference::New { from, to, since } => {
+                    format!("owner {from:?} -> {to} at {}", since.is_none())
+                }
+                cancelled => format!("{cancelled:?}"),
             });
             let fields = entry.fields.iter().map(ToString::to_string);
             let parts: Vec<String> = owner.chain(fields).collect();
