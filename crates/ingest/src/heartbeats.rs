@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kiosque_contract::{ActivityReceived, HeartbeatLine, RejectedHeartbeat};
+use kiosque_model::time::{NOT_SECONDS, looks_like_seconds};
 use kiosque_model::{DeviceCode, UnixMs, ids};
 use kiosque_store::{Heartbeat, Store};
 use serde_json::{Number, Value};
@@ -85,6 +86,7 @@ fn parse(
 /// Returns the time of a heartbeat in milliseconds; now when absent or in the future.
 fn moment(timestamp: &Number, now: UnixMs) -> Result<UnixMs, String> {
     match (timestamp.as_i64(), timestamp.as_u64()) {
+        (Some(ms), _) if looks_like_seconds(ms) => Err(format!("timestamp: {NOT_SECONDS}")),
         (Some(ms @ 0..), _) => Ok(UnixMs(ms).min(now)),
         // Too large to be in the past.
         (None, Some(_)) => Ok(now),
@@ -124,8 +126,8 @@ mod tests {
         })
     }
 
-    /// Absent, null and future times are replaced by now; a time that is not an integer or is below
-    /// 0 rejects the line.
+    /// Absent, null and future times are replaced by now; a time that is not an integer, is below 0
+    /// or looks like seconds (REQ-15) rejects the line.
     #[test]
     fn a_future_time_is_replaced_by_now() {
         for (timestamp, want) in [
@@ -133,6 +135,10 @@ mod tests {
             ("999", Ok(999)),
             ("1000", Ok(1_000)),
             ("1001", Ok(1_000)),
+            ("999999999", Ok(1_000)),
+            ("1000000000", Err("timestamp: must be in milliseconds; ten digits look like seconds")),
+            ("9999999999", Err("timestamp: must be in milliseconds; ten digits look like seconds")),
+            ("10000000000", Ok(1_000)),
             ("9223372036854775808", Ok(1_000)),
             ("null", Ok(1_000)),
             ("-1", Err("timestamp: -1 is before 1970")),

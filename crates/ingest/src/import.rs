@@ -30,6 +30,7 @@ use super::storage_order::CheckedOrder;
 use super::unknown_keys::{UnknownKeys, add_to_list, shown};
 use kiosque_clock::Clock;
 
+use alike::check_opening;
 use missing_entries::MissingEntries;
 use ndjson_chunk::LineChecks;
 pub(super) use ndjson_chunk::check_block;
@@ -231,6 +232,7 @@ pub async fn import_ndjson(
         let checks = LineChecks { dates, names: &import.names, strictness: rules.strictness };
         let opening = if is_opening { checks.opening(&mut lines)? } else { checks.chunk() };
         is_opening = false;
+        check_opening(store, &import.missing, &opening).await?;
         let mut chunk = checks
             .read(&mut lines, opening, &mut |read| notify(import.observer, Progress::Read(read)))?;
         if chunk.lines() == 0 {

@@ -135,6 +135,8 @@ fn open_input(file: &Path) -> anyhow::Result<Box<dyn Read>> {
         return Ok(Box::new(io::stdin()));
     }
     let input = File::open(file).with_context(|| file.display().to_string())?;
+    let is_directory = input.metadata().is_ok_and(|about| about.is_dir());
+    anyhow::ensure!(!is_directory, "{} is a directory; specify a file", file.display());
     Ok(Box::new(input))
 }
 

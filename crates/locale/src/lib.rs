@@ -5,6 +5,7 @@ use kiosque_contract::Code;
 use kiosque_model::Refusal;
 use kiosque_model::refusal::{Fault, Violation};
 use kiosque_model::setting::OutOfRange;
+use kiosque_model::time::NOT_SECONDS;
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// A language of `msg` and of the console.
@@ -229,9 +230,7 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
         (Fault::RangeTooLong(days), Locale::ZhCn) => {
             format!("{field} 距 endTimestamp 不能超过 {days} 天")
         }
-        (Fault::Seconds, Locale::En) => {
-            format!("{field} must be in milliseconds; ten digits look like seconds")
-        }
+        (Fault::Seconds, Locale::En) => format!("{field} {NOT_SECONDS}"),
         (Fault::Seconds, Locale::ZhCn) => format!("{field} 必须以毫秒为单位；十位数字像是秒"),
         (Fault::TooMuchWork(most), Locale::En) => {
             format!("{field} must be later: deviceCodes × days must be at most {most}")

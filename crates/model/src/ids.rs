@@ -17,6 +17,9 @@ pub enum IdFault {
     /// Contains U+0000, which PostgreSQL does not store.
     #[error("must not contain a NUL character")]
     Nul,
+    /// `.` or `..`, for what has a page: browsers resolve these as directories of its path.
+    #[error("must not be . or .., which browsers remove from addresses")]
+    Dots,
 }
 
 /// Checks that `text` is an ID.
@@ -35,20 +38,26 @@ pub fn check_id(text: &str) -> Result<(), IdFault> {
     }
 }
 
+/// Checks that `text` is an ID that can be a part of the path of an address.
+fn check_path_id(text: &str) -> Result<(), IdFault> {
+    if matches!(text, "." | "..") { Err(IdFault::Dots) } else { check_id(text) }
+}
+
 macro_rules! text_id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident, $check:ident) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(String);
 
         impl $name {
-            /// Parses an ID: 1 to 64 characters, no NUL, not blank.
+            /// Parses an ID: 1 to 64 characters, no NUL, not blank. A group, a device and an order
+            /// have a page, whose path contains the ID: theirs is neither `.` nor `..`.
             ///
             /// # Errors
             /// The text is not an ID. Nothing has such an ID.
             pub fn parse(text: impl Into<String>) -> Result<Self, IdFault> {
                 let text = text.into();
-                check_id(&text)?;
+                $check(&text)?;
                 Ok(Self(text))
             }
 
@@ -69,28 +78,35 @@ macro_rules! text_id {
 
 text_id!(
     /// A group's `groupId`.
-    GroupId
+    GroupId, check_path_id
 );
 text_id!(
     /// An account's login name, sent as `username`.
-    LoginName
+    LoginName, check_id
 );
 text_id!(
     /// A kiosk's `deviceCode`.
-    DeviceCode
+    DeviceCode, check_path_id
 );
 text_id!(
     /// An order's `orderId`: its identity within a group, not a trade number.
-    OrderId
+    OrderId, check_path_id
 );
 text_id!(
     /// A trade number, `tradeNo` or `tradeNoIn`.
-    TradeNo
+    TradeNo, check_id
 );
 text_id!(
     /// The name of an operator's key.
-    KeyName
+    KeyName, check_id
 );
+
+/// Returns the reason for rejecting an order or a heartbeat of a device that does not exist,
+/// beginning with the field.
+#[must_use]
+pub fn unknown_device(code: &DeviceCode) -> String {
+    format!("deviceCode: no device {code} is known")
+}
 
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
@@ -128,6 +144,26 @@ mod tests {
             ("VJ300320611", None),
         ] {
             assert_eq!(DeviceCode::parse(text).err(), fault, "{text:?}");
+        }
+    }
+
+    /// The pages of a device and of an order of a group have the ID in their path.
+    #[test]
+    fn what_has_a_page_is_not_called_by_dots() {
+        let dots = Some(IdFault::Dots);
+        for (text, fault) in [(".", dots), ("..", dots), ("...", None), (".a", None)] {
+            let of_pages = [
+                GroupId::parse(text).err(),
+                DeviceCode::parse(text).err(),
+                OrderId::parse(text).err(),
+            ];
+            assert_eq!(of_pages, [fault; 3], "{text:?}");
+            let of_others = [
+                LoginName::parse(text).err(),
+                TradeNo::parse(text).err(),
+                KeyName::parse(text).err(),
+            ];
+            assert_eq!(of_others, [None; 3], "{text:?}");
         }
     }
 }

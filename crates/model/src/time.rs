@@ -12,6 +12,16 @@ use jiff::{SignedDuration, Timestamp};
 /// The calendar date and time of [`UnixMs`] 0 in UTC.
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
+/// The English text for a time that looks like seconds (REQ-15), after the name of its field.
+pub const NOT_SECONDS: &str = "must be in milliseconds; ten digits look like seconds";
+
+/// Returns whether a time, in Unix milliseconds, looks like seconds (REQ-15).
+#[must_use]
+pub const fn looks_like_seconds(time: i64) -> bool {
+    // Ten digits: seconds from 2001 on, and milliseconds of the first months of 1970.
+    matches!(time, 1_000_000_000..=9_999_999_999)
+}
+
 /// A point in time: milliseconds since 1970-01-01 00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixMs(pub i64);

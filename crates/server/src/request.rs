@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use kiosque_contract::ZeroOrOne;
 use kiosque_model::refusal::Fault;
+use kiosque_model::time::looks_like_seconds;
 use kiosque_model::{PageRequest, Refusal, Violation};
 use percent_encoding::percent_decode_str;
 use serde::de::value::{BorrowedStrDeserializer, Error, SeqDeserializer};
@@ -38,9 +39,7 @@ impl Violations {
 
     /// Adds a violation if a time, in Unix milliseconds, looks like seconds (REQ-15).
     pub(crate) fn check_milliseconds(&mut self, field: &'static str, time: Option<i64>) {
-        /// Ten digits: seconds from 2001 on, and milliseconds of the first months of 1970.
-        const SECONDS: std::ops::RangeInclusive<i64> = 1_000_000_000..=9_999_999_999;
-        if time.is_some_and(|time| SECONDS.contains(&time)) {
+        if time.is_some_and(looks_like_seconds) {
             self.add(field, Fault::Seconds);
         }
     }

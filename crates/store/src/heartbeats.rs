@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
+use kiosque_model::ids::unknown_device;
 use kiosque_model::{DeviceCode, GroupNo, UnixMs};
 
 use crate::activity::{LedgerKey, OwnedHeartbeats};
@@ -121,7 +122,7 @@ async fn assign_owners(
             None => {
                 // The number of unknown codes is unbounded.
                 owners.forget(code);
-                let reason = format!("deviceCode: no device {code} is known");
+                let reason = unknown_device(&heartbeat.device_code);
                 refused.push(RefusedHeartbeat { index, reason });
             }
         }

@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
+use kiosque_model::ids::unknown_device;
 use kiosque_model::{GroupNo, HistoryId, UnixMs, Zone};
 use tokio::sync::Mutex;
 use tokio::try_join;
@@ -294,8 +295,7 @@ impl BatchWriter<'_> {
                     owned.push(own);
                 }
                 None => {
-                    let reason = format!("no device {} is known", order.device_code);
-                    *outcome = reject("deviceCode", &reason);
+                    *outcome = OrderOutcome::Rejected(unknown_device(&order.device_code));
                 }
             }
         }

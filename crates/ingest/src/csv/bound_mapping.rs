@@ -48,12 +48,13 @@ impl BoundMapping<'_> {
         })
     }
 
-    /// Returns the row's cells of `order.key`; `None` if one of them is empty or not text.
+    /// Returns the row's cells of `order.key`, trimmed as those of all texts; `None` if one of them
+    /// is empty or not text.
     pub(super) fn key(&self, checked: &CheckedRow) -> Option<Vec<String>> {
         let cells = self.mapping.order.key.iter().map(|column| {
             let cell = checked.row.cell(self.header.position(*column))?;
-            let text = std::str::from_utf8(cell).ok()?.trim();
-            (!text.is_empty()).then(|| text.to_owned())
+            let text = self.trimmed(std::str::from_utf8(cell).ok()?);
+            (!text.trim().is_empty()).then(|| text.to_owned())
         });
         cells.collect()
     }
@@ -111,8 +112,12 @@ impl BoundMapping<'_> {
 
     /// Returns a cell of a row that was checked.
     pub(super) fn cell<'r>(&self, row: &'r Row, column: ColumnNo) -> &'r str {
-        let cell = row.text(self.header.position(column));
-        if self.mapping.format.trim { cell.trim() } else { cell }
+        self.trimmed(row.text(self.header.position(column)))
+    }
+
+    /// Returns a text, trimmed if the mapping trims cells.
+    fn trimmed<'t>(&self, text: &'t str) -> &'t str {
+        if self.mapping.format.trim { text.trim() } else { text }
     }
 
     /// Returns the name of a column.

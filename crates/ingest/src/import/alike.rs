@@ -1,25 +1,49 @@
 //! Files whose first lines are all rejected for the same reason: they are of another kind, or their
-//! mapping is wrong. Importing the rest would only repeat the message.
+//! mapping is wrong, or their devices are missing. Importing the rest would only repeat the
+//! message.
 
+use kiosque_model::ids::unknown_device;
+use kiosque_store::Store;
+
+use super::missing_entries::MissingEntries;
 use super::{Chunk, ImportError};
+use crate::rejected::Reason;
+use crate::storage_order::CheckedOrder;
 
 /// Number of lines, or orders of a report, that are compared.
 pub(super) const OPENING_LINES: usize = 1_000;
 
-/// Checks the first lines of a file.
+/// Checks the first lines of a file. `missing` has the devices that the import creates.
 ///
 /// # Errors
-/// There are [`OPENING_LINES`] of them, and all are rejected for the same reason.
-pub(super) fn check_opening(chunk: &Chunk) -> Result<(), ImportError> {
-    let [first, others @ ..] = chunk.rejected.as_slice() else { return Ok(()) };
-    if !chunk.orders.is_empty() || chunk.rejected.len() < OPENING_LINES {
+/// There are [`OPENING_LINES`] of them, and all are rejected for the same reason, or will be,
+/// because none of their devices exists. Or the store failed.
+pub(super) async fn check_opening(
+    store: &Store,
+    missing: &MissingEntries,
+    chunk: &Chunk,
+) -> Result<(), ImportError> {
+    if chunk.lines() < OPENING_LINES {
         return Ok(());
     }
-    let kind = kind(&first.reason);
-    match others.iter().all(|other| self::kind(&other.reason) == kind) {
-        true => Err(ImportError::Alike(first.message())),
-        false => Ok(()),
-    }
+    let alike = match (chunk.rejected.as_slice(), chunk.orders.as_slice()) {
+        ([first, others @ ..], []) => {
+            let kind = kind(&first.reason);
+            let is_alike = others.iter().all(|other| self::kind(&other.reason) == kind);
+            is_alike.then(|| first.message())
+        }
+        ([], [first, ..]) => {
+            let known = store.fleet().device_codes().await?;
+            let is_unknown = |one: &CheckedOrder| {
+                !known.contains(one.incoming.device_code.as_str())
+                    && !missing.creates_device_of(one.line)
+            };
+            let reason = Reason::new(&unknown_device(&first.incoming.device_code));
+            chunk.orders.iter().all(is_unknown).then(|| format!("line {}: {reason}", first.line))
+        }
+        _ => None,
+    };
+    alike.map_or(Ok(()), |message| Err(ImportError::Alike(message)))
 }
 
 /// Returns a reason without numbers and quotations, which differ between lines.

@@ -133,6 +133,11 @@ impl MissingEntries {
         is_any.then(|| NeededEntries { fleet: Arc::clone(&self.fleet), of_orders })
     }
 
+    /// Returns whether the order of this line creates its device, or is stored after one that does.
+    pub(super) fn creates_device_of(&self, line: u64) -> bool {
+        self.needed.get(&line).is_some_and(|needed| needed.device.is_some())
+    }
+
     fn of_line(&self, line: u64) -> EntryIndexes {
         let Some(EntryIndexes { device, products }) = self.needed.get(&line) else {
             return EntryIndexes::default();

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_store::{Incoming, ProductNames, yield_if_due};
 
-use super::alike::{OPENING_LINES, check_opening};
+use super::alike::OPENING_LINES;
 use super::{Chunk, ImportError, LINES_TOGETHER, Strictness};
 use crate::given_order::{self, DateRules};
 use crate::ndjson::{RawLine, RawLines};
@@ -40,12 +40,11 @@ impl LineChecks<'_> {
     /// Reads and checks the first lines of a file.
     ///
     /// # Errors
-    /// The file cannot be read, or its first lines are all rejected for the same reason.
+    /// The file cannot be read.
     pub(super) fn opening(&self, lines: &mut RawLines<impl BufRead>) -> Result<Chunk, ImportError> {
         let mut chunk = self.chunk();
         let block = lines.by_ref().take(OPENING_LINES).collect::<Result<Block, _>>()?;
         check_block(block, &self.dates, self.names, &mut chunk);
-        check_opening(&chunk)?;
         Ok(chunk)
     }
 

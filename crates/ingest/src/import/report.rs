@@ -52,7 +52,7 @@ pub async fn import_report(
                 Err(rows) => chunk.rejected.extend(import.rows_rejected(rows)),
             }
             if is_opening && read == OPENING_LINES {
-                check_opening(&chunk)?;
+                check_opening(store, &import.missing, &chunk).await?;
             }
         }
         is_opening = false;

@@ -172,7 +172,6 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
             &["typo.json: device X: aisle[0]: code: invalid type", "expected a string"],
         ),
         (&["import", "orders", "absent.ndjson"], &["kiosque: absent.ndjson: No such file"]),
-        (&["import", "orders", "."], &["kiosque: .: the file cannot be read: Is a directory"]),
         (&["import", "orders", "report.csv", "--map", "none"], &["kiosque: none: No such file"]),
         (
             &["import", "orders", "report.csv", "--map", "map.toml"],

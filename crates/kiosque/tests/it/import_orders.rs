@@ -234,6 +234,36 @@ fn a_file_of_another_kind_is_recognized() {
     }
 }
 
+/// A directory is named before anything is read, and nothing is to be repeated.
+#[test]
+fn a_directory_is_not_a_file_of_orders() {
+    let ran = sandbox().run(&["import", "orders", "."]).failure();
+    let said = (ran.stdout.as_str(), ran.stderr.as_str());
+    assert_eq!(said, ("", "kiosque: . is a directory; specify a file\n"));
+}
+
+/// Orders of unknown devices are valid lines, which the store would reject one after the other. One
+/// order of a known device among the first lines lets the import go on.
+#[test]
+fn a_file_of_unknown_devices_is_recognized() {
+    let sandbox = sandbox();
+    let unknown: Vec<String> =
+        (0..1_000).map(|id| order_with(&id.to_string(), "\"D1\"", "\"D9\"")).collect();
+    let unknown = unknown.join("\n");
+    let file = sandbox.file("orders.ndjson", format!("{unknown}\n{}\n", order("known")));
+    let ran = sandbox.run(&["import", "orders", &file]).failure();
+    let want = format!(
+        "kiosque: {file}: the first 1,000 lines are rejected for the same reason; nothing was \
+         imported: line 1: deviceCode: no device D9 is known\n"
+    );
+    assert_eq!((ran.stdout.as_str(), ran.stderr), ("", want));
+    assert!(!sandbox.path("orders.ndjson.rejected.ndjson").exists());
+
+    let file = sandbox.file("orders.ndjson", format!("{}\n{unknown}\n", order("known")));
+    let ran = sandbox.run(&["import", "orders", &file]).failure();
+    assert_eq!(ran.counts(), [1, 0, 0, 1_000]);
+}
+
 #[test]
 fn a_thousand_rejections_are_printed_in_part_and_written_in_full() {
     let sandbox = sandbox();

@@ -329,6 +329,28 @@ fn invalid_rows_of_a_report_are_reported_and_the_rest_is_stored() {
     assert!(sandbox.path("corrected.csv.rejected.csv").exists());
 }
 
+/// A report of unknown devices ends the import at once, unless its mapping creates them.
+#[test]
+fn a_report_of_unknown_devices_is_recognized() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "Europe/Paris");
+    let mapping = "[amount]\nunit = \"minor\"\n[order]\norderId = \"{Id}\"\n\
+        deviceCode = \"D9\"\ncurrency = \"EUR\"\ntotalAmount = \"{Total}\"\n\
+        tradeStartTime = \"{Time}\"\n";
+    let creating = format!("{mapping}[create.device]\ngroup = \"north\"\n");
+    let rows: Vec<String> = (1..=1_000).map(|id| format!("{id},5,2026-01-02")).collect();
+    let report = sandbox.file("report.csv", format!("Id,Total,Time\n{}\n", rows.join("\n")));
+    let mapping = sandbox.file("mapping.toml", mapping);
+    let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).failure();
+    let want = format!(
+        "kiosque: {report}: the first 1,000 lines are rejected for the same reason; nothing was \
+         imported: line 2: deviceCode: no device D9 is known\n"
+    );
+    assert_eq!((ran.stdout.as_str(), ran.stderr), ("", want));
+    let mapping = sandbox.file("mapping.toml", creating);
+    let ran = sandbox.run(&["import", "orders", &report, "--map", &mapping]).success();
+    assert_eq!(ran.counts(), [1_000, 0, 0, 0]);
+}
+
 /// Orders that the checks of an order, or the store, reject are rows of the rejected file, too.
 #[test]
 fn rejected_orders_of_a_report_are_written_as_its_rows() {

@@ -108,6 +108,27 @@ fn rows_of_one_key_are_one_order_at_any_position() {
     assert_eq!(got.orders[0].order["detailVOList"][1]["goodsId"], "c");
 }
 
+/// The key of an order is the same text as the id that it gives.
+#[test]
+fn keys_that_differ_in_spaces_are_two_orders_unless_the_mapping_trims() {
+    let report = "No,Time,Goods,Price\n\
+        \x20A,2022-01-01,a,1\n\
+        A,2022-01-01,b,2\n\
+        \x20A,2022-01-01,c,4\n\
+        \x20,2022-01-01,d,8\n";
+    let no_key = "line 5: column No is empty, so the row belongs to no order";
+    let trimming = format!("[report]\ntrim = true\n{KEYED}");
+    for (text, want) in [
+        (KEYED, &[(" A", vec![2, 4]), ("A", vec![3])][..]),
+        (trimming.as_str(), &[("A", vec![2, 3, 4])]),
+    ] {
+        let got = outcome(text, report);
+        let lines = got.orders.iter().map(|order| order.lines.clone());
+        let orders: Vec<_> = got.ids().into_iter().zip(lines).collect();
+        assert_eq!((orders.as_slice(), got.reasons()), (want, vec![no_key]), "{text}");
+    }
+}
+
 #[test]
 fn keys_of_several_columns_are_not_confused() {
     let text =
