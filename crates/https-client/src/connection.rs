@@ -58,6 +58,13 @@ pub enum ClientError {
          file"
     )]
     Handshake(BaseUrl, String),
+    /// The server has the certificate of a CA.
+    #[error(
+        "cannot connect to {0}: TLS: the server's certificate is one of a CA; a server needs one \
+         with CA:FALSE, which `openssl req -x509` makes with \
+         `-addext basicConstraints=critical,CA:FALSE`"
+    )]
+    CaCertificate(BaseUrl),
     /// A phase took too long.
     #[error("{0} did not {1} within {seconds} s", seconds = .2.as_secs())]
     Late(BaseUrl, &'static str, Duration),
@@ -142,11 +149,22 @@ impl HttpsClient {
         if causes(error).any(|cause| cause.is::<Late>()) {
             return ClientError::Late(url, "accept a connection", CONNECT_MAX);
         }
-        match causes(error).any(|cause| cause.is::<rustls::Error>()) {
-            true => ClientError::Handshake(url, reason),
-            false => ClientError::Connect(url, reason),
+        match causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
+            Some(fault) if is_of_ca_certificate(fault) => ClientError::CaCertificate(url),
+            Some(_) => ClientError::Handshake(url, reason),
+            None => ClientError::Connect(url, reason),
         }
     }
+}
+
+/// Returns whether a certificate was refused because it is one of a CA. rustls has no variant for
+/// this, and the error within is of a crate that it does not export.
+fn is_of_ca_certificate(error: &rustls::Error) -> bool {
+    matches!(
+        error,
+        rustls::Error::InvalidCertificate(rustls::CertificateError::Other(fault))
+            if fault.to_string() == "CaUsedAsEndEntity"
+    )
 }
 
 fn causes(error: &legacy::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {

@@ -13,7 +13,7 @@ use crate::args::DeviceWhat;
 use crate::output::{self, Output, YesNo, print_line, time};
 use crate::settings::Settings;
 use crate::table::{Table, printable};
-use crate::{CommandOutcome, acting, open};
+use crate::{CommandOutcome, acting, lists, open};
 
 pub(crate) async fn run(settings: &Settings, what: DeviceWhat) -> anyhow::Result<CommandOutcome> {
     match what {
@@ -27,6 +27,11 @@ pub(crate) async fn run(settings: &Settings, what: DeviceWhat) -> anyhow::Result
 async fn list(settings: &Settings, group: Option<String>, output: Output) -> anyhow::Result<()> {
     let group = group.map(GroupId::parse).transpose().context("--group")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
+    if let Some(group) = &group
+        && !store.inventory().has_group(group).await?
+    {
+        bail!(lists::unknown_group(group));
+    }
     let now = Clock::System.now();
     let list = async |part| store.inventory().devices(group.clone(), part, now).await;
     let devices = output::whole(list).await?;
@@ -34,12 +39,16 @@ async fn list(settings: &Settings, group: Option<String>, output: Output) -> any
 }
 
 async fn show(settings: &Settings, code: String, output: Output) -> anyhow::Result<()> {
-    let parsed = DeviceCode::parse(code.clone()).context("the device's code")?;
+    let code = DeviceCode::parse(code).context("the device's code")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    let Some(device) = store.inventory().device_detail(parsed, Clock::System.now()).await? else {
-        bail!("no device {code} is known; `kiosque device list` prints all");
-    };
+    let found = store.inventory().device_detail(code.clone(), Clock::System.now()).await?;
+    let device = found.with_context(|| unknown(&code))?;
     output.print(&device, |device| Sheet { device, zone: store.zone() })
+}
+
+/// Returns the message about a device that does not exist.
+pub(crate) fn unknown(code: &DeviceCode) -> String {
+    format!("no device {code} is known; `kiosque device list` prints all")
 }
 
 async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<()> {

@@ -5,7 +5,7 @@ use kiosque_contract::AuditDetails;
 use kiosque_contract::inventory::{
     AccountItem, GroupItem, ImportItem, ImportState, ProductItem, RateItem,
 };
-use kiosque_model::Zone;
+use kiosque_model::{GroupId, Zone};
 use kiosque_store::WhenAbsent;
 
 use crate::output::{self, Output, YesNo, time};
@@ -19,6 +19,11 @@ pub(crate) async fn groups(settings: &Settings, output: Output) -> anyhow::Resul
     let groups = output::whole(async |part| store.inventory().groups(part, now).await).await?;
     output.print(&groups, |groups| group_table(groups, store.zone()))?;
     Ok(CommandOutcome::Complete)
+}
+
+/// Returns the message about a group that does not exist.
+pub(crate) fn unknown_group(id: &GroupId) -> String {
+    format!("no group {id} is known; `kiosque group list` prints all")
 }
 
 fn group_table(groups: &[GroupItem], zone: &Zone) -> Table<7> {

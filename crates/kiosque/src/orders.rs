@@ -1,21 +1,29 @@
 //! `kiosque orders`
 
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 
 use anyhow::{Context, ensure};
 use kiosque_contract::OrderLine;
 use kiosque_ingest::export::{CSV_MAPPING, CsvExport, order_line};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
-use kiosque_model::{DeviceCode, GroupId, UnixMs};
+use kiosque_model::{DeviceCode, GroupId, UnixMs, counted};
 use kiosque_store::{Listed, Listing, OrderFilter, OrdersOf, Store, WhenAbsent};
 
 use crate::args::{OrderExport, OrderFormat, OrdersWhat};
 use crate::output::{self, eprint_line};
 use crate::settings::Settings;
-use crate::{CommandOutcome, open};
+use crate::{CommandOutcome, device, lists, open};
 
 /// Orders that one read returns.
 const PART: usize = 1_000;
+
+/// The orders to export.
+struct Selected {
+    of: OrdersOf,
+    /// Only those of trades that started in this span.
+    started: Range<UnixMs>,
+}
 
 pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result<CommandOutcome> {
     let OrdersWhat::Export(export) = what;
@@ -24,10 +32,12 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
         return Ok(CommandOutcome::Complete);
     }
     let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let selected = selected(&store, &export)?;
+    check_known(&store, &selected.of).await?;
     let out = BufWriter::new(io::stdout().lock());
     let exported = match export.output {
-        OrderFormat::Ndjson => write_ndjson(&store, &export, out).await,
-        OrderFormat::Csv => write_csv(&store, &export, out).await,
+        OrderFormat::Ndjson => write_ndjson(&store, &selected, out).await,
+        OrderFormat::Csv => write_csv(&store, &selected, out).await,
     };
     match exported {
         Err(error) if is_closed(&error) => Ok(CommandOutcome::Complete),
@@ -41,9 +51,11 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
             Ok(CommandOutcome::Partial)
         }
         Ok(damaged) => {
+            let (are, them) = if damaged == 1 { ("is", "it") } else { ("are", "them") };
             eprint_line!(
-                "kiosque: {damaged} orders are damaged and are not in the export; the last \
-                 backup may have them"
+                "kiosque: {} {are} damaged and {are} not in the export; the last backup may have \
+                 {them}",
+                counted(damaged, "order"),
             );
             Ok(CommandOutcome::Partial)
         }
@@ -60,10 +72,10 @@ fn is_closed(error: &anyhow::Error) -> bool {
 /// Returns the number of damaged orders, which are not written.
 async fn write_ndjson(
     store: &Store,
-    export: &OrderExport,
+    selected: &Selected,
     mut out: impl Write,
 ) -> anyhow::Result<usize> {
-    let damaged = each_order(store, export, |_, order| {
+    let damaged = each_order(store, selected, |_, order| {
         serde_json::to_writer(&mut out, order).map_err(io::Error::from)?;
         out.write_all(b"\n")
     })
@@ -73,26 +85,27 @@ async fn write_ndjson(
 }
 
 /// Returns the number of damaged orders, which are not written.
-async fn write_csv(store: &Store, export: &OrderExport, out: impl Write) -> anyhow::Result<usize> {
+async fn write_csv(store: &Store, selected: &Selected, out: impl Write) -> anyhow::Result<usize> {
     let mut csv = CsvExport::new(out)?;
-    let damaged = each_order(store, export, |group, order| csv.write(group, order)).await?;
+    let damaged = each_order(store, selected, |group, order| csv.write(group, order)).await?;
     let inexact = csv.finish()?;
     if inexact > 0 {
         eprint_line!(
-            "warning: {inexact} orders have blank texts, which CSV cannot represent; an import \
-             changes them. Use --output ndjson"
+            "warning: {}, which CSV cannot represent; an import changes them. Use --output ndjson",
+            have_blank_texts(inexact),
         );
     }
     Ok(damaged)
 }
 
-/// Visits the orders to export, each with its group. Prints the damaged ones, regardless of their
-/// time, and returns their number.
-async fn each_order(
-    store: &Store,
-    export: &OrderExport,
-    mut visit: impl FnMut(&str, &OrderLine) -> io::Result<()>,
-) -> anyhow::Result<usize> {
+/// Returns how many orders have blank texts, for a warning.
+pub(crate) fn have_blank_texts(orders: u64) -> String {
+    let have = if orders == 1 { "has" } else { "have" };
+    format!("{} {have} blank texts", counted(orders, "order"))
+}
+
+/// Returns the orders that the options select.
+fn selected(store: &Store, export: &OrderExport) -> anyhow::Result<Selected> {
     let group = export.group.clone().map(GroupId::parse).transpose().context("--group")?;
     let device = export.device.clone().map(DeviceCode::parse).transpose().context("--device")?;
     let time =
@@ -113,14 +126,42 @@ async fn each_order(
         shipment: shipment.transpose()?.unwrap_or_default(),
         counted: None,
     };
-    let of = OrdersOf { group, device, filter };
+    Ok(Selected { of: OrdersOf { group, device, filter }, started: since..until })
+}
+
+/// Fails if the group or the device does not exist. Lists that are damaged may lack one that does:
+/// then the export names the damage at its end.
+async fn check_known(store: &Store, of: &OrdersOf) -> anyhow::Result<()> {
+    let mut unknown = None;
+    if let Some(code) = &of.device
+        && !store.inventory().has_device(code).await?
+    {
+        unknown = Some(device::unknown(code));
+    }
+    if let Some(group) = &of.group
+        && !store.inventory().has_group(group).await?
+    {
+        unknown = Some(lists::unknown_group(group));
+    }
+    let Some(unknown) = unknown else { return Ok(()) };
+    ensure!(!store.inventory().damage_of_lists().await?.is_empty(), unknown);
+    Ok(())
+}
+
+/// Visits the orders to export, each with its group. Prints the damaged ones, regardless of their
+/// time, and returns their number.
+async fn each_order(
+    store: &Store,
+    selected: &Selected,
+    mut visit: impl FnMut(&str, &OrderLine) -> io::Result<()>,
+) -> anyhow::Result<usize> {
     let (mut after, mut damaged) = (None, 0);
     loop {
         let part = Listing { after, limit: PART };
-        let Listed { entries, next } = store.inventory().orders(of.clone(), part).await?;
+        let Listed { entries, next } = store.inventory().orders(selected.of.clone(), part).await?;
         for order in entries {
             match order {
-                Ok(order) if (since..until).contains(&order.trade_start) => {
+                Ok(order) if selected.started.contains(&order.trade_start) => {
                     let group = order.item.group_id.clone();
                     visit(&group, &order_line(order, store.zone())?)?;
                 }

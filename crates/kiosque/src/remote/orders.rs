@@ -14,6 +14,7 @@ use super::print::Printer;
 use super::queries::range;
 use super::{open, repeat};
 use crate::args::{OrdersArgs, RemoteFormat};
+use crate::orders::have_blank_texts;
 use crate::output::eprint_line;
 
 /// Prints the orders of each round.
@@ -103,7 +104,8 @@ fn finish(csv: CsvExport<BufWriter<Stdout>>) -> Result<(), Fault> {
     let inexact = csv.finish()?;
     if inexact > 0 {
         eprint_line!(
-            "warning: {inexact} orders have blank texts, which an import of CSV reads as absent"
+            "warning: {}, which an import of CSV reads as absent",
+            have_blank_texts(inexact),
         );
     }
     Ok(())

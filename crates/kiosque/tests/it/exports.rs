@@ -128,7 +128,6 @@ fn an_export_may_be_of_a_group_a_device_or_a_time() {
     for (args, orders) in [
         (&["--group", "north"][..], 5),
         (&["--group", "south"], 0),
-        (&["--group", "nowhere"], 0),
         (&["--device", "D1"], 3),
         (&["--device", "D1", "--group", "south"], 0),
         (&["--since", "2026-02-02"], 2),
@@ -140,6 +139,16 @@ fn an_export_may_be_of_a_group_a_device_or_a_time() {
         (&["--shipment", "in progress"], 0),
     ] {
         assert_eq!(count(args), orders, "{args:?}");
+    }
+    for (unknown, said) in [
+        (["--group", "nowhere"], "no group nowhere is known; `kiosque group list` prints all"),
+        (["--device", "D9"], "no device D9 is known; `kiosque device list` prints all"),
+    ] {
+        for format in ["ndjson", "csv"] {
+            let export = ["orders", "export", "--output", format];
+            let ran = sandbox.run(&[&export[..], &unknown].concat()).failure();
+            assert_eq!((ran.stdout, ran.stderr), (String::new(), format!("kiosque: {said}\n")));
+        }
     }
     let wrong = sandbox.run(&["orders", "export", "--payment", "lost"]).failure();
     let expected = "kiosque: --payment: must be one or more of unpaid, paid, cancelled, refunding, \
@@ -162,8 +171,8 @@ fn a_damaged_order_is_left_out_of_the_export_and_named() {
     drop(sandbox.run_sql(&sql::DAMAGE_ORDER.replace("ORDER", "f").replace("BY", "1")));
     let named = "kiosque: not exported: group north, device D1, order f: its checksum does \
                  not match its columns and its record\n\
-                 kiosque: 1 orders are damaged and are not in the export; the last backup may have \
-                 them\n";
+                 kiosque: 1 order is damaged and is not in the export; the last backup may have \
+                 it\n";
     let is_other = |line: &&str| !line.contains("\"f\"") && !line.contains(",f,");
     for (format, whole) in [("ndjson", &whole), ("csv", &csv)] {
         let others: String = whole.split_inclusive('\n').filter(is_other).collect();
@@ -189,5 +198,7 @@ fn blank_texts_are_reported_by_the_csv_export() {
     let orders = sandbox.file("blank.ndjson", line.replace('\n', " "));
     sandbox.run(&["import", "orders", &orders]).success();
     let ran = sandbox.run(&["orders", "export", "--output", "csv"]).success();
-    assert!(ran.stderr.starts_with("warning: 1 orders have blank texts"), "{}", ran.stderr);
+    let warning = "warning: 1 order has blank texts, which CSV cannot represent; an import changes \
+                   them. Use --output ndjson\n";
+    assert_eq!(ran.stderr, warning);
 }

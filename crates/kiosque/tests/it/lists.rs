@@ -54,6 +54,9 @@ fn lists_are_tables_for_people() {
     let header = header.split_whitespace().collect::<Vec<_>>();
     let of_south = table(&sandbox, &["device", "list", "--group", "south"]);
     assert_eq!(of_south.split_whitespace().collect::<Vec<_>>(), header);
+    let unknown = sandbox.run(&["device", "list", "--group", "nowhere"]).failure();
+    let message = "kiosque: no group nowhere is known; `kiosque group list` prints all\n";
+    assert_eq!((unknown.stdout.as_str(), unknown.stderr.as_str()), ("", message));
 }
 
 #[test]

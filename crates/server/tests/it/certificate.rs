@@ -9,9 +9,11 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use kiosque_clock::Clock;
+use kiosque_https_client::{HttpsClient, trust_pem};
 use kiosque_model::UnixMs;
 use kiosque_server::self_signed;
 use kiosque_testkit::{DEVICES_PATH, Reply, START_MS, TestServer, WAIT_MAX, post};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::version::{TLS12, TLS13};
@@ -130,6 +132,30 @@ async fn only_new_connections_use_the_new_certificate() {
         assert_eq!(open.call(DEVICES_PATH, Some(&token), "{}").await.code(), 200);
         last = new;
     }
+}
+
+/// A certificate that `openssl req -x509` makes by default is one of a CA, which no client accepts:
+/// ours says so, and how to make another.
+#[tokio::test]
+async fn a_certificate_of_a_ca_is_named_as_the_cause() {
+    let server = catalog::open().await;
+    let asked = follow(&server, NEVER);
+    let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let cert = params.self_signed(&key).unwrap().pem();
+    Pair { cert: cert.clone().into(), key: key.serialize_pem().into() }.put(&server);
+    read_again(&asked).await;
+    let base = format!("https://{}/v8", server.address);
+    let client = HttpsClient::new(base.parse().unwrap(), trust_pem(&cert).unwrap()).unwrap();
+    let request = post("/v8/nowhere").body(Bytes::new()).unwrap();
+    let fault = client.exchange(request).await.unwrap_err().to_string();
+    let expected = format!(
+        "cannot connect to {base}: TLS: the server's certificate is one of a CA; a server needs \
+         one with CA:FALSE, which `openssl req -x509` makes with \
+         `-addext basicConstraints=critical,CA:FALSE`"
+    );
+    assert_eq!(fault, expected);
 }
 
 /// A pair that does not match or cannot be read leaves the old one in use, and is read again when
