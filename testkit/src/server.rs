@@ -208,7 +208,7 @@ impl TestServer {
     pub async fn apply(&self, fleet: impl AsRef<str>) -> Result<Applied, ApplyError> {
         let fleet = fleet::parse(fleet.as_ref(), Format::Toml, self.store.zone())
             .map_err(|faults| faults.of_file().into_iter().map(Into::into).collect())
-            .map_err(ApplyError::Faults)?;
+            .map_err(ApplyError::Invalid)?;
         let by = ActedBy::command(self.now());
         fleet::apply(&self.store, fleet, (&self.clock.clock(), &Entropy::system()), by).await
     }

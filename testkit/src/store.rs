@@ -89,13 +89,13 @@ impl TestStore {
     }
 
     /// Applies a fleet that must be refused, and returns its errors. Nothing may have changed.
-    pub async fn faults(&self, fleet: Fleet) -> Vec<String> {
+    pub async fn errors(&self, fleet: Fleet) -> Vec<String> {
         let before = self.rows();
-        let Err(ApplyError::Faults(faults)) = self.apply(fleet).await else {
-            panic!("a fleet with a fault was applied")
+        let Err(ApplyError::Invalid(errors)) = self.apply(fleet).await else {
+            panic!("a fleet with an error was applied")
         };
         assert_eq!(self.rows(), before);
-        faults.iter().map(ToString::to_string).collect()
+        errors.iter().map(ToString::to_string).collect()
     }
 
     /// Receives orders at [`NOW`].

@@ -17,7 +17,7 @@ use kiosque_contract::endpoint::{DevicePage, LogIn, LogOut, SwitchGroup};
 use kiosque_contract::{
     ENDPOINTS, Endpoint, GATEWAY_PREFIX, LOCALE_HEADER, SessionData, SwitchableGroup, TOKEN_HEADER,
 };
-use kiosque_listener::{BodyFault, KeptConnection, Stop, read_body};
+use kiosque_listener::{BodyError, KeptConnection, Stop, read_body};
 use kiosque_locale::Locale;
 use kiosque_model::{GroupId, Limits, Refusal, UnixMs};
 
@@ -80,7 +80,7 @@ pub struct Broker {
 /// A request of a worker, read to its end.
 struct Asked {
     head: Parts,
-    body: Result<Bytes, BodyFault>,
+    body: Result<Bytes, BodyError>,
     locale: Locale,
     now: UnixMs,
 }
@@ -103,7 +103,7 @@ impl Asked {
     }
 
     fn body(&self) -> Result<&Bytes, Refusal> {
-        self.body.as_ref().map_err(|fault| Refusal::Unreadable(fault.to_string()))
+        self.body.as_ref().map_err(|error| Refusal::Unreadable(error.to_string()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bodies of calls that the broker answers itself, or sends with changed fields.
 
 use kiosque_listener::json::{self, Json};
-use kiosque_model::refusal::Fault;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{Refusal, Violation};
 use serde_json::{Map, Value};
 
@@ -20,8 +20,8 @@ pub(crate) fn texts<const N: usize>(
         Json::Text(text) if !text.trim().is_empty() => text,
         other => {
             let is_blank = matches!(other, Json::Null | Json::Text(_));
-            let fault = if is_blank { Fault::Blank } else { Fault::NotText };
-            violations.push(Violation { field, fault });
+            let kind = if is_blank { ViolationKind::Blank } else { ViolationKind::NotText };
+            violations.push(Violation { field, kind });
             String::new()
         }
     });
@@ -53,16 +53,18 @@ mod tests {
     /// REQ-3, REQ-4, REQ-7: one answer lists all violations; a body that the server does not read
     /// is not read here.
     #[test]
-    fn all_faults_of_a_body_are_found() {
+    fn all_errors_of_a_body_are_found() {
         let read = |body: &str| texts(body.as_bytes(), 32, ["username", "password"]);
-        let invalid = |faults: [(&'static str, Fault); 2]| {
-            let violations = faults.map(|(field, fault)| Violation { field, fault });
+        let invalid = |errors: [(&'static str, ViolationKind); 2]| {
+            let violations = errors.map(|(field, kind)| Violation { field, kind });
             Err(Refusal::Invalid(violations.into()))
         };
-        let both = invalid([("username", Fault::Blank), ("password", Fault::Blank)]);
+        let both =
+            invalid([("username", ViolationKind::Blank), ("password", ViolationKind::Blank)]);
         assert_eq!(read("{}"), both);
         assert_eq!(read(r#"{"username":null,"password":" "}"#), both);
-        let other = invalid([("username", Fault::NotText), ("password", Fault::Blank)]);
+        let other =
+            invalid([("username", ViolationKind::NotText), ("password", ViolationKind::Blank)]);
         assert_eq!(read(r#"{"username":7}"#), other);
         assert_eq!(
             read(r#"{"password":"b","username":"a","more":1}"#),

@@ -95,7 +95,7 @@ impl Account {
     /// The text is not the id of a group.
     pub fn group(&self, id: &str) -> Result<GroupClient, Error> {
         let group = GroupId::parse(id);
-        let group = group.map_err(|fault| Error::Setup(format!("the group {id:?} {fault}")))?;
+        let group = group.map_err(|error| Error::Setup(format!("the group {id:?} {error}")))?;
         Ok(GroupClient::new(self.clone(), Lane::Group(group)))
     }
 

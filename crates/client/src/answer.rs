@@ -28,9 +28,9 @@ pub(crate) fn data_of<T: DeserializeOwned>(answer: &Answer) -> Result<T, Error> 
     }
     if answer.status == 200 && answer.code() == Some(SUCCESS) {
         let envelope = serde_json::from_slice::<Succeeded<T>>(&answer.body);
-        return envelope.map(|envelope| envelope.data).map_err(|fault| {
+        return envelope.map(|envelope| envelope.data).map_err(|error| {
             let mut answer = NotAnEnvelope::of(answer);
-            answer.excerpt = format!("{fault}; {}", answer.excerpt);
+            answer.excerpt = format!("{error}; {}", answer.excerpt);
             Error::NotAnEnvelope(answer)
         });
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::transport::{Answer, TransportFault};
+use crate::transport::{Answer, TransportError};
 
 /// Number of characters that [`Error::NotAnEnvelope`] quotes of a body.
 const EXCERPT_CHARS: usize = 200;
@@ -22,7 +22,7 @@ pub enum Error {
     NotAnEnvelope(NotAnEnvelope),
     /// No whole answer arrived.
     #[error("{0}")]
-    Transport(TransportFault),
+    Transport(TransportError),
     /// Several attempts failed, or no session was available in time.
     #[error("{}; the last failure: {last}", gave_up(*tries))]
     GaveUp {
@@ -41,7 +41,7 @@ pub enum Error {
     },
     /// The list of orders changed other than by growing, so that a walk over it cannot be complete.
     #[error("{0}")]
-    Walk(WalkFault),
+    Walk(WalkError),
     /// The client cannot be created: an invalid URL, or an unreadable certificate or password.
     #[error("{0}")]
     Setup(String),
@@ -116,7 +116,7 @@ impl fmt::Display for NotAnEnvelope {
 /// Why a walk over the orders of a device cannot be complete.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum WalkFault {
+pub enum WalkError {
     /// The list has become shorter: orders were archived or deleted.
     #[error(
         "the list of device {device:?} had {had} orders, and has {total} now: orders were archived \

@@ -8,7 +8,7 @@ use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{LogIn, SwitchGroup};
 use serde_json::Value;
 
-use crate::transport::{Answer, Request, Token, TransportFault};
+use crate::transport::{Answer, Request, Token, TransportError};
 
 /// A request and its answer, without secrets.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Exchange {
         url: &str,
         request: &Request,
         token: Option<&Token>,
-        result: &Result<Answer, TransportFault>,
+        result: &Result<Answer, TransportError>,
         took: Duration,
     ) -> Exchange {
         let has_secrets = [LogIn::PATH, SwitchGroup::PATH].contains(&request.path.as_str());
@@ -70,7 +70,7 @@ impl Exchange {
             url: url.to_owned(),
             has_token: token.is_some(),
             body: text(&request.body),
-            result: result.as_ref().map(answer).map_err(|fault| fault.cause.clone()),
+            result: result.as_ref().map(answer).map_err(|error| error.cause.clone()),
             took,
         }
     }

@@ -10,7 +10,7 @@ use kiosque_https_client::{BaseUrl, HttpsClient, TlsConfig, trust};
 
 use crate::error::Error;
 use crate::exchange::{Exchange, Observer};
-use crate::transport::{Answer, Request, Token, Transport, TransportFault};
+use crate::transport::{Answer, Request, Token, Transport, TransportError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const USER_AGENT: HeaderValue =
@@ -46,11 +46,11 @@ async fn exchange(
     server: &Server,
     request: Request,
     token: Option<Token>,
-) -> Result<Answer, TransportFault> {
+) -> Result<Answer, TransportError> {
     let url = format!("{}/{}", server.base, request.path);
     let begun = Instant::now();
     let result = send(client, server, &request, token.as_ref()).await;
-    let result = result.map_err(|cause| TransportFault { to: url.clone(), cause });
+    let result = result.map_err(|cause| TransportError { to: url.clone(), cause });
     if let Some(observer) = &server.observer {
         observer.show(&Exchange::of(&url, &request, token.as_ref(), &result, begun.elapsed()));
     }

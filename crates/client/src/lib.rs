@@ -52,17 +52,17 @@ struct Readme;
 
 pub use kiosque_contract as contract;
 pub use kiosque_https_client::{BaseUrl, BaseUrlError};
-pub use kiosque_model::money::MoneyFault;
+pub use kiosque_model::money::MoneyError;
 pub use kiosque_model::{Currency, Instants, UnixMs, Zone};
 
 pub use account::{
     Account, Certificate, Change, Device, GroupClient, History, OrderChanges, OrderWalk, Position,
 };
-pub use error::{Error, NotAnEnvelope, Refusal, WalkFault};
+pub use error::{Error, NotAnEnvelope, Refusal, WalkError};
 pub use exchange::{Exchange, Observer};
 pub use money::{Money, NoSum};
 pub use order::Order;
 pub use password::Password;
 pub use profile::Profile;
-pub use transport::{Answer, Request, Token, Transport, TransportFault};
+pub use transport::{Answer, Request, Token, Transport, TransportError};
 pub use wall_time::WallTime;

@@ -2,7 +2,7 @@
 
 use kiosque_contract::OrderRecord;
 use kiosque_model::Currency;
-use kiosque_model::money::MoneyFault;
+use kiosque_model::money::MoneyError;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ impl Order {
     ///
     /// # Errors
     /// Its currency is not in ISO 4217.
-    pub fn total(&self) -> Result<Money, MoneyFault> {
+    pub fn total(&self) -> Result<Money, MoneyError> {
         self.money(self.head.total_amount)
     }
 
@@ -71,7 +71,7 @@ impl Order {
     ///
     /// # Errors
     /// As [`Order::total`].
-    pub fn paid(&self) -> Result<Money, MoneyFault> {
+    pub fn paid(&self) -> Result<Money, MoneyError> {
         self.money(self.head.pay_amount)
     }
 
@@ -101,7 +101,7 @@ impl Order {
         OrderRecord::deserialize(&self.json)
     }
 
-    fn money(&self, minor: i64) -> Result<Money, MoneyFault> {
+    fn money(&self, minor: i64) -> Result<Money, MoneyError> {
         Ok(Money::new(minor, Currency::parse(&self.head.currency)?))
     }
 }

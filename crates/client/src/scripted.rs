@@ -8,9 +8,9 @@ use kiosque_clock::{Clock, Entropy};
 
 use crate::account::Account;
 use crate::session::{Credentials, Pace, SessionParts};
-use crate::transport::{Answer, Request, Transport, TransportFault};
+use crate::transport::{Answer, Request, Transport, TransportError};
 
-pub(crate) type Scripted = Result<Answer, TransportFault>;
+pub(crate) type Scripted = Result<Answer, TransportError>;
 
 /// The paths that were requested, without their query strings.
 pub(crate) type Requested = Arc<Mutex<Vec<String>>>;
@@ -68,5 +68,5 @@ pub(crate) const EMPTY: &str = r#"{"code":200,"msg":"success","enMsg":null,
     "data":{"total":0,"current":1,"size":500,"records":[]}}"#;
 
 pub(crate) fn no_answer() -> Scripted {
-    Err(TransportFault { to: "it".to_owned(), cause: "reset".to_owned() })
+    Err(TransportError { to: "it".to_owned(), cause: "reset".to_owned() })
 }

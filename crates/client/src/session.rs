@@ -39,7 +39,7 @@ pub use stored::StoredSession;
 
 use crate::error::Error;
 use crate::password::Password;
-use crate::transport::{Answer, Request, Transport, TransportFault};
+use crate::transport::{Answer, Request, Transport, TransportError};
 pub(crate) use action::Length;
 use driver::{Driver, Message, Work};
 
@@ -219,5 +219,5 @@ impl Session {
 /// The error of a session whose task has ended with its runtime.
 pub(crate) fn ended() -> Error {
     let cause = "its task has ended".to_owned();
-    Error::Transport(TransportFault { to: "the shared session".to_owned(), cause })
+    Error::Transport(TransportError { to: "the shared session".to_owned(), cause })
 }

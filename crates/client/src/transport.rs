@@ -96,14 +96,14 @@ impl Answer {
 
 /// Why no whole answer arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransportFault {
+pub struct TransportError {
     /// The address of the request.
     pub to: String,
     /// The failure and its causes.
     pub cause: String,
 }
 
-impl fmt::Display for TransportFault {
+impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no answer from {}: {}", self.to, self.cause)
     }
@@ -113,7 +113,7 @@ impl fmt::Display for TransportFault {
 #[derive(Clone)]
 pub struct Transport(Arc<Send>);
 
-type Send = dyn Fn(Request, Option<Token>) -> BoxFuture<'static, Result<Answer, TransportFault>>
+type Send = dyn Fn(Request, Option<Token>) -> BoxFuture<'static, Result<Answer, TransportError>>
     + std::marker::Send
     + Sync;
 
@@ -126,7 +126,7 @@ impl fmt::Debug for Transport {
 impl Transport {
     /// Returns a transport that calls `send`.
     pub fn from_fn(
-        send: impl Fn(Request, Option<Token>) -> BoxFuture<'static, Result<Answer, TransportFault>>
+        send: impl Fn(Request, Option<Token>) -> BoxFuture<'static, Result<Answer, TransportError>>
         + std::marker::Send
         + Sync
         + 'static,
@@ -142,7 +142,7 @@ impl Transport {
         &self,
         request: Request,
         token: Option<Token>,
-    ) -> Result<Answer, TransportFault> {
+    ) -> Result<Answer, TransportError> {
         (self.0)(request, token).await
     }
 }

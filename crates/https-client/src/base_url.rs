@@ -21,10 +21,10 @@ pub struct BaseUrl {
 
 /// Why a text is not the base URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} {fault}; write it like https://kiosque.example.com/v8")]
+#[error("{text:?} {reason}; write it like https://kiosque.example.com/v8")]
 pub struct BaseUrlError {
     text: String,
-    fault: &'static str,
+    reason: &'static str,
 }
 
 impl BaseUrl {
@@ -60,31 +60,33 @@ impl FromStr for BaseUrl {
 
     /// Parses a base URL. `/v8` at its end may be omitted, and a slash may follow it.
     fn from_str(text: &str) -> Result<BaseUrl, BaseUrlError> {
-        let fault = |fault| BaseUrlError { text: text.to_owned(), fault };
-        let uri: Uri = text.parse().map_err(|_| fault("is not a URL"))?;
+        let invalid = |reason| BaseUrlError { text: text.to_owned(), reason };
+        let uri: Uri = text.parse().map_err(|_| invalid("is not a URL"))?;
         match uri.scheme_str() {
             Some("https") => {}
-            Some("http") => return Err(fault("is not HTTPS")),
-            _ => return Err(fault("does not begin with https://")),
+            Some("http") => return Err(invalid("is not HTTPS")),
+            _ => return Err(invalid("does not begin with https://")),
         }
-        let authority = uri.authority().ok_or_else(|| fault("has no host"))?;
+        let authority = uri.authority().ok_or_else(|| invalid("has no host"))?;
         if authority.as_str().contains('@') {
-            return Err(fault("contains a user name, which is not sent"));
+            return Err(invalid("contains a user name, which is not sent"));
         }
         if uri.query().is_some() {
-            return Err(fault("has a query"));
+            return Err(invalid("has a query"));
         }
         let path = uri.path().strip_suffix('/').unwrap_or(uri.path());
         let prefix = match path.strip_suffix(GATEWAY_PREFIX) {
-            Some(prefix) if prefix.ends_with(GATEWAY_PREFIX) => return Err(fault("has /v8 twice")),
+            Some(prefix) if prefix.ends_with(GATEWAY_PREFIX) => {
+                return Err(invalid("has /v8 twice"));
+            }
             Some(prefix) => prefix,
             None if path.is_empty() => path,
-            None => return Err(fault("does not end with /v8")),
+            None => return Err(invalid("does not end with /v8")),
         };
         let host = authority.host();
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         if bare.is_empty() {
-            return Err(fault("has no host"));
+            return Err(invalid("has no host"));
         }
         Ok(BaseUrl {
             host: bare.to_owned(),
@@ -118,7 +120,7 @@ mod tests {
 
     #[test]
     fn another_text_is_refused_with_the_reason() {
-        for (text, fault) in [
+        for (text, reason) in [
             ("a b", "is not a URL"),
             ("http://a.example/v8", "is not HTTPS"),
             ("a.example", "does not begin with https://"),
@@ -130,7 +132,7 @@ mod tests {
             ("", "is not a URL"),
         ] {
             let error = text.parse::<BaseUrl>().expect_err(text).to_string();
-            assert!(error.starts_with(&format!("{text:?} {fault}")), "{error}");
+            assert!(error.starts_with(&format!("{text:?} {reason}")), "{error}");
             assert!(error.ends_with("write it like https://kiosque.example.com/v8"), "{error}");
         }
     }

@@ -150,7 +150,7 @@ impl HttpsClient {
             return ClientError::Late(url, "accept a connection", CONNECT_MAX);
         }
         match causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
-            Some(fault) if is_of_ca_certificate(fault) => ClientError::CaCertificate(url),
+            Some(error) if is_of_ca_certificate(error) => ClientError::CaCertificate(url),
             Some(_) => ClientError::Handshake(url, reason),
             None => ClientError::Connect(url, reason),
         }
@@ -162,8 +162,8 @@ impl HttpsClient {
 fn is_of_ca_certificate(error: &rustls::Error) -> bool {
     matches!(
         error,
-        rustls::Error::InvalidCertificate(rustls::CertificateError::Other(fault))
-            if fault.to_string() == "CaUsedAsEndEntity"
+        rustls::Error::InvalidCertificate(rustls::CertificateError::Other(error))
+            if error.to_string() == "CaUsedAsEndEntity"
     )
 }
 

@@ -61,9 +61,9 @@ fn trusting(roots: RootCertStore) -> Result<TlsConfig, TrustError> {
 }
 
 fn of_file(path: &Path) -> Result<RootCertStore, TrustError> {
-    let fault = |text: String| TrustError::File(path.to_owned(), text);
-    let pem = std::fs::read(path).map_err(|error: io::Error| fault(error.to_string()))?;
-    of_pem(&pem).map_err(fault)
+    let unusable = |text: String| TrustError::File(path.to_owned(), text);
+    let pem = std::fs::read(path).map_err(|error: io::Error| unusable(error.to_string()))?;
+    of_pem(&pem).map_err(unusable)
 }
 
 fn of_pem(pem: &[u8]) -> Result<RootCertStore, String> {

@@ -95,10 +95,10 @@ pub fn read<'m, R: Read>(
     mapping: &'m Mapping,
     zone: &'m Zone,
 ) -> Result<Report<'m, R>, Vec<String>> {
-    let unreadable = |fault: std::io::Error| vec![format!("the report cannot be read: {fault}")];
+    let unreadable = |error: std::io::Error| vec![format!("the report cannot be read: {error}")];
     let input = WithHead::read(input);
-    if let Some(fault) = input.other_kind() {
-        return Err(vec![fault]);
+    if let Some(error) = input.other_kind() {
+        return Err(vec![error]);
     }
     let format = match input.is_rejected_file(&mapping.format) {
         true => mapping.format.of_rejected_rows(),
@@ -201,8 +201,8 @@ impl<R: Read> Report<'_, R> {
             let line = self.rows.line();
             let row = match self.rows.next_row() {
                 Ok(row) => row,
-                Err(fault) => {
-                    return Some(Err(self.stop(line, &format!("cannot be read: {fault}"))));
+                Err(error) => {
+                    return Some(Err(self.stop(line, &format!("cannot be read: {error}"))));
                 }
             };
             let Some(row) = row else {
@@ -234,7 +234,7 @@ impl<R: Read> Report<'_, R> {
         match mapping.key(&checked) {
             Some(key) => self.groups.add(key, checked),
             None => {
-                let reason = checked.fault.clone().unwrap_or_else(|| mapping.no_key(&checked.row));
+                let reason = checked.error.clone().unwrap_or_else(|| mapping.no_key(&checked.row));
                 return Some(mapping.reject([&checked], &format!("line {line}: {reason}")));
             }
         }

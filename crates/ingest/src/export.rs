@@ -4,7 +4,7 @@
 mod csv;
 
 use kiosque_contract::{LineItem, Object, OrderHead, OrderLine, OrderLineItem, OrderRecord};
-use kiosque_model::time::TimeFault;
+use kiosque_model::time::TimeError;
 use kiosque_model::{UnixMs, Zone};
 use kiosque_store::{ExportedOrder, derived_trade_no_in};
 
@@ -15,7 +15,7 @@ pub use self::csv::{CSV_MAPPING, CsvExport};
 ///
 /// # Errors
 /// A stored time is not valid in the zone.
-pub fn order_line(order: ExportedOrder, zone: &Zone) -> Result<OrderLine, TimeFault> {
+pub fn order_line(order: ExportedOrder, zone: &Zone) -> Result<OrderLine, TimeError> {
     let OrderRecord { head, detail_vo_list } = order.item.record;
     let OrderHead { order_id, trade_no_in, .. } = head;
     let time = |text: Option<String>| {

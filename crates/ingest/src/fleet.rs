@@ -1,6 +1,6 @@
 //! Fleet files: groups, accounts, products, devices and aisles, in TOML or JSON with the same keys.
 
-mod faults;
+mod errors;
 mod readable;
 
 use std::collections::HashSet;
@@ -23,8 +23,8 @@ use kiosque_store::{Applied, ApplyError, Credentials, NewHash, NewHashes, Store}
 use kiosque_clock::{Clock, Entropy, NoEntropy};
 
 use crate::json_line::with_plain_types;
-pub use faults::FleetFaults;
-use faults::{FileFault, Place};
+pub use errors::FleetErrors;
+use errors::{FileError, Place};
 
 /// Maximum number of listed warnings; further ones are counted.
 const WARNINGS_MAX: usize = 50;
@@ -42,27 +42,27 @@ pub enum Format {
 ///
 /// # Errors
 /// All errors, each with its entry, or the position at which the file is not TOML or JSON.
-pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetFaults> {
-    let mut faults = Faults(Vec::new());
+pub fn parse(text: &str, format: Format, zone: &Zone) -> Result<Fleet, FleetErrors> {
+    let mut errors = Errors(Vec::new());
     let given = match parse_whole(text, format) {
         Ok(given) => given,
-        Err(fault) => parse_parts(text, format, fault, &mut faults.0),
+        Err(error) => parse_parts(text, format, error, &mut errors.0),
     };
     let fleet = Fleet {
-        groups: given.group.into_iter().filter_map(|one| faults.group(one)).collect(),
-        accounts: given.account.into_iter().filter_map(|one| faults.account(one)).collect(),
-        products: given.product.into_iter().filter_map(|one| faults.product(one)).collect(),
-        devices: given.device.into_iter().filter_map(|one| faults.device(one, zone)).collect(),
+        groups: given.group.into_iter().filter_map(|one| errors.group(one)).collect(),
+        accounts: given.account.into_iter().filter_map(|one| errors.account(one)).collect(),
+        products: given.product.into_iter().filter_map(|one| errors.product(one)).collect(),
+        devices: given.device.into_iter().filter_map(|one| errors.device(one, zone)).collect(),
     };
     let place = |kind| move |id: &str| Place::entry(kind, id);
     let groups = fleet.groups.iter().map(|one| one.id.as_str());
-    faults.repeats(groups, place(EntryKind::Group));
+    errors.repeats(groups, place(EntryKind::Group));
     let accounts = fleet.accounts.iter().map(|one| one.login_name.as_str());
-    faults.repeats(accounts, place(EntryKind::Account));
-    faults.repeats(fleet.products.iter().map(|one| one.id.as_str()), place(EntryKind::Product));
-    faults.repeats(fleet.devices.iter().map(|one| one.code.as_str()), place(EntryKind::Device));
-    let Faults(faults) = faults;
-    if faults.is_empty() { Ok(fleet) } else { Err(FleetFaults { faults, readable: fleet }) }
+    errors.repeats(accounts, place(EntryKind::Account));
+    errors.repeats(fleet.products.iter().map(|one| one.id.as_str()), place(EntryKind::Product));
+    errors.repeats(fleet.devices.iter().map(|one| one.code.as_str()), place(EntryKind::Device));
+    let Errors(errors) = errors;
+    if errors.is_empty() { Ok(fleet) } else { Err(FleetErrors { errors, readable: fleet }) }
 }
 
 /// Reads a file in which every key is known and every value has its type.
@@ -75,7 +75,7 @@ fn parse_whole(text: &str, format: Format) -> Result<FleetFile, String> {
         Format::Json => {
             let mut json = serde_json::Deserializer::from_str(text);
             let read = serde_path_to_error::deserialize(&mut json);
-            let Object(read) = read.map_err(|error| json_fault(&error))?;
+            let Object(read) = read.map_err(|error| json_error(&error))?;
             json.end().map_err(|error| no_json(&error))?;
             Ok(read)
         }
@@ -87,21 +87,21 @@ fn parse_parts(
     text: &str,
     format: Format,
     first: String,
-    faults: &mut Vec<FileFault>,
+    errors: &mut Vec<FileError>,
 ) -> FleetFile {
     let value = match format {
         Format::Toml => toml::from_str(text).ok().map(readable::json_of),
         Format::Json => serde_json::from_str(text).ok(),
     };
-    let file = value.map(|value| readable::entries(value, faults));
-    if faults.is_empty() {
-        faults.push(first.into());
+    let file = value.map(|value| readable::entries(value, errors));
+    if errors.is_empty() {
+        errors.push(first.into());
     }
     file.unwrap_or_default()
 }
 
 /// Returns the error with its entry; in a text that is not JSON, with the position only.
-fn json_fault(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
+fn json_error(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
     match error.inner().is_data() {
         true => with_plain_types(&error.to_string()),
         false => no_json(error.inner()),
@@ -152,7 +152,7 @@ pub async fn apply(
             let Some(given) = &account.password else { continue };
             let stored = store.sessions().credentials(&account.login_name).await?;
             let new = new_hash(given, stored, entropy);
-            let new = new.map_err(|error| ApplyError::Faults(vec![error.to_string().into()]))?;
+            let new = new.map_err(|error| ApplyError::Invalid(vec![error.to_string().into()]))?;
             new_hashes.insert(account.login_name.as_str().to_owned(), new);
         }
         match store.fleet().apply(Arc::clone(&fleet), new_hashes, by.clone(), clock).await {
@@ -182,9 +182,9 @@ pub fn new_hash(
 }
 
 /// The errors of a fleet.
-struct Faults(Vec<FileFault>);
+struct Errors(Vec<FileError>);
 
-impl Faults {
+impl Errors {
     fn check<T, E: Display>(
         &mut self,
         place: &Place,
@@ -193,8 +193,8 @@ impl Faults {
     ) -> Option<T> {
         match read {
             Ok(read) => Some(read),
-            Err(fault) => {
-                self.0.push(FileFault::of_field(place, field, fault));
+            Err(error) => {
+                self.0.push(FileError::of_field(place, field, error));
                 None
             }
         }
@@ -209,8 +209,8 @@ impl Faults {
 
     fn amount(&mut self, place: &Place, field: &str, given: i64) -> Option<Minor> {
         let fits = (0..=MINOR_MAX).contains(&given);
-        let fault = || format!("{given} is not between 0 and {MINOR_MAX} minor units");
-        self.check(place, field, if fits { Ok(Minor(given)) } else { Err(fault()) })
+        let error = || format!("{given} is not between 0 and {MINOR_MAX} minor units");
+        self.check(place, field, if fits { Ok(Minor(given)) } else { Err(error()) })
     }
 
     fn repeats<T: Hash + Eq + Copy>(
@@ -219,7 +219,7 @@ impl Faults {
         place: impl Fn(T) -> Place,
     ) {
         let mut seen = HashSet::new();
-        self.0.extend(ids.filter(|id| !seen.insert(*id)).map(|id| FileFault::duplicate(place(id))));
+        self.0.extend(ids.filter(|id| !seen.insert(*id)).map(|id| FileError::duplicate(place(id))));
     }
 
     fn group(&mut self, given: FleetGroup) -> Option<GroupEntry> {
@@ -234,8 +234,8 @@ impl Faults {
         let display_name = self.text(&place, "display_name", given.display_name);
         let password = match (given.password, given.password_hash) {
             (Some(_), Some(_)) => {
-                let fault: Result<(), _> = Err("give either password or password_hash");
-                self.check(&place, "password", fault);
+                let error: Result<(), _> = Err("give either password or password_hash");
+                self.check(&place, "password", error);
                 None
             }
             (Some(clear), None) if clear.trim().is_empty() => {
@@ -335,8 +335,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_is_reported_with_its_entry() {
-        let faults = parse(
+    fn every_error_is_reported_with_its_entry() {
+        let errors = parse(
             r#"
             [[group]]
             id = "g"
@@ -364,7 +364,7 @@ mod tests {
         .expect_err("faults")
         .of_file();
         assert_eq!(
-            faults,
+            errors,
             [
                 "account a: password: must not be blank",
                 "account a: groups: g: duplicate entry",
@@ -393,7 +393,7 @@ mod tests {
 
     /// A misspelt key or a value of another type hides no other error.
     #[test]
-    fn reading_continues_after_a_fault_of_a_key() {
+    fn reading_continues_after_a_error_of_a_key() {
         let toml = r#"
             [[grop]]
             id = "x"
@@ -423,9 +423,9 @@ mod tests {
             [[device]]
             code = "d"
         "#;
-        let faults = parse(toml, Format::Toml, &Zone::utc()).expect_err("faults").of_file();
+        let errors = parse(toml, Format::Toml, &Zone::utc()).expect_err("faults").of_file();
         assert_eq!(
-            faults,
+            errors,
             [
                 "unknown key \"grop\"; known here are group, account, product, device",
                 "account a: groups[1]: invalid type: integer `7`, expected a string",
@@ -459,9 +459,9 @@ mod tests {
                 "device d: aisle: expected a list, got a number",
             ),
         ] {
-            let faults = parse(json, Format::Json, &Zone::utc()).expect_err(json).of_file();
-            assert!(faults[0].starts_with(want), "{faults:?}");
-            assert_eq!(faults.len(), 1, "{faults:?}");
+            let errors = parse(json, Format::Json, &Zone::utc()).expect_err(json).of_file();
+            assert!(errors[0].starts_with(want), "{errors:?}");
+            assert_eq!(errors.len(), 1, "{errors:?}");
         }
     }
 

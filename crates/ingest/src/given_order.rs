@@ -38,9 +38,9 @@ pub fn parse(
     let given = given.map_err(|_| describe_error::<OrderLine>(text))?;
     match unknown_keys.add(of_line) {
         Ok(()) => check(given, dates),
-        Err(faults) => Err(match check(given, dates) {
-            Ok(_) => faults,
-            Err(others) => format!("{faults}; {others}"),
+        Err(errors) => Err(match check(given, dates) {
+            Ok(_) => errors,
+            Err(others) => format!("{errors}; {others}"),
         }),
     }
 }
@@ -58,7 +58,7 @@ pub struct DateRules<'a> {
 
 impl DateRules<'_> {
     fn parse(&self, text: &str) -> Result<UnixMs, String> {
-        let at = self.zone.parse(text).map_err(|fault| fault.to_string())?;
+        let at = self.zone.parse(text).map_err(|error| error.to_string())?;
         if at <= self.now.plus_ms(millis(self.lead_max)) {
             return Ok(at);
         }
@@ -69,18 +69,18 @@ impl DateRules<'_> {
 }
 
 /// The errors of an order.
-struct OrderFaults(Vec<String>);
+struct OrderErrors(Vec<String>);
 
-impl OrderFaults {
-    fn note<T>(&mut self, field: &str, fault: impl fmt::Display) -> Option<T> {
-        self.0.push(format!("{field}: {fault}"));
+impl OrderErrors {
+    fn note<T>(&mut self, field: &str, error: impl fmt::Display) -> Option<T> {
+        self.0.push(format!("{field}: {error}"));
         None
     }
 
     fn check<T, E: fmt::Display>(&mut self, field: &str, read: Result<T, E>) -> Option<T> {
         match read {
             Ok(read) => Some(read),
-            Err(fault) => self.note(field, fault),
+            Err(error) => self.note(field, error),
         }
     }
 
@@ -110,7 +110,7 @@ impl OrderFaults {
     fn text(&mut self, field: &str, given: Option<String>) -> Option<String> {
         let given = given.filter(|text| !text.is_empty())?;
         if given.contains('\0') {
-            return self.note(field, ids::IdFault::Nul);
+            return self.note(field, ids::IdError::Nul);
         }
         Some(given)
     }
@@ -145,28 +145,28 @@ impl OrderFaults {
 /// # Errors
 /// All errors, each beginning with its field.
 pub fn check(mut given: OrderLine, dates: &DateRules<'_>) -> Result<Order, String> {
-    let mut faults = OrderFaults(Vec::new());
-    let order_id = faults.needed("orderId", given.order_id.take());
-    let order_id = order_id.and_then(|id| faults.check("orderId", OrderId::parse(id)));
-    let device = faults.needed("deviceCode", given.device_code.take());
-    let device = device.and_then(|code| faults.check("deviceCode", DeviceCode::parse(code)));
-    let currency = faults.needed("currency", given.currency.as_deref());
-    let currency = currency.and_then(|code| faults.check("currency", Currency::parse(code)));
-    let payment = Payment::read(&mut faults, &given, dates);
-    let trade_no = faults.trade_no("tradeNo", given.trade_no);
-    let trade_no_in = given_trade_no_in(&mut faults, given.trade_no_in, order_id.as_ref());
+    let mut errors = OrderErrors(Vec::new());
+    let order_id = errors.needed("orderId", given.order_id.take());
+    let order_id = order_id.and_then(|id| errors.check("orderId", OrderId::parse(id)));
+    let device = errors.needed("deviceCode", given.device_code.take());
+    let device = device.and_then(|code| errors.check("deviceCode", DeviceCode::parse(code)));
+    let currency = errors.needed("currency", given.currency.as_deref());
+    let currency = currency.and_then(|code| errors.check("currency", Currency::parse(code)));
+    let payment = Payment::read(&mut errors, &given, dates);
+    let trade_no = errors.trade_no("tradeNo", given.trade_no);
+    let trade_no_in = given_trade_no_in(&mut errors, given.trade_no_in, order_id.as_ref());
     let shipment_status =
-        faults.status("shipmentStatus", given.shipment_status, ShipmentStatus::of);
+        errors.status("shipmentStatus", given.shipment_status, ShipmentStatus::of);
     let shipment_status = shipment_status.unwrap_or(ShipmentStatus::following(payment.shipment));
-    let card_number = faults.text("cardNumber", given.card_number);
-    let phone = faults.text("phone", given.phone);
-    let pay_channel_name = faults.text("payChannelName", given.pay_channel_name);
+    let card_number = errors.text("cardNumber", given.card_number);
+    let phone = errors.text("phone", given.phone);
+    let pay_channel_name = errors.text("payChannelName", given.pay_channel_name);
     let lines = given.detail_vo_list.unwrap_or_default();
-    let lines = check_lines(&mut faults, lines, shipment_status);
+    let lines = check_lines(&mut errors, lines, shipment_status);
     let (Some(order_id), Some(device_code), Some(currency), Some(trade_start), []) =
-        (order_id, device, currency, payment.start, faults.0.as_slice())
+        (order_id, device, currency, payment.start, errors.0.as_slice())
     else {
-        return Err(faults.0.join("; "));
+        return Err(errors.0.join("; "));
     };
     let pay_end = payment.pay_end.flatten();
     Ok(Order {
@@ -192,47 +192,47 @@ pub fn check(mut given: OrderLine, dates: &DateRules<'_>) -> Result<Order, Strin
 
 impl Payment {
     /// Reads the amounts, the times and the payment state of an order, and adds their errors.
-    fn read(faults: &mut OrderFaults, given: &OrderLine, dates: &DateRules<'_>) -> Payment {
-        let total = faults.needed("totalAmount", given.total_amount);
-        let total = total.and_then(|total| faults.amount("totalAmount", total));
-        let started = faults.needed("tradeStartTime", given.trade_start_time.as_deref());
-        let start = faults.time("tradeStartTime", started, dates);
+    fn read(errors: &mut OrderErrors, given: &OrderLine, dates: &DateRules<'_>) -> Payment {
+        let total = errors.needed("totalAmount", given.total_amount);
+        let total = total.and_then(|total| errors.amount("totalAmount", total));
+        let started = errors.needed("tradeStartTime", given.trade_start_time.as_deref());
+        let start = errors.time("tradeStartTime", started, dates);
         let pay_end = match given.pay_end_time.as_deref() {
-            Some(text) => faults.time("payEndTime", Some(text), dates).map(Some),
+            Some(text) => errors.time("payEndTime", Some(text), dates).map(Some),
             None => Some(None),
         };
-        let shipment = faults.time("shipmentTime", given.shipment_time.as_deref(), dates);
-        let status = faults.status("payStatus", given.pay_status, PayStatus::of);
+        let shipment = errors.time("shipmentTime", given.shipment_time.as_deref(), dates);
+        let status = errors.status("payStatus", given.pay_status, PayStatus::of);
         let paid = match given.pay_amount {
-            Some(amount) => faults.amount("payAmount", amount),
+            Some(amount) => errors.amount("payAmount", amount),
             None => pay_end.zip(total).map(|(end, total)| pay_amount_following(end, total)),
         };
-        let refunded = faults.amount("refundAmount", given.refund_amount.unwrap_or(0));
+        let refunded = errors.amount("refundAmount", given.refund_amount.unwrap_or(0));
         let payment = Payment { total, paid, refunded, start, pay_end, shipment, status };
-        faults.0.extend(payment.contradictions(dates.zone));
+        errors.0.extend(payment.contradictions(dates.zone));
         payment
     }
 }
 
 /// Returns a given internal trade number; `None` if it equals the one derived from the order's id.
 fn given_trade_no_in(
-    faults: &mut OrderFaults,
+    errors: &mut OrderErrors,
     given: Option<String>,
     order_id: Option<&OrderId>,
 ) -> Option<TradeNo> {
     let is_derived =
         |number: &str, id: &OrderId| kiosque_store::derived_trade_no_in(id.as_str()) == number;
     let given = given.filter(|number| !order_id.is_some_and(|id| is_derived(number, id)));
-    faults.trade_no("tradeNoIn", given)
+    errors.trade_no("tradeNoIn", given)
 }
 
 fn check_lines(
-    faults: &mut OrderFaults,
+    errors: &mut OrderErrors,
     given: Vec<Object<OrderLineItem>>,
     shipment_of_order: ShipmentStatus,
 ) -> Vec<Line> {
     let lines = (0..).zip(given);
-    let lines = lines.map(|(at, line)| check_line(faults, at, line, shipment_of_order));
+    let lines = lines.map(|(at, line)| check_line(errors, at, line, shipment_of_order));
     let lines: Vec<Line> = lines.collect();
     let paid = |line: &Line| line.pay_amount.0.unsigned_abs();
     let most = MINOR_MAX.unsigned_abs();
@@ -240,54 +240,54 @@ fn check_lines(
     if lines.iter().map(|line| u128::from(paid(line))).sum::<u128>() > u128::from(most)
         && lines.iter().all(|line| paid(line) <= most)
     {
-        let fault = format_args!("the lines add up to more than {MINOR_MAX} minor units");
-        faults.note::<()>("detailVOList", fault);
+        let error = format_args!("the lines add up to more than {MINOR_MAX} minor units");
+        errors.note::<()>("detailVOList", error);
     }
     lines
 }
 
 fn check_line(
-    faults: &mut OrderFaults,
+    errors: &mut OrderErrors,
     at: usize,
     Object(given): Object<OrderLineItem>,
     shipment_of_order: ShipmentStatus,
 ) -> Line {
     let field = |name: &str| format!("detailVOList[{at}].{name}");
-    let goods_id = faults.needed(&field("goodsId"), given.goods_id);
-    let goods_id = faults.text(&field("goodsId"), goods_id).unwrap_or_default();
+    let goods_id = errors.needed(&field("goodsId"), given.goods_id);
+    let goods_id = errors.text(&field("goodsId"), goods_id).unwrap_or_default();
     if goods_id.chars().count() > ids::ID_CHARS_MAX {
-        faults.note::<()>(&field("goodsId"), ids::IdFault::TooLong);
+        errors.note::<()>(&field("goodsId"), ids::IdError::TooLong);
     }
     let count = given.count.unwrap_or(1);
     if !(0..=COUNT_MAX).contains(&count) {
-        faults
+        errors
             .note::<()>(&field("count"), format_args!("{count} is not between 0 and {COUNT_MAX}"));
     }
-    let sale_price = faults.line_amount(&field("salePrice"), given.sale_price.unwrap_or(0));
+    let sale_price = errors.line_amount(&field("salePrice"), given.sale_price.unwrap_or(0));
     let goods_price = match given.goods_price {
-        Some(price) => faults.line_amount(&field("goodsPrice"), price),
+        Some(price) => errors.line_amount(&field("goodsPrice"), price),
         None => sale_price,
     };
     let pay_amount = match given.pay_amount {
-        Some(amount) => faults.line_amount(&field("payAmount"), amount),
+        Some(amount) => errors.line_amount(&field("payAmount"), amount),
         None => line_pay_amount_following(sale_price, count).unwrap_or_else(|| {
-            let fault = format_args!("{count} × {} exceeds {MINOR_MAX} minor units", sale_price.0);
-            faults.note::<()>(&field("payAmount"), fault);
+            let error = format_args!("{count} × {} exceeds {MINOR_MAX} minor units", sale_price.0);
+            errors.note::<()>(&field("payAmount"), error);
             Minor(0)
         }),
     };
-    let status = faults.status(&field("shipmentStatus"), given.shipment_status, ShipmentStatus::of);
+    let status = errors.status(&field("shipmentStatus"), given.shipment_status, ShipmentStatus::of);
     Line {
         goods_id,
-        goods_name: faults.text(&field("goodsName"), given.goods_name),
-        aisle_code: faults.text(&field("aisleCode"), given.aisle_code).unwrap_or_default(),
+        goods_name: errors.text(&field("goodsName"), given.goods_name),
+        aisle_code: errors.text(&field("aisleCode"), given.aisle_code).unwrap_or_default(),
         count,
         goods_price,
         sale_price,
         pay_amount,
         shipment_status: status.unwrap_or(shipment_of_order),
         shipment_err_code: given.shipment_err_code.unwrap_or(0),
-        shipment_fail_desc: faults.text(&field("shipmentFailDesc"), given.shipment_fail_desc),
+        shipment_fail_desc: errors.text(&field("shipmentFailDesc"), given.shipment_fail_desc),
     }
 }
 
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_names_its_field() {
+    fn every_error_names_its_field() {
         let with = |from: &str, to: &str| read(&GOOD.replace(from, to)).expect_err(to);
         assert_eq!(
             with("\"totalAmount\":5", "\"totalAmount\":\"5\""),

@@ -78,7 +78,7 @@ fn parse(
     let given = given.and_then(|given| deserializer.end().map(|()| given));
     let given = given.map_err(|_| describe_error::<HeartbeatLine>(text))?;
     let code = given.device_code.ok_or("deviceCode: is missing")?;
-    let device_code = DeviceCode::parse(code).map_err(|fault| format!("deviceCode: {fault}"))?;
+    let device_code = DeviceCode::parse(code).map_err(|error| format!("deviceCode: {error}"))?;
     let at = given.timestamp.map_or(Ok(now), |timestamp| moment(&timestamp, now))?;
     Ok(Heartbeat { device_code, at })
 }

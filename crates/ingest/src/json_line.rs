@@ -20,15 +20,15 @@ pub(crate) fn object_text(text: &[u8]) -> Result<&str, String> {
 /// Parses a text that does not deserialize again, and returns the reason, beginning with the field.
 pub(crate) fn describe_error<'t, T: Deserialize<'t>>(text: &'t str) -> String {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let fault = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+    let error = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
         Ok(_) => {
             let end = deserializer.end().err();
             return end.map_or_else(|| "not JSON".to_owned(), |error| format!("not JSON: {error}"));
         }
-        Err(fault) => fault,
+        Err(error) => error,
     };
-    let field = fault.path().to_string();
-    let error = fault.into_inner();
+    let field = error.path().to_string();
+    let error = error.into_inner();
     if error.is_data() && MASKED_FIELDS.contains(&field.as_str()) {
         // The parser's message would quote the value.
         return format!("{field}: is not a string");

@@ -36,8 +36,8 @@ impl UnknownKeys {
             UnknownKeys::Rejected if keys.is_empty() => {}
             UnknownKeys::Rejected => {
                 let distinct: BTreeSet<String> = keys.into_iter().collect();
-                let faults = distinct.iter().map(|key| format!("{}: unknown key", printable(key)));
-                return Err(faults.collect::<Vec<_>>().join("; "));
+                let errors = distinct.iter().map(|key| format!("{}: unknown key", printable(key)));
+                return Err(errors.collect::<Vec<_>>().join("; "));
             }
         }
         Ok(())

@@ -35,9 +35,9 @@ pub(crate) async fn run(
     };
     let fleet = match fleet::parse(&text, format, store.zone()) {
         Ok(fleet) => Arc::new(fleet),
-        Err(faults) => {
-            let faults = faults.with_stored(&store, Clock::System.now()).await?;
-            return Ok(print_faults(file, &faults));
+        Err(errors) => {
+            let errors = errors.with_stored(&store, Clock::System.now()).await?;
+            return Ok(print_errors(file, &errors));
         }
     };
     for warning in fleet::warnings(&fleet) {
@@ -50,9 +50,9 @@ pub(crate) async fn run(
             store
         }
         (true, Changes::Stored) => {
-            let faults = store.fleet().faults(Arc::clone(&fleet), Clock::System.now()).await?;
-            if !faults.is_empty() {
-                return Ok(print_faults(file, &faults));
+            let errors = store.fleet().errors(Arc::clone(&fleet), Clock::System.now()).await?;
+            if !errors.is_empty() {
+                return Ok(print_errors(file, &errors));
             }
             drop(store);
             open::store_for(settings, WhenAbsent::Create, changes).await?
@@ -68,14 +68,14 @@ pub(crate) async fn run(
             }
             Ok(CommandOutcome::Complete)
         }
-        Err(ApplyError::Faults(faults)) => Ok(print_faults(file, &faults)),
+        Err(ApplyError::Invalid(errors)) => Ok(print_errors(file, &errors)),
         Err(error @ (ApplyError::PasswordChanged | ApplyError::Store(_))) => Err(error.into()),
     }
 }
 
-fn print_faults(file: &Path, faults: &[impl Display]) -> CommandOutcome {
-    for fault in faults {
-        eprint_line!("{}: {fault}", file.display());
+fn print_errors(file: &Path, errors: &[impl Display]) -> CommandOutcome {
+    for error in errors {
+        eprint_line!("{}: {error}", file.display());
     }
     eprint_line!("nothing was applied");
     CommandOutcome::Partial

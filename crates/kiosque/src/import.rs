@@ -127,7 +127,7 @@ fn is_resumable(error: &ImportError) -> bool {
 
 fn read_mapping(path: &Path) -> anyhow::Result<Mapping> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    Mapping::parse(&text).map_err(|fault| anyhow::anyhow!("{}: {fault}", path.display()))
+    Mapping::parse(&text).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))
 }
 
 fn open_input(file: &Path) -> anyhow::Result<Box<dyn Read>> {

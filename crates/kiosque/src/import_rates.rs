@@ -26,9 +26,9 @@ pub(crate) async fn run(
     let input = File::open(file).with_context(|| file.display().to_string())?;
     let ReadRates { rates, cut_line } = match read_rates(input) {
         Ok(read) => read,
-        Err(RatesError::Faults(faults)) => {
-            for fault in faults {
-                eprint_line!("{}: {fault}", file.display());
+        Err(RatesError::Invalid(errors)) => {
+            for error in errors {
+                eprint_line!("{}: {error}", file.display());
             }
             eprint_line!("nothing was imported");
             return Ok(CommandOutcome::Partial);

@@ -65,8 +65,8 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
 
 /// Returns whether the reader of the output has closed it.
 fn is_closed(error: &anyhow::Error) -> bool {
-    let fault = error.downcast_ref::<io::Error>();
-    fault.is_some_and(|fault| fault.kind() == io::ErrorKind::BrokenPipe)
+    let error = error.downcast_ref::<io::Error>();
+    error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Returns the number of damaged orders, which are not written.

@@ -11,7 +11,7 @@ mod queries;
 use std::time::Duration;
 
 use kiosque_client::{Exchange, Observer};
-use kiosque_remote::{Fault, Given, Places, Profiles, Remote, Resolved, variables};
+use kiosque_remote::{CommandError, Given, Places, Profiles, Remote, Resolved, variables};
 
 use crate::CommandOutcome;
 use crate::args::{Access, RemoteWhat};
@@ -22,15 +22,15 @@ use crate::without_error_numbers;
 pub(crate) async fn run(what: RemoteWhat) -> CommandOutcome {
     match done(what).await {
         Ok(()) => CommandOutcome::Complete,
-        Err(fault) if fault.is_closed_output() => CommandOutcome::Complete,
-        Err(fault) => {
-            eprint_line!("kiosque: {}", without_error_numbers(fault.to_string()));
-            CommandOutcome::Failed(fault.exit_status())
+        Err(error) if error.is_closed_output() => CommandOutcome::Complete,
+        Err(error) => {
+            eprint_line!("kiosque: {}", without_error_numbers(error.to_string()));
+            CommandOutcome::Failed(error.exit_status())
         }
     }
 }
 
-async fn done(what: RemoteWhat) -> Result<(), Fault> {
+async fn done(what: RemoteWhat) -> Result<(), CommandError> {
     match what {
         RemoteWhat::Login(args) => account::log_in(args).await,
         RemoteWhat::Logout(access) => account::log_out(&access).await,
@@ -42,18 +42,18 @@ async fn done(what: RemoteWhat) -> Result<(), Fault> {
 }
 
 /// Opens the account of a command, and prints which one it is unless it is the default.
-fn open(access: &Access) -> Result<Remote, Fault> {
+fn open(access: &Access) -> Result<Remote, CommandError> {
     open_resolved(resolved(access.profile.clone())?, &places()?, access)
 }
 
 /// Returns a profile by name, and prints which one it is unless it is the default.
-pub(crate) fn profile(name: Option<String>) -> Result<Resolved, Fault> {
+pub(crate) fn profile(name: Option<String>) -> Result<Resolved, CommandError> {
     let profile = resolved(name)?;
     print_origin(&profile);
     Ok(profile)
 }
 
-fn resolved(name: Option<String>) -> Result<Resolved, Fault> {
+fn resolved(name: Option<String>) -> Result<Resolved, CommandError> {
     let flags = Given { profile: name, ..Given::default() };
     Resolved::of(flags, variables(variable)?, &Profiles::read(&places()?)?)
 }
@@ -64,12 +64,16 @@ fn print_origin(profile: &Resolved) {
     }
 }
 
-fn open_resolved(profile: Resolved, places: &Places, access: &Access) -> Result<Remote, Fault> {
+fn open_resolved(
+    profile: Resolved,
+    places: &Places,
+    access: &Access,
+) -> Result<Remote, CommandError> {
     print_origin(&profile);
     Remote::open(profile, places, access.explain.then(|| Observer::from_fn(explain)))
 }
 
-fn places() -> Result<Places, Fault> {
+fn places() -> Result<Places, CommandError> {
     Places::of(variable)
 }
 
@@ -96,13 +100,15 @@ fn explain(exchange: &Exchange) {
 /// again; any other failure ends the rounds.
 async fn repeat(
     interval: Option<Duration>,
-    mut round: impl AsyncFnMut() -> Result<(), Fault>,
-) -> Result<(), Fault> {
+    mut round: impl AsyncFnMut() -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     loop {
         let done = round().await;
         let Some(interval) = interval else { return done };
         match done {
-            Err(fault @ Fault::Transport(_)) => eprint_line!("kiosque: {fault}; trying again"),
+            Err(error @ CommandError::Transport(_)) => {
+                eprint_line!("kiosque: {error}; trying again")
+            }
             other => other?,
         }
         tokio::time::sleep(interval).await;

@@ -13,7 +13,7 @@ const DRAIN_LIMITS: usize = 8;
 
 /// Why a body could not be read, as a diagnostic for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BodyFault {
+pub enum BodyError {
     /// It has more bytes than the limit.
     #[error("the body is larger than {0} bytes")]
     TooLarge(usize),
@@ -33,20 +33,20 @@ pub async fn read_body(
     body: &mut (impl Body<Data = Bytes> + Unpin),
     max_bytes: usize,
     limits: &Limits,
-) -> Result<Bytes, BodyFault> {
+) -> Result<Bytes, BodyError> {
     let reading = tokio::time::timeout(limits.body_deadline, collect(body, max_bytes));
-    reading.await.unwrap_or(Err(BodyFault::Late(limits.body_deadline)))
+    reading.await.unwrap_or(Err(BodyError::Late(limits.body_deadline)))
 }
 
 async fn collect(
     body: &mut (impl Body<Data = Bytes> + Unpin),
     max: usize,
-) -> Result<Bytes, BodyFault> {
+) -> Result<Bytes, BodyError> {
     let mut first = Bytes::new();
     let mut rest: Vec<u8> = Vec::new();
     let mut seen = 0_usize;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| BodyFault::Broken)?;
+        let frame = frame.map_err(|_| BodyError::Broken)?;
         let Ok(data) = frame.into_data() else { continue };
         let is_first = seen == 0;
         seen = seen.saturating_add(data.len());
@@ -69,7 +69,7 @@ async fn collect(
         }
     }
     if seen > max {
-        return Err(BodyFault::TooLarge(max));
+        return Err(BodyError::TooLarge(max));
     }
     Ok(if rest.is_empty() { first } else { Bytes::from(rest) })
 }

@@ -3,7 +3,7 @@
 
 use kiosque_contract::Code;
 use kiosque_model::Refusal;
-use kiosque_model::refusal::{Fault, Violation};
+use kiosque_model::refusal::{Violation, ViolationKind};
 use kiosque_model::setting::OutOfRange;
 use kiosque_model::time::NOT_SECONDS;
 use strum::{EnumString, IntoStaticStr, VariantArray};
@@ -189,53 +189,61 @@ const FOREIGN_CURSOR_ZH_CN: &str =
 #[must_use]
 pub fn violation(violation: &Violation, locale: Locale) -> String {
     let field = violation.field;
-    match (violation.fault, locale) {
-        (Fault::Blank, Locale::En) => format!("{field} must not be blank"),
-        (Fault::Blank, Locale::ZhCn) => format!("{field} 不能为空"),
-        (Fault::NotText, Locale::En) => format!("{field} must be a string"),
-        (Fault::NotText, Locale::ZhCn) => format!("{field} 必须是字符串"),
-        (Fault::NotFlag, Locale::En) => format!("{field} must be true or false"),
-        (Fault::NotFlag, Locale::ZhCn) => format!("{field} 必须是 true 或 false"),
-        (Fault::NotInteger, Locale::En) => format!("{field} must be an integer"),
-        (Fault::NotInteger, Locale::ZhCn) => format!("{field} 必须是整数"),
-        (Fault::NotZeroOrOne, Locale::En) => format!("{field} must be 0 or 1"),
-        (Fault::NotZeroOrOne, Locale::ZhCn) => format!("{field} 必须是 0 或 1"),
-        (Fault::NotPositive, Locale::En) => format!("{field} must be a positive integer"),
-        (Fault::NotPositive, Locale::ZhCn) => format!("{field} 必须是正整数"),
-        (Fault::Negative, Locale::En) => format!("{field} must not be negative"),
-        (Fault::Negative, Locale::ZhCn) => format!("{field} 不能为负数"),
-        (Fault::OverMaximum(most), Locale::En) => format!("{field} must be at most {most}"),
-        (Fault::OverMaximum(most), Locale::ZhCn) => format!("{field} 不能大于 {most}"),
-        (Fault::NotCursor, Locale::En) => {
+    match (violation.kind, locale) {
+        (ViolationKind::Blank, Locale::En) => format!("{field} must not be blank"),
+        (ViolationKind::Blank, Locale::ZhCn) => format!("{field} 不能为空"),
+        (ViolationKind::NotText, Locale::En) => format!("{field} must be a string"),
+        (ViolationKind::NotText, Locale::ZhCn) => format!("{field} 必须是字符串"),
+        (ViolationKind::NotFlag, Locale::En) => format!("{field} must be true or false"),
+        (ViolationKind::NotFlag, Locale::ZhCn) => format!("{field} 必须是 true 或 false"),
+        (ViolationKind::NotInteger, Locale::En) => format!("{field} must be an integer"),
+        (ViolationKind::NotInteger, Locale::ZhCn) => format!("{field} 必须是整数"),
+        (ViolationKind::NotZeroOrOne, Locale::En) => format!("{field} must be 0 or 1"),
+        (ViolationKind::NotZeroOrOne, Locale::ZhCn) => format!("{field} 必须是 0 或 1"),
+        (ViolationKind::NotPositive, Locale::En) => format!("{field} must be a positive integer"),
+        (ViolationKind::NotPositive, Locale::ZhCn) => format!("{field} 必须是正整数"),
+        (ViolationKind::Negative, Locale::En) => format!("{field} must not be negative"),
+        (ViolationKind::Negative, Locale::ZhCn) => format!("{field} 不能为负数"),
+        (ViolationKind::OverMaximum(most), Locale::En) => format!("{field} must be at most {most}"),
+        (ViolationKind::OverMaximum(most), Locale::ZhCn) => format!("{field} 不能大于 {most}"),
+        (ViolationKind::NotCursor, Locale::En) => {
             format!("{field} must be the value of next in an answer, or null")
         }
-        (Fault::NotCursor, Locale::ZhCn) => format!("{field} 必须是某次应答中的 next，或为 null"),
-        (Fault::ForeignCursor, Locale::En) => format!("{field} {FOREIGN_CURSOR_EN}"),
-        (Fault::ForeignCursor, Locale::ZhCn) => format!("{field} {FOREIGN_CURSOR_ZH_CN}"),
-        (Fault::Repeated, Locale::En) => format!("{field} must be given once"),
-        (Fault::Repeated, Locale::ZhCn) => format!("{field} 只能出现一次"),
-        (Fault::AfterEnd, Locale::En) => format!("{field} must not be after endTimestamp"),
-        (Fault::AfterEnd, Locale::ZhCn) => format!("{field} 不能晚于 endTimestamp"),
-        (Fault::NoTradeNumber, Locale::En) => {
+        (ViolationKind::NotCursor, Locale::ZhCn) => {
+            format!("{field} 必须是某次应答中的 next，或为 null")
+        }
+        (ViolationKind::ForeignCursor, Locale::En) => format!("{field} {FOREIGN_CURSOR_EN}"),
+        (ViolationKind::ForeignCursor, Locale::ZhCn) => format!("{field} {FOREIGN_CURSOR_ZH_CN}"),
+        (ViolationKind::Repeated, Locale::En) => format!("{field} must be given once"),
+        (ViolationKind::Repeated, Locale::ZhCn) => format!("{field} 只能出现一次"),
+        (ViolationKind::AfterEnd, Locale::En) => format!("{field} must not be after endTimestamp"),
+        (ViolationKind::AfterEnd, Locale::ZhCn) => format!("{field} 不能晚于 endTimestamp"),
+        (ViolationKind::NoTradeNumber, Locale::En) => {
             format!("{field} or tradeNoIn must not be blank")
         }
-        (Fault::NoTradeNumber, Locale::ZhCn) => format!("{field} 与 tradeNoIn 不能同时为空"),
-        (Fault::NotTexts, Locale::En) => format!("{field} must be a list of strings"),
-        (Fault::NotTexts, Locale::ZhCn) => format!("{field} 必须是字符串数组"),
-        (Fault::TooMany(most), Locale::En) => format!("{field} must have at most {most} entries"),
-        (Fault::TooMany(most), Locale::ZhCn) => format!("{field} 最多包含 {most} 项"),
-        (Fault::RangeTooLong(days), Locale::En) => {
+        (ViolationKind::NoTradeNumber, Locale::ZhCn) => {
+            format!("{field} 与 tradeNoIn 不能同时为空")
+        }
+        (ViolationKind::NotTexts, Locale::En) => format!("{field} must be a list of strings"),
+        (ViolationKind::NotTexts, Locale::ZhCn) => format!("{field} 必须是字符串数组"),
+        (ViolationKind::TooMany(most), Locale::En) => {
+            format!("{field} must have at most {most} entries")
+        }
+        (ViolationKind::TooMany(most), Locale::ZhCn) => format!("{field} 最多包含 {most} 项"),
+        (ViolationKind::RangeTooLong(days), Locale::En) => {
             format!("{field} must not be more than {days} days before endTimestamp")
         }
-        (Fault::RangeTooLong(days), Locale::ZhCn) => {
+        (ViolationKind::RangeTooLong(days), Locale::ZhCn) => {
             format!("{field} 距 endTimestamp 不能超过 {days} 天")
         }
-        (Fault::Seconds, Locale::En) => format!("{field} {NOT_SECONDS}"),
-        (Fault::Seconds, Locale::ZhCn) => format!("{field} 必须以毫秒为单位；十位数字像是秒"),
-        (Fault::TooMuchWork(most), Locale::En) => {
+        (ViolationKind::Seconds, Locale::En) => format!("{field} {NOT_SECONDS}"),
+        (ViolationKind::Seconds, Locale::ZhCn) => {
+            format!("{field} 必须以毫秒为单位；十位数字像是秒")
+        }
+        (ViolationKind::TooMuchWork(most), Locale::En) => {
             format!("{field} must be later: deviceCodes × days must be at most {most}")
         }
-        (Fault::TooMuchWork(most), Locale::ZhCn) => {
+        (ViolationKind::TooMuchWork(most), Locale::ZhCn) => {
             format!("{field} 过早：deviceCodes × 天数不能超过 {most}")
         }
     }
@@ -284,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_violation_begins_with_its_field() {
-        let too_large = Violation { field: "size", fault: Fault::OverMaximum(100) };
+        let too_large = Violation { field: "size", kind: ViolationKind::OverMaximum(100) };
         assert_eq!(violation(&too_large, Locale::En), "size must be at most 100");
         assert_eq!(violation(&too_large, Locale::ZhCn), "size 不能大于 100");
     }

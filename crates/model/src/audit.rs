@@ -88,7 +88,7 @@ impl AuditEvent {
 /// Why a login was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, IntoStaticStr)]
 #[strum(serialize_all = "camelCase")]
-pub enum LoginFault {
+pub enum LoginRefusal {
     /// An unknown login name, a wrong password, or a disabled account.
     Credentials,
     /// The account has no API access.
@@ -105,7 +105,7 @@ pub enum LoginFault {
     ConsoleLink,
 }
 
-impl LoginFault {
+impl LoginRefusal {
     /// Returns the name in the trail.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -116,11 +116,11 @@ impl LoginFault {
     #[must_use]
     pub const fn event(self) -> AuditEvent {
         match self {
-            LoginFault::Credentials
-            | LoginFault::ApiNotEnabled
-            | LoginFault::NoGroup
-            | LoginFault::Limited => AuditEvent::LoginRefused,
-            LoginFault::ConsoleKey | LoginFault::ConsoleLink => AuditEvent::ConsoleLoginRefused,
+            LoginRefusal::Credentials
+            | LoginRefusal::ApiNotEnabled
+            | LoginRefusal::NoGroup
+            | LoginRefusal::Limited => AuditEvent::LoginRefused,
+            LoginRefusal::ConsoleKey | LoginRefusal::ConsoleLink => AuditEvent::ConsoleLoginRefused,
         }
     }
 }
@@ -356,8 +356,9 @@ mod tests {
     #[test]
     fn reasons_have_their_names_in_the_trail() {
         assert_eq!(AuditEvent::SessionReplaced.name(), "sessionReplaced");
-        let refused = [LoginFault::ApiNotEnabled, LoginFault::ConsoleKey, LoginFault::ConsoleLink];
-        assert_eq!(refused.map(LoginFault::name), ["apiNotEnabled", "key", "link"]);
+        let refused =
+            [LoginRefusal::ApiNotEnabled, LoginRefusal::ConsoleKey, LoginRefusal::ConsoleLink];
+        assert_eq!(refused.map(LoginRefusal::name), ["apiNotEnabled", "key", "link"]);
         assert_eq!(AccountChange::ApiAccessOff.name(), "apiAccessOff");
         assert_eq!(Interruption::ProcessLost.name(), "processLost");
     }

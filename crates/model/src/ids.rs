@@ -7,7 +7,7 @@ pub const ID_CHARS_MAX: usize = 64;
 
 /// Why a text is not an ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IdFault {
+pub enum IdError {
     /// Empty, or white space only.
     #[error("must not be blank")]
     Blank,
@@ -26,21 +26,21 @@ pub enum IdFault {
 ///
 /// # Errors
 /// The first problem found.
-pub fn check_id(text: &str) -> Result<(), IdFault> {
+pub fn check_id(text: &str) -> Result<(), IdError> {
     if text.contains('\0') {
-        Err(IdFault::Nul)
+        Err(IdError::Nul)
     } else if text.trim().is_empty() {
-        Err(IdFault::Blank)
+        Err(IdError::Blank)
     } else if text.len() > ID_CHARS_MAX && text.chars().count() > ID_CHARS_MAX {
-        Err(IdFault::TooLong)
+        Err(IdError::TooLong)
     } else {
         Ok(())
     }
 }
 
 /// Checks that `text` is an ID that can be a part of the path of an address.
-fn check_path_id(text: &str) -> Result<(), IdFault> {
-    if matches!(text, "." | "..") { Err(IdFault::Dots) } else { check_id(text) }
+fn check_path_id(text: &str) -> Result<(), IdError> {
+    if matches!(text, "." | "..") { Err(IdError::Dots) } else { check_id(text) }
 }
 
 macro_rules! text_id {
@@ -55,7 +55,7 @@ macro_rules! text_id {
             ///
             /// # Errors
             /// The text is not an ID. Nothing has such an ID.
-            pub fn parse(text: impl Into<String>) -> Result<Self, IdFault> {
+            pub fn parse(text: impl Into<String>) -> Result<Self, IdError> {
                 let text = text.into();
                 $check(&text)?;
                 Ok(Self(text))
@@ -135,29 +135,29 @@ mod tests {
 
     #[test]
     fn an_id_has_1_to_64_characters_and_no_nul() {
-        for (text, fault) in [
-            ("", Some(IdFault::Blank)),
-            (" \t", Some(IdFault::Blank)),
-            ("a\0b", Some(IdFault::Nul)),
-            (&"x".repeat(65), Some(IdFault::TooLong)),
+        for (text, error) in [
+            ("", Some(IdError::Blank)),
+            (" \t", Some(IdError::Blank)),
+            ("a\0b", Some(IdError::Nul)),
+            (&"x".repeat(65), Some(IdError::TooLong)),
             (&"é".repeat(64), None),
             ("VJ300320611", None),
         ] {
-            assert_eq!(DeviceCode::parse(text).err(), fault, "{text:?}");
+            assert_eq!(DeviceCode::parse(text).err(), error, "{text:?}");
         }
     }
 
     /// The pages of a device and of an order of a group have the ID in their path.
     #[test]
     fn what_has_a_page_is_not_called_by_dots() {
-        let dots = Some(IdFault::Dots);
-        for (text, fault) in [(".", dots), ("..", dots), ("...", None), (".a", None)] {
+        let dots = Some(IdError::Dots);
+        for (text, error) in [(".", dots), ("..", dots), ("...", None), (".a", None)] {
             let of_pages = [
                 GroupId::parse(text).err(),
                 DeviceCode::parse(text).err(),
                 OrderId::parse(text).err(),
             ];
-            assert_eq!(of_pages, [fault; 3], "{text:?}");
+            assert_eq!(of_pages, [error; 3], "{text:?}");
             let of_others = [
                 LoginName::parse(text).err(),
                 TradeNo::parse(text).err(),

@@ -16,7 +16,7 @@
 //! - **Refusal**: the answer to an integrator's request that is well-formed but cannot be granted.
 //!   A **violation** is one invalid field of a refused request. A **rejection** concerns an input
 //!   order or heartbeat that cannot be stored; the rest of the input is stored.
-//! - A type named `…Fault` says why a text or a field is invalid.
+//! - A type named `…ViolationKind` says why a text or a field is invalid.
 //! - **Audit trail**: the append-only list of logins and of changes by the operator.
 
 pub mod audit;
@@ -58,7 +58,7 @@ pub use operator::{KeyDigest, OperatorKey, Right, Rights};
 pub use page::PageRequest;
 pub use refusal::{Refusal, RefusalKind, Violation};
 pub use session::{
-    Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenFault,
+    Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenError,
 };
 pub use source::{Source, SourcePrefix, TrustedProxies};
 pub use text::{counted, orders_of_devices, size};

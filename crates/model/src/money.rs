@@ -19,7 +19,7 @@ pub struct Currency {
 
 /// Why a text is not an amount or not a currency.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum MoneyFault {
+pub enum MoneyError {
     /// Not an ISO 4217 code.
     #[error("{0} is not an ISO 4217 code")]
     UnknownCurrency(String),
@@ -51,11 +51,11 @@ impl Currency {
     ///
     /// # Errors
     /// An unknown code, or one that has no minor unit.
-    pub fn parse(code: &str) -> Result<Currency, MoneyFault> {
+    pub fn parse(code: &str) -> Result<Currency, MoneyError> {
         let known = iso_currency::Currency::from_code(code)
             .filter(|known| known.code() == code)
-            .ok_or_else(|| MoneyFault::UnknownCurrency(code.to_owned()))?;
-        let exponent = known.exponent().ok_or_else(|| MoneyFault::NoMinorUnit(code.to_owned()))?;
+            .ok_or_else(|| MoneyError::UnknownCurrency(code.to_owned()))?;
+        let exponent = known.exponent().ok_or_else(|| MoneyError::NoMinorUnit(code.to_owned()))?;
         Ok(Currency { code: known.code(), exponent: u32::from(exponent) })
     }
 
@@ -75,8 +75,8 @@ impl Currency {
     ///
     /// # Errors
     /// Not a decimal number, a fraction of a minor unit, or an amount that is too large.
-    pub fn minor_of_major(self, text: &str) -> Result<Minor, MoneyFault> {
-        let not_a_decimal = || MoneyFault::NotADecimal(text.to_owned());
+    pub fn minor_of_major(self, text: &str) -> Result<Minor, MoneyError> {
+        let not_a_decimal = || MoneyError::NotADecimal(text.to_owned());
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (whole, fraction) = match unsigned.split_once('.') {
             Some((_, "")) => return Err(not_a_decimal()),
@@ -90,13 +90,13 @@ impl Currency {
         let exponent = self.exponent as usize;
         let significant = fraction.trim_end_matches('0');
         if significant.len() > exponent {
-            return Err(MoneyFault::Fraction(text.to_owned(), self.code));
+            return Err(MoneyError::Fraction(text.to_owned(), self.code));
         }
         let minor: i64 = format!("{whole}{significant:0<exponent$}")
             .parse()
             .ok()
             .filter(|minor| *minor <= MINOR_MAX)
-            .ok_or_else(|| MoneyFault::TooLarge(text.to_owned()))?;
+            .ok_or_else(|| MoneyError::TooLarge(text.to_owned()))?;
         Ok(Minor(if unsigned.len() < text.len() { -minor } else { minor }))
     }
 }
@@ -139,7 +139,7 @@ mod tests {
     fn the_fraction_of_a_number_has_digits_only() {
         for text in ["1.x5", "x.5", "1.-5"] {
             let refused = of("USD").minor_of_major(text);
-            assert_eq!(refused, Err(MoneyFault::NotADecimal(text.to_owned())));
+            assert_eq!(refused, Err(MoneyError::NotADecimal(text.to_owned())));
         }
         assert_eq!(of("USD").to_string(), "USD");
     }

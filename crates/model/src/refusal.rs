@@ -55,12 +55,12 @@ pub struct Violation {
     /// The name of the field or query key.
     pub field: &'static str,
     /// Why its value is invalid.
-    pub fault: Fault,
+    pub kind: ViolationKind,
 }
 
 /// Why a field is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum ViolationKind {
     /// Required, but missing, null or blank.
     Blank,
     /// Not a string.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::day::Day;
-use crate::money::{Currency, Minor, MoneyFault};
+use crate::money::{Currency, Minor, MoneyError};
 use crate::order::{Line, Order, PayStatus, ShipmentStatus};
 use crate::time::UnixMs;
 pub use fleet::{DeviceSales, FleetSales, ProductRank};
@@ -140,7 +140,7 @@ pub struct Rate(i64);
 
 /// Why a text is not a rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RateFault {
+pub enum RateError {
     /// Not a plain decimal number above zero.
     #[error("{0:?} is not a decimal number above zero")]
     NotADecimal(String),
@@ -160,8 +160,8 @@ impl Rate {
     ///
     /// # Errors
     /// Not a decimal number above zero, too many decimals, or too large.
-    pub fn parse(text: &str) -> Result<Rate, RateFault> {
-        let not_a_decimal = || RateFault::NotADecimal(text.to_owned());
+    pub fn parse(text: &str) -> Result<Rate, RateError> {
+        let not_a_decimal = || RateError::NotADecimal(text.to_owned());
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
         if !digits(whole) || !digits(fraction) {
@@ -169,11 +169,11 @@ impl Rate {
         }
         let fraction = fraction.trim_end_matches('0');
         if fraction.len() > RATE_DECIMALS {
-            return Err(RateFault::TooFine(text.to_owned()));
+            return Err(RateError::TooFine(text.to_owned()));
         }
         let parts = format!("{whole}{fraction:0<RATE_DECIMALS$}").parse::<i64>().ok();
         let parts = parts.filter(|parts| *parts <= RATE_MAX);
-        let parts = parts.ok_or_else(|| RateFault::TooLarge(text.to_owned()))?;
+        let parts = parts.ok_or_else(|| RateError::TooLarge(text.to_owned()))?;
         if parts == 0 { Err(not_a_decimal()) } else { Ok(Rate(parts)) }
     }
 
@@ -262,7 +262,7 @@ impl Usd {
     ///
     /// # Errors
     /// The sum is too large.
-    pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Result<Usd, MoneyFault> {
+    pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Result<Usd, MoneyError> {
         // Most refunds are zero.
         if amount == Minor(0) {
             return Ok(Usd(0));
@@ -273,7 +273,7 @@ impl Usd {
             Some(shifted) => Some(i128::from(shifted) * i128::from(rate.0)),
             None => (i128::from(amount.0) * i128::from(rate.0)).checked_mul(shift.into()),
         };
-        worth.map(Usd).ok_or_else(|| MoneyFault::TooLarge(amount.0.to_string()))
+        worth.map(Usd).ok_or_else(|| MoneyError::TooLarge(amount.0.to_string()))
     }
 
     /// Returns the sum, saturating.
@@ -344,7 +344,7 @@ impl Turnover {
         &mut self,
         (currency, rate): (Currency, Option<Rate>),
         totals: Totals,
-    ) -> Result<(), MoneyFault> {
+    ) -> Result<(), MoneyError> {
         self.orders += totals.orders;
         self.items += totals.items;
         self.shipped += totals.shipped;

@@ -143,7 +143,7 @@ pub struct SessionRow<'r> {
 
 /// Why a token proves no session. Both are answered with code -4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenFault {
+pub enum TokenError {
     /// It was replaced, ended or never issued.
     Unknown,
     /// It is the token of a session that has expired.
@@ -165,13 +165,13 @@ impl Session {
     ///
     /// # Errors
     /// The token proves no session.
-    pub fn prove(claim: &Claim, row: Option<&SessionRow<'_>>) -> Result<Session, TokenFault> {
-        let row = row.ok_or(TokenFault::Unknown)?;
+    pub fn prove(claim: &Claim, row: Option<&SessionRow<'_>>) -> Result<Session, TokenError> {
+        let row = row.ok_or(TokenError::Unknown)?;
         let is_its_token = row.account == claim.token.account_hint
             && row.token_digest == claim.token.digest.as_str();
         match is_its_token {
-            false => Err(TokenFault::Unknown),
-            true if claim.now >= row.expires_at => Err(TokenFault::Expired),
+            false => Err(TokenError::Unknown),
+            true if claim.now >= row.expires_at => Err(TokenError::Expired),
             true => Ok(Session { account: row.account, group: row.group }),
         }
     }
@@ -257,15 +257,15 @@ mod tests {
         let row = row(digest.as_str());
         let token = PresentedToken::read(token().reveal().as_bytes()).expect("well formed");
         let claim = |now| Claim { token: token.clone(), now: UnixMs(now) };
-        let fault = |now, row| Session::prove(&claim(now), row).err();
-        assert_eq!(fault(999, Some(&row)), None);
-        assert_eq!(fault(1_000, Some(&row)), Some(TokenFault::Expired));
-        assert_eq!(fault(0, None), Some(TokenFault::Unknown));
+        let error = |now, row| Session::prove(&claim(now), row).err();
+        assert_eq!(error(999, Some(&row)), None);
+        assert_eq!(error(1_000, Some(&row)), Some(TokenError::Expired));
+        assert_eq!(error(0, None), Some(TokenError::Unknown));
 
         let other = Token::mint(AccountNo(7), GroupNo(3), [8; 32]).digest();
         let replaced = SessionRow { token_digest: other.as_str(), ..row };
-        assert_eq!(fault(0, Some(&replaced)), Some(TokenFault::Unknown));
-        assert_eq!(fault(1_000, Some(&replaced)), Some(TokenFault::Unknown));
+        assert_eq!(error(0, Some(&replaced)), Some(TokenError::Unknown));
+        assert_eq!(error(1_000, Some(&replaced)), Some(TokenError::Unknown));
     }
 
     #[test]

@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn an_invalid_address_is_named() {
         for wrong in ["proxy", "10.0.0.0/33", "", "10.0.0.1:80"] {
-            let fault = TrustedProxies::parse([" 10.0.0.1", wrong]).expect_err("no range");
-            assert!(fault.contains(&format!("{wrong:?}")), "{fault}");
+            let error = TrustedProxies::parse([" 10.0.0.1", wrong]).expect_err("no range");
+            assert!(error.contains(&format!("{wrong:?}")), "{error}");
         }
     }
 

@@ -53,7 +53,7 @@ impl UnixMs {
 
 /// Why a text is not a time.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TimeFault {
+pub enum TimeError {
     /// Neither RFC 3339 with an offset nor the form of FMT-2.
     #[error("{0:?} is not a time; give RFC 3339 with an offset, or yyyy-MM-dd HH:mm:ss in {1}")]
     NotATime(String, String),
@@ -193,8 +193,8 @@ impl Zone {
     ///
     /// # Errors
     /// Why the text is not a time.
-    pub fn parse(&self, text: &str) -> Result<UnixMs, TimeFault> {
-        let impossible = || TimeFault::Impossible(text.to_owned());
+    pub fn parse(&self, text: &str) -> Result<UnixMs, TimeError> {
+        let impossible = || TimeError::Impossible(text.to_owned());
         match shape(text) {
             // The calendar would read second 60 as 59.
             Some(_) if text.as_bytes().get(17..19) == Some(b"60") => Err(impossible()),
@@ -208,7 +208,7 @@ impl Zone {
                 let time = parts.time().ok_or_else(impossible)?;
                 self.instant(parts.date().to_datetime(time), offset, text)
             }
-            None => Err(TimeFault::NotATime(text.to_owned(), self.name.clone())),
+            None => Err(TimeError::NotATime(text.to_owned(), self.name.clone())),
         }
     }
 
@@ -217,12 +217,12 @@ impl Zone {
     ///
     /// # Errors
     /// Why the text is not a time.
-    pub fn parse_first(&self, text: &str) -> Result<UnixMs, TimeFault> {
+    pub fn parse_first(&self, text: &str) -> Result<UnixMs, TimeError> {
         match self.parse(text) {
-            Err(TimeFault::Ambiguous(..)) => {}
+            Err(TimeError::Ambiguous(..)) => {}
             other => return other,
         }
-        let impossible = |_| TimeFault::Impossible(text.to_owned());
+        let impossible = |_| TimeError::Impossible(text.to_owned());
         let civil = DateTime::strptime("%Y-%m-%d %H:%M:%S", text).map_err(impossible)?;
         let first = self.zone.to_ambiguous_zoned(civil).earlier().map_err(impossible)?;
         self.instant(first.datetime(), first.offset(), text)
@@ -232,7 +232,7 @@ impl Zone {
     ///
     /// # Errors
     /// Why the text is not a time.
-    pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeFault> {
+    pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeError> {
         if text.len() == 10 && matches_digits(text.as_bytes(), b"dddd-dd-dd") {
             self.parse(&format!("{text} 00:00:00"))
         } else {
@@ -244,13 +244,13 @@ impl Zone {
     ///
     /// # Errors
     /// The zone skips the local time, or it occurs twice.
-    pub fn resolve(&self, civil: DateTime) -> Result<UnixMs, TimeFault> {
+    pub fn resolve(&self, civil: DateTime) -> Result<UnixMs, TimeError> {
         let text = || civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
         let ambiguous = self.zone.to_ambiguous_zoned(civil);
         match ambiguous.offset() {
             AmbiguousOffset::Unambiguous { offset } => self.instant(civil, offset, &text()),
-            AmbiguousOffset::Gap { .. } => Err(TimeFault::Skipped(text(), self.name.clone())),
-            AmbiguousOffset::Fold { .. } => Err(TimeFault::Ambiguous(text(), self.name.clone())),
+            AmbiguousOffset::Gap { .. } => Err(TimeError::Skipped(text(), self.name.clone())),
+            AmbiguousOffset::Fold { .. } => Err(TimeError::Ambiguous(text(), self.name.clone())),
         }
     }
 
@@ -274,11 +274,11 @@ impl Zone {
         civil: DateTime,
         offset: Offset,
         text: &str,
-    ) -> Result<UnixMs, TimeFault> {
+    ) -> Result<UnixMs, TimeError> {
         let ms = local_ms(civil) - i64::from(offset.seconds()) * 1_000;
         let last = local_ms(DateTime::MAX) - self.last_offset_ms();
         let is_in_range = (0..=last).contains(&ms);
-        is_in_range.then_some(UnixMs(ms)).ok_or_else(|| TimeFault::OutOfRange(text.to_owned()))
+        is_in_range.then_some(UnixMs(ms)).ok_or_else(|| TimeError::OutOfRange(text.to_owned()))
     }
 }
 
@@ -451,7 +451,7 @@ mod tests {
             let at = UnixMs(ms);
             match zone.parse(&zone.text(at)) {
                 Ok(back) => prop_assert_eq!(back.0, ms / 1000 * 1000),
-                Err(fault) => prop_assert!(matches!(fault, TimeFault::Ambiguous(..))),
+                Err(error) => prop_assert!(matches!(error, TimeError::Ambiguous(..))),
             }
         }
 

@@ -7,7 +7,7 @@ use kiosque_contract::endpoint::{DevicePage, ENDPOINTS};
 use kiosque_contract::{DeviceFilter, Endpoint};
 use serde_json::{Value, json};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::listing::{Layout, Listing, Part};
 use crate::lists::{ANY, DEVICES, GROUPS, LINES, ORDERS, PROFILES, WHO};
 use crate::profile::Profiles;
@@ -62,7 +62,7 @@ impl Profiles {
 
 /// Proves that the session is live, by a call in whichever group is selected. This renews a session
 /// that another user has replaced.
-async fn prove(turn: &Turn<'_>) -> Result<(), Fault> {
+async fn prove(turn: &Turn<'_>) -> Result<(), CommandError> {
     let path = format!("{}?current=1&size=1", DevicePage::PATH);
     let request = Request::new(path, Bytes::from_static(b"{}"));
     let answer = turn.account.read(&Lane::Any, &request).await?;
@@ -76,7 +76,7 @@ async fn prove(turn: &Turn<'_>) -> Result<(), Fault> {
 ///
 /// # Errors
 /// There is no session.
-pub async fn who(remote: &Remote) -> Result<Listing, Fault> {
+pub async fn who(remote: &Remote) -> Result<Listing, CommandError> {
     let profile = remote.profile();
     remote
         .turn(async |turn| {
@@ -97,7 +97,7 @@ pub async fn who(remote: &Remote) -> Result<Listing, Fault> {
 ///
 /// # Errors
 /// There is no session.
-pub async fn groups(remote: &Remote) -> Result<Listing, Fault> {
+pub async fn groups(remote: &Remote) -> Result<Listing, CommandError> {
     remote
         .turn(async |turn| {
             prove(turn).await?;
@@ -115,7 +115,7 @@ pub async fn groups(remote: &Remote) -> Result<Listing, Fault> {
 ///
 /// # Errors
 /// The call was refused, or there is no session.
-pub async fn devices(remote: &Remote, query: &DeviceQuery) -> Result<Listing, Fault> {
+pub async fn devices(remote: &Remote, query: &DeviceQuery) -> Result<Listing, CommandError> {
     remote
         .turn(async |turn| {
             let mut records = Vec::new();
@@ -128,7 +128,7 @@ pub async fn devices(remote: &Remote, query: &DeviceQuery) -> Result<Listing, Fa
         .await
 }
 
-async fn groups_of(turn: &Turn<'_>, groups: &Groups) -> Result<Vec<GroupClient>, Fault> {
+async fn groups_of(turn: &Turn<'_>, groups: &Groups) -> Result<Vec<GroupClient>, CommandError> {
     match groups {
         Groups::Default => Ok(vec![turn.group(None)?]),
         Groups::One(id) => Ok(vec![turn.group(Some(id))?]),
@@ -148,7 +148,7 @@ pub async fn order(
     group: Option<&str>,
     number: &str,
     which: TradeNumber,
-) -> Result<Listing, Fault> {
+) -> Result<Listing, CommandError> {
     let order = remote
         .turn(async |turn| {
             let group = turn.group(group)?;
@@ -178,10 +178,10 @@ pub async fn call(
     group: Option<&str>,
     path: &str,
     body: Option<Bytes>,
-) -> Result<Listing, Fault> {
+) -> Result<Listing, CommandError> {
     let path = path.trim_start_matches('/');
     if path.starts_with(SESSION_CALLS) {
-        return Err(Fault::Usage(format!(
+        return Err(CommandError::Usage(format!(
             "{path} changes the session, which other commands share; use `kiosque remote login`, \
              `kiosque remote logout` or --group"
         )));

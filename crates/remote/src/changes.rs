@@ -5,7 +5,7 @@ use std::time::Duration;
 use kiosque_client::{Change, OrderChanges, Position};
 use serde_json::{Value, json};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::listing::{Layout, Listing, Part};
 use crate::lists::CHANGES;
 use crate::remote::Remote;
@@ -25,7 +25,7 @@ impl ChangeReader {
         group: Option<&str>,
         after: Option<String>,
         size: Option<u64>,
-    ) -> Result<ChangeReader, Fault> {
+    ) -> Result<ChangeReader, CommandError> {
         // A cursor of a server without a feed is JSON; one of a feed is opaque.
         let position =
             after.map(|after| serde_json::from_str(&after).unwrap_or(Position::Feed(Some(after))));
@@ -42,7 +42,7 @@ impl ChangeReader {
     ///
     /// # Errors
     /// The call was refused, or there is no session.
-    pub async fn next(&mut self, remote: &Remote) -> Result<Vec<Value>, Fault> {
+    pub async fn next(&mut self, remote: &Remote) -> Result<Vec<Value>, CommandError> {
         let changes = remote.turn(async |_| Ok(self.0.read(Duration::ZERO).await?)).await?;
         let record = |change: &Change| {
             let (number, order) = (change.change_no, change.order.json());

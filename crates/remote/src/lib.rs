@@ -5,7 +5,7 @@
 mod calls;
 mod cells;
 mod changes;
-mod fault;
+mod error;
 mod files;
 mod listing;
 pub mod lists;
@@ -25,7 +25,7 @@ mod variables;
 pub use calls::{DeviceQuery, Groups, TradeNumber, call, devices, groups, order, who};
 pub use cells::Display;
 pub use changes::ChangeReader;
-pub use fault::Fault;
+pub use error::CommandError;
 pub use listing::{Layout, Listing, Part};
 pub use lists::{Column, Kind, List};
 pub use mirror::{Mirror, MirroredGroup};

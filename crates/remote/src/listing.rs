@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::lists::{Column, List};
 
 /// An answer: as sent by the server, and as rows for tables and CSV.
@@ -70,11 +70,11 @@ impl Part {
     ///
     /// # Errors
     /// A name that the list does not have.
-    pub fn select(list: List, names: &[String]) -> Result<Vec<&'static Column>, Fault> {
+    pub fn select(list: List, names: &[String]) -> Result<Vec<&'static Column>, CommandError> {
         let find = |name: &String| {
             list.iter().find(|column| column.name == name).ok_or_else(|| {
                 let all: Vec<&str> = list.iter().map(|column| column.name).collect();
-                Fault::Usage(format!(
+                CommandError::Usage(format!(
                     "--columns: there is no column {name:?}; the columns are {}",
                     all.join(",")
                 ))

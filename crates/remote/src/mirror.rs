@@ -10,7 +10,7 @@ use kiosque_client::{Currency, Error, Money};
 use kiosque_contract::endpoint::OrderChanges;
 use kiosque_contract::{OrderChangesRequest, OrderTotals, SalesTotals};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::password::PasswordSource;
 use crate::remote::Remote;
 use file::MirrorFile;
@@ -53,11 +53,11 @@ impl Mirror {
     ///
     /// # Errors
     /// The file is not a copy of this account, or another process writes it.
-    pub fn open(remote: &Remote, file: &Path) -> Result<Mirror, Fault> {
+    pub fn open(remote: &Remote, file: &Path) -> Result<Mirror, CommandError> {
         let profile = remote.profile();
         let opened = MirrorFile::open(file, &profile.url, &profile.username);
-        opened.map(Mirror).map_err(|fault| match fault {
-            Fault::Copy(error) => Fault::Usage(format!(
+        opened.map(Mirror).map_err(|error| match error {
+            CommandError::Copy(error) => CommandError::Usage(format!(
                 "{}: {error}; specify a new file, or one that an earlier run has created",
                 file.display()
             )),
@@ -71,7 +71,7 @@ impl Mirror {
     /// # Errors
     /// A call was refused, there is no session, or the file cannot be written. What was copied
     /// before remains.
-    pub async fn complete(&mut self, remote: &Remote) -> Result<Vec<MirroredGroup>, Fault> {
+    pub async fn complete(&mut self, remote: &Remote) -> Result<Vec<MirroredGroup>, CommandError> {
         let (groups, zone) = remote
             .turn(async |turn| {
                 // A stored session has the groups of its login.
@@ -110,7 +110,7 @@ impl Mirror {
     ///
     /// # Errors
     /// As [`Mirror::complete`].
-    pub async fn follow(&mut self, remote: &Remote) -> Result<(), Fault> {
+    pub async fn follow(&mut self, remote: &Remote) -> Result<(), CommandError> {
         for group in self.0.groups()? {
             self.read(remote, &group, Comparison::Omitted).await?;
         }
@@ -123,7 +123,7 @@ impl Mirror {
         remote: &Remote,
         group: &str,
         comparison: Comparison,
-    ) -> Result<Reading, Fault> {
+    ) -> Result<Reading, CommandError> {
         let (mut reading, mut is_at_end) = (Reading::default(), false);
         loop {
             let after = self.0.cursor(group)?;
@@ -140,7 +140,7 @@ impl Mirror {
                 .await;
             let page = match page {
                 // The data went back to an earlier state (ORD-28).
-                Err(Fault::Refused(Error::Invalid(violations)))
+                Err(CommandError::Refused(Error::Invalid(violations)))
                     if after.is_some() && violations.iter().any(|it| it.starts_with("after ")) =>
                 {
                     self.0.begin_again(group)?;

@@ -9,7 +9,7 @@ use kiosque_contract::endpoint::QueryOrderList;
 use kiosque_contract::{Endpoint, OrderFilter};
 use serde_json::{Value, json};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::listing::Listing;
 use crate::lists::ORDERS;
 use crate::remote::Remote;
@@ -105,7 +105,7 @@ impl OrderReader {
     ///
     /// # Errors
     /// A walk cannot be complete, a call was refused, or there is no session.
-    pub async fn next_page(&mut self, remote: &Remote) -> Result<Option<OrderPage>, Fault> {
+    pub async fn next_page(&mut self, remote: &Remote) -> Result<Option<OrderPage>, CommandError> {
         if let Some(count) = self.query.latest {
             return self.newest(remote, count).await;
         }
@@ -145,7 +145,11 @@ impl OrderReader {
 
     /// Returns the newest orders, latest trade start first: of each device, the last arrivals, as
     /// many as are needed in total. `None` once they have been returned.
-    async fn newest(&mut self, remote: &Remote, count: u64) -> Result<Option<OrderPage>, Fault> {
+    async fn newest(
+        &mut self,
+        remote: &Remote,
+        count: u64,
+    ) -> Result<Option<OrderPage>, CommandError> {
         if self.waiting.is_some() {
             return Ok(None);
         }
@@ -174,7 +178,10 @@ impl OrderReader {
     }
 
     /// Returns the current walk, or a walk over the orders of the next device.
-    async fn next_walk(&mut self, remote: &Remote) -> Result<Option<(String, OrderWalk)>, Fault> {
+    async fn next_walk(
+        &mut self,
+        remote: &Remote,
+    ) -> Result<Option<(String, OrderWalk)>, CommandError> {
         if let Some(walk) = self.walk.take() {
             return Ok(Some(walk));
         }
@@ -202,7 +209,7 @@ impl OrderReader {
     }
 
     /// Returns the next device of the query; `None` after the last one.
-    async fn next_device(&mut self, remote: &Remote) -> Result<Option<String>, Fault> {
+    async fn next_device(&mut self, remote: &Remote) -> Result<Option<String>, CommandError> {
         let OrderQuery { group, devices, .. } = &self.query;
         if self.waiting.is_none() {
             let (named, codes) = remote

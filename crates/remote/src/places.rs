@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 
 /// The directories of profiles and of sessions.
 #[derive(Clone, Debug)]
@@ -18,12 +18,12 @@ impl Places {
     ///
     /// # Errors
     /// Neither the variables nor `HOME` specify a directory.
-    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Places, Fault> {
+    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Result<Places, CommandError> {
         let absolute =
             |name| variable(name).map(PathBuf::from).filter(|directory| directory.is_absolute());
         let home = |below: &str| absolute("HOME").map(|home| home.join(below));
         let missing = |what: &str, names: &str| {
-            Fault::Usage(format!("no directory for {what}: set {names} or HOME"))
+            CommandError::Usage(format!("no directory for {what}: set {names} or HOME"))
         };
         let profiles = absolute("XDG_CONFIG_HOME").or_else(|| home(".config"));
         let sessions = absolute("XDG_RUNTIME_DIR")

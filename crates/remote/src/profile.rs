@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::files;
 use crate::places::Places;
 
@@ -72,10 +72,10 @@ impl Profiles {
     ///
     /// # Errors
     /// The file cannot be read, or is not a file of profiles.
-    pub fn read(places: &Places) -> Result<Profiles, Fault> {
+    pub fn read(places: &Places) -> Result<Profiles, CommandError> {
         let file = places.profiles.join("remote.toml");
-        let wrong = |fault: &dyn std::fmt::Display| {
-            Fault::Usage(format!("cannot read the profiles of {}: {fault}", file.display()))
+        let wrong = |error: &dyn std::fmt::Display| {
+            CommandError::Usage(format!("cannot read the profiles of {}: {error}", file.display()))
         };
         let text = files::read(&file).map_err(|error| wrong(&error))?.unwrap_or_default();
         let by_name = toml::from_str(&text).map_err(|error| wrong(&error))?;
@@ -102,10 +102,10 @@ impl Profiles {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn store(places: &Places, name: &str, fields: Fields) -> Result<(), Fault> {
+    pub fn store(places: &Places, name: &str, fields: Fields) -> Result<(), CommandError> {
         let file = places.profiles.join("remote.toml");
         let failed = |error: std::io::Error| {
-            Fault::Usage(format!("cannot store the profile in {}: {error}", file.display()))
+            CommandError::Usage(format!("cannot store the profile in {}: {error}", file.display()))
         };
         files::create_directory(&places.profiles).map_err(failed)?;
         let lock = files::open_lock(&places.profiles.join("remote.toml.lock")).map_err(failed)?;
@@ -113,13 +113,14 @@ impl Profiles {
         let mut profiles = Profiles::read(places)?;
         profiles.by_name.insert(name.to_owned(), fields);
         let text = toml::to_string(&profiles.by_name);
-        let text = text.map_err(|error| Fault::Usage(format!("the profile {name}: {error}")))?;
+        let text =
+            text.map_err(|error| CommandError::Usage(format!("the profile {name}: {error}")))?;
         files::replace(&file, text.as_bytes()).map_err(failed)
     }
 }
 
 /// Checks the name of a profile.
-pub(crate) fn check_name(name: &str) -> Result<(), Fault> {
+pub(crate) fn check_name(name: &str) -> Result<(), CommandError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_name = !name.is_empty()
         && name.len() <= NAME_CHARS_MAX
@@ -128,7 +129,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Fault> {
     if is_name {
         return Ok(());
     }
-    Err(Fault::Usage(format!(
+    Err(CommandError::Usage(format!(
         "{name:?} is not a valid profile name; use at most {NAME_CHARS_MAX} letters, digits, \
          '-', '_' and '.'"
     )))
@@ -153,7 +154,7 @@ mod tests {
             check_name(name).expect(name);
         }
         for name in ["", ".", "..", ".x", "a/b", "a b", "ä", &"x".repeat(65)] {
-            let Err(Fault::Usage(message)) = check_name(name) else { panic!("{name}") };
+            let Err(CommandError::Usage(message)) = check_name(name) else { panic!("{name}") };
             assert!(message.contains("is not a valid profile name"), "{message}");
         }
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::resolve::Resolved;
 
 /// A refused password: a digest to recognize it, and the server's message.
@@ -19,12 +19,12 @@ impl Refused {
     }
 
     /// Fails if the profile still has the password that was refused.
-    pub(crate) fn check(&self, profile: &Resolved) -> Result<(), Fault> {
+    pub(crate) fn check(&self, profile: &Resolved) -> Result<(), CommandError> {
         if self.digest != profile.digest() {
             return Ok(());
         }
         let Refused { message, .. } = self;
-        Err(Fault::not_authenticated(format!(
+        Err(CommandError::not_authenticated(format!(
             "the password of profile {} was refused before and has not changed, so nothing was \
              sent; correct it, or run `kiosque remote login`. The refusal was: {message}",
             profile.name

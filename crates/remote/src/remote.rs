@@ -5,7 +5,7 @@ use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::Summary;
 use serde_json::json;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::places::Places;
 use crate::refusal::Refused;
 use crate::resolve::Resolved;
@@ -42,9 +42,9 @@ impl Remote {
         profile: Resolved,
         places: &Places,
         observer: Option<Observer>,
-    ) -> Result<Remote, Fault> {
+    ) -> Result<Remote, CommandError> {
         let account = Account::open(profile.client_profile(observer)?);
-        let account = account.map_err(|error| Fault::setup(&error))?;
+        let account = account.map_err(|error| CommandError::setup(&error))?;
         let file = SessionFile::of(&places.sessions, &profile.name)?;
         Ok(Remote { profile, file, account })
     }
@@ -62,8 +62,8 @@ impl Remote {
     /// The errors of `work`. A password that was refused before is not sent again.
     pub async fn turn<T>(
         &self,
-        work: impl AsyncFnOnce(&mut Turn<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl AsyncFnOnce(&mut Turn<'_>) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
         self.locked(Refusals::Obeyed, work).await
     }
 
@@ -71,7 +71,7 @@ impl Remote {
     ///
     /// # Errors
     /// There is no session now.
-    pub async fn log_in(&self) -> Result<(), Fault> {
+    pub async fn log_in(&self) -> Result<(), CommandError> {
         self.locked(Refusals::Forgotten, async |turn| {
             turn.account.session().resume(None).await?;
             turn.account.groups().await?;
@@ -84,7 +84,7 @@ impl Remote {
     ///
     /// # Errors
     /// No whole answer arrived.
-    pub async fn log_out(&self) -> Result<bool, Fault> {
+    pub async fn log_out(&self) -> Result<bool, CommandError> {
         self.locked(Refusals::Forgotten, async |turn| {
             let had = turn.account.session().stored().await?.is_some();
             turn.account.log_out().await?;
@@ -96,8 +96,8 @@ impl Remote {
     async fn locked<T>(
         &self,
         refusals: Refusals,
-        work: impl AsyncFnOnce(&mut Turn<'_>) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
+        work: impl AsyncFnOnce(&mut Turn<'_>) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
         let locked = self.file.lock().await?;
         let before = locked.read(&self.profile.url, &self.profile.username)?;
         if let Some(refused) = &before.refused
@@ -111,7 +111,7 @@ impl Remote {
         let result = work(&mut Turn { account: &self.account, content: &mut content }).await;
         content.session = session.stored().await?;
         match &result {
-            Err(Fault::NotAuthenticated { message, is_password_refused: true }) => {
+            Err(CommandError::NotAuthenticated { message, is_password_refused: true }) => {
                 content.refused = Some(Refused::new(&self.profile, message.clone()));
             }
             Ok(_) => content.refused = None,
@@ -129,9 +129,9 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// The text is not the id of a group.
-    pub fn group(&self, id: Option<&str>) -> Result<GroupClient, Fault> {
+    pub fn group(&self, id: Option<&str>) -> Result<GroupClient, CommandError> {
         match id {
-            Some(id) => self.account.group(id).map_err(|error| Fault::setup(&error)),
+            Some(id) => self.account.group(id).map_err(|error| CommandError::setup(&error)),
             None => Ok(self.account.default_group()),
         }
     }
@@ -141,7 +141,7 @@ impl Turn<'_> {
     ///
     /// # Errors
     /// The summary was refused.
-    pub async fn platform_zone(&mut self) -> Result<Option<Zone>, Fault> {
+    pub async fn platform_zone(&mut self) -> Result<Option<Zone>, CommandError> {
         if self.content.time_zone.is_none() {
             let group = self.account.default_group();
             let summary = group.call_path(Summary::PATH, &json!({})).await?;

@@ -7,7 +7,7 @@ use kiosque_contract::endpoint::{
 use kiosque_contract::{DashboardFilter, Endpoint};
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::listing::{Layout, Listing, Part};
 use crate::lists::{
     AISLES, BEST_SELLERS, BY_DEVICE, KPIS, List, ONLINE, ONLINE_COUNTS, RANGE, TREND,
@@ -85,12 +85,12 @@ pub async fn report(
     report: Report,
     group: Option<&str>,
     filter: &DashboardFilter,
-) -> Result<Listing, Fault> {
+) -> Result<Listing, CommandError> {
     let body = match report {
         Report::Online => Bytes::new(),
         _ => {
             let body = serde_json::to_vec(filter);
-            body.map_err(|error| Fault::Usage(error.to_string()))?.into()
+            body.map_err(|error| CommandError::Usage(error.to_string()))?.into()
         }
     };
     let path = report.path();

@@ -4,7 +4,7 @@ use kiosque_client::session::Pace;
 use kiosque_client::{BaseUrl, BaseUrlError, Error, Observer, Password, Profile};
 use sha2::{Digest, Sha256};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::password::PasswordSource;
 use crate::profile::{Fields, Given, Profiles, check_name};
 use crate::variables as names;
@@ -35,7 +35,11 @@ impl Resolved {
     ///
     /// # Errors
     /// There is no such profile, or it lacks a field.
-    pub fn of(flags: Given, variables: Given, profiles: &Profiles) -> Result<Resolved, Fault> {
+    pub fn of(
+        flags: Given,
+        variables: Given,
+        profiles: &Profiles,
+    ) -> Result<Resolved, CommandError> {
         let (name, name_from) = match (flags.profile, variables.profile) {
             (Some(name), _) => (name, Some("--profile")),
             (None, Some(name)) => (name, Some(names::PROFILE)),
@@ -48,7 +52,7 @@ impl Resolved {
         let fields = flags.fields.or(variables.fields).or(stored);
         let missing = |field: &str| {
             let file = profiles.file().display();
-            Fault::Usage(format!(
+            CommandError::Usage(format!(
                 "the profile {name} in {file} has no {field}; run `kiosque remote login \
                  --profile {name} --url https://HOST/v8 --username NAME --password-file FILE`"
             ))
@@ -57,7 +61,7 @@ impl Resolved {
         let username = fields.username.clone().ok_or_else(|| missing("username"))?;
         let base: BaseUrl = url
             .parse()
-            .map_err(|error: BaseUrlError| Fault::setup(&Error::Setup(error.to_string())))?;
+            .map_err(|error: BaseUrlError| CommandError::setup(&Error::Setup(error.to_string())))?;
         let url = base.to_string();
         let password = match (&fields.password_file, &fields.password_command) {
             (Some(file), _) => PasswordSource::File(file.clone()),
@@ -77,13 +81,17 @@ impl Resolved {
     }
 
     /// Returns the profile for the client.
-    pub(crate) fn client_profile(&self, observer: Option<Observer>) -> Result<Profile, Fault> {
+    pub(crate) fn client_profile(
+        &self,
+        observer: Option<Observer>,
+    ) -> Result<Profile, CommandError> {
         let source = self.password.clone();
         let password = Password::read_by(move || source.read());
         let profile = Profile::new(&self.url, &self.username, password);
-        let mut profile = profile.map_err(|error| Fault::setup(&error))?.pace(Pace::default());
+        let mut profile =
+            profile.map_err(|error| CommandError::setup(&error))?.pace(Pace::default());
         if let Some(file) = &self.fields.ca_file {
-            profile = profile.ca_file(file).map_err(|error| Fault::setup(&error))?;
+            profile = profile.ca_file(file).map_err(|error| CommandError::setup(&error))?;
         }
         Ok(match observer {
             Some(observer) => profile.observer(observer),
@@ -125,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    fn resolved(flags: Given, set: &[(&str, &str)]) -> Result<Resolved, Fault> {
+    fn resolved(flags: Given, set: &[(&str, &str)]) -> Result<Resolved, CommandError> {
         let directory = tempfile::tempdir().expect("a directory");
         let root = directory.path().to_str().expect("text").to_owned();
         let lookup = |name: &str| match name {
@@ -181,14 +189,14 @@ mod tests {
             assert_eq!(resolved.expect("a profile").url, "https://b/v8", "{url}");
         }
         let wrong = resolved(Given::default(), &[("KIOSQUE_REMOTE_URL", "http://b/v8")]);
-        let Err(Fault::Usage(message)) = wrong else { panic!("a profile") };
+        let Err(CommandError::Usage(message)) = wrong else { panic!("a profile") };
         assert!(message.contains("is not HTTPS"), "{message}");
     }
 
     #[test]
     fn an_unknown_profile_is_named_with_the_command_that_makes_it() {
         let flags = Given { profile: Some("east".to_owned()), ..Given::default() };
-        let Err(Fault::Usage(message)) = resolved(flags, &[]) else { panic!("a profile") };
+        let Err(CommandError::Usage(message)) = resolved(flags, &[]) else { panic!("a profile") };
         assert!(message.starts_with("the profile east in "), "{message}");
         assert!(message.contains("run `kiosque remote login --profile east"), "{message}");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use kiosque_client::session::StoredSession;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::files;
 use crate::refusal::Refused;
 
@@ -43,9 +43,10 @@ pub(crate) struct Content {
 
 impl SessionFile {
     /// Returns the files of a profile, in a directory that is created if it does not exist.
-    pub(crate) fn of(directory: &Path, profile: &str) -> Result<SessionFile, Fault> {
+    pub(crate) fn of(directory: &Path, profile: &str) -> Result<SessionFile, CommandError> {
         let created = files::create_directory(directory);
-        created.map_err(|error| Fault::Usage(format!("{}: {error}", directory.display())))?;
+        created
+            .map_err(|error| CommandError::Usage(format!("{}: {error}", directory.display())))?;
         Ok(SessionFile {
             session: directory.join(format!("{profile}.session")),
             lock: directory.join(format!("{profile}.lock")),
@@ -53,9 +54,10 @@ impl SessionFile {
     }
 
     /// Waits until no other process has the lock.
-    pub(crate) async fn lock(&self) -> Result<Locked<'_>, Fault> {
+    pub(crate) async fn lock(&self) -> Result<Locked<'_>, CommandError> {
         let name = self.lock.display();
-        let failed = |error: std::io::Error| Fault::Usage(format!("cannot lock {name}: {error}"));
+        let failed =
+            |error: std::io::Error| CommandError::Usage(format!("cannot lock {name}: {error}"));
         let lock = files::open_lock(&self.lock).map_err(failed)?;
         let lock = match lock.try_lock() {
             Ok(()) => lock,
@@ -69,7 +71,9 @@ impl SessionFile {
                         waiting.await
                     }
                 };
-                locked.map_err(|_| Fault::Usage(format!("cannot lock {name}")))?.map_err(failed)?
+                locked
+                    .map_err(|_| CommandError::Usage(format!("cannot lock {name}")))?
+                    .map_err(failed)?
             }
         };
         Ok(Locked { file: self, _lock: lock })
@@ -79,7 +83,7 @@ impl SessionFile {
 impl Locked<'_> {
     /// Returns the content if it belongs to this account, or an empty one. An invalid file counts
     /// as absent: it contains nothing that a login does not replace.
-    pub(crate) fn read(&self, url: &str, username: &str) -> Result<Content, Fault> {
+    pub(crate) fn read(&self, url: &str, username: &str) -> Result<Content, CommandError> {
         let text = files::read(&self.file.session).map_err(|error| self.failed(&error))?;
         let content = text.and_then(|text| serde_json::from_str::<Content>(&text).ok());
         let content = content.filter(|it| it.url == url && it.username == username);
@@ -87,14 +91,17 @@ impl Locked<'_> {
         Ok(content.unwrap_or_else(|| Content { url, username, ..Content::default() }))
     }
 
-    pub(crate) fn write(&self, content: &Content) -> Result<(), Fault> {
+    pub(crate) fn write(&self, content: &Content) -> Result<(), CommandError> {
         let text = serde_json::to_vec(content);
-        let text = text.map_err(|error| Fault::Usage(format!("the session: {error}")))?;
+        let text = text.map_err(|error| CommandError::Usage(format!("the session: {error}")))?;
         files::replace(&self.file.session, &text).map_err(|error| self.failed(&error))
     }
 
-    fn failed(&self, error: &std::io::Error) -> Fault {
-        Fault::Usage(format!("cannot use the session in {}: {error}", self.file.session.display()))
+    fn failed(&self, error: &std::io::Error) -> CommandError {
+        CommandError::Usage(format!(
+            "cannot use the session in {}: {error}",
+            self.file.session.display()
+        ))
     }
 }
 

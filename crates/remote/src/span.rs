@@ -8,7 +8,7 @@ use kiosque_clock::millis;
 use kiosque_model::setting::duration;
 use kiosque_model::time::has_offset;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 
 /// A time as given: `now`, a duration before now, or a date with or without a time of day.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl TimeText {
     ///
     /// # Errors
     /// The time does not exist, occurs twice when clocks change, or there is no zone.
-    pub fn instant(&self, now: UnixMs, zone: Option<&Zone>) -> Result<UnixMs, Fault> {
+    pub fn instant(&self, now: UnixMs, zone: Option<&Zone>) -> Result<UnixMs, CommandError> {
         match self {
             TimeText::Now => Ok(now),
             TimeText::Ago(ago) => Ok(now.plus_ms(-millis(*ago))),
@@ -60,8 +60,9 @@ impl TimeText {
                 let missing = "the server does not send its time zone; specify --time-zone";
                 let utc = (!self.needs_zone()).then(Zone::utc);
                 let zone = zone.or(utc.as_ref());
-                let zone = zone.ok_or_else(|| Fault::Usage(missing.to_owned()))?;
-                zone.parse_time_or_date(text).map_err(|fault| Fault::Usage(fault.to_string()))
+                let zone = zone.ok_or_else(|| CommandError::Usage(missing.to_owned()))?;
+                zone.parse_time_or_date(text)
+                    .map_err(|error| CommandError::Usage(error.to_string()))
             }
         }
     }
@@ -114,7 +115,7 @@ mod tests {
     fn a_local_time_that_occurs_twice_is_refused() {
         let paris = Zone::named("Europe/Paris").ok();
         let twice: TimeText = "2026-10-25 02:30:00".parse().expect("a time");
-        let Err(Fault::Usage(message)) = twice.instant(UnixMs(0), paris.as_ref()) else {
+        let Err(CommandError::Usage(message)) = twice.instant(UnixMs(0), paris.as_ref()) else {
             panic!("an instant")
         };
         assert!(message.contains("occurred twice"), "{message}");

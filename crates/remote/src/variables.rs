@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::profile::Given;
 
 /// The variables that replace flags and fields of a profile. None contains a password: the
@@ -21,11 +21,11 @@ pub(crate) const CA_FILE: &str = "KIOSQUE_REMOTE_CA_FILE";
 ///
 /// # Errors
 /// A value that must be text is not UTF-8.
-pub fn variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Given, Fault> {
+pub fn variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Given, CommandError> {
     let value = |name: &str| variable(name).filter(|value| !value.is_empty());
     let text = |name: &str| {
         let text = value(name).map(OsString::into_string).transpose();
-        text.map_err(|_| Fault::Usage(format!("{name} is not UTF-8")))
+        text.map_err(|_| CommandError::Usage(format!("{name} is not UTF-8")))
     };
     let mut given = Given { profile: text(PROFILE)?, ..Given::default() };
     given.fields.url = text(URL)?;

@@ -15,7 +15,7 @@ use kiosque_locale::{Locale, Message};
 use kiosque_model::{AccountNo, PageRequest, Refusal};
 use serde::Serialize;
 
-use crate::failure::{Failure, Faults, SystemFault};
+use crate::failure::{Errors, Failure, SystemFailure};
 
 /// The content types of a page, and of a plain text.
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
@@ -203,10 +203,10 @@ fn failed(failure: Failure, form: &Form<'_>, request_id: &str) -> Response<Conte
 fn problem(failure: Failure, request_id: &str) -> Vec<u8> {
     let (status, reason) = (failure.status(), failure.reason().into_owned());
     let (detail, faults, orders) = match failure {
-        Failure::System(SystemFault { is_disclosed, cause, orders, .. }) => {
+        Failure::System(SystemFailure { is_disclosed, cause, orders, .. }) => {
             (if is_disclosed { format!("{reason} ({cause})") } else { reason }, Vec::new(), orders)
         }
-        Failure::Denied(_, _, Faults(faults)) => (reason, faults, None),
+        Failure::Denied(_, _, Errors(faults)) => (reason, faults, None),
         _ => (reason, Vec::new(), None),
     };
     let problem = Problem {
@@ -234,7 +234,7 @@ fn refused_page(
         Failure::Right(right) => (message::Message::Forbidden(right.name()), ""),
         Failure::Parameter(name) => (message::Message::BadParameter(name), ""),
         Failure::UnknownParameter(name) => (message::Message::UnknownParameter(name), ""),
-        Failure::System(fault) => (message::Message::Failed(request_id), &*fault.message),
+        Failure::System(error) => (message::Message::Failed(request_id), &*error.message),
         Failure::Refusal(_) => (message::Message::NotFound, "There is no such page."),
     };
     match frame {

@@ -15,7 +15,7 @@ use kiosque_model::shares::Shares;
 use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
-use crate::failure::FaultKind;
+use crate::failure::FailureKind;
 use crate::failure_log::FailureLog;
 use crate::large_answers::LargeAnswers;
 use crate::login_limiter::LoginLimiter;
@@ -87,8 +87,8 @@ pub struct App {
     /// The log of tokens in the wrong place.
     pub(crate) hint_log: OncePerSecond,
     pub(crate) failure_log: FailureLog,
-    /// The logged failures by overload, in the order of [`FaultKind::OVERLOAD`].
-    overload_logged: [AtomicU64; FaultKind::OVERLOAD.len()],
+    /// The logged failures by overload, in the order of [`FailureKind::OVERLOAD`].
+    overload_logged: [AtomicU64; FailureKind::OVERLOAD.len()],
     /// The writes of the uses of keys.
     key_uses: OncePerSecond,
     stopping: watch::Sender<bool>,

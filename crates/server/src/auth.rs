@@ -1,7 +1,7 @@
 //! Log in, switch group and log out (AUTH-1 to AUTH-24).
 
 use kiosque_contract::{LoginRequest, NoBody, SessionData, SwitchGroupRequest};
-use kiosque_model::audit::LoginFault;
+use kiosque_model::audit::LoginRefusal;
 use kiosque_model::{GroupId, LoginName, Origin, Refusal};
 use kiosque_store::{Credentials, OpenedSession, SourceStatus};
 
@@ -42,9 +42,9 @@ pub(crate) async fn log_in(
         }
     };
     if let Err(Failure::Refusal(refusal)) = &opened
-        && let Some(fault) = login_fault(refusal)
+        && let Some(error) = login_error(refusal)
     {
-        app.refused_logins.lock().add(account, fault, &origin);
+        app.refused_logins.lock().add(account, error, &origin);
     }
     session_data(opened?)
 }
@@ -86,12 +86,12 @@ async fn open_session(
 
 /// Returns the reason of a refused login for the audit trail; `None` for a request that could not
 /// be read.
-fn login_fault(refusal: &Refusal) -> Option<LoginFault> {
+fn login_error(refusal: &Refusal) -> Option<LoginRefusal> {
     match refusal {
-        Refusal::Credentials => Some(LoginFault::Credentials),
-        Refusal::ApiNotEnabled => Some(LoginFault::ApiNotEnabled),
-        Refusal::NoGroup => Some(LoginFault::NoGroup),
-        Refusal::TooManyFailures { .. } => Some(LoginFault::Limited),
+        Refusal::Credentials => Some(LoginRefusal::Credentials),
+        Refusal::ApiNotEnabled => Some(LoginRefusal::ApiNotEnabled),
+        Refusal::NoGroup => Some(LoginRefusal::NoGroup),
+        Refusal::TooManyFailures { .. } => Some(LoginRefusal::Limited),
         _ => None,
     }
 }

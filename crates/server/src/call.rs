@@ -17,11 +17,11 @@ use kiosque_model::{Claim, Origin, PageRequest, PresentedToken, Refusal, Source,
 
 use crate::answer::{self, Data, DataJson, Form};
 use crate::app::App;
-use crate::failure::{Failure, SystemFault};
+use crate::failure::{Failure, SystemFailure};
 use crate::remarks::{IgnoredKeys, Remarks, TokenHint};
 use crate::request::{self, Violations};
 use kiosque_listener::json::{self, Fields};
-use kiosque_listener::{BodyFault, Content, read_body};
+use kiosque_listener::{BodyError, Content, read_body};
 use kiosque_locale::Locale;
 use tokio::sync::SemaphorePermit;
 
@@ -50,7 +50,7 @@ pub(crate) struct Caller<'a> {
 pub(crate) type SentBody = Either<Incoming, Full<Bytes>>;
 
 /// A body, as far as it could be read.
-type ReceivedBody = Result<Bytes, BodyFault>;
+type ReceivedBody = Result<Bytes, BodyError>;
 
 /// A request whose endpoint is not known yet.
 pub(crate) struct Received<'a> {
@@ -188,12 +188,12 @@ impl<'a> Call<'a> {
         let (path, peer, refused) = (self.path(), self.peer, outcome.as_ref().err());
         // The query is not logged: it may contain the token of a link.
         tracing::debug!(request.id = self.request_id, path, %peer, ?refused, "answered");
-        let fault = refused.and_then(Failure::system_fault);
-        if let Some(fault) = fault {
-            let (log, SystemFault { kind, message, cause, .. }) = (&self.app.failure_log, fault);
+        let error = refused.and_then(Failure::system_error);
+        if let Some(error) = error {
+            let (log, SystemFailure { kind, message, cause, .. }) = (&self.app.failure_log, error);
             log.log(*kind, message, cause, self.request_id);
         }
-        let kind = fault.map(|fault| fault.kind);
+        let kind = error.map(|error| error.kind);
         let response = answer::render(outcome, form, self.request_id);
         self.app.metrics.called(path, response.status().as_u16(), kind, begun.elapsed());
         response
@@ -251,7 +251,7 @@ impl<'a> Call<'a> {
             }
             (RequestBody::None, _) => Fields::default(),
             (RequestBody::Object, body) => {
-                let body = body.map_err(|fault| Refusal::Unreadable(fault.to_string()))?;
+                let body = body.map_err(|error| Refusal::Unreadable(error.to_string()))?;
                 json::parse_object(&body, max_depth).map_err(Refusal::Unreadable)?
             }
         };

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use kiosque_contract::{OrderChanges, OrderChangesRequest};
-use kiosque_model::refusal::Fault;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{ChangeCursor, PageRequest};
 use kiosque_store::{ChangeQuery, GroupTotals};
 use tokio::time::sleep;
@@ -24,19 +24,19 @@ impl Validate for OrderChangesRequest {
         // A value of another type is one violation, not two.
         let after = self.after.as_deref().filter(|_| !violations.concern("after"));
         if after.is_some_and(|after| ChangeCursor::read(after).is_none()) {
-            violations.add("after", Fault::NotCursor);
+            violations.add("after", ViolationKind::NotCursor);
         }
         let size_max = call.app.settings.limits.page_size_max;
         let numbers = [
-            ("size", self.size, 1, Fault::NotPositive, size_max),
-            ("waitSeconds", self.wait_seconds, 0, Fault::Negative, WAIT_MAX_S),
+            ("size", self.size, 1, ViolationKind::NotPositive, size_max),
+            ("waitSeconds", self.wait_seconds, 0, ViolationKind::Negative, WAIT_MAX_S),
         ];
         for (field, number, least, too_small, most) in numbers {
             let Some(number) = number.filter(|_| !violations.concern(field)) else { continue };
             if number < least {
                 violations.add(field, too_small);
             } else if number > most {
-                violations.add(field, Fault::OverMaximum(most));
+                violations.add(field, ViolationKind::OverMaximum(most));
             }
         }
     }

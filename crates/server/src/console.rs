@@ -38,7 +38,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use kiosque_console::{ACCOUNT_PATH, SEARCH_PATH, Section};
-use kiosque_listener::{BodyFault, Content, read_body};
+use kiosque_listener::{BodyError, Content, read_body};
 use kiosque_model::{ConsoleSecret, Right};
 use kiosque_store::ConsoleSession;
 use percent_encoding::percent_decode_str;
@@ -96,7 +96,7 @@ pub(crate) async fn answer(
 /// Answers requests that need no session, and finds the session of all others.
 async fn route(
     call: &Call<'_>,
-    form: Result<Bytes, BodyFault>,
+    form: Result<Bytes, BodyError>,
     session: &mut Option<ConsoleSession>,
 ) -> Result<Reply, Failure> {
     let path = call.path();

@@ -12,7 +12,7 @@ use kiosque_contract::{
     BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, NoBody,
     OnlineDevices, ProductSales, Summary, TrendDay,
 };
-use kiosque_model::refusal::{Fault, Violation};
+use kiosque_model::refusal::{Violation, ViolationKind};
 use kiosque_model::{DeviceCode, GroupId, Refusal};
 use kiosque_store::{
     AislesJson, DashboardQuery, Device, DeviceElement, OnlineSince, ProfileElement,
@@ -33,7 +33,7 @@ impl Validate for DashboardFilter {
         let limits = &call.app.settings.limits;
         range::validate(self, call, limits.dashboard_days_max, violations);
         if self.device_codes.len() > limits.device_codes_max {
-            violations.add("deviceCodes", Fault::TooMany(limits.device_codes_max));
+            violations.add("deviceCodes", ViolationKind::TooMany(limits.device_codes_max));
         }
     }
 }
@@ -63,7 +63,8 @@ async fn sales_query(
     if devices.saturating_mul(days) > work_max {
         // As for any other violation, the session is proven first (REQ-1).
         store.sessions().prove(claim.clone()).await?;
-        let violation = Violation { field: "startTimestamp", fault: Fault::TooMuchWork(work_max) };
+        let violation =
+            Violation { field: "startTimestamp", kind: ViolationKind::TooMuchWork(work_max) };
         return Err(Refusal::Invalid(vec![violation]).into());
     }
     Ok(query)

@@ -8,7 +8,7 @@ use http::StatusCode;
 use kiosque_clock::NoEntropy;
 use kiosque_contract::OrdersFailed;
 use kiosque_ingest::stream::StreamFailure;
-use kiosque_listener::BodyFault;
+use kiosque_listener::BodyError;
 use kiosque_locale::{Locale, Message};
 use kiosque_model::{Refusal, Right};
 use kiosque_store::{Error, Refused};
@@ -19,7 +19,7 @@ pub(crate) enum Failure {
     /// It was refused by a rule of the interface, or its path is unknown.
     Refusal(Refusal),
     /// The server failed.
-    System(SystemFault),
+    System(SystemFailure),
     /// The path only supports these methods.
     Method(&'static str),
     /// The key lacks the right that a page requires.
@@ -29,14 +29,14 @@ pub(crate) enum Failure {
     /// The page has no parameter with this name.
     UnknownParameter(String),
     /// It was refused by the operator's listener, with a status, a reason and all errors.
-    Denied(StatusCode, String, Faults),
+    Denied(StatusCode, String, Errors),
 }
 
 /// The errors of a request.
 #[derive(Default)]
-pub(crate) struct Faults(pub(crate) Vec<String>);
+pub(crate) struct Errors(pub(crate) Vec<String>);
 
-impl fmt::Debug for Faults {
+impl fmt::Debug for Errors {
     /// Omits the errors: they quote the request, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} faults", self.0.len())
@@ -45,8 +45,8 @@ impl fmt::Debug for Faults {
 
 /// A failure of the server: the diagnostic for the caller, and the cause for the log.
 #[derive(Debug)]
-pub(crate) struct SystemFault {
-    pub(crate) kind: FaultKind,
+pub(crate) struct SystemFailure {
+    pub(crate) kind: FailureKind,
     pub(crate) message: Cow<'static, str>,
     pub(crate) cause: String,
     /// Whether an operator's call includes the cause in its answer: the operator can fix it.
@@ -58,7 +58,7 @@ pub(crate) struct SystemFault {
 
 /// The cause of a failure, as a label of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FaultKind {
+pub(crate) enum FailureKind {
     /// The store was busy for too long.
     StoreBusy,
     /// The store failed.
@@ -73,33 +73,33 @@ pub(crate) enum FaultKind {
     Internal,
 }
 
-impl FaultKind {
+impl FailureKind {
     /// The kinds that callers cause by load. Their number is logged once a second, so that callers
     /// cannot fill the log; see [`crate::App::log_failures`].
-    pub(crate) const OVERLOAD: [FaultKind; 3] =
-        [FaultKind::StoreBusy, FaultKind::TooMuchWork, FaultKind::Overloaded];
+    pub(crate) const OVERLOAD: [FailureKind; 3] =
+        [FailureKind::StoreBusy, FailureKind::TooMuchWork, FailureKind::Overloaded];
 }
 
 impl Failure {
     /// Returns a failure that a retry cannot fix.
     pub(crate) fn internal(cause: &dyn fmt::Display) -> Failure {
         let message = "the request could not be answered";
-        Failure::system(FaultKind::Internal, message, cause.to_string(), None)
+        Failure::system(FailureKind::Internal, message, cause.to_string(), None)
     }
 
     /// Returns a failure because of a limit on concurrent work.
     pub(crate) fn busy(message: &'static str) -> Failure {
-        Failure::system(FaultKind::Overloaded, message, message.to_owned(), Some(1))
+        Failure::system(FailureKind::Overloaded, message, message.to_owned(), Some(1))
     }
 
     fn system(
-        kind: FaultKind,
+        kind: FailureKind,
         message: &'static str,
         cause: String,
         retry_after_s: Option<u32>,
     ) -> Failure {
         let (message, is_disclosed, orders) = (Cow::Borrowed(message), false, None);
-        Failure::System(SystemFault { kind, message, cause, is_disclosed, retry_after_s, orders })
+        Failure::System(SystemFailure { kind, message, cause, is_disclosed, retry_after_s, orders })
     }
 
     /// No call, page or entry has the path.
@@ -109,7 +109,7 @@ impl Failure {
 
     /// Returns the refusal of a request to the operator's listener.
     pub(crate) fn denied(status: StatusCode, reason: impl Into<String>) -> Failure {
-        Failure::Denied(status, reason.into(), Faults::default())
+        Failure::Denied(status, reason.into(), Errors::default())
     }
 
     /// The request has no valid key.
@@ -123,21 +123,21 @@ impl Failure {
     }
 
     /// The form of a page could not be read.
-    pub(crate) fn bad_form(fault: &dyn fmt::Display) -> Failure {
-        Failure::denied(StatusCode::BAD_REQUEST, format!("The form could not be read: {fault}"))
+    pub(crate) fn bad_form(error: &dyn fmt::Display) -> Failure {
+        Failure::denied(StatusCode::BAD_REQUEST, format!("The form could not be read: {error}"))
     }
 
     /// The query string of a call is invalid.
     pub(crate) fn bad_query(faults: Vec<String>) -> Failure {
         let reason = "the query string is not valid".to_owned();
-        Failure::Denied(StatusCode::BAD_REQUEST, reason, Faults(faults))
+        Failure::Denied(StatusCode::BAD_REQUEST, reason, Errors(faults))
     }
 
     /// The same for a stream some of whose lines are already stored.
     pub(crate) fn after_lines(mut self) -> Failure {
         const REMAIN: &str = "; the lines that were stored before remain";
         match &mut self {
-            Failure::System(fault) => fault.message.to_mut().push_str(REMAIN),
+            Failure::System(error) => error.message.to_mut().push_str(REMAIN),
             Failure::Denied(_, reason, _) => reason.push_str(REMAIN),
             _ => {}
         }
@@ -145,9 +145,9 @@ impl Failure {
     }
 
     /// Returns the failure of the server, if it is one.
-    pub(crate) fn system_fault(&self) -> Option<&SystemFault> {
+    pub(crate) fn system_error(&self) -> Option<&SystemFailure> {
         match self {
-            Failure::System(fault) => Some(fault),
+            Failure::System(error) => Some(error),
             _ => None,
         }
     }
@@ -161,7 +161,7 @@ impl Failure {
     pub(crate) fn retry_after_s(&self) -> Option<u32> {
         match self {
             Failure::Refusal(Refusal::TooManyFailures { retry_after_s }) => Some(*retry_after_s),
-            other => other.system_fault().and_then(|fault| fault.retry_after_s),
+            other => other.system_error().and_then(|error| error.retry_after_s),
         }
     }
 
@@ -172,7 +172,7 @@ impl Failure {
             Failure::Refusal(_) | Failure::Parameter(_) | Failure::UnknownParameter(_) => {
                 StatusCode::BAD_REQUEST
             }
-            Failure::System(SystemFault { retry_after_s: Some(_), .. }) => {
+            Failure::System(SystemFailure { retry_after_s: Some(_), .. }) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Failure::System(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -187,7 +187,7 @@ impl Failure {
         match self {
             Failure::Refusal(Refusal::NotFound) => "there is no such call".into(),
             Failure::Refusal(refusal) => Message::of(refusal).text(Locale::En).into(),
-            Failure::System(fault) => Cow::Borrowed(&fault.message),
+            Failure::System(error) => Cow::Borrowed(&error.message),
             Failure::Method(allowed) => format!("the call takes {allowed}").into(),
             Failure::Denied(_, reason, _) => reason.into(),
             // Pages have separate texts.
@@ -201,12 +201,12 @@ impl Failure {
     /// `/readyz/orders` reports: reads may still work, and it cannot request less.
     fn of_stream(mut self) -> Failure {
         match &mut self {
-            Failure::System(fault) if fault.kind == FaultKind::TooMuchWork => {
-                fault.kind = FaultKind::StoreBusy;
-                fault.message = "the store is busy; send the lines again".into();
+            Failure::System(error) if error.kind == FailureKind::TooMuchWork => {
+                error.kind = FailureKind::StoreBusy;
+                error.message = "the store is busy; send the lines again".into();
             }
-            Failure::System(fault) if fault.is_disclosed => {
-                fault.message = "orders cannot be stored".into();
+            Failure::System(error) if error.is_disclosed => {
+                error.message = "orders cannot be stored".into();
             }
             _ => {}
         }
@@ -238,17 +238,17 @@ impl From<Error> for Failure {
 impl From<&Error> for Failure {
     fn from(error: &Error) -> Self {
         let (kind, message) = match error {
-            Error::Busy(_) => (FaultKind::StoreBusy, "the store is busy; try again"),
+            Error::Busy(_) => (FailureKind::StoreBusy, "the store is busy; try again"),
             // ENV-13.
             Error::TooMuchWork(_) => (
-                FaultKind::TooMuchWork,
+                FailureKind::TooMuchWork,
                 "too much work: request a shorter range, fewer devices, or less at a time",
             ),
             Error::UnreadableOrder(_) => {
-                (FaultKind::DamagedOrder, "a stored order of this answer is damaged")
+                (FailureKind::DamagedOrder, "a stored order of this answer is damaged")
             }
             Error::Unknown(_) => (
-                FaultKind::StoreFailed,
+                FailureKind::StoreFailed,
                 "it is not known whether this was done; check before you try again",
             ),
             Error::Sqlite(_)
@@ -261,9 +261,9 @@ impl From<&Error> for Failure {
             | Error::Unreachable(_)
             | Error::Data(_)
             | Error::Closed
-            | Error::Gone => (FaultKind::StoreFailed, "the store is not available"),
+            | Error::Gone => (FailureKind::StoreFailed, "the store is not available"),
         };
-        Failure::System(SystemFault {
+        Failure::System(SystemFailure {
             kind,
             message: message.into(),
             cause: error.to_string(),
@@ -294,21 +294,21 @@ impl From<kiosque_ingest::Error> for Failure {
 impl From<StreamFailure> for Failure {
     fn from(failure: StreamFailure) -> Self {
         let mut of_stream = Failure::from(failure.error);
-        if let Failure::System(fault) = &mut of_stream {
-            fault.orders = failure.orders;
+        if let Failure::System(error) = &mut of_stream {
+            error.orders = failure.orders;
         }
         of_stream
     }
 }
 
-impl From<BodyFault> for Failure {
-    fn from(fault: BodyFault) -> Self {
-        let status = match fault {
-            BodyFault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            BodyFault::Late(_) => StatusCode::REQUEST_TIMEOUT,
-            BodyFault::Broken => StatusCode::BAD_REQUEST,
+impl From<BodyError> for Failure {
+    fn from(error: BodyError) -> Self {
+        let status = match error {
+            BodyError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            BodyError::Late(_) => StatusCode::REQUEST_TIMEOUT,
+            BodyError::Broken => StatusCode::BAD_REQUEST,
         };
-        Failure::denied(status, fault.to_string())
+        Failure::denied(status, error.to_string())
     }
 }
 
@@ -327,8 +327,8 @@ mod tests {
     #[test]
     fn a_stream_is_not_asked_for_a_shorter_range() {
         let error = kiosque_ingest::Error::from(Error::TooMuchWork("at its limit"));
-        let Failure::System(fault) = Failure::from(error) else { panic!("no failure") };
-        assert_eq!((fault.kind, fault.retry_after_s), (FaultKind::StoreBusy, Some(1)));
-        assert_eq!(fault.message, "the store is busy; send the lines again");
+        let Failure::System(error) = Failure::from(error) else { panic!("no failure") };
+        assert_eq!((error.kind, error.retry_after_s), (FailureKind::StoreBusy, Some(1)));
+        assert_eq!(error.message, "the store is busy; send the lines again");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use kiosque_locks::lock_ignoring_poison;
 
-use crate::failure::FaultKind;
+use crate::failure::FailureKind;
 
 /// Causes that are counted separately in a second. A further one replaces the last.
 const CAUSES_MAX: usize = 16;
@@ -29,9 +29,9 @@ impl FailureLog {
     /// Logs a failure. A failure by overload, and one of the store for a cause that was logged in
     /// the last second, is only logged at the level `debug`: [`crate::App::log_failures`] logs
     /// their number.
-    pub(crate) fn log(&self, kind: FaultKind, message: &str, cause: &str, request_id: &str) {
-        let is_counted = FaultKind::OVERLOAD.contains(&kind)
-            || (matches!(kind, FaultKind::StoreFailed | FaultKind::DamagedOrder)
+    pub(crate) fn log(&self, kind: FailureKind, message: &str, cause: &str, request_id: &str) {
+        let is_counted = FailureKind::OVERLOAD.contains(&kind)
+            || (matches!(kind, FailureKind::StoreFailed | FailureKind::DamagedOrder)
                 && self.is_repeated(message, cause, request_id));
         if is_counted {
             tracing::debug!(request.id = request_id, cause, "{message}");

@@ -17,7 +17,7 @@ use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 
 use crate::answer::DataJson;
 use crate::audience::Audience;
-use crate::failure::{Failure, FaultKind};
+use crate::failure::{Failure, FailureKind};
 use listeners::{ListenerCounters, ListenerMetrics};
 use registry::{Each, MetricRegistry};
 
@@ -30,7 +30,7 @@ pub(crate) struct Metrics {
     gateway: ListenerMetrics,
     operator: ListenerMetrics,
     logins: Each<LoginOutcome>,
-    faults: Each<FaultKind>,
+    faults: Each<FailureKind>,
     pub(crate) orders: OrderCounters,
     heartbeats_accepted: IntCounter,
     heartbeats_rejected: IntCounter,
@@ -92,13 +92,13 @@ const LOGIN_OUTCOMES: [(LoginOutcome, &str); 6] = [
     (LoginOutcome::Failed, "failed"),
 ];
 
-const FAULT_KINDS: [(FaultKind, &str); 6] = [
-    (FaultKind::StoreBusy, "store_busy"),
-    (FaultKind::StoreFailed, "store_failed"),
-    (FaultKind::DamagedOrder, "damaged_order"),
-    (FaultKind::TooMuchWork, "too_much_work"),
-    (FaultKind::Overloaded, "overloaded"),
-    (FaultKind::Internal, "internal"),
+const FAULT_KINDS: [(FailureKind, &str); 6] = [
+    (FailureKind::StoreBusy, "store_busy"),
+    (FailureKind::StoreFailed, "store_failed"),
+    (FailureKind::DamagedOrder, "damaged_order"),
+    (FailureKind::TooMuchWork, "too_much_work"),
+    (FailureKind::Overloaded, "overloaded"),
+    (FailureKind::Internal, "internal"),
 ];
 
 impl LoginOutcome {
@@ -177,13 +177,13 @@ impl Metrics {
     }
 
     /// Counts an answer that was aborted after its first byte.
-    pub(crate) fn broken_off(&self, kind: FaultKind) {
+    pub(crate) fn broken_off(&self, kind: FailureKind) {
         self.faults.count(&kind);
     }
 
     /// Returns the number of requests that failed by overload, with the label of their kind.
-    pub(crate) fn overload(&self) -> [(&'static str, u64); FaultKind::OVERLOAD.len()] {
-        FaultKind::OVERLOAD.map(|kind| {
+    pub(crate) fn overload(&self) -> [(&'static str, u64); FailureKind::OVERLOAD.len()] {
+        FailureKind::OVERLOAD.map(|kind| {
             let label = FAULT_KINDS.iter().find(|(known, _)| *known == kind);
             let count = self.faults.of(&kind).map_or(0, IntCounter::get);
             (label.map_or("", |(_, label)| label), count)
@@ -192,7 +192,7 @@ impl Metrics {
 
     /// Returns the number of requests that needed a damaged stored order.
     pub(crate) fn damaged_orders(&self) -> u64 {
-        self.faults.of(&FaultKind::DamagedOrder).map_or(0, IntCounter::get)
+        self.faults.of(&FailureKind::DamagedOrder).map_or(0, IntCounter::get)
     }
 
     /// Counts the outcome of a login.
@@ -201,7 +201,13 @@ impl Metrics {
     }
 
     /// Counts an answer to the operator.
-    pub(crate) fn called(&self, path: &str, status: u16, fault: Option<FaultKind>, took: Duration) {
+    pub(crate) fn called(
+        &self,
+        path: &str,
+        status: u16,
+        fault: Option<FailureKind>,
+        took: Duration,
+    ) {
         self.operator.answered(path, status.into(), took);
         if let Some(kind) = fault {
             self.faults.count(&kind);

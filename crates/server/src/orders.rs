@@ -1,7 +1,7 @@
 //! List orders and order detail (ORD-1 to ORD-20).
 
 use kiosque_contract::{OrderDetail, OrderDetailRequest, OrderFilter, OrderRecord, Page};
-use kiosque_model::refusal::Fault;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{DeviceCode, PageRequest, UnixMs};
 use kiosque_store::{History, OrderQuery, Span, TradeNumbers};
 
@@ -20,7 +20,7 @@ impl Validate for OrderFilter {
             && !violations.concern(start)
             && !violations.concern(end)
         {
-            violations.add(start, Fault::AfterEnd);
+            violations.add(start, ViolationKind::AfterEnd);
         }
     }
 }
@@ -57,7 +57,7 @@ impl Validate for OrderDetailRequest {
         let none_given = is_blank(&self.trade_no_out) && is_blank(&self.trade_no_in);
         // A number of another type is one violation, not two.
         if none_given && violations.is_empty() {
-            violations.add("tradeNoOut", Fault::NoTradeNumber);
+            violations.add("tradeNoOut", ViolationKind::NoTradeNumber);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_locks::lock_ignoring_poison;
-use kiosque_model::audit::{AuditRecord, LoginFault};
+use kiosque_model::audit::{AuditRecord, LoginRefusal};
 use kiosque_model::{LoginName, Origin, Source, SourcePrefix, UnixMs};
 use kiosque_store::{Error, PendingEvents, Store};
 
@@ -39,19 +39,19 @@ type TallyKey = (Option<String>, Option<SourcePrefix>);
 struct Tally {
     since: UnixMs,
     single_left: usize,
-    combined: BTreeMap<LoginFault, AuditRecord>,
+    combined: BTreeMap<LoginRefusal, AuditRecord>,
 }
 
 impl Refusals {
     /// Adds a refused login, or sign-in to the console; `account` exists.
-    pub(crate) fn add(&mut self, account: Option<LoginName>, fault: LoginFault, origin: &Origin) {
+    pub(crate) fn add(&mut self, account: Option<LoginName>, error: LoginRefusal, origin: &Origin) {
         let account = account.map(|name| name.as_str().to_owned());
         self.end_periods(origin.at);
         let (key, source) = self.tally_key(account, origin.source);
         let happened = AuditRecord {
             source,
-            detail: Some(fault.name().to_owned()),
-            ..AuditRecord::to_account(fault.event(), key.0.clone(), origin)
+            detail: Some(error.name().to_owned()),
+            ..AuditRecord::to_account(error.event(), key.0.clone(), origin)
         };
         let single_left = if key.1.is_some() { SINGLE_MAX } else { 0 };
         let tally = self.tallies.entry(key).or_insert_with(|| Tally {
@@ -63,8 +63,8 @@ impl Refusals {
             tally.single_left -= 1;
             self.make_ready(happened);
         } else {
-            let count = tally.combined.get(&fault).map_or(0, |earlier| earlier.count);
-            tally.combined.insert(fault, AuditRecord { count: count + 1, ..happened });
+            let count = tally.combined.get(&error).map_or(0, |earlier| earlier.count);
+            tally.combined.insert(error, AuditRecord { count: count + 1, ..happened });
         }
     }
 

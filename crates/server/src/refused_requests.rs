@@ -75,7 +75,7 @@ impl Asked<'_> {
         let hint = self.remarks.hint.map(|hint| hint.text().to_owned());
         let (refusal, cause) = match failure {
             Failure::Refusal(refusal) => (Some(RefusalKind::from(refusal)), hint),
-            other => (None, other.system_fault().map(|fault| without_secrets(&fault.cause))),
+            other => (None, other.system_error().map(|error| without_secrets(&error.cause))),
         };
         Exchange {
             method: self.call.head.method.as_str().chars().take(TEXT_MAX).collect(),

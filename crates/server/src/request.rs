@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use kiosque_contract::ZeroOrOne;
-use kiosque_model::refusal::Fault;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::time::looks_like_seconds;
 use kiosque_model::{PageRequest, Refusal, Violation};
 use percent_encoding::percent_decode_str;
@@ -28,8 +28,8 @@ pub struct Violations {
 
 impl Violations {
     /// Adds a violation.
-    pub fn add(&mut self, field: &'static str, fault: Fault) {
-        self.found.push(Violation { field, fault });
+    pub fn add(&mut self, field: &'static str, kind: ViolationKind) {
+        self.found.push(Violation { field, kind });
     }
 
     /// Adds violations.
@@ -40,7 +40,7 @@ impl Violations {
     /// Adds a violation if a time, in Unix milliseconds, looks like seconds (REQ-15).
     pub(crate) fn check_milliseconds(&mut self, field: &'static str, time: Option<i64>) {
         if time.is_some_and(looks_like_seconds) {
-            self.add(field, Fault::Seconds);
+            self.add(field, ViolationKind::Seconds);
         }
     }
 
@@ -177,14 +177,14 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let may_be_blank = self.presence == Presence::Optional;
-        let fault = match self.value {
+        let error = match self.value {
             Json::Text(text) if may_be_blank || !text.trim().is_empty() => {
                 return visitor.visit_string(text);
             }
-            Json::Text(_) | Json::Null => Fault::Blank,
-            _ => Fault::NotText,
+            Json::Text(_) | Json::Null => ViolationKind::Blank,
+            _ => ViolationKind::NotText,
         };
-        self.violations.add(self.field, fault);
+        self.violations.add(self.field, error);
         visitor.visit_string(String::new())
     }
 
@@ -192,7 +192,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
         if let Json::Flag(flag) = self.value {
             return visitor.visit_bool(flag);
         }
-        self.violations.add(self.field, Fault::NotFlag);
+        self.violations.add(self.field, ViolationKind::NotFlag);
         visitor.visit_bool(false)
     }
 
@@ -200,7 +200,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
         if let Json::Int(int) = self.value {
             return visitor.visit_i64(int);
         }
-        self.violations.add(self.field, Fault::NotInteger);
+        self.violations.add(self.field, ViolationKind::NotInteger);
         visitor.visit_i64(0)
     }
 
@@ -215,7 +215,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
         let int = match self.value {
             Json::Int(int @ 0..=1) => int,
             _ => {
-                self.violations.add(self.field, Fault::NotZeroOrOne);
+                self.violations.add(self.field, ViolationKind::NotZeroOrOne);
                 0
             }
         };
@@ -227,7 +227,7 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
             Json::Texts(texts) => texts,
             value if value.is_left_out() => Vec::new(),
             _ => {
-                self.violations.add(self.field, Fault::NotTexts);
+                self.violations.add(self.field, ViolationKind::NotTexts);
                 Vec::new()
             }
         };
@@ -258,25 +258,25 @@ pub fn page_of(query: &str, size_max: i64) -> Result<PageRequest, Vec<Violation>
         if size <= size_max {
             Ok(size)
         } else {
-            Err(violation("size", Fault::OverMaximum(size_max)))
+            Err(violation("size", ViolationKind::OverMaximum(size_max)))
         }
     });
     match (current, size) {
         (Ok(current), Ok(size)) => PageRequest::new(current, size)
-            .ok_or_else(|| vec![violation("current", Fault::NotPositive)]),
+            .ok_or_else(|| vec![violation("current", ViolationKind::NotPositive)]),
         (current, size) => Err([current.err(), size.err()].into_iter().flatten().collect()),
     }
 }
 
-fn violation(field: &'static str, fault: Fault) -> Violation {
-    Violation { field, fault }
+fn violation(field: &'static str, kind: ViolationKind) -> Violation {
+    Violation { field, kind }
 }
 
 fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation> {
     let mut values = values(query, key);
     let Some(value) = values.next() else { return Ok(default) };
     if values.next().is_some() {
-        return Err(violation(key, Fault::Repeated));
+        return Err(violation(key, ViolationKind::Repeated));
     }
     // Only ASCII digits: no sign, no space.
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
@@ -284,7 +284,7 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
     number
         .and_then(|number| number.parse::<i64>().ok())
         .filter(|number| *number >= 1)
-        .ok_or(violation(key, Fault::NotPositive))
+        .ok_or(violation(key, ViolationKind::NotPositive))
 }
 
 /// Returns the names and the values of a query string. A `%` without two digits is kept.
@@ -321,12 +321,12 @@ mod tests {
     use kiosque_contract::{DashboardFilter, DeviceFilter, LoginRequest, OrderFilter, ZeroOrOne};
     use kiosque_listener::json::parse_object;
 
-    fn read_all<T: DeserializeOwned>(body: &str) -> Result<T, Vec<(&'static str, Fault)>> {
+    fn read_all<T: DeserializeOwned>(body: &str) -> Result<T, Vec<(&'static str, ViolationKind)>> {
         let mut violations = Violations::default();
         let fields = parse_object(body.as_bytes(), 32).expect("an object");
         let request = read(fields, &mut violations, &mut IgnoredKeys::default());
         violations.finish(Some(request.expect("a request"))).map_err(|refusal| match refusal {
-            Refusal::Invalid(all) => all.into_iter().map(|one| (one.field, one.fault)).collect(),
+            Refusal::Invalid(all) => all.into_iter().map(|one| (one.field, one.kind)).collect(),
             other => panic!("{other:?} is no violation"),
         })
     }
@@ -374,26 +374,32 @@ mod tests {
     fn every_violation_is_listed_in_the_order_of_the_fields() {
         assert_eq!(
             read_all::<LoginRequest>(r#"{"password":1,"username":" "}"#),
-            Err(vec![("username", Fault::Blank), ("password", Fault::NotText)])
+            Err(vec![("username", ViolationKind::Blank), ("password", ViolationKind::NotText)])
         );
         assert_eq!(
             read_all::<OrderFilter>(
                 r#"{"endTimestamp":"x","startTimestamp":1.5,"includeHistory":0}"#
             ),
             Err(vec![
-                ("deviceCode", Fault::Blank),
-                ("includeHistory", Fault::NotFlag),
-                ("startTimestamp", Fault::NotInteger),
-                ("endTimestamp", Fault::NotInteger),
+                ("deviceCode", ViolationKind::Blank),
+                ("includeHistory", ViolationKind::NotFlag),
+                ("startTimestamp", ViolationKind::NotInteger),
+                ("endTimestamp", ViolationKind::NotInteger),
             ])
         );
         assert_eq!(
             read_all::<DeviceFilter>(r#"{"isOnline":2,"groupId":["x"]}"#),
-            Err(vec![("groupId", Fault::NotText), ("isOnline", Fault::NotZeroOrOne)])
+            Err(vec![
+                ("groupId", ViolationKind::NotText),
+                ("isOnline", ViolationKind::NotZeroOrOne)
+            ])
         );
         assert_eq!(
             read_all::<DashboardFilter>(r#"{"deviceCodes":[1],"groupId":{}}"#),
-            Err(vec![("groupId", Fault::NotText), ("deviceCodes", Fault::NotTexts)])
+            Err(vec![
+                ("groupId", ViolationKind::NotText),
+                ("deviceCodes", ViolationKind::NotTexts)
+            ])
         );
     }
 
@@ -409,10 +415,10 @@ mod page_tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(query: &str) -> Result<(i64, i64), Vec<(&'static str, Fault)>> {
+    fn read(query: &str) -> Result<(i64, i64), Vec<(&'static str, ViolationKind)>> {
         page_of(query, 1_000)
             .map(|page| (page.current(), page.size()))
-            .map_err(|all| all.into_iter().map(|one| (one.field, one.fault)).collect())
+            .map_err(|all| all.into_iter().map(|one| (one.field, one.kind)).collect())
     }
 
     #[test]
@@ -436,13 +442,16 @@ mod page_tests {
             "x",
             "9223372036854775808",
         ] {
-            assert_eq!(read(&format!("current={bad}")), Err(vec![("current", Fault::NotPositive)]));
+            assert_eq!(
+                read(&format!("current={bad}")),
+                Err(vec![("current", ViolationKind::NotPositive)])
+            );
         }
-        assert_eq!(read("current"), Err(vec![("current", Fault::NotPositive)]));
-        assert_eq!(read("size=1001"), Err(vec![("size", Fault::OverMaximum(1_000))]));
+        assert_eq!(read("current"), Err(vec![("current", ViolationKind::NotPositive)]));
+        assert_eq!(read("size=1001"), Err(vec![("size", ViolationKind::OverMaximum(1_000))]));
         assert_eq!(
             read("size=5&size=5&current=0"),
-            Err(vec![("current", Fault::NotPositive), ("size", Fault::Repeated)])
+            Err(vec![("current", ViolationKind::NotPositive), ("size", ViolationKind::Repeated)])
         );
     }
 

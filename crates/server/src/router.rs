@@ -46,8 +46,8 @@ pub(crate) async fn answer(
     };
     let answered = (path, i64::from(code.number()));
     app.store.trail().count_request(account, answered, begun.elapsed(), app.clock.now());
-    if let Err(Failure::System(fault)) = &outcome {
-        app.failure_log.log(fault.kind, &fault.message, &fault.cause, request_id);
+    if let Err(Failure::System(error)) = &outcome {
+        app.failure_log.log(error.kind, &error.message, &error.cause, request_id);
     }
     let outcome = outcome.map(|data| answer::success(data, locale));
     let mut response = answer::render(outcome, &Form::Envelope(locale), request_id);

@@ -5,7 +5,7 @@ mod page;
 use std::sync::Arc;
 
 use kiosque_contract::DeviceRecord;
-use kiosque_model::ids::IdFault;
+use kiosque_model::ids::IdError;
 use kiosque_model::{DeviceCode, DeviceNo, PageRequest, UnixMs};
 
 use crate::accounts::GroupRow;
@@ -78,7 +78,7 @@ pub struct DeviceQuery {
 }
 
 /// A `deviceCode` filter; `Err` for a text that cannot be a code.
-pub type CodeFilter = Result<DeviceCode, IdFault>;
+pub type CodeFilter = Result<DeviceCode, IdError>;
 
 /// The earliest last activity with which a device counts as online.
 #[derive(Clone, Copy, Debug)]

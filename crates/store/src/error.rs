@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiosque_model::money::MoneyFault;
+use kiosque_model::money::MoneyError;
 use kiosque_model::{DeviceNo, GroupNo, Refusal};
 
 /// A failure of the store; never caused by the request.
@@ -62,7 +62,7 @@ pub enum Error {
 /// An order whose record cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "order {order_id} is damaged: {fault} (group number {}, device number {}, sequence number \
+    "order {order_id} is damaged: {error} (group number {}, device number {}, sequence number \
      {seq}); `kiosque verify` lists what cannot be read",
     group.0, device.0
 )]
@@ -71,12 +71,12 @@ pub struct UnreadableOrder {
     pub(crate) device: DeviceNo,
     pub(crate) seq: i64,
     pub(crate) order_id: String,
-    pub(crate) fault: RecordFault,
+    pub(crate) error: RecordError,
 }
 
 /// What is wrong with a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum RecordFault {
+pub(crate) enum RecordError {
     #[error("its checksum does not match its columns and its record")]
     Checksum,
     #[error("its record claims to have {0} bytes, which is too many")]
@@ -98,9 +98,9 @@ pub enum Refused {
 
 impl Error {
     /// Returns what is wrong, without identifying a damaged order.
-    pub(crate) fn fault(&self) -> String {
+    pub(crate) fn reason(&self) -> String {
         match self {
-            Error::UnreadableOrder(order) => order.fault.to_string(),
+            Error::UnreadableOrder(order) => order.error.to_string(),
             other => other.to_string(),
         }
     }
@@ -108,13 +108,13 @@ impl Error {
     /// Returns whether the record of an order has a dictionary that this process has not read.
     pub(crate) fn lacks_dictionary(&self) -> bool {
         matches!(self, Error::UnreadableOrder(order)
-            if matches!(order.fault, RecordFault::Dictionary(_)))
+            if matches!(order.error, RecordError::Dictionary(_)))
     }
 
     /// Returns whether stored data is damaged. On PostgreSQL, a statement that fails because of
     /// damage also ends its transaction.
     pub(crate) fn is_damage(&self) -> bool {
-        use rusqlite::{Error as Fault, ErrorCode};
+        use rusqlite::{Error as SqliteError, ErrorCode};
         use tokio_postgres::error::SqlState;
         match self {
             Error::Data(_) | Error::UnreadableOrder(_) => true,
@@ -122,10 +122,10 @@ impl Error {
                 Some(code) => matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase),
                 None => matches!(
                     error,
-                    Fault::FromSqlConversionFailure(..)
-                        | Fault::IntegralValueOutOfRange(..)
-                        | Fault::InvalidColumnType(..)
-                        | Fault::Utf8Error(..)
+                    SqliteError::FromSqlConversionFailure(..)
+                        | SqliteError::IntegralValueOutOfRange(..)
+                        | SqliteError::InvalidColumnType(..)
+                        | SqliteError::Utf8Error(..)
                 ),
             },
             Error::Postgres(error) => error.code().is_some_and(|code| {
@@ -195,9 +195,9 @@ impl From<tokio::time::error::Elapsed> for Error {
     }
 }
 
-impl From<MoneyFault> for Error {
-    fn from(fault: MoneyFault) -> Self {
-        Error::Data(fault.to_string())
+impl From<MoneyError> for Error {
+    fn from(error: MoneyError) -> Self {
+        Error::Data(error.to_string())
     }
 }
 

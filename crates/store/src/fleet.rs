@@ -16,7 +16,7 @@ mod deletion;
 mod device_rows;
 mod devices;
 mod differences;
-mod fault;
+mod error;
 mod groups;
 mod ownership;
 mod products;
@@ -49,13 +49,13 @@ pub(crate) use creation::NewEntries;
 pub use deletion::DeleteError;
 use devices::DevicePlan;
 pub use differences::{EntryDifference, FieldDifference, OwnerDifference};
-pub use fault::FleetFault;
+pub use error::FleetError;
 use groups::Groups;
 use products::Products;
 pub(crate) use products::products_by_id;
 pub use snapshot::FleetSnapshot;
 pub(crate) use stored_devices::{DeviceRow, each_aisle};
-use stored_devices::{Devices, faults_of_late_moves};
+use stored_devices::{Devices, errors_of_late_moves};
 pub use unnamed::Unnamed;
 
 /// Every statement of the submodules.
@@ -128,8 +128,8 @@ pub struct DatedMove {
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
     /// The errors, each with its entry.
-    #[error("{}", fault::lines(.0))]
-    Faults(Vec<FleetFault>),
+    #[error("{}", error::lines(.0))]
+    Invalid(Vec<FleetError>),
     /// Another password was set after the given one was compared with the stored hash. Compare it
     /// again, and repeat the apply.
     #[error("another apply has changed a password at the same time; apply the fleet again")]
@@ -300,8 +300,8 @@ impl Apply<'_> {
         try_join_all(locks).await?;
         // Orders may have arrived since the moves were planned.
         let late_moves = &changes.late_moves;
-        let faults = faults_of_late_moves(self.write, late_moves, self.by.at).await?;
-        if faults.is_empty() { Ok(()) } else { Err(ApplyError::Faults(sorted(faults))) }
+        let errors = errors_of_late_moves(self.write, late_moves, self.by.at).await?;
+        if errors.is_empty() { Ok(()) } else { Err(ApplyError::Invalid(sorted(errors))) }
     }
 }
 
@@ -314,23 +314,23 @@ async fn plan<'f>(
     now: UnixMs,
 ) -> Result<(FleetChanges<'f>, Applied), ApplyError> {
     let (mut groups, mut products, mut accounts, devices) = stored;
-    let (mut applied, mut faults) = (Applied::default(), Vec::new());
-    let changed_groups = groups.plan(&fleet.groups, &mut applied.groups, &mut faults);
-    let changed_products = products.plan(&fleet.products, &mut applied.products, &mut faults);
+    let (mut applied, mut errors) = (Applied::default(), Vec::new());
+    let changed_groups = groups.plan(&fleet.groups, &mut applied.groups, &mut errors);
+    let changed_products = products.plan(&fleet.products, &mut applied.products, &mut errors);
     let counts = &mut applied.accounts;
     let changed_accounts =
-        accounts.plan(&fleet.accounts, new_hashes, &groups, counts, &mut faults)?;
+        accounts.plan(&fleet.accounts, new_hashes, &groups, counts, &mut errors)?;
     let late_moves = devices.late_moves(&fleet.devices, &groups, now);
     let mut plan = DevicePlan {
         groups: &groups,
         products: &products,
-        late_moves: faults_of_late_moves(read, &late_moves, now).await?,
+        late_moves: errors_of_late_moves(read, &late_moves, now).await?,
         now,
-        faults: &mut faults,
+        errors: &mut errors,
     };
     let changed_devices = plan.run(&fleet.devices, devices, &mut applied.devices);
-    if !faults.is_empty() {
-        return Err(ApplyError::Faults(faults));
+    if !errors.is_empty() {
+        return Err(ApplyError::Invalid(errors));
     }
     let changes = FleetChanges {
         groups: changed_groups,
@@ -342,8 +342,8 @@ async fn plan<'f>(
     Ok((changes, applied))
 }
 
-fn sorted(faults: HashMap<String, String>) -> Vec<FleetFault> {
-    let mut faults: Vec<String> = faults.into_values().collect();
-    faults.sort_unstable();
-    faults.into_iter().map(FleetFault::Other).collect()
+fn sorted(errors: HashMap<String, String>) -> Vec<FleetError> {
+    let mut errors: Vec<String> = errors.into_values().collect();
+    errors.sort_unstable();
+    errors.into_iter().map(FleetError::Other).collect()
 }

@@ -7,14 +7,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, RwLock};
 
 use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
-use kiosque_model::ids::IdFault;
+use kiosque_model::ids::IdError;
 use kiosque_model::session::TokenDigest;
 use kiosque_model::{AccountNo, DeviceNo, GroupId, GroupNo, PresentedToken, Scope};
 
 use crate::error::Refused;
 
 /// A `groupId` filter; `Err` for a text that cannot be an id.
-pub type GroupFilter = Result<GroupId, IdFault>;
+pub type GroupFilter = Result<GroupId, IdError>;
 
 /// A cache of the last token of each account, and of the groups that each account has requested by
 /// id, as they were proven.

@@ -247,9 +247,9 @@ pub(crate) async fn live_digest(read: &Read<'_>, name: &KeyName) -> Result<Optio
 
 impl HolderRow<'_> {
     fn parse(&self) -> Result<KeyHolder, Error> {
-        let invalid = |fault: &dyn std::fmt::Display| Error::Data(format!("a stored key: {fault}"));
-        let name = KeyName::parse(self.key_name).map_err(|fault| invalid(&fault))?;
-        let rights = self.may.parse().map_err(|fault| invalid(&fault))?;
+        let invalid = |error: &dyn std::fmt::Display| Error::Data(format!("a stored key: {error}"));
+        let name = KeyName::parse(self.key_name).map_err(|error| invalid(&error))?;
+        let rights = self.may.parse().map_err(|error| invalid(&error))?;
         Ok(KeyHolder { name, rights })
     }
 }

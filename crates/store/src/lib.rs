@@ -93,7 +93,7 @@ pub use directory::{
 };
 pub use error::{Error, Refused};
 pub use fleet::{
-    Applied, ApplyError, DatedMove, DeleteError, EntryDifference, FieldDifference, FleetFault,
+    Applied, ApplyError, DatedMove, DeleteError, EntryDifference, FieldDifference, FleetError,
     FleetSnapshot, NewHash, NewHashes, OwnerDifference, Unnamed,
 };
 pub use followers::{ChangeWait, Follower};

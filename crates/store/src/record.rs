@@ -216,8 +216,8 @@ fn json(value: &impl Serialize) -> Result<String, Error> {
 }
 
 fn parsed<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
-    let fault = |error: &dyn Display| Error::Data(format!("the record of an order: {error}"));
+    let invalid = |reason: &dyn Display| Error::Data(format!("the record of an order: {reason}"));
     // Checked as a whole: `from_slice` would check each string.
-    let text = str::from_utf8(text).map_err(|error| fault(&error))?;
-    serde_json::from_str(text).map_err(|error| fault(&error))
+    let text = str::from_utf8(text).map_err(|error| invalid(&error))?;
+    serde_json::from_str(text).map_err(|error| invalid(&error))
 }

@@ -10,7 +10,7 @@ use kiosque_model::session::GroupAccess;
 use kiosque_model::session::TOKEN_RANDOM_BYTES;
 use kiosque_model::{
     AccountNo, Claim, GroupId, GroupNo, Origin, Refusal, Session, SessionRow, Token, TokenDigest,
-    TokenFault, UnixMs,
+    TokenError, UnixMs,
 };
 
 use crate::accounts::{self, AccountRow, Credentials, GroupRow};
@@ -159,9 +159,9 @@ pub(crate) fn prove(
         token_digest: stored.token_digest,
         expires_at: stored.expires_at_ms,
     };
-    let session = Session::prove(claim, Some(&session)).map_err(|fault| match fault {
-        TokenFault::Unknown => Refusal::TokenInvalid,
-        TokenFault::Expired => Refusal::SessionExpired,
+    let session = Session::prove(claim, Some(&session)).map_err(|error| match error {
+        TokenError::Unknown => Refusal::TokenInvalid,
+        TokenError::Expired => Refusal::SessionExpired,
     })?;
     let access = if stored.is_open { GroupAccess::Open } else { GroupAccess::Closed };
     Ok(ProvenSession { session, access, filtered })

@@ -117,7 +117,7 @@ impl Sql {
     fn translated(&self) -> Result<&Translated, Error> {
         let translate = || text::translate(&self.text, &self.parameters);
         let translated = self.translated.get_or_init(translate).as_ref();
-        translated.map_err(|fault| Error::Data(format!("statement {}: {fault}", self.name)))
+        translated.map_err(|error| Error::Data(format!("statement {}: {error}", self.name)))
     }
 
     /// Returns a PostgreSQL statement that runs `proof` and this statement as one, so that both
@@ -223,9 +223,9 @@ mod tests {
         assert!(SCALAR.check_columns(&["any"]).is_ok());
         assert!(SCALAR.check_columns(&["any", "other"]).is_err());
         assert!(NOTHING.check_columns(&[]).is_ok());
-        let fault = NOTHING.check_columns(&["a"]).expect_err("a column that is not declared");
+        let error = NOTHING.check_columns(&["a"]).expect_err("a column that is not declared");
         let message = "::NOTHING: returns the columns [\"a\"], declared are []";
-        assert!(fault.to_string().ends_with(message), "{fault}");
+        assert!(error.to_string().ends_with(message), "{error}");
         assert_eq!(ALL.len(), 4);
     }
 
@@ -249,9 +249,9 @@ mod tests {
     #[test]
     fn a_statement_that_cannot_be_translated_is_refused_at_each_use() {
         for used in [UNDECLARED.for_sqlite(), UNDECLARED.for_postgres()] {
-            let fault = used.expect_err("an undeclared parameter");
-            let fault = fault.to_string();
-            assert!(fault.ends_with("::UNDECLARED: parameter $b is not declared"), "{fault}");
+            let error = used.expect_err("an undeclared parameter");
+            let error = error.to_string();
+            assert!(error.ends_with("::UNDECLARED: parameter $b is not declared"), "{error}");
         }
     }
 }

@@ -103,7 +103,7 @@ pub(crate) enum SaleChange {
 
 /// Parses a stored currency.
 pub(crate) fn parse_currency(code: &str) -> Result<Currency, Error> {
-    Currency::parse(code).map_err(|fault| Error::Data(fault.to_string()))
+    Currency::parse(code).map_err(|error| Error::Data(error.to_string()))
 }
 
 impl Sums {
@@ -242,8 +242,8 @@ impl Sums {
             let BlockDay { day, block, currency } = key;
             let added = sums.added_to(self.stored.get(key).unwrap_or(&none), *block);
             let added = added.map_err(|error| match error {
-                Error::Data(fault) => Error::Data(format!(
-                    "group number {}, {day}, device block {block}, {currency}: {fault}; run \
+                Error::Data(error) => Error::Data(format!(
+                    "group number {}, {day}, device block {block}, {currency}: {error}; run \
                      `kiosque verify`",
                     group.0
                 )),

@@ -16,7 +16,7 @@ use super::Account;
 use crate::answer::data_of;
 use crate::error::Error;
 use crate::session::Lane;
-use crate::transport::{Request, TransportFault};
+use crate::transport::{Request, TransportError};
 
 pub use changes::{Change, OrderChanges, Position};
 pub use walk::{Certificate, History, OrderWalk};
@@ -170,7 +170,7 @@ impl GroupClient {
         last.ok_or_else(|| {
             let cause = "the list of devices changed whenever it was read".to_owned();
             let to = DevicePage::PATH.to_owned();
-            Error::gave_up(LIST_TRIES, Error::Transport(TransportFault { to, cause }))
+            Error::gave_up(LIST_TRIES, Error::Transport(TransportError { to, cause }))
         })
     }
 
@@ -245,6 +245,6 @@ impl GroupClient {
 
 /// Returns a body as JSON.
 fn bytes(body: &impl Serialize) -> Result<Bytes, Error> {
-    let body = serde_json::to_vec(body).map_err(|fault| Error::Setup(fault.to_string()))?;
+    let body = serde_json::to_vec(body).map_err(|error| Error::Setup(error.to_string()))?;
     Ok(body.into())
 }

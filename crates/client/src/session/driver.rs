@@ -21,7 +21,7 @@ use super::stored::StoredSession;
 use super::{Called, LongCall, SessionCounts, SessionParts};
 use crate::answer::{error_of, refusal_of};
 use crate::error::{Error, NotAnEnvelope};
-use crate::transport::{Answer, Request, Token, TransportFault};
+use crate::transport::{Answer, Request, Token, TransportError};
 
 const SUCCESS: i32 = 200;
 const TOKEN_INVALID: i32 = -4;
@@ -60,7 +60,7 @@ struct CallEnd {
 }
 
 enum CallOutcome {
-    Answered(Result<Answer, TransportFault>),
+    Answered(Result<Answer, TransportError>),
     CallerGone,
     Interrupted,
 }
@@ -201,13 +201,13 @@ impl Driver {
         &self,
         request: Request,
         token: Option<Token>,
-    ) -> BoxFuture<'static, Result<Answer, TransportFault>> {
+    ) -> BoxFuture<'static, Result<Answer, TransportError>> {
         let (transport, most) = (self.parts.transport.clone(), self.parts.pace.call_timeout);
         Box::pin(async move {
             let to = request.path.clone();
             let answer = tokio::time::timeout(most, transport.send(request, token)).await;
             answer.unwrap_or_else(|_| {
-                Err(TransportFault { to, cause: format!("it did not arrive within {most:?}") })
+                Err(TransportError { to, cause: format!("it did not arrive within {most:?}") })
             })
         })
     }
@@ -248,7 +248,7 @@ impl Driver {
                 // A session that another user has replaced has also ended.
                 Ok(answer) if matches!(answer.code(), Some(SUCCESS | TOKEN_INVALID)) => Ok(()),
                 Ok(answer) => Err(error_of(&answer)),
-                Err(fault) => Err(Error::Transport(fault)),
+                Err(error) => Err(Error::Transport(error)),
             })
         }));
     }
@@ -285,7 +285,7 @@ impl Driver {
         let result = match outcome {
             CallOutcome::CallerGone => return,
             CallOutcome::Interrupted => Ok(LongCall::Interrupted),
-            CallOutcome::Answered(Err(fault)) => Err(Error::Transport(fault)),
+            CallOutcome::Answered(Err(error)) => Err(Error::Transport(error)),
             CallOutcome::Answered(Ok(answer)) => Ok(LongCall::Answered(Called {
                 answer,
                 grant: started.grant,
@@ -301,7 +301,7 @@ impl Driver {
 /// Waits for the answer to a call, or until its caller has gone.
 async fn call(
     mut end: CallEnd,
-    sent: BoxFuture<'static, Result<Answer, TransportFault>>,
+    sent: BoxFuture<'static, Result<Answer, TransportError>>,
     interrupted: oneshot::Receiver<()>,
 ) -> Event {
     end.outcome = tokio::select! {
@@ -325,16 +325,16 @@ fn request<E: Endpoint>(body: &impl Serialize) -> Request {
     Request::new(E::PATH.to_owned(), body)
 }
 
-fn late<E: Endpoint>(most: Duration) -> TransportFault {
-    TransportFault { to: E::PATH.to_owned(), cause: format!("it did not arrive within {most:?}") }
+fn late<E: Endpoint>(most: Duration) -> TransportError {
+    TransportError { to: E::PATH.to_owned(), cause: format!("it did not arrive within {most:?}") }
 }
 
 /// Reads the answer to a login or a switch.
 fn granted(
-    answer: Result<Answer, TransportFault>,
+    answer: Result<Answer, TransportError>,
     clock: &kiosque_clock::Clock,
 ) -> Result<Granted, Failure> {
-    let answer = answer.map_err(|fault| Failure::Unclear(Error::Transport(fault), None))?;
+    let answer = answer.map_err(|error| Failure::Unclear(Error::Transport(error), None))?;
     if answer.status >= 500 {
         let after = answer.retry_after_s().map(Duration::from_secs);
         return Err(Failure::Unclear(error_of(&answer), after));

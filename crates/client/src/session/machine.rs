@@ -16,7 +16,7 @@ use super::lanes::{Lane, Lanes, Ticket, Waiting};
 use super::pace::Pace;
 use crate::error::{Error, Refusal};
 use crate::jitter;
-use crate::transport::TransportFault;
+use crate::transport::TransportError;
 
 /// The state of a shared session.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl Machine {
         for (ticket, waiting) in self.lanes.take_until(made) {
             let last = self.last_trouble.clone().unwrap_or_else(|| {
                 let cause = format!("its turn did not come within {:?}", self.pace.wait_max);
-                Error::Transport(TransportFault { to: "the shared session".to_owned(), cause })
+                Error::Transport(TransportError { to: "the shared session".to_owned(), cause })
             });
             self.failed.push_back((ticket, Error::gave_up(waiting.refusals, last)));
         }

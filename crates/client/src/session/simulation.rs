@@ -17,7 +17,7 @@ use super::lanes::{Lane, Ticket};
 use super::machine::Machine;
 use super::pace::Pace;
 use crate::error::{Error, Refusal};
-use crate::transport::{Token, TransportFault};
+use crate::transport::{Token, TransportError};
 
 const GROUPS: usize = 3;
 
@@ -310,7 +310,7 @@ impl World {
             None => {
                 self.causes += 1;
                 let (to, cause) = ("it".to_owned(), "lost".to_owned());
-                Err(Failure::Unclear(Error::Transport(TransportFault { to, cause }), None))
+                Err(Failure::Unclear(Error::Transport(TransportError { to, cause }), None))
             }
         }
     }

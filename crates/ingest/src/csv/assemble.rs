@@ -21,18 +21,18 @@ pub(super) fn assemble(
     mapping: &BoundMapping<'_>,
     rows: Vec<CheckedRow>,
 ) -> Result<MappedOrder, RejectedRows> {
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     let mut first: Option<(&Row, RowValues)> = None;
     let (mut lines, mut products) = (Vec::new(), Vec::<ProductEntry>::new());
-    for CheckedRow { row, fault } in &rows {
-        let values = match fault {
-            Some(fault) => Err(vec![fault.clone()]),
+    for CheckedRow { row, error } in &rows {
+        let values = match error {
+            Some(error) => Err(vec![error.clone()]),
             None => RowValues::read(mapping, row),
         };
         let mut values = match values {
             Ok(values) => values,
             Err(reasons) => {
-                faults.push(format!("line {}: {}", row.line, reasons.join("; ")));
+                errors.push(format!("line {}: {}", row.line, reasons.join("; ")));
                 continue;
             }
         };
@@ -42,15 +42,15 @@ pub(super) fn assemble(
         products.extend(product.filter(is_new));
         match &first {
             None => first = Some((row, values)),
-            Some(first) => faults.extend(contradiction(mapping, first, (row, &values))),
+            Some(first) => errors.extend(contradiction(mapping, first, (row, &values))),
         }
     }
-    let Some((first, RowValues { order, device, .. })) = first.filter(|_| faults.is_empty()) else {
-        return Err(mapping.reject(&rows, &faults.join("; ")));
+    let Some((first, RowValues { order, device, .. })) = first.filter(|_| errors.is_empty()) else {
+        return Err(mapping.reject(&rows, &errors.join("; ")));
     };
     let first_line = first.line;
     let order = with_lines(mapping, order, lines)
-        .map_err(|fault| mapping.reject(&rows, &format!("line {first_line}: {fault}")))?;
+        .map_err(|error| mapping.reject(&rows, &format!("line {first_line}: {error}")))?;
     let rows = rows.into_iter().map(|checked| checked.row).collect();
     Ok(MappedOrder { first_line, rows, order, device, products })
 }

@@ -27,21 +27,21 @@ pub(super) struct BoundMapping<'m> {
 #[derive(Debug)]
 pub(super) struct CheckedRow {
     pub(super) row: Row,
-    pub(super) fault: Option<String>,
+    pub(super) error: Option<String>,
 }
 
 impl BoundMapping<'_> {
     /// Checks a row as a whole, before any of its cells is interpreted.
     pub(super) fn check(&self, mut row: Row) -> CheckedRow {
         let number = self.header.number_in_report(&row);
-        let fault = self.row_fault(&row).or_else(|| number.as_ref().err().cloned());
+        let error = self.row_error(&row).or_else(|| number.as_ref().err().cloned());
         row.number = number.ok().flatten().unwrap_or(row.number);
-        CheckedRow { row, fault }
+        CheckedRow { row, error }
     }
 
     /// Returns the position of the first `[[skip]]` that leaves the row out.
     pub(super) fn skipped_by(&self, checked: &CheckedRow) -> Option<usize> {
-        let whole = if checked.fault.is_none() { Wholeness::Whole } else { Wholeness::Broken };
+        let whole = if checked.error.is_none() { Wholeness::Whole } else { Wholeness::Broken };
         self.mapping.skips.iter().position(|skip| {
             let cell = checked.row.cell(self.header.position(skip.column));
             cell.is_some_and(|cell| skip.takes(cell, whole))
@@ -87,7 +87,7 @@ impl BoundMapping<'_> {
         RejectedRows { lines, reason: shortened(reason), rows }
     }
 
-    fn row_fault(&self, row: &Row) -> Option<String> {
+    fn row_error(&self, row: &Row) -> Option<String> {
         let runs_on = || {
             let open = "; is a quote left open?";
             let last = row.last_line;
@@ -101,12 +101,12 @@ impl BoundMapping<'_> {
             return Some(format!("the row has {has} cells under {width} columns{}", runs_on()));
         }
         row.cells().enumerate().find_map(|(position, cell)| {
-            let fault = match std::str::from_utf8(cell) {
+            let error = match std::str::from_utf8(cell) {
                 Err(_) => "bytes that are not UTF-8",
                 Ok(text) if text.contains('\0') => "a NUL character",
                 Ok(_) => return None,
             };
-            Some(format!("column {}: has {fault}", self.header.name(position)))
+            Some(format!("column {}: has {error}", self.header.name(position)))
         })
     }
 

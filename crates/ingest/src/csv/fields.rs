@@ -189,11 +189,11 @@ impl Kind {
         text: &str,
         options: &ReadOptions<'_>,
     ) -> Result<Option<FieldValue>, String> {
-        let quoted = |fault: String| format!("{text:?} {fault}");
+        let quoted = |error: String| format!("{text:?} {error}");
         let number = match self {
             Kind::Plain => return Ok(Some(FieldValue::Text(text.to_owned()))),
             Kind::Currency => {
-                let currency = Currency::parse(text.trim()).map_err(|fault| fault.to_string())?;
+                let currency = Currency::parse(text.trim()).map_err(|error| error.to_string())?;
                 return Ok(Some(FieldValue::Text(currency.code().to_owned())));
             }
             Kind::Time => {
@@ -277,8 +277,8 @@ mod tests {
             (Kind::PayStatus, "5", "\"5\" is not a status; known are unpaid, paid"),
             (Kind::ShipmentStatus, "ok", "\"ok\" is not a status; known are none, success"),
         ] {
-            let fault = kind.read(text, &options).expect_err(text);
-            assert!(fault.starts_with(want), "{fault}");
+            let error = kind.read(text, &options).expect_err(text);
+            assert!(error.starts_with(want), "{error}");
         }
     }
 }

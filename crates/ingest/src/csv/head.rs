@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(super) struct WithHead<R> {
     head: Cursor<Vec<u8>>,
     /// The error that ended reading ahead.
-    fault: Option<io::Error>,
+    error: Option<io::Error>,
     rest: R,
 }
 
@@ -23,11 +23,11 @@ impl<R: Read> WithHead<R> {
     /// Reads the first bytes, and skips the UTF-8 byte order mark that spreadsheets write.
     pub(super) fn read(mut rest: R) -> WithHead<R> {
         let mut head = Vec::new();
-        let fault = rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).err();
+        let error = rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).err();
         if head.starts_with(BYTE_ORDER_MARK) {
             head.drain(..BYTE_ORDER_MARK.len());
         }
-        WithHead { head: Cursor::new(head), fault, rest }
+        WithHead { head: Cursor::new(head), error, rest }
     }
 
     /// Returns why the bytes are not a CSV report, if they are a file of a known other kind.
@@ -55,8 +55,8 @@ impl<R: Read> WithHead<R> {
 impl<R: Read> Read for WithHead<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.head.read(buffer)? {
-            0 => match self.fault.take() {
-                Some(fault) => Err(fault),
+            0 => match self.error.take() {
+                Some(error) => Err(error),
                 None => self.rest.read(buffer),
             },
             read => Ok(read),

@@ -23,7 +23,7 @@ impl Header {
     /// # Errors
     /// All columns that are missing or duplicate, and constants that look like columns.
     pub(super) fn bind(names: Vec<String>, mapping: &Mapping) -> Result<Header, Vec<String>> {
-        let mut faults = Vec::new();
+        let mut errors = Vec::new();
         let mut positions = Vec::new();
         let mut secret = vec![false; names.len()];
         for column in &mapping.columns.named {
@@ -35,25 +35,25 @@ impl Header {
                     secret[position] = column.secret;
                 }
                 (Some(_), Some(_)) => {
-                    faults.push(format!("the report has two columns {}", needed()));
+                    errors.push(format!("the report has two columns {}", needed()));
                 }
                 (None, _) => {
                     let near = nearly(&column.name, &names);
-                    faults.push(format!("the report has no column {}{near}", needed()));
+                    errors.push(format!("the report has no column {}{near}", needed()));
                 }
             }
         }
         if positions.len() < mapping.columns.named.len() {
-            faults.push(columns_there(&names, mapping));
+            errors.push(columns_there(&names, mapping));
         }
         for (path, text) in mapping.bare_texts.iter().filter(|(_, text)| names.contains(text)) {
-            faults.push(format!(
+            errors.push(format!(
                 "{path}: {text:?} is a text here, but the report has a column of that name; write \
                  \"{{{text}}}\" for the column or {{ constant = {text:?} }} for the text"
             ));
         }
-        if !faults.is_empty() {
-            return Err(faults);
+        if !errors.is_empty() {
+            return Err(errors);
         }
         let added = match names.as_slice() {
             [.., row, reason] if row == ROW_COLUMN && reason == REASON_COLUMN => 2,

@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Given {
         match Value::deserialize(deserializer)? {
             table @ Value::Table(_) => SourceTable::deserialize(table)
                 .map(Given::Table)
-                .map_err(|fault| D::Error::custom(fault.message())),
+                .map_err(|error| D::Error::custom(error.message())),
             other => texts(other).map(Given::Templates).map_err(|_| {
                 D::Error::custom("expected \"{Column}\", a list of such, or a table with from")
             }),
@@ -97,19 +97,19 @@ impl<'de> Deserialize<'de> for Given {
 }
 
 /// An error of a mapping.
-pub(super) struct MappingFault {
+pub(super) struct MappingError {
     at: Range<usize>,
     text: String,
 }
 
-impl MappingFault {
+impl MappingError {
     /// Returns the error of a key, at the position of its value.
-    pub(super) fn new(at: Range<usize>, path: &str, fault: impl Display) -> MappingFault {
-        MappingFault { at, text: format!("{path}: {fault}") }
+    pub(super) fn new(at: Range<usize>, path: &str, error: impl Display) -> MappingError {
+        MappingError { at, text: format!("{path}: {error}") }
     }
 
-    fn of_toml(fault: &toml::de::Error, text: String) -> MappingFault {
-        MappingFault { at: fault.span().unwrap_or_default(), text }
+    fn of_toml(error: &toml::de::Error, text: String) -> MappingError {
+        MappingError { at: error.span().unwrap_or_default(), text }
     }
 
     /// Returns the error with its line and column in the text of the mapping.
@@ -127,15 +127,15 @@ impl MappingFile {
     ///
     /// # Errors
     /// The text is not TOML, or a key is unknown, or a value is of another type.
-    pub(super) fn read(text: &str) -> Result<MappingFile, MappingFault> {
+    pub(super) fn read(text: &str) -> Result<MappingFile, MappingError> {
         let toml = toml::Deserializer::parse(text)
-            .map_err(|fault| MappingFault::of_toml(&fault, fault.message().to_owned()))?;
-        serde_path_to_error::deserialize(toml).map_err(|fault| {
+            .map_err(|error| MappingError::of_toml(&error, error.message().to_owned()))?;
+        serde_path_to_error::deserialize(toml).map_err(|error| {
             // To a deserializer, a value with its position is a struct.
-            let path = fault.path().to_string().replace(".$__serde_spanned_private_value", "");
-            let fault = fault.into_inner();
-            let message = fault.message().replace("expected u64", "expected a number, 0 or more");
-            MappingFault::of_toml(&fault, format!("{path}: {message}"))
+            let path = error.path().to_string().replace(".$__serde_spanned_private_value", "");
+            let error = error.into_inner();
+            let message = error.message().replace("expected u64", "expected a number, 0 or more");
+            MappingError::of_toml(&error, format!("{path}: {message}"))
         })
     }
 }

@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::fields::{Field, Kind, LINE, ORDER, ReadOptions, Source, Spec};
 use super::mapping::{LineMapping, Mapping, NewDevice, NewProduct, OrderMapping};
-use super::mapping_file::{Given, MappingFault, MappingFile, Section, SourceTable};
+use super::mapping_file::{Given, MappingError, MappingFile, Section, SourceTable};
 use super::numbers::{NumberFormat, UNIT_NEEDED};
 use super::skip::{Skip, SkipSection};
 use super::template::{ColumnNo, Columns, NUL, Template};
@@ -29,12 +29,12 @@ impl Mapping {
     /// # Errors
     /// The first error, with its line and column, its key and the expected value.
     pub fn parse(text: &str) -> Result<Mapping, String> {
-        MappingFile::read(text).and_then(Mapping::of_file).map_err(|fault| fault.in_text(text))
+        MappingFile::read(text).and_then(Mapping::of_file).map_err(|error| error.in_text(text))
     }
 
-    fn of_file(file: MappingFile) -> Result<Mapping, MappingFault> {
+    fn of_file(file: MappingFile) -> Result<Mapping, MappingError> {
         let MappingFile { report: format, time: times, amount, order, line, skip, create } = file;
-        let numbers = amount.ok_or_else(|| MappingFault::new(0..0, "amount", UNIT_NEEDED))?;
+        let numbers = amount.ok_or_else(|| MappingError::new(0..0, "amount", UNIT_NEEDED))?;
         let mut parser = Parser {
             numbers: &numbers,
             times: &times,
@@ -48,7 +48,7 @@ impl Mapping {
         let product = create.product.map(|product| parser.product(product, line.as_ref()));
         let product = product.transpose()?;
         let skips = (1..).zip(skip).map(|(number, skip)| parser.skip(number, skip));
-        let skips = skips.collect::<Result<_, MappingFault>>()?;
+        let skips = skips.collect::<Result<_, MappingError>>()?;
         let Parser { mut columns, bare_texts, .. } = parser;
         mark_secrets(&order.fields, &mut columns);
         Ok(Mapping {
@@ -91,7 +91,7 @@ impl Parser<'_> {
         &mut self,
         section: Spanned<Section>,
         line: Option<&Spanned<Section>>,
-    ) -> Result<OrderMapping, MappingFault> {
+    ) -> Result<OrderMapping, MappingError> {
         let at = section.span();
         let mut section = section.into_inner();
         check_keys("order", &section, KEY, ORDER)?;
@@ -106,25 +106,25 @@ impl Parser<'_> {
             let path = format!("order.{}", spec.name);
             let given = section.remove(spec.name);
             let at = given.as_ref().map_or(at.clone(), Spanned::span);
-            let fault = |fault: &str| MappingFault::new(at.clone(), &path, fault);
+            let error = |error: &str| MappingError::new(at.clone(), &path, error);
             let is_sum = given.as_ref().is_some_and(|given| given.get_ref().is_sum());
             if is_sum && SUMMABLE.contains(&spec.name) {
                 if !line.is_some_and(is_priced) {
-                    return Err(fault("{#sum} needs line.payAmount, or line.salePrice, to add up"));
+                    return Err(error("{#sum} needs line.payAmount, or line.salePrice, to add up"));
                 }
                 sums.push(spec);
             } else if let ("orderId", None, [key]) = (spec.name, &given, key.as_slice()) {
                 let source = Source::new(&path, vec![Template::column(*key)]);
                 fields.push(Field { spec, source });
             } else if let Some(field) = self.field(&path, &at, spec, given)? {
-                check_identity(&field, &key).map_err(fault)?;
+                check_identity(&field, &key).map_err(error)?;
                 fields.push(field);
             }
         }
         Ok(OrderMapping { key, fields, sums })
     }
 
-    fn line(&mut self, section: Spanned<Section>) -> Result<LineMapping, MappingFault> {
+    fn line(&mut self, section: Spanned<Section>) -> Result<LineMapping, MappingError> {
         let at = section.span();
         let mut section = section.into_inner();
         check_keys("line", &section, UNLESS_EMPTY, LINE)?;
@@ -133,7 +133,7 @@ impl Parser<'_> {
                 let at = given.span();
                 let columns = self.named_columns("line.unless_empty", given)?;
                 let [column] = columns.as_slice() else {
-                    return Err(MappingFault::new(at, "line.unless_empty", "expected one column"));
+                    return Err(MappingError::new(at, "line.unless_empty", "expected one column"));
                 };
                 Some(*column)
             }
@@ -146,11 +146,11 @@ impl Parser<'_> {
         Ok(LineMapping { fields: fields.collect::<Result<_, _>>()?, unless_empty })
     }
 
-    fn device(&mut self, device: NewDevice<Spanned<Given>>) -> Result<NewDevice, MappingFault> {
+    fn device(&mut self, device: NewDevice<Spanned<Given>>) -> Result<NewDevice, MappingError> {
         let at = device.group.span();
         let group = self.source("create.device.group", device.group, Kind::Plain)?;
-        if let Some(Err(fault)) = group.as_constant().map(GroupId::parse) {
-            return Err(MappingFault::new(at, &group.path, fault));
+        if let Some(Err(error)) = group.as_constant().map(GroupId::parse) {
+            return Err(MappingError::new(at, &group.path, error));
         }
         Ok(NewDevice {
             group,
@@ -164,10 +164,10 @@ impl Parser<'_> {
         &mut self,
         product: Spanned<NewProduct<Spanned<Given>>>,
         line: Option<&LineMapping>,
-    ) -> Result<NewProduct, MappingFault> {
+    ) -> Result<NewProduct, MappingError> {
         if line.is_none() {
             let needed = "needs a [line] section, whose goodsId identifies products";
-            return Err(MappingFault::new(product.span(), "create.product", needed));
+            return Err(MappingError::new(product.span(), "create.product", needed));
         }
         let NewProduct { name, category, currency, default_price } = product.into_inner();
         Ok(NewProduct {
@@ -182,11 +182,11 @@ impl Parser<'_> {
         })
     }
 
-    fn skip(&mut self, number: usize, skip: Spanned<SkipSection>) -> Result<Skip, MappingFault> {
+    fn skip(&mut self, number: usize, skip: Spanned<SkipSection>) -> Result<Skip, MappingError> {
         let path = format!("skip {number}.column");
         let at = skip.span();
         let column = self.columns.number(&skip.get_ref().column, &path);
-        Skip::new(column, skip.into_inner()).map_err(|fault| MappingFault::new(at, &path, fault))
+        Skip::new(column, skip.into_inner()).map_err(|error| MappingError::new(at, &path, error))
     }
 
     /// Returns columns that are given by name, without braces.
@@ -194,16 +194,16 @@ impl Parser<'_> {
         &mut self,
         path: &str,
         given: Spanned<Given>,
-    ) -> Result<Vec<ColumnNo>, MappingFault> {
+    ) -> Result<Vec<ColumnNo>, MappingError> {
         let at = given.span();
         let Given::Templates(names) = given.into_inner() else {
-            return Err(MappingFault::new(at, path, "expected a text or a list of texts"));
+            return Err(MappingError::new(at, path, "expected a text or a list of texts"));
         };
         let bare =
             |name: &String| Some(name.strip_prefix('{')?.strip_suffix('}')?.trim().to_owned());
         if let Some((name, bare)) = names.iter().find_map(|name| Some((name, bare(name)?))) {
-            let fault = format!("takes column names without braces: write {bare:?}, not {name:?}");
-            return Err(MappingFault::new(at, path, fault));
+            let error = format!("takes column names without braces: write {bare:?}, not {name:?}");
+            return Err(MappingError::new(at, path, error));
         }
         Ok(names.iter().map(|name| self.columns.number(name, path)).collect())
     }
@@ -214,12 +214,12 @@ impl Parser<'_> {
         at: &Range<usize>,
         spec: &'static Spec<T>,
         given: Option<Spanned<Given>>,
-    ) -> Result<Option<Field<T>>, MappingFault> {
+    ) -> Result<Option<Field<T>>, MappingError> {
         let Some(given) = given else {
             let needed = format_args!("needed, such as {}", spec.needed);
             return match spec.needed {
                 "" => Ok(None),
-                _ => Err(MappingFault::new(at.clone(), path, needed)),
+                _ => Err(MappingError::new(at.clone(), path, needed)),
             };
         };
         let source = self.source(path, given, spec.kind)?;
@@ -234,7 +234,7 @@ impl Parser<'_> {
         path: &str,
         given: Option<Spanned<Given>>,
         kind: Kind,
-    ) -> Result<Option<Source>, MappingFault> {
+    ) -> Result<Option<Source>, MappingError> {
         given.map(|given| self.source(path, given, kind)).transpose()
     }
 
@@ -243,7 +243,7 @@ impl Parser<'_> {
         path: &str,
         given: Spanned<Given>,
         kind: Kind,
-    ) -> Result<Source, MappingFault> {
+    ) -> Result<Source, MappingError> {
         let at = given.span();
         let source = match given.into_inner() {
             Given::Templates(texts) => self.bare_source(path, &texts, kind),
@@ -251,7 +251,7 @@ impl Parser<'_> {
         };
         let checked =
             source.and_then(|source| self.check_constants(&source, kind).map(|()| source));
-        checked.map_err(|fault| MappingFault::new(at, path, fault))
+        checked.map_err(|error| MappingError::new(at, path, error))
     }
 
     /// Reads templates. A constant may be meant as a column; the report's header decides.
@@ -291,7 +291,7 @@ impl Parser<'_> {
     fn templates(&mut self, path: &str, texts: &[String]) -> Result<Vec<Template>, String> {
         let templates = texts.iter().map(|text| {
             Template::parse(text, path, &mut self.columns)
-                .map_err(|fault| format!("{text:?} {fault}"))
+                .map_err(|error| format!("{text:?} {error}"))
         });
         let templates = templates.collect::<Result<Vec<_>, _>>()?;
         let constant = templates.iter().position(|one| one.as_constant().is_some());
@@ -317,7 +317,7 @@ impl Parser<'_> {
                 return Err(format!("{text:?} {NUL}"));
             }
             kind.read(&text, &options)
-                .map_err(|fault| format!("{fault}; a column is taken with \"{{Column}}\""))?;
+                .map_err(|error| format!("{error}; a column is taken with \"{{Column}}\""))?;
         }
         Ok(())
     }
@@ -329,12 +329,12 @@ fn check_keys<T>(
     section: &Section,
     other: &'static str,
     fields: &[Spec<T>],
-) -> Result<(), MappingFault> {
+) -> Result<(), MappingError> {
     let known: Vec<&str> = [other].into_iter().chain(fields.iter().map(|spec| spec.name)).collect();
     match section.iter().find(|(key, _)| !known.contains(&key.as_str())) {
         Some((key, given)) => {
-            let fault = format!("unknown key; known here are {}", known.join(", "));
-            Err(MappingFault::new(given.span(), &format!("{name}.{key}"), fault))
+            let error = format!("unknown key; known here are {}", known.join(", "));
+            Err(MappingError::new(given.span(), &format!("{name}.{key}"), error))
         }
         None => Ok(()),
     }

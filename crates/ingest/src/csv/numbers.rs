@@ -1,7 +1,7 @@
 //! Reading numbers as reports write them: with decimal commas, thousands separators and currency
 //! signs. Nothing is rounded.
 
-use kiosque_model::money::{Currency, MINOR_MAX, Minor, MoneyFault};
+use kiosque_model::money::{Currency, MINOR_MAX, Minor, MoneyError};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -72,11 +72,11 @@ impl NumberFormat {
         match self.unit {
             Unit::Major => {
                 let plain = self.plain(text).ok_or_else(|| self.not_a_number(text))?;
-                currency.minor_of_major(&plain).map_err(|fault| match fault {
-                    MoneyFault::Fraction(..) => {
+                currency.minor_of_major(&plain).map_err(|error| match error {
+                    MoneyError::Fraction(..) => {
                         format!("is a fraction of a minor unit of {currency}")
                     }
-                    MoneyFault::TooLarge(_) => too_large(),
+                    MoneyError::TooLarge(_) => too_large(),
                     _ => self.not_a_number(text),
                 })
             }
@@ -214,16 +214,16 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_names_the_key_to_set() {
+    fn an_error_names_the_key_to_set() {
         let dollars = in_unit(Unit::Major);
-        let fault = |text| dollars.amount(text, of("USD")).expect_err(text);
-        assert_eq!(fault("1.255"), "is a fraction of a minor unit of USD");
+        let error = |text| dollars.amount(text, of("USD")).expect_err(text);
+        assert_eq!(error("1.255"), "is a fraction of a minor unit of USD");
         assert_eq!(
-            fault("1,50"),
+            error("1,50"),
             "is not a decimal number; if ',' is part of it, set amount.decimal or \
              amount.thousands"
         );
-        assert_eq!(fault("abc"), "is not a decimal number");
+        assert_eq!(error("abc"), "is not a decimal number");
         assert_eq!(dollars.whole("1.5").expect_err("a fraction"), "is not a whole number");
         assert_eq!(dollars.whole("2.0"), Ok(2));
     }

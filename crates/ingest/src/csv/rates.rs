@@ -24,7 +24,7 @@ pub enum RatesError {
     Input(#[from] io::Error),
     /// All problems, each beginning with its line.
     #[error("{}", .0.join("\n"))]
-    Faults(Vec<String>),
+    Invalid(Vec<String>),
 }
 
 /// The rates of a file.
@@ -43,11 +43,11 @@ pub struct ReadRates {
 pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
     let mut rows = Rows::open(WithHead::read(input), &FileFormat::default())?;
     let Some(header) = rows.next_row()? else {
-        return Err(RatesError::Faults(vec![bad_header("the file is empty")]));
+        return Err(RatesError::Invalid(vec![bad_header("the file is empty")]));
     };
-    let positions = positions(&header).map_err(|fault| RatesError::Faults(vec![fault]))?;
+    let positions = positions(&header).map_err(|error| RatesError::Invalid(vec![error]))?;
     let mut rates = Vec::new();
-    let mut faults = RateFaults::default();
+    let mut errors = RateErrors::default();
     let mut lines = HashMap::new();
     while let Some(row) = rows.next_row()? {
         match rate(&row, header.len(), positions) {
@@ -55,28 +55,28 @@ pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
                 let before = lines.insert((rate.currency.code(), rate.day), row.line);
                 if let Some(before) = before {
                     let (currency, day) = (rate.currency, rate.day);
-                    let fault =
+                    let error =
                         format!("duplicate rate of {currency} on {day}, first on line {before}");
-                    faults.note(row.line, &fault);
+                    errors.note(row.line, &error);
                 }
                 rates.push(rate);
             }
-            Err(fault) => faults.note(row.line, &fault),
+            Err(error) => errors.note(row.line, &error),
         }
     }
-    faults.into_result().map(|()| ReadRates { rates, cut_line: rows.cut_line() })
+    errors.into_result().map(|()| ReadRates { rates, cut_line: rows.cut_line() })
 }
 
 #[derive(Default)]
-struct RateFaults {
+struct RateErrors {
     listed: Vec<String>,
     more: usize,
 }
 
-impl RateFaults {
-    fn note(&mut self, line: u64, fault: &str) {
+impl RateErrors {
+    fn note(&mut self, line: u64, error: &str) {
         if self.listed.len() < FAULTS_MAX {
-            self.listed.push(format!("line {line}: {fault}"));
+            self.listed.push(format!("line {line}: {error}"));
         } else {
             self.more += 1;
         }
@@ -89,12 +89,12 @@ impl RateFaults {
         if self.more > 0 {
             self.listed.push(format!("… and {} more", self.more));
         }
-        Err(RatesError::Faults(self.listed))
+        Err(RatesError::Invalid(self.listed))
     }
 }
 
-fn bad_header(fault: &str) -> String {
-    format!("line 1: {fault}; the header must be {}", COLUMNS.join(","))
+fn bad_header(error: &str) -> String {
+    format!("line 1: {error}; the header must be {}", COLUMNS.join(","))
 }
 
 /// Returns the position of each column.
@@ -128,8 +128,8 @@ fn rate(
     }
     let cell = |place: usize| row.text(place).trim();
     let day = date_of(cell(date))?;
-    let currency = Currency::parse(cell(currency)).map_err(|fault| format!("currency: {fault}"))?;
-    let rate = Rate::parse(cell(usd_per_unit)).map_err(|fault| format!("usd_per_unit: {fault}"))?;
+    let currency = Currency::parse(cell(currency)).map_err(|error| format!("currency: {error}"))?;
+    let rate = Rate::parse(cell(usd_per_unit)).map_err(|error| format!("usd_per_unit: {error}"))?;
     if currency == Currency::USD && rate != Rate::ONE {
         return Err("usd_per_unit: a dollar is worth 1".to_owned());
     }
@@ -149,7 +149,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Vec<String>, String> {
-        let read = read_rates(text.as_bytes()).map_err(|fault| fault.to_string())?;
+        let read = read_rates(text.as_bytes()).map_err(|error| error.to_string())?;
         let is_cut = !text.ends_with('\n');
         assert_eq!(read.cut_line.is_some(), is_cut, "{text:?}");
         let rates = read
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_names_its_line_and_field() {
+    fn every_error_names_its_line_and_field() {
         let text = "date,currency,usd_per_unit\n2026-02-30,EUR,1\n2026-01-31,ZZZ,1\n\
                     2026-01-31,EUR,1,5\n2026-01-31,EUR,\"1,5\"\n2026-01-31,USD,2\n\
                     2026-01-31,EUR,2\n2026-01-31,EUR,3\n31.01.2026,EUR,1\n2026-1-31,EUR,1\n\
                     2026-01-31,EUR\n";
         let said = read(text).expect_err("faults");
-        for fault in [
+        for error in [
             "line 2: date: \"2026-02-30\" is not a date; write it like 2026-03-31",
             "line 3: currency: ZZZ is not an ISO 4217 code",
             "line 4: has 4 cells, the header has 3",
@@ -194,10 +194,10 @@ mod tests {
             "line 10: date: \"2026-1-31\" is not a date; write it like 2026-03-31",
             "line 11: has 2 cells, the header has 3",
         ] {
-            assert!(said.lines().any(|line| line == fault), "{fault}\nis not in\n{said}");
+            assert!(said.lines().any(|line| line == error), "{error}\nis not in\n{said}");
         }
         assert_eq!(said.lines().count(), 9, "{said}");
-        for (text, fault) in [
+        for (text, error) in [
             ("", "line 1: the file is empty; the header must be date,currency,usd_per_unit"),
             (
                 "date,currency\n",
@@ -205,7 +205,7 @@ mod tests {
                  the header must be date,currency,usd_per_unit",
             ),
         ] {
-            assert_eq!(read(text), Err(fault.to_owned()));
+            assert_eq!(read(text), Err(error.to_owned()));
         }
         let many = "date,currency,usd_per_unit\n".to_owned() + &"x,y,z\n".repeat(60);
         assert!(read(&many).expect_err("faults").ends_with("… and 10 more"));

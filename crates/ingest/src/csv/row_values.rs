@@ -27,7 +27,7 @@ impl RowValues {
     /// # Errors
     /// All errors in its cells.
     pub(super) fn read(mapping: &BoundMapping<'_>, row: &Row) -> Result<RowValues, Vec<String>> {
-        let mut reader = RowReader { mapping, row, currency: None, faults: Vec::new() };
+        let mut reader = RowReader { mapping, row, currency: None, errors: Vec::new() };
         let order = reader.fields(&mapping.mapping.order.fields);
         let is_given = |column: ColumnNo| !reader.cell(column).trim().is_empty();
         let line = mapping.mapping.line.as_ref();
@@ -38,10 +38,10 @@ impl RowValues {
             (Some(new), Some(line)) => reader.product(new, line),
             _ => None,
         };
-        if reader.faults.is_empty() {
+        if reader.errors.is_empty() {
             Ok(RowValues { order, line, device, product })
         } else {
-            Err(reader.faults)
+            Err(reader.errors)
         }
     }
 }
@@ -52,7 +52,7 @@ struct RowReader<'a> {
     row: &'a Row,
     /// The order's currency, once it is read.
     currency: Option<Currency>,
-    faults: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl Cells for RowReader<'_> {
@@ -103,16 +103,16 @@ impl RowReader<'_> {
         };
         match kind.read(&text, &options) {
             Ok(value) => value,
-            Err(fault) => {
+            Err(error) => {
                 let is_secret = |column: ColumnNo| mapping.columns.column(column).secret;
-                let fault = match template.columns().any(is_secret) {
+                let error = match template.columns().any(is_secret) {
                     true => format!("{:?} cannot be read", masked(&text)),
-                    false => fault,
+                    false => error,
                 };
-                let fault = format!("{}: {fault}", self.mapping.origin(template, source));
+                let error = format!("{}: {error}", self.mapping.origin(template, source));
                 // A cell may fill several fields.
-                if !self.faults.contains(&fault) {
-                    self.faults.push(fault);
+                if !self.errors.contains(&error) {
+                    self.errors.push(error);
                 }
                 None
             }
@@ -123,7 +123,7 @@ impl RowReader<'_> {
         let empty = source.columns().filter(|column| self.cell(*column).trim().is_empty());
         let names: Vec<String> = empty.map(|column| self.mapping.name(column)).collect();
         let (name, names) = (spec.name, names.join(", "));
-        self.faults.push(format!("column {names}: is empty, and gives the order no {name}"));
+        self.errors.push(format!("column {names}: is empty, and gives the order no {name}"));
     }
 
     fn plain_text(&self, source: Option<&Source>) -> Option<String> {
@@ -134,19 +134,19 @@ impl RowReader<'_> {
         let new = self.mapping.mapping.device.as_ref()?;
         let code = match DeviceCode::parse(order.device_code.clone()?) {
             Ok(code) => code,
-            Err(fault) => {
-                self.faults.push(format!("deviceCode {fault}"));
+            Err(error) => {
+                self.errors.push(format!("deviceCode {error}"));
                 return None;
             }
         };
         let group = match self.plain_text(Some(&new.group)).map(GroupId::parse) {
             Some(Ok(group)) => group,
-            Some(Err(fault)) => {
-                self.faults.push(format!("{}: {fault}", new.group.path));
+            Some(Err(error)) => {
+                self.errors.push(format!("{}: {error}", new.group.path));
                 return None;
             }
             None => {
-                self.faults.push(format!("{}: its columns are empty", new.group.path));
+                self.errors.push(format!("{}: its columns are empty", new.group.path));
                 return None;
             }
         };

@@ -222,11 +222,11 @@ mod tests {
 
     #[test]
     fn a_syntax_error_says_why() {
-        for (text, fault) in
+        for (text, error) in
             [("{A", LONE_BRACE), ("A}", LONE_BRACE), ("{}", NO_NAME), ("{#sum}", INNER_SUM)]
         {
             let got = Template::parse(text, "order.orderId", &mut Columns::default());
-            assert_eq!(got.expect_err(text), fault);
+            assert_eq!(got.expect_err(text), error);
         }
     }
 

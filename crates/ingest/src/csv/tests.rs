@@ -1,7 +1,7 @@
 //! Whole reports through whole mappings.
 
+mod errors;
 mod examples;
-mod faults;
 mod features;
 mod mappings;
 mod rejected;
@@ -47,7 +47,7 @@ salePrice = "{Price}"
 "#;
 
 fn mapping(text: &str) -> Mapping {
-    Mapping::parse(text).unwrap_or_else(|fault| panic!("{fault}"))
+    Mapping::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A mapped order as a line of an order file.
@@ -104,7 +104,7 @@ fn outcome(text: &str, report: impl AsRef<[u8]>) -> ReadResult {
 }
 
 fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> ReadResult {
-    let mut reading = read(report, mapping, zone).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let mut reading = read(report, mapping, zone).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let (mut orders, mut rejected) = (Vec::new(), Vec::new());
     for item in &mut reading {
         match item {
@@ -120,6 +120,6 @@ fn outcome_in(zone: &Zone, mapping: &Mapping, report: impl Read) -> ReadResult {
 fn refused(text: &str, report: impl AsRef<[u8]>) -> Vec<String> {
     match read(report.as_ref(), &mapping(text), &Zone::utc()) {
         Ok(_) => panic!("the report was read"),
-        Err(faults) => faults,
+        Err(errors) => errors,
     }
 }

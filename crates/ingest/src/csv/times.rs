@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use jiff::fmt::strtime::{self, BrokenDownTime};
 use jiff::{Timestamp, Zoned, tz::TimeZone};
-use kiosque_model::time::{TimeFault, UnixMs, Zone};
+use kiosque_model::time::{TimeError, UnixMs, Zone};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -43,9 +43,9 @@ pub(super) fn formats<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<TimeFormat>, D::Error> {
     let formats = texts(deserializer)?;
-    let fault = formats.iter().find_map(|format| Some((format, format_fault(format)?)));
-    match fault {
-        Some((format, fault)) => Err(D::Error::custom(format_args!("{format:?} {fault}"))),
+    let error = formats.iter().find_map(|format| Some((format, format_error(format)?)));
+    match error {
+        Some((format, error)) => Err(D::Error::custom(format_args!("{format:?} {error}"))),
         None => Ok(formats.into_iter().map(TimeFormat::new).collect()),
     }
 }
@@ -73,7 +73,7 @@ impl TimeFormats {
         let text = text.trim();
         let zone = self.zone.as_ref().unwrap_or(platform);
         if self.formats.is_empty() {
-            return zone.parse_time_or_date(text).map_err(|fault| without_format(&fault, text));
+            return zone.parse_time_or_date(text).map_err(|error| without_format(&error, text));
         }
         let mut impossible = false;
         for format in &self.formats {
@@ -82,12 +82,12 @@ impl TimeFormats {
                 return Err(format!("{text:?} gives the {part} twice, as {first} and as {last}"));
             }
             match instant(&parts, zone, text) {
-                Some(read) => return read.map_err(|fault| fault.to_string()),
+                Some(read) => return read.map_err(|error| error.to_string()),
                 None => impossible = true,
             }
         }
         if impossible {
-            return Err(TimeFault::Impossible(text.to_owned()).to_string());
+            return Err(TimeError::Impossible(text.to_owned()).to_string());
         }
         let formats: Vec<&str> = self.formats.iter().map(|format| &*format.text).collect();
         Err(format!("{text:?} is not a time of the format {}", formats.join(" or ")))
@@ -170,21 +170,21 @@ const SUGGESTED: [&str; 4] =
 const EXAMPLE: &str = "%d.%m.%Y %H:%M:%S";
 
 /// Returns the error for a text that was read without a format, with a format that fits it.
-fn without_format(fault: &TimeFault, text: &str) -> String {
-    if !matches!(fault, TimeFault::NotATime(..)) {
-        return fault.to_string();
+fn without_format(error: &TimeError, text: &str) -> String {
+    if !matches!(error, TimeError::NotATime(..)) {
+        return error.to_string();
     }
     let fits = SUGGESTED.iter().find(|format| strtime::parse(format, text).is_ok());
     match fits {
         Some(format) => {
             format!("{text:?} is not a time in the default format; set time.format = {format:?}")
         }
-        None => format!("{fault}; or set time.format, such as {EXAMPLE:?}"),
+        None => format!("{error}; or set time.format, such as {EXAMPLE:?}"),
     }
 }
 
 /// Returns the error in a format, if any. A format must parse a date that it has formatted.
-fn format_fault(format: &str) -> Option<String> {
+fn format_error(format: &str) -> Option<String> {
     if !format.contains('%') {
         return Some(format!("has no fields; formats are those of strftime, such as {EXAMPLE}"));
     }
@@ -219,7 +219,7 @@ fn unknown_field(format: &str) -> Option<&str> {
 }
 
 /// Returns the instant of the parts; `None` if the calendar has no such day or hour.
-fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<UnixMs, TimeFault>> {
+fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<UnixMs, TimeError>> {
     if parts.timestamp().is_none() {
         let civil = parts.to_datetime().ok()?;
         return Some(match parts.offset() {
@@ -230,7 +230,7 @@ fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<Uni
     // Rounds down, like every other time that the platform reads.
     let ms = parts.to_timestamp().ok()?.as_nanosecond().div_euclid(1_000_000);
     let known = i64::try_from(ms).ok().filter(|ms| (0..=UnixMs::MAX.0).contains(ms));
-    Some(known.map(UnixMs).ok_or_else(|| TimeFault::OutOfRange(text.to_owned())))
+    Some(known.map(UnixMs).ok_or_else(|| TimeError::OutOfRange(text.to_owned())))
 }
 
 #[cfg(test)]
@@ -289,8 +289,8 @@ mod tests {
                 "occurred twice when clocks of Europe/Paris were set back",
             ),
         ] {
-            let fault = read(formats, text).expect_err(text);
-            assert!(fault.contains(want), "{fault}");
+            let error = read(formats, text).expect_err(text);
+            assert!(error.contains(want), "{error}");
         }
     }
 
@@ -317,7 +317,7 @@ mod tests {
             ("%T%.f %F %S", "10:00:07.5 2024-03-01 07", Ok("2024-03-01T09:00:07.500Z")),
         ] {
             let found = read(&[format], text);
-            let want = want.map(str::to_owned).map_err(|fault| format!("{text:?} gives {fault}"));
+            let want = want.map(str::to_owned).map_err(|error| format!("{text:?} gives {error}"));
             assert_eq!(found, want, "{format} {text}");
         }
         assert_eq!(TimeFormat::new("%A %d.%m.%Y %I:%M:%S%.f %p %z".to_owned()).repeated, []);
@@ -336,10 +336,10 @@ mod tests {
     #[test]
     fn a_format_that_gives_no_date_is_refused_before_any_row() {
         for good in ["%m/%d/%Y", "%d.%m.%y %H:%M", "%F %T%.3f", "%s", "%b %e, %Y", "%Y-%jT%H"] {
-            assert_eq!(format_fault(good), None, "{good}");
+            assert_eq!(format_error(good), None, "{good}");
         }
         for bad in ["", "%H:%M", "%m/%d", "%Y-%m-%d %M:%S", "%!", "%", "yyyy-MM-dd", "%F %Q"] {
-            assert!(format_fault(bad).is_some(), "{bad}");
+            assert!(format_error(bad).is_some(), "{bad}");
         }
         for (bad, want) in [
             (
@@ -351,8 +351,8 @@ mod tests {
             ("%F %E", "has the unknown field %E;"),
             ("%H:%M", "has no date: year, month and day are needed"),
         ] {
-            let fault = format_fault(bad).expect(bad);
-            assert!(fault.starts_with(want), "{fault}");
+            let error = format_error(bad).expect(bad);
+            assert!(error.starts_with(want), "{error}");
         }
     }
 
@@ -363,13 +363,13 @@ mod tests {
             ("2024-03-01 10:15", "%Y-%m-%d %H:%M"),
             ("01.03.2024 10:15", "%d.%m.%Y %H:%M"),
         ] {
-            let fault = read(&[], text).expect_err(text);
+            let error = read(&[], text).expect_err(text);
             let want = format!(
                 "{text:?} is not a time in the default format; set time.format = {format:?}"
             );
-            assert_eq!(fault, want);
+            assert_eq!(error, want);
         }
-        let fault = read(&[], "3/1/24").expect_err("no format fits");
-        assert!(fault.ends_with("; or set time.format, such as \"%d.%m.%Y %H:%M:%S\""), "{fault}");
+        let error = read(&[], "3/1/24").expect_err("no format fits");
+        assert!(error.ends_with("; or set time.format, such as \"%d.%m.%Y %H:%M:%S\""), "{error}");
     }
 }

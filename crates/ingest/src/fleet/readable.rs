@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value};
 
-use super::faults::{FileFault, Place};
+use super::errors::{FileError, Place};
 use crate::json_line::with_plain_types;
 
 /// The key of a date or time without quotes, which TOML allows.
@@ -21,13 +21,13 @@ const SECRET: [&str; 2] = ["password", "password_hash"];
 
 /// Reads the entries of a fleet file, and adds their errors. Entries without a required field are
 /// left out, and invalid fields are absent.
-pub(super) fn entries(file: Value, faults: &mut Vec<FileFault>) -> FleetFile {
+pub(super) fn entries(file: Value, errors: &mut Vec<FileError>) -> FleetFile {
     let Value::Object(mut lists) = file else {
         let expected = "an object with lists of group, account, product and device";
-        faults.push(format!("expected {expected}, got {}", kind_of(&file)).into());
+        errors.push(format!("expected {expected}, got {}", kind_of(&file)).into());
         return FleetFile::default();
     };
-    let mut reader = Reader { faults };
+    let mut reader = Reader { errors };
     reader.remove_unknown::<FleetFile>(None, &mut lists);
     FleetFile {
         group: reader.list(&mut lists, EntryKind::Group, "id"),
@@ -56,7 +56,7 @@ pub(super) fn json_of(value: toml::Value) -> Value {
 }
 
 struct Reader<'a> {
-    faults: &'a mut Vec<FileFault>,
+    errors: &'a mut Vec<FileError>,
 }
 
 impl Reader<'_> {
@@ -124,20 +124,20 @@ impl Reader<'_> {
         let mut removed = Vec::new();
         loop {
             let value = Value::Object(map);
-            let fault = match serde_path_to_error::deserialize::<_, T>(&value) {
+            let error = match serde_path_to_error::deserialize::<_, T>(&value) {
                 Ok(read) => return Some(read),
-                Err(fault) => fault,
+                Err(error) => error,
             };
-            let path = fault.path().to_string();
+            let path = error.path().to_string();
             let field = path.split(['.', '[']).next().unwrap_or_default().to_owned();
-            let message = with_plain_types(&fault.into_inner().to_string());
+            let message = with_plain_types(&error.into_inner().to_string());
             let Value::Object(mut rest) = value else { return None };
             match rest.remove(&field) {
                 Some(given) => self.note_field(place, (&field, &path), &given, &message),
                 None => {
                     let missing = message.split('`').nth(1).unwrap_or_default();
                     if !removed.iter().any(|field| field == missing) {
-                        self.faults.push(FileFault::of_field(place, missing, "is missing"));
+                        self.errors.push(FileError::of_field(place, missing, "is missing"));
                     }
                     return None;
                 }
@@ -152,14 +152,14 @@ impl Reader<'_> {
         place: &Place,
         (field, path): (&str, &str),
         given: &Value,
-        fault: &str,
+        error: &str,
     ) {
-        let fault = match given.get(DATETIME).and_then(Value::as_str) {
+        let error = match given.get(DATETIME).and_then(Value::as_str) {
             Some(time) => format!("a date or time is written in quotes: \"{time}\""),
             None if SECRET.contains(&field) => "is not a string".to_owned(),
-            None => fault.to_owned(),
+            None => error.to_owned(),
         };
-        self.faults.push(FileFault::at(place, field, path, fault));
+        self.errors.push(FileError::at(place, field, path, error));
     }
 
     /// Removes the keys that a `T` does not have, and reports them.
@@ -172,19 +172,19 @@ impl Reader<'_> {
         map.retain(|key, _| {
             let is_known = known.contains(&key.as_str());
             if !is_known {
-                let fault = format!("unknown key {key:?}; known here are {}", known.join(", "));
-                let fault = match place {
-                    Some(place) => format!("{place}: {fault}"),
-                    None => fault,
+                let error = format!("unknown key {key:?}; known here are {}", known.join(", "));
+                let error = match place {
+                    Some(place) => format!("{place}: {error}"),
+                    None => error,
                 };
-                self.faults.push(fault.into());
+                self.errors.push(error.into());
             }
             is_known
         });
     }
 
-    fn note(&mut self, place: impl Display, fault: impl Display) {
-        self.faults.push(format!("{place}: {fault}").into());
+    fn note(&mut self, place: impl Display, error: impl Display) {
+        self.errors.push(format!("{place}: {error}").into());
     }
 }
 

@@ -38,7 +38,7 @@ pub async fn import_report(
     import.missing = MissingEntries::read(store).await?;
     let zone = store.zone();
     let mut report = csv::read(input, mapping, zone)
-        .map_err(|faults| ImportError::Mapping(faults.join("\n")))?;
+        .map_err(|errors| ImportError::Mapping(errors.join("\n")))?;
     import.rows = report.rows_of_orders();
     let mut is_opening = true;
     loop {

@@ -8,7 +8,7 @@
 use jiff::SignedDuration;
 use jiff::civil::{Date, Weekday};
 use kiosque_model::order::Order;
-use kiosque_model::time::{TimeFault, UnixMs, Zone};
+use kiosque_model::time::{TimeError, UnixMs, Zone};
 
 use super::kiosks::{Kiosk, kiosks};
 use super::random::Random;
@@ -99,7 +99,7 @@ fn instant(zone: &Zone, date: Date, second: i64) -> Option<UnixMs> {
     for hours in 0..=26 {
         let later = civil.checked_add(SignedDuration::from_hours(hours)).ok()?;
         match zone.resolve(later) {
-            Err(TimeFault::Skipped(..) | TimeFault::Ambiguous(..)) => {}
+            Err(TimeError::Skipped(..) | TimeError::Ambiguous(..)) => {}
             resolved => return resolved.ok(),
         }
     }

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use kiosque_remote::{Fault, Fields, Given, PasswordSource, Profiles, Resolved, variables};
+use kiosque_remote::{CommandError, Fields, Given, PasswordSource, Profiles, Resolved, variables};
 
 use super::{open, open_resolved, places, variable};
 use crate::args::{Access, LoginArgs};
@@ -13,7 +13,7 @@ use crate::output::{eprint_line, print_line};
 const STANDARD_INPUT: &str = "-";
 
 /// Logs in, and stores the profile if that succeeds.
-pub(super) async fn log_in(args: LoginArgs) -> Result<(), Fault> {
+pub(super) async fn log_in(args: LoginArgs) -> Result<(), CommandError> {
     let places = places()?;
     let is_once = args.password_file.as_deref() == Some(Path::new(STANDARD_INPUT));
     let file = args.password_file.filter(|_| !is_once);
@@ -34,7 +34,7 @@ pub(super) async fn log_in(args: LoginArgs) -> Result<(), Fault> {
     if matches!(profile.password, PasswordSource::None) {
         let message = "no source of the password; give --password-file FILE, or - for standard \
              input, or --password-command COMMAND";
-        return Err(Fault::Usage(message.to_owned()));
+        return Err(CommandError::Usage(message.to_owned()));
     }
     let remote = open_resolved(profile, &places, &args.access)?;
     remote.log_in().await?;
@@ -50,7 +50,7 @@ pub(super) async fn log_in(args: LoginArgs) -> Result<(), Fault> {
 }
 
 /// Ends the session of a profile.
-pub(super) async fn log_out(access: &Access) -> Result<(), Fault> {
+pub(super) async fn log_out(access: &Access) -> Result<(), CommandError> {
     let remote = open(access)?;
     let name = &remote.profile().name;
     match remote.log_out().await? {
@@ -60,22 +60,22 @@ pub(super) async fn log_out(access: &Access) -> Result<(), Fault> {
     .map_err(output)
 }
 
-fn absolute(file: PathBuf) -> Result<PathBuf, Fault> {
+fn absolute(file: PathBuf) -> Result<PathBuf, CommandError> {
     let absolute = std::path::absolute(&file);
-    absolute.map_err(|error| Fault::Usage(format!("{}: {error}", file.display())))
+    absolute.map_err(|error| CommandError::Usage(format!("{}: {error}", file.display())))
 }
 
-fn from_standard_input() -> Result<String, Fault> {
+fn from_standard_input() -> Result<String, CommandError> {
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
-    read.map_err(|error| Fault::Usage(format!("cannot read standard input: {error}")))?;
+    read.map_err(|error| CommandError::Usage(format!("cannot read standard input: {error}")))?;
     let password = text.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
-        return Err(Fault::Usage("standard input has no password".to_owned()));
+        return Err(CommandError::Usage("standard input has no password".to_owned()));
     }
     Ok(password.to_owned())
 }
 
-fn output(error: anyhow::Error) -> Fault {
-    Fault::Output(std::io::Error::other(error))
+fn output(error: anyhow::Error) -> CommandError {
+    CommandError::Output(std::io::Error::other(error))
 }

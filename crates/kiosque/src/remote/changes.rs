@@ -3,7 +3,7 @@
 use std::mem;
 
 use kiosque_remote::lists::CHANGES;
-use kiosque_remote::{ChangeReader, Fault};
+use kiosque_remote::{ChangeReader, CommandError};
 
 use super::print::Printer;
 use super::{open, repeat};
@@ -11,7 +11,7 @@ use crate::args::ChangesArgs;
 use crate::output::eprint_line;
 
 /// Prints the changes up to the last one; each later round prints new ones.
-pub(super) async fn run(args: ChangesArgs) -> Result<(), Fault> {
+pub(super) async fn run(args: ChangesArgs) -> Result<(), CommandError> {
     let ChangesArgs { group, after, size, shown } = args;
     let remote = open(&shown.access)?;
     let printer = Printer::new(&shown, &[CHANGES], Some(&remote)).await?;

@@ -7,7 +7,9 @@ use kiosque_contract::OrderLine;
 use kiosque_ingest::export::CsvExport;
 use kiosque_model::counted;
 use kiosque_remote::lists::ORDERS;
-use kiosque_remote::{DeviceChoice, DeviceEnd, Fault, OrderPage, OrderQuery, OrderReader, Remote};
+use kiosque_remote::{
+    CommandError, DeviceChoice, DeviceEnd, OrderPage, OrderQuery, OrderReader, Remote,
+};
 use serde_json::Value;
 
 use super::print::Printer;
@@ -18,7 +20,7 @@ use crate::orders::have_blank_texts;
 use crate::output::eprint_line;
 
 /// Prints the orders of each round.
-pub(super) async fn run(args: OrdersArgs) -> Result<(), Fault> {
+pub(super) async fn run(args: OrdersArgs) -> Result<(), CommandError> {
     let remote = open(&args.shown.access)?;
     let printer = Printer::new(&args.shown, &[ORDERS], Some(&remote)).await?;
     let mut reader = None;
@@ -30,7 +32,7 @@ pub(super) async fn run(args: OrdersArgs) -> Result<(), Fault> {
         };
         let printed = print_all(&remote, &printer, &mut round, &args).await;
         let is_walk = args.latest.is_none();
-        if is_walk && !matches!(&printed, Err(fault) if fault.is_closed_output()) {
+        if is_walk && !matches!(&printed, Err(error) if error.is_closed_output()) {
             print_ends(&round, printed.is_ok());
         }
         round.again();
@@ -40,7 +42,7 @@ pub(super) async fn run(args: OrdersArgs) -> Result<(), Fault> {
     .await
 }
 
-async fn query(remote: &Remote, args: &OrdersArgs) -> Result<OrderQuery, Fault> {
+async fn query(remote: &Remote, args: &OrdersArgs) -> Result<OrderQuery, CommandError> {
     let (since, until) = range(remote, &args.span, &args.shown).await?;
     let devices = match args.all_devices {
         true => DeviceChoice::All,
@@ -62,7 +64,7 @@ async fn print_all(
     printer: &Printer<'_>,
     reader: &mut OrderReader,
     args: &OrdersArgs,
-) -> Result<(), Fault> {
+) -> Result<(), CommandError> {
     let is_csv = args.shown.output == RemoteFormat::Csv && !printer.has_selection();
     let mut csv = match is_csv {
         true => Some(CsvExport::new(BufWriter::new(io::stdout()))?),
@@ -87,11 +89,11 @@ fn write_csv(
     csv: &mut CsvExport<BufWriter<Stdout>>,
     group: &str,
     records: &[Value],
-) -> Result<(), Fault> {
+) -> Result<(), CommandError> {
     for record in records {
         let order: OrderLine = serde_json::from_value(record.clone()).map_err(|error| {
             let id = record.get("orderId").and_then(Value::as_str).unwrap_or_default();
-            Fault::Usage(format!(
+            CommandError::Usage(format!(
                 "the order {id} cannot be written as CSV: {error}; use --output ndjson"
             ))
         })?;
@@ -100,7 +102,7 @@ fn write_csv(
     Ok(())
 }
 
-fn finish(csv: CsvExport<BufWriter<Stdout>>) -> Result<(), Fault> {
+fn finish(csv: CsvExport<BufWriter<Stdout>>) -> Result<(), CommandError> {
     let inexact = csv.finish()?;
     if inexact > 0 {
         eprint_line!(

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use kiosque_clock::Clock;
 use kiosque_remote::lists::List;
-use kiosque_remote::{Column, Display, Fault, Kind, Layout, Listing, Part, Remote};
+use kiosque_remote::{Column, CommandError, Display, Kind, Layout, Listing, Part, Remote};
 use serde_json::Value;
 
 use super::chart;
@@ -36,7 +36,7 @@ impl<'s> Printer<'s> {
         shown: &'s Shown,
         lists: &[List],
         remote: Option<&Remote>,
-    ) -> Result<Printer<'s>, Fault> {
+    ) -> Result<Printer<'s>, CommandError> {
         let list = lists.first().copied().unwrap_or_default();
         let columns = match shown.columns.is_empty() {
             true => usual(list),
@@ -75,7 +75,7 @@ impl<'s> Printer<'s> {
 
     /// Prints an answer; a table of `--watch` is printed below the time, on a terminal in place of
     /// the previous one.
-    pub(super) fn print(&self, listing: &Listing) -> Result<(), Fault> {
+    pub(super) fn print(&self, listing: &Listing) -> Result<(), CommandError> {
         let mut text = String::new();
         if self.shown.watch.is_some() && self.shown.output == RemoteFormat::Table {
             text.push_str(if self.width.is_some() { CLEAR } else { "" });
@@ -152,7 +152,7 @@ impl<'s> Printer<'s> {
     }
 
     /// Returns the rows of the main part, with all columns unless some are selected.
-    fn csv(&self, listing: &Listing) -> Result<String, Fault> {
+    fn csv(&self, listing: &Listing) -> Result<String, CommandError> {
         let Some(part) = listing.main() else { return Ok(String::new()) };
         let columns: Vec<&Column> = match self.has_selection() {
             true => self.columns.clone(),

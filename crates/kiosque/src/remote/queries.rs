@@ -9,8 +9,8 @@ use kiosque_remote::lists::{
     ANY, DEVICES, GROUPS, LINES, List, ONLINE_COUNTS, PROFILES, RANGE, WHO,
 };
 use kiosque_remote::{
-    DeviceQuery, Fault, Groups, Listing, Profiles, Remote, Report, TradeNumber, call, devices,
-    groups, order, report, who,
+    CommandError, DeviceQuery, Groups, Listing, Profiles, Remote, Report, TradeNumber, call,
+    devices, groups, order, report, who,
 };
 
 use super::print::Printer;
@@ -18,7 +18,7 @@ use super::{open, places, repeat};
 use crate::args::{CallArgs, DevicesArgs, OrderArgs, RemoteWhat, ReportArgs, Shown, Span};
 
 /// Runs a command.
-pub(super) async fn run(what: RemoteWhat) -> Result<(), Fault> {
+pub(super) async fn run(what: RemoteWhat) -> Result<(), CommandError> {
     match what {
         RemoteWhat::Profiles(shown) => profiles(&shown).await,
         RemoteWhat::Whoami(shown) => answer(&shown, &[WHO], async |remote| who(remote).await).await,
@@ -54,20 +54,20 @@ pub(super) async fn run(what: RemoteWhat) -> Result<(), Fault> {
 async fn answer(
     shown: &Shown,
     lists: &[List],
-    ask: impl AsyncFn(&Remote) -> Result<Listing, Fault>,
-) -> Result<(), Fault> {
+    ask: impl AsyncFn(&Remote) -> Result<Listing, CommandError>,
+) -> Result<(), CommandError> {
     let remote = open(&shown.access)?;
     let printer = Printer::new(shown, lists, Some(&remote)).await?;
     repeat(shown.watch, async || printer.print(&ask(&remote).await?)).await
 }
 
-async fn profiles(shown: &Shown) -> Result<(), Fault> {
+async fn profiles(shown: &Shown) -> Result<(), CommandError> {
     let places = places()?;
     let printer = Printer::new(shown, &[PROFILES], None).await?;
     repeat(shown.watch, async || printer.print(&Profiles::read(&places)?.listing())).await
 }
 
-async fn list_devices(args: DevicesArgs) -> Result<(), Fault> {
+async fn list_devices(args: DevicesArgs) -> Result<(), CommandError> {
     let is_online = match (args.online, args.offline) {
         (true, _) => Some(ZeroOrOne(1)),
         (_, true) => Some(ZeroOrOne(0)),
@@ -83,7 +83,7 @@ async fn list_devices(args: DevicesArgs) -> Result<(), Fault> {
     answer(&args.shown, &[DEVICES], async |remote| devices(remote, &query).await).await
 }
 
-async fn show_order(args: OrderArgs) -> Result<(), Fault> {
+async fn show_order(args: OrderArgs) -> Result<(), CommandError> {
     let which = if args.internal { TradeNumber::Internal } else { TradeNumber::External };
     let (group, number) = (args.group.group, args.trade_no);
     let lists = [LINES, kiosque_remote::lists::ORDERS];
@@ -93,7 +93,7 @@ async fn show_order(args: OrderArgs) -> Result<(), Fault> {
     .await
 }
 
-async fn show_report(what: Report, args: ReportArgs) -> Result<(), Fault> {
+async fn show_report(what: Report, args: ReportArgs) -> Result<(), CommandError> {
     let ReportArgs { group, span, device, shown } = args;
     let lists = match what {
         Report::Summary => vec![what.list(), RANGE],
@@ -115,7 +115,7 @@ pub(super) async fn range(
     remote: &Remote,
     span: &Span,
     shown: &Shown,
-) -> Result<(Option<i64>, Option<i64>), Fault> {
+) -> Result<(Option<i64>, Option<i64>), CommandError> {
     let mut zone = shown.time_zone.clone();
     let needs_zone = [&span.since, &span.until].into_iter().flatten().any(|it| it.needs_zone());
     if zone.is_none() && needs_zone {
@@ -124,12 +124,12 @@ pub(super) async fn range(
     let now = Clock::System.now();
     let end = |time: &Option<kiosque_remote::TimeText>| {
         let instant = time.as_ref().map(|time| time.instant(now, zone.as_ref())).transpose()?;
-        Ok::<_, Fault>(instant.map(|instant| instant.0))
+        Ok::<_, CommandError>(instant.map(|instant| instant.0))
     };
     Ok((end(&span.since)?, end(&span.until)?))
 }
 
-async fn make_call(args: CallArgs) -> Result<(), Fault> {
+async fn make_call(args: CallArgs) -> Result<(), CommandError> {
     let CallArgs { path, body, group, shown } = args;
     let body = body.as_deref().map(read_body).transpose()?;
     answer(&shown, &[ANY], async |remote| {
@@ -139,9 +139,10 @@ async fn make_call(args: CallArgs) -> Result<(), Fault> {
 }
 
 /// Returns the body that an argument names.
-fn read_body(argument: &str) -> Result<Bytes, Fault> {
-    let failed =
-        |name: &str, error: std::io::Error| Fault::Usage(format!("cannot read {name}: {error}"));
+fn read_body(argument: &str) -> Result<Bytes, CommandError> {
+    let failed = |name: &str, error: std::io::Error| {
+        CommandError::Usage(format!("cannot read {name}: {error}"))
+    };
     match argument.strip_prefix('@') {
         _ if argument == "-" => {
             let mut body = Vec::new();

@@ -41,10 +41,10 @@ pub(super) enum Warning {
 /// # Errors
 /// The file cannot be read, or does not begin with a certificate.
 pub fn not_after(file: &Path) -> Result<UnixMs, TlsError> {
-    let fault = |fault: String| TlsError::Pem(file.to_owned(), fault);
-    let der = CertificateDer::from_pem_file(file).map_err(|error| fault(error.to_string()))?;
+    let invalid = |reason: String| TlsError::Pem(file.to_owned(), reason);
+    let der = CertificateDer::from_pem_file(file).map_err(|error| invalid(error.to_string()))?;
     let validity = Validity::of(&der);
-    Ok(validity.ok_or_else(|| fault("is not an X.509 certificate".to_owned()))?.not_after)
+    Ok(validity.ok_or_else(|| invalid("is not an X.509 certificate".to_owned()))?.not_after)
 }
 
 impl Validity {
@@ -132,8 +132,8 @@ mod tests {
         let [cert, key] = files(directory.path());
         let end = not_after(&cert).expect("a certificate");
         assert_eq!(end, Zone::utc().parse("2035-12-28 00:00:00").expect("a time"));
-        let fault = not_after(&key).expect_err("a key").to_string();
-        assert!(fault.contains("key.pem"), "{fault}");
+        let error = not_after(&key).expect_err("a key").to_string();
+        assert!(error.contains("key.pem"), "{error}");
     }
 
     #[test]

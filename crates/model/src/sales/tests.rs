@@ -154,7 +154,7 @@ fn the_largest_amounts_are_converted_or_refused() {
     let converted = Usd::of(most, eur, Rate::ONE).expect("an amount");
     assert_eq!(converted.cents(), i64::MAX);
     let largest = Rate::from_parts(RATE_MAX).expect("a rate");
-    assert_eq!(Usd::of(most, eur, largest), Err(MoneyFault::TooLarge(i64::MAX.to_string())));
+    assert_eq!(Usd::of(most, eur, largest), Err(MoneyError::TooLarge(i64::MAX.to_string())));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use kiosque_contract::{
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use serde::Deserialize;
 
-use crate::fault::Fault;
+use crate::error::CommandError;
 use crate::files;
 
 const TABLES: &str = include_str!("tables.sql");
@@ -48,8 +48,8 @@ pub(super) struct MirrorFile {
 }
 
 impl MirrorFile {
-    pub(super) fn open(path: &Path, url: &str, username: &str) -> Result<MirrorFile, Fault> {
-        let usage = |cause: &str| Fault::Usage(format!("{}: {cause}", path.display()));
+    pub(super) fn open(path: &Path, url: &str, username: &str) -> Result<MirrorFile, CommandError> {
+        let usage = |cause: &str| CommandError::Usage(format!("{}: {cause}", path.display()));
         let lock = files::open_lock(path).map_err(|error| usage(&error.to_string()))?;
         lock.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => usage("another process writes this file"),
@@ -87,7 +87,11 @@ impl MirrorFile {
     }
 
     /// Stores the groups of the account, and marks all others.
-    pub(super) fn set_groups(&mut self, groups: &[Group], zone: Option<Zone>) -> Result<(), Fault> {
+    pub(super) fn set_groups(
+        &mut self,
+        groups: &[Group],
+        zone: Option<Zone>,
+    ) -> Result<(), CommandError> {
         let transaction = begin(&mut self.connection)?;
         transaction.execute("update mirror set time_zone = ?1", [zone.as_ref().map(Zone::name)])?;
         transaction.execute("update groups set in_account = 0", [])?;
@@ -99,19 +103,26 @@ impl MirrorFile {
     }
 
     /// Returns the groups that the account has.
-    pub(super) fn groups(&self) -> Result<Vec<String>, Fault> {
+    pub(super) fn groups(&self) -> Result<Vec<String>, CommandError> {
         let groups = "select group_id from groups where in_account order by group_id";
         let mut groups = self.connection.prepare_cached(groups)?;
         Ok(groups.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// Stores the devices of a group, and marks those that have left it.
-    pub(super) fn store_devices(&mut self, group: &str, devices: &[Device]) -> Result<(), Fault> {
+    pub(super) fn store_devices(
+        &mut self,
+        group: &str,
+        devices: &[Device],
+    ) -> Result<(), CommandError> {
         let transaction = begin(&mut self.connection)?;
         transaction.execute("update devices set in_group = 0 where group_id = ?1", [group])?;
         for device in devices {
             let device = DeviceRecord::deserialize(device.json()).map_err(|error| {
-                Fault::Usage(format!("the device {} cannot be copied: {error}", device.code()))
+                CommandError::Usage(format!(
+                    "the device {} cannot be copied: {error}",
+                    device.code()
+                ))
             })?;
             transaction.prepare_cached(PUT_DEVICE)?.execute(params![
                 group,
@@ -129,14 +140,14 @@ impl MirrorFile {
     }
 
     /// Returns the cursor after the stored changes of a group.
-    pub(super) fn cursor(&self, group: &str) -> Result<Option<String>, Fault> {
+    pub(super) fn cursor(&self, group: &str) -> Result<Option<String>, CommandError> {
         let cursor = "select cursor from groups where group_id = ?1";
         let cursor = self.connection.query_row(cursor, [group], |row| row.get(0)).optional()?;
         Ok(cursor.flatten())
     }
 
     /// Starts again at the first change. The orders remain until all have been read.
-    pub(super) fn begin_again(&mut self, group: &str) -> Result<(), Fault> {
+    pub(super) fn begin_again(&mut self, group: &str) -> Result<(), CommandError> {
         let begin = "update groups set cursor = null, is_complete = 0, reading = reading + 1
             where group_id = ?1";
         self.connection.execute(begin, [group])?;
@@ -145,7 +156,7 @@ impl MirrorFile {
 
     /// Stores changes of a group with the cursor after them. At the last change, orders that were
     /// not among the changes since the first one are deleted.
-    pub(super) fn store(&mut self, group: &str, page: &OrderChanges) -> Result<(), Fault> {
+    pub(super) fn store(&mut self, group: &str, page: &OrderChanges) -> Result<(), CommandError> {
         let transaction = begin(&mut self.connection)?;
         let state = "select reading, is_complete from groups where group_id = ?1";
         let (reading, is_complete): (i64, bool) =
@@ -169,7 +180,7 @@ impl MirrorFile {
     }
 
     /// Counts the orders of each group in the file.
-    pub(super) fn totals(&self) -> Result<BTreeMap<String, OrderTotals>, Fault> {
+    pub(super) fn totals(&self) -> Result<BTreeMap<String, OrderTotals>, CommandError> {
         let mut totals = BTreeMap::<String, OrderTotals>::new();
         let mut groups = self.connection.prepare("select group_id from groups")?;
         for group in groups.query_map([], |row| row.get(0))? {

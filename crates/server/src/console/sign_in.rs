@@ -3,7 +3,7 @@
 use http::{HeaderValue, StatusCode, header};
 use kiosque_console::forward;
 use kiosque_console::sign_in::{self as view, Form, Notice, SignIn};
-use kiosque_model::audit::LoginFault;
+use kiosque_model::audit::LoginRefusal;
 use kiosque_model::{ConsoleDigest, ConsoleSecret, KeyDigest, Right, Rights};
 use kiosque_store::SignInProof;
 
@@ -67,15 +67,15 @@ pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, F
 }
 
 /// Returns the credential of a form, if it can be one, and the reason to record if it is refused.
-fn presented(fields: &Fields) -> (Option<SignInProof>, LoginFault) {
+fn presented(fields: &Fields) -> (Option<SignInProof>, LoginRefusal) {
     match fields.text("link") {
         Some(link) => {
             let link = ConsoleDigest::of_presented(link.as_bytes());
-            (link.map(SignInProof::Link), LoginFault::ConsoleLink)
+            (link.map(SignInProof::Link), LoginRefusal::ConsoleLink)
         }
         None => {
             let key = KeyDigest::of_presented(fields.text("key").unwrap_or_default().as_bytes());
-            (key.map(SignInProof::Key), LoginFault::ConsoleKey)
+            (key.map(SignInProof::Key), LoginRefusal::ConsoleKey)
         }
     }
 }
@@ -117,10 +117,10 @@ fn ask_for_cookies(call: &Call<'_>, query: &Fields) -> Reply {
 }
 
 /// Records a refused attempt, and shows the form again.
-fn refuse(call: &Call<'_>, fields: &Fields, fault: LoginFault) -> Reply {
+fn refuse(call: &Call<'_>, fields: &Fields, fault: LoginRefusal) -> Reply {
     call.app.refused_logins.lock().add(None, fault, &call.origin());
     let notice = match fault {
-        LoginFault::ConsoleLink => Notice::LinkSpent,
+        LoginRefusal::ConsoleLink => Notice::LinkSpent,
         _ => Notice::KeyRefused,
     };
     form(call, fields, Form::Key, Some(notice)).with_status(StatusCode::FORBIDDEN)

@@ -242,10 +242,10 @@ impl Rest {
 
     fn broken_off(&self, failure: &Failure) -> BrokenOff {
         match failure {
-            Failure::System(fault) => {
-                self.app.metrics.broken_off(fault.kind);
-                let (log, cause) = (&self.app.failure_log, &fault.cause);
-                log.log(fault.kind, "an answer was aborted", cause, &self.request_id);
+            Failure::System(error) => {
+                self.app.metrics.broken_off(error.kind);
+                let (log, cause) = (&self.app.failure_log, &error.cause);
+                log.log(error.kind, "an answer was aborted", cause, &self.request_id);
             }
             refused => {
                 tracing::debug!(request.id = self.request_id, ?refused, "an answer was aborted");

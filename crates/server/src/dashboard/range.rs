@@ -1,7 +1,7 @@
 //! The range of a dashboard (DASH-2 to DASH-6).
 
 use kiosque_contract::DashboardFilter;
-use kiosque_model::refusal::Fault;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{UnixMs, Zone};
 
 use crate::call::Call;
@@ -39,10 +39,10 @@ pub(super) fn validate(
     let zone = call.app.store.zone();
     let (from, until) = of(filter, zone, call.now);
     if from > until {
-        violations.add(start, Fault::AfterEnd);
+        violations.add(start, ViolationKind::AfterEnd);
     }
     if is_longer((from, until), zone, days_max) {
-        violations.add(start, Fault::RangeTooLong(days_max));
+        violations.add(start, ViolationKind::RangeTooLong(days_max));
     }
 }
 

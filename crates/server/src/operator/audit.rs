@@ -66,7 +66,7 @@ pub fn wire_entry(entry: AuditEntry) -> kiosque_contract::AuditEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Faults;
+    use crate::failure::Errors;
     use kiosque_contract::operator_call::ListAudit;
     use proptest::prelude::*;
 
@@ -119,7 +119,7 @@ mod tests {
             ),
         ] {
             let refused = read(query).expect_err(query);
-            let Failure::Denied(_, _, Faults(faults)) = refused else { panic!("{refused:?}") };
+            let Failure::Denied(_, _, Errors(faults)) = refused else { panic!("{refused:?}") };
             assert_eq!(faults, want, "{query}");
         }
     }

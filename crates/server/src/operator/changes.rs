@@ -105,9 +105,9 @@ impl Rest {
         drop(permit);
         let changes = read.map_err(|refused| match refused {
             Refused::Refusal(_) => {
-                let fault = "after must be the value of next in a line of the group; if it is, the \
+                let error = "after must be the value of next in a line of the group; if it is, the \
                              data was restored to an earlier state: begin again without after";
-                Failure::bad_query(vec![fault.to_owned()])
+                Failure::bad_query(vec![error.to_owned()])
             }
             Refused::Store(error) => error.into(),
         })?;
@@ -174,8 +174,8 @@ impl Rest {
     }
 
     fn broken_off(&self, failure: &Failure) -> BrokenOff {
-        if let Some(fault) = failure.system_fault() {
-            self.app.metrics.broken_off(fault.kind);
+        if let Some(error) = failure.system_error() {
+            self.app.metrics.broken_off(error.kind);
         }
         let problem = format_args!("{} {}", failure.status(), failure.reason());
         tracing::info!(request.id = self.request_id, %problem, "changes were aborted");

@@ -9,7 +9,7 @@ use kiosque_store::{Applied, ApplyError, NewHashes};
 
 use super::call::Caller;
 use crate::app::App;
-use crate::failure::{Failure, Faults};
+use crate::failure::{Errors, Failure};
 use kiosque_ingest::fleet::{self, Format};
 use kiosque_listener::read_body;
 
@@ -37,7 +37,7 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
         match app.store.fleet().apply(Arc::clone(&fleet), new_hashes, by.clone(), &app.clock).await
         {
             Ok(applied) => return Ok(wire_answer(applied, warnings)),
-            Err(ApplyError::Faults(faults)) => {
+            Err(ApplyError::Invalid(faults)) => {
                 return Err(faulty(faults.iter().map(ToString::to_string).collect()));
             }
             Err(ApplyError::PasswordChanged) => {}
@@ -48,7 +48,7 @@ pub(super) async fn apply(caller: Caller<'_>) -> Result<FleetApplied, Failure> {
 
 fn faulty(faults: Vec<String>) -> Failure {
     let reason = "the fleet has errors; nothing was applied".to_owned();
-    Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Faults(faults))
+    Failure::Denied(StatusCode::UNPROCESSABLE_ENTITY, reason, Errors(faults))
 }
 
 /// Returns the hashes of the given passwords. They are computed in the slots of known sources,

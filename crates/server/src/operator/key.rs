@@ -99,7 +99,7 @@ impl StreamKey {
         loop {
             tokio::time::sleep(AGE_CHECK_INTERVAL).await;
             match self.check().await {
-                Err(failure) if failure.system_fault().is_none() => return failure,
+                Err(failure) if failure.system_error().is_none() => return failure,
                 Ok(()) | Err(_) => {}
             }
         }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::failure::Failure;
 use kiosque_ingest::json_body::{JsonError, JsonSplitter};
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
-use kiosque_listener::BodyFault;
+use kiosque_listener::BodyError;
 
 /// Maximum lines of a chunk. A chunk is shorter if its lines arrive slowly.
 const CHUNK_LINES: usize = 1_000;
@@ -149,7 +149,7 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
     /// Returns the next part of the body; `None` at its end.
     async fn receive(&mut self, ends: Instant) -> Result<Option<Bytes>, Failure> {
         if self.is_broken {
-            return Err(BodyFault::Broken.into());
+            return Err(BodyError::Broken.into());
         }
         if self.is_ended {
             return Ok(None);
@@ -159,7 +159,7 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
             Ok(None) => Ok(None),
             Ok(Some(Err(_))) => {
                 self.is_broken = true;
-                Err(BodyFault::Broken.into())
+                Err(BodyError::Broken.into())
             }
             // Trailers are ignored.
             Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),
@@ -199,8 +199,8 @@ mod tests {
 
     /// Returns a body that has a frame after each pause, and then ends or is aborted.
     fn body(
-        frames: impl Iterator<Item = (Duration, Result<String, BodyFault>)>,
-    ) -> impl Body<Data = Bytes, Error = BodyFault> + Unpin {
+        frames: impl Iterator<Item = (Duration, Result<String, BodyError>)>,
+    ) -> impl Body<Data = Bytes, Error = BodyError> + Unpin {
         let frames = stream::unfold(frames, |mut frames| async {
             let (pause, frame) = frames.next()?;
             sleep(pause).await;
@@ -248,7 +248,7 @@ mod tests {
         let drip = (0..300).map(|_| (5 * MS, Ok("x".to_owned())));
         let first = (MS, Ok("one\ntwo\nth".to_owned()));
         let last = (MS, Ok("\nfour\nfi".to_owned()));
-        let broken = (MS, Err(BodyFault::Broken));
+        let broken = (MS, Err(BodyError::Broken));
         let mut body = body([first].into_iter().chain(drip).chain([last, broken]));
         let mut lines = Lines::of(&mut body, of_lines(), 100 * LINGER);
         let chunk = lines.next_chunk(CHUNK_BYTES).await.expect("lines").expect("lines");

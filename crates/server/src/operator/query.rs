@@ -1,7 +1,7 @@
 //! Reads the query string of a call, collecting all errors.
 
 use kiosque_contract::operator_call::OperatorCall;
-use kiosque_model::time::TimeFault;
+use kiosque_model::time::TimeError;
 use kiosque_model::{DeviceCode, GroupId, UnixMs, Zone};
 use kiosque_store::Listing;
 
@@ -80,10 +80,10 @@ impl<'q> Query<'q> {
         let text = self.text(key)?;
         match zone.parse_time_or_date(&text) {
             Ok(time) => return Some(time),
-            Err(TimeFault::NotATime(..)) => {
+            Err(TimeError::NotATime(..)) => {
                 self.refuse(key, "must be RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss");
             }
-            Err(fault) => self.refuse(key, &format!("is not a time: {fault}")),
+            Err(error) => self.refuse(key, &format!("is not a time: {error}")),
         }
         None
     }
@@ -144,7 +144,7 @@ impl<'q> Query<'q> {
         }
         let place = |key| self.declared.iter().position(|declared| *declared == key);
         self.faults.sort_by_key(|(key, _)| place(*key));
-        let faults = self.faults.into_iter().map(|(key, fault)| format!("{key} {fault}"));
+        let faults = self.faults.into_iter().map(|(key, error)| format!("{key} {error}"));
         Err(Failure::bad_query(faults.collect()))
     }
 }

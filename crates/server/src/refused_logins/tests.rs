@@ -32,11 +32,11 @@ fn lines(records: &[AuditRecord]) -> Vec<String> {
 fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
     let mut refusals = Refusals::default();
     for ms in 0..8 {
-        let fault = if ms < 6 { LoginFault::Credentials } else { LoginFault::Limited };
-        refusals.add(ops(), fault, &origin("192.0.2.1", ms));
+        let error = if ms < 6 { LoginRefusal::Credentials } else { LoginRefusal::Limited };
+        refusals.add(ops(), error, &origin("192.0.2.1", ms));
     }
-    refusals.add(None, LoginFault::Credentials, &origin("192.0.2.1", 8));
-    refusals.add(ops(), LoginFault::Credentials, &origin("2001:db8::1", 9));
+    refusals.add(None, LoginRefusal::Credentials, &origin("192.0.2.1", 8));
+    refusals.add(ops(), LoginRefusal::Credentials, &origin("2001:db8::1", 9));
     let due = lines(&refusals.due(UnixMs(START + 1_000)));
     assert_eq!(
         due,
@@ -54,9 +54,9 @@ fn the_first_three_of_a_minute_are_single_entries_and_the_rest_one() {
     // The next minute starts again, even without a flush in between; and at the end everything is
     // written.
     for ms in 60_001..60_006 {
-        refusals.add(ops(), LoginFault::NoGroup, &origin("192.0.2.1", ms));
+        refusals.add(ops(), LoginRefusal::NoGroup, &origin("192.0.2.1", ms));
     }
-    refusals.add(ops(), LoginFault::NoGroup, &origin("192.0.2.1", 120_001));
+    refusals.add(ops(), LoginRefusal::NoGroup, &origin("192.0.2.1", 120_001));
     assert_eq!(
         lines(&refusals.all()),
         [
@@ -77,7 +77,7 @@ fn sources_beyond_the_maximum_are_combined() {
     let mut refusals = Refusals::default();
     for number in 0..1_000_u32 {
         let source = std::net::Ipv4Addr::from_bits(0x7F01_0000 + number).to_string();
-        (0..5).for_each(|_| refusals.add(ops(), LoginFault::Credentials, &origin(&source, 7)));
+        (0..5).for_each(|_| refusals.add(ops(), LoginRefusal::Credentials, &origin(&source, 7)));
     }
     let all = refusals.all();
     assert_eq!(all.len(), SOURCES_MAX * 4 + 1);
@@ -90,9 +90,9 @@ fn sources_beyond_the_maximum_are_combined() {
 #[test]
 fn entries_that_cannot_be_written_wait_up_to_a_maximum() {
     let mut refusals = Refusals::default();
-    refusals.add(ops(), LoginFault::Credentials, &origin("192.0.2.1", 0));
+    refusals.add(ops(), LoginRefusal::Credentials, &origin("192.0.2.1", 0));
     let due = refusals.due(UnixMs(START));
-    refusals.add(None, LoginFault::Credentials, &origin("192.0.2.1", 1));
+    refusals.add(None, LoginRefusal::Credentials, &origin("192.0.2.1", 1));
     refusals.put_back(due.clone());
     assert_eq!(refusals.due(UnixMs(START))[0], due[0]);
     refusals.put_back(vec![due[0].clone(); READY_MAX + 5]);
@@ -113,7 +113,7 @@ proptest! {
             ms += pass;
             let account = ops().filter(|_| *known);
             let origin = origin(&format!("192.0.2.{place}"), ms);
-            refusals.add(account, LoginFault::Credentials, &origin);
+            refusals.add(account, LoginRefusal::Credentials, &origin);
             if *flush {
                 written.append(&mut refusals.due(UnixMs(START + ms)));
             }

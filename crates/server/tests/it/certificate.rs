@@ -149,13 +149,13 @@ async fn a_certificate_of_a_ca_is_named_as_the_cause() {
     let base = format!("https://{}/v8", server.address);
     let client = HttpsClient::new(base.parse().unwrap(), trust_pem(&cert).unwrap()).unwrap();
     let request = post("/v8/nowhere").body(Bytes::new()).unwrap();
-    let fault = client.exchange(request).await.unwrap_err().to_string();
+    let error = client.exchange(request).await.unwrap_err().to_string();
     let expected = format!(
         "cannot connect to {base}: TLS: the server's certificate is one of a CA; a server needs \
          one with CA:FALSE, which `openssl req -x509` makes with \
          `-addext basicConstraints=critical,CA:FALSE`"
     );
-    assert_eq!(fault, expected);
+    assert_eq!(error, expected);
 }
 
 /// A pair that does not match or cannot be read leaves the old one in use, and is read again when

@@ -28,12 +28,12 @@ impl Document {
     }
 
     /// Returns why a value is not described by a schema.
-    fn fault(&self, schema: &Value, value: &Value) -> Option<String> {
+    fn error(&self, schema: &Value, value: &Value) -> Option<String> {
         let schema = self.resolved(schema);
         for (key, fits) in [("oneOf", 1..=1), ("anyOf", 1..=usize::MAX)] {
             if let Some(choices) = schema[key].as_array() {
                 let faults: Vec<String> =
-                    choices.iter().filter_map(|choice| self.fault(choice, value)).collect();
+                    choices.iter().filter_map(|choice| self.error(choice, value)).collect();
                 if !fits.contains(&(choices.len() - faults.len())) {
                     return Some(format!("{key}: {faults:?}"));
                 }
@@ -64,17 +64,17 @@ impl Document {
             return Some(format!("{value} is not described by {schema}"));
         }
         let items = value.as_array().into_iter().flatten();
-        let of_items = items.filter_map(|item| self.fault(&schema["items"], item));
-        of_items.chain(self.fault_of_fields(schema, value)).next()
+        let of_items = items.filter_map(|item| self.error(&schema["items"], item));
+        of_items.chain(self.error_of_fields(schema, value)).next()
     }
 
-    fn fault_of_fields(&self, schema: &Value, value: &Value) -> Option<String> {
+    fn error_of_fields(&self, schema: &Value, value: &Value) -> Option<String> {
         let (object, fields) = (value.as_object()?, schema["properties"].as_object()?);
         let required = schema["required"].as_array().into_iter().flatten();
         let missing = required.filter(|name| !object.contains_key(name.as_str().unwrap()));
         let missing = missing.map(|name| format!("{name} is missing in {value}"));
         let of_fields = object.iter().filter_map(|(name, value)| match fields.get(name) {
-            Some(field) => self.fault(field, value).map(|fault| format!("{name}: {fault}")),
+            Some(field) => self.error(field, value).map(|error| format!("{name}: {error}")),
             None => Some(format!("{name} is not in {schema}")),
         });
         // Every field of an answer is always there (FMT-5), unless a request asks for it.
@@ -87,8 +87,8 @@ impl Document {
     #[track_caller]
     fn check(&self, path: &str, reply: &Reply) {
         let schema = self.answer(path, &reply.status.to_string());
-        let fault = self.fault(schema, &reply.json);
-        assert_eq!(fault, None, "{path}: {reply:?}");
+        let error = self.error(schema, &reply.json);
+        assert_eq!(error, None, "{path}: {reply:?}");
     }
 }
 
@@ -179,7 +179,7 @@ async fn what_may_be_empty_is_in_the_operators_document() {
             let (name, schema) = (parameter["name"].as_str().unwrap(), &parameter["schema"]);
             let reply = get(&server, path, &key, &format!("{name}=")).await;
             let faults = reply.json["faults"].as_array().into_iter().flatten();
-            let starts = |fault: &Value| fault.as_str().unwrap().starts_with(&format!("{name} "));
+            let starts = |error: &Value| error.as_str().unwrap().starts_with(&format!("{name} "));
             let is_refused = faults.into_iter().any(starts);
             let is_text = schema["type"].to_string().contains("\"string\"");
             let may_be_empty = is_text && schema["minLength"].is_null();
@@ -214,7 +214,7 @@ fn faults_are_found() {
     let data = json!({"total": 0, "current": 1, "size": 10, "records": []});
     let answer =
         |code: Value, data: Value| json!({"code": code, "msg": "", "enMsg": null, "data": data});
-    assert_eq!(document.fault(schema, &answer(json!(200), data.clone())), None);
+    assert_eq!(document.error(schema, &answer(json!(200), data.clone())), None);
     for (code, data) in [
         (json!(200), json!({"total": 0, "current": 1, "size": 10})),
         (json!(200), json!({"total": "0", "current": 1, "size": 10, "records": []})),
@@ -223,6 +223,6 @@ fn faults_are_found() {
         (json!("200"), data.clone()),
         (json!(-1), data),
     ] {
-        assert!(document.fault(schema, &answer(code.clone(), data.clone())).is_some(), "{data}");
+        assert!(document.error(schema, &answer(code.clone(), data.clone())).is_some(), "{data}");
     }
 }

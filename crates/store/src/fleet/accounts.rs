@@ -9,7 +9,7 @@ use kiosque_model::{AccountNo, ActedBy, GroupId, GroupNo, LoginName, UnixMs};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
 use super::groups::Groups;
-use super::{ApplyError, ChangeCounts, EntryChange, FleetFault, NewHash, NewHashes};
+use super::{ApplyError, ChangeCounts, EntryChange, FleetError, NewHash, NewHashes};
 use crate::accounts::AccountRow;
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};
@@ -130,7 +130,7 @@ impl Accounts {
         new_hashes: &NewHashes,
         groups: &Groups,
         counts: &mut ChangeCounts,
-        faults: &mut Vec<FleetFault>,
+        errors: &mut Vec<FleetError>,
     ) -> Result<Vec<ChangedAccount<'a>>, ApplyError> {
         let mut changes = Vec::new();
         for entry in entries {
@@ -143,14 +143,14 @@ impl Accounts {
                 None => stored_hash,
             };
             if hash.is_none() {
-                faults.push(without_password(name));
+                errors.push(without_password(name));
             }
             let groups = entry.groups.as_ref().map(|ids| {
                 let known = ids.iter().filter_map(|id| {
                     let number = groups.get(id).map(|group| group.group_no);
                     if number.is_none() {
-                        let fault = format!("account {name}: groups: no group {id} is known");
-                        faults.push(fault.into());
+                        let error = format!("account {name}: groups: no group {id} is known");
+                        errors.push(error.into());
                     }
                     number
                 });
@@ -197,9 +197,9 @@ impl NewHash {
     }
 }
 
-fn without_password(name: &str) -> FleetFault {
+fn without_password(name: &str) -> FleetError {
     let entry = EntryId::new(EntryKind::Account, name);
-    FleetFault::Required { entry, fields: &["password", "password_hash"] }
+    FleetError::Required { entry, fields: &["password", "password_hash"] }
 }
 
 /// Returns the row with the fields of an entry, and the old values of fields that it leaves out.

@@ -9,7 +9,7 @@ use super::groups::Groups;
 use super::ownership::{self, OwnersChange, Period};
 use super::products::Products;
 use super::stored_devices::{DeviceRow, Devices, StoredDevice, wanted_move};
-use super::{ChangeCounts, EntryChange, FleetFault};
+use super::{ChangeCounts, EntryChange, FleetError};
 use crate::cooperative::yield_if_due;
 
 /// A device that an apply creates or changes.
@@ -59,7 +59,7 @@ pub(super) struct DevicePlan<'a> {
     /// Errors of moves, by device code.
     pub(super) late_moves: HashMap<String, String>,
     pub(super) now: UnixMs,
-    pub(super) faults: &'a mut Vec<FleetFault>,
+    pub(super) errors: &'a mut Vec<FleetError>,
 }
 
 impl DevicePlan<'_> {
@@ -102,7 +102,7 @@ impl DevicePlan<'_> {
     ) -> Option<ChangedDevice<'e>> {
         let code = entry.code.as_str();
         if stored.is_none() && (entry.name.is_none() || entry.group.is_none()) {
-            self.faults_of_incomplete(entry);
+            self.errors_of_incomplete(entry);
             return None;
         }
         let new = merged(entry, stored.as_ref().map(|device| &device.row), (next, self.now));
@@ -126,12 +126,12 @@ impl DevicePlan<'_> {
     }
 
     /// Adds the errors of a new device without a required field.
-    fn faults_of_incomplete(&mut self, entry: &DeviceEntry) {
+    fn errors_of_incomplete(&mut self, entry: &DeviceEntry) {
         let required: [(bool, &'static [&'static str]); 2] =
             [(entry.name.is_none(), &["name"]), (entry.group.is_none(), &["group"])];
         for (_, fields) in required.into_iter().filter(|(is_missing, _)| *is_missing) {
             let entry = EntryId::new(EntryKind::Device, entry.code.as_str());
-            self.faults.push(FleetFault::Required { entry, fields });
+            self.errors.push(FleetError::Required { entry, fields });
         }
         self.owners(entry, Vec::new());
         self.aisles(entry, Vec::new());
@@ -140,13 +140,13 @@ impl DevicePlan<'_> {
     fn owners(&mut self, entry: &DeviceEntry, old: Vec<Period>) -> Option<OwnersChange> {
         let (code, group) = (entry.code.as_str(), entry.group.as_ref()?);
         let Some(moving) = wanted_move(entry, self.groups) else {
-            let fault = format!("device {code}: group: no group {group} is known");
-            self.faults.push(fault.into());
+            let error = format!("device {code}: group: no group {group} is known");
+            self.errors.push(error.into());
             return None;
         };
         let new = match self.late_moves.remove(code) {
-            Some(fault) => {
-                self.faults.push(fault.into());
+            Some(error) => {
+                self.errors.push(error.into());
                 return None;
             }
             None => moving.applied_to(&old, self.now),
@@ -155,7 +155,7 @@ impl DevicePlan<'_> {
             Ok(new) if new == old => None,
             Ok(new) => Some(OwnersChange { old, new }),
             Err(reason) => {
-                self.faults.push(format!("device {code}: {reason}").into());
+                self.errors.push(format!("device {code}: {reason}").into());
                 None
             }
         }
@@ -164,11 +164,11 @@ impl DevicePlan<'_> {
     fn aisles<'e>(&mut self, entry: &'e DeviceEntry, old: Vec<Aisle>) -> Option<AislesChange<'e>> {
         let new = entry.aisles.as_deref()?;
         for aisle in new.iter().filter(|aisle| !self.products.contains(&aisle.goods_id)) {
-            let fault = format!(
+            let error = format!(
                 "device {}: aisle {}: product: no product {} is known",
                 entry.code, aisle.code, aisle.goods_id
             );
-            self.faults.push(fault.into());
+            self.errors.push(error.into());
         }
         (old != new).then_some(AislesChange { old, new })
     }

@@ -6,7 +6,7 @@ use kiosque_model::fleet::{EntryId, EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
-use super::{ChangeCounts, EntryChange, FleetFault};
+use super::{ChangeCounts, EntryChange, FleetError};
 use crate::accounts::GroupRow;
 use crate::db::{Read, Write};
 use crate::error::Error;
@@ -73,7 +73,7 @@ impl Groups {
         &mut self,
         entries: &[GroupEntry],
         counts: &mut ChangeCounts,
-        faults: &mut Vec<FleetFault>,
+        errors: &mut Vec<FleetError>,
     ) -> Vec<ChangedGroup> {
         let mut changes = Vec::new();
         for entry in entries {
@@ -82,7 +82,7 @@ impl Groups {
             let group_name = entry.name.clone().or_else(|| Some(old?.group_name.clone()));
             if group_name.is_none() {
                 let entry = EntryId::new(EntryKind::Group, id);
-                faults.push(FleetFault::Required { entry, fields: &["name"] });
+                errors.push(FleetError::Required { entry, fields: &["name"] });
             }
             // An invalid group is known to entries that refer to it.
             let group_name = group_name.unwrap_or_default();

@@ -202,13 +202,13 @@ mod tests {
     fn a_period_that_has_begun_stays() {
         let another = "since: the device moved to group b at another time, which is not changed";
         let not_after = "since: is not after the move to group b";
-        for (old, to, since, fault) in [
+        for (old, to, since, error) in [
             ("a@0 b@7", "b", Some(8), another),
             ("a@0 b@7", "b", Some(500), another),
             ("a@0 b@7", "c", Some(7), not_after),
             ("a@0 b@100", "c", Some(100), not_after),
         ] {
-            assert_eq!(moved(old, to, since), Err(fault.to_owned()), "{old}: {to} {since:?}");
+            assert_eq!(moved(old, to, since), Err(error.to_owned()), "{old}: {to} {since:?}");
         }
     }
 

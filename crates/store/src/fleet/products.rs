@@ -6,7 +6,7 @@ use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryId, EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{each_in_chunks, execute_in_chunks, keys};
-use super::{ChangeCounts, EntryChange, FleetFault};
+use super::{ChangeCounts, EntryChange, FleetError};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Value, row, statements};
@@ -119,7 +119,7 @@ impl Products {
         &mut self,
         entries: &'a [ProductEntry],
         counts: &mut ChangeCounts,
-        faults: &mut Vec<FleetFault>,
+        errors: &mut Vec<FleetError>,
     ) -> Vec<ChangedProduct<'a>> {
         let mut changes = Vec::new();
         for entry in entries {
@@ -128,7 +128,7 @@ impl Products {
             let (new, missing) = merged(entry, old);
             for fields in missing {
                 let entry = EntryId::new(EntryKind::Product, id);
-                faults.push(FleetFault::Required { entry, fields });
+                errors.push(FleetError::Required { entry, fields });
             }
             // An invalid product is known to entries that refer to it.
             let change = EntryChange::between(old, &new);

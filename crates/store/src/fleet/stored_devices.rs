@@ -81,7 +81,7 @@ pub(super) struct LateMove {
 
 impl LateMove {
     /// Returns the error to report if there are such orders.
-    fn fault(&self) -> String {
+    fn message(&self) -> String {
         format!(
             "device {}: since: group {} has orders that started at or after it; \
              a move takes effect after them",
@@ -197,7 +197,7 @@ pub(crate) async fn each_aisle(
 
 /// Returns the errors of moves to a time that is not after the stored orders, by device code.
 /// Orders dated in the future do not count.
-pub(super) async fn faults_of_late_moves(
+pub(super) async fn errors_of_late_moves(
     read: &Read<'_>,
     late_moves: &[LateMove],
     now: UnixMs,
@@ -206,7 +206,7 @@ pub(super) async fn faults_of_late_moves(
     for late in late_moves {
         by_group.entry(late.group).or_default().push(late);
     }
-    let mut faults = HashMap::new();
+    let mut errors = HashMap::new();
     for (group, moves) in by_group {
         let rows: Vec<[Value<'_>; 2]> =
             moves.iter().map(|late| [late.device.into(), late.since.into()]).collect();
@@ -217,9 +217,9 @@ pub(super) async fn faults_of_late_moves(
         })
         .await?;
         let refused = moves.into_iter().filter(|late| found.contains(&late.device));
-        faults.extend(refused.map(|late| (late.code.clone(), late.fault())));
+        errors.extend(refused.map(|late| (late.code.clone(), late.message())));
     }
-    Ok(faults)
+    Ok(errors)
 }
 
 /// Returns the move that an entry requests, if its group is known.

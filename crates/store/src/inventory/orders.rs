@@ -148,7 +148,7 @@ impl Display for DamagedOrder {
             Error::UnreadableOrder(order) => write!(f, "order {}: ", order.order_id)?,
             _ => write!(f, "the order with sequence number {seq}: ")?,
         }
-        f.write_str(&error.fault())
+        f.write_str(&error.reason())
     }
 }
 

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use kiosque_contract::{OrderTotals, SalesTotals};
-use kiosque_model::refusal::Fault;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Violation};
 
 use crate::accounts::group_number;
@@ -234,7 +234,7 @@ impl ChangeRows {
                 || after.history != history_of_cursor
         };
         if query.after.is_some_and(is_foreign) {
-            let violation = Violation { field: "after", fault: Fault::ForeignCursor };
+            let violation = Violation { field: "after", kind: ViolationKind::ForeignCursor };
             return Err(Refusal::Invalid(vec![violation]).into());
         }
         Ok(OrderChanges { change_nos, orders, group, last_change_no, history, more, totals: None })

@@ -150,7 +150,7 @@ impl DamagedOrders {
     ) -> Result<Option<OrderState<'a>>, Error> {
         match order.and_then(|order| OrderState::stored(&order, dictionaries)) {
             Err(error) if error.is_damage() => {
-                self.0.insert(id.to_owned(), error.fault());
+                self.0.insert(id.to_owned(), error.reason());
                 Ok(None)
             }
             state => state.map(Some),
@@ -159,9 +159,9 @@ impl DamagedOrders {
 
     /// Rejects an update of a damaged order: its former sale, which is in the sums, is unknown.
     pub(super) fn refuse(&self, id: &str) -> Option<OrderOutcome> {
-        let fault = self.0.get(id)?;
+        let error = self.0.get(id)?;
         Some(OrderOutcome::Inconsistent(format!(
-            "orderId: the stored order {id} is damaged and cannot be updated: {fault}; `kiosque \
+            "orderId: the stored order {id} is damaged and cannot be updated: {error}; `kiosque \
              verify` lists what is damaged, and a backup may have it undamaged",
         )))
     }

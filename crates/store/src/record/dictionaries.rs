@@ -14,7 +14,7 @@ use zstd::zstd_safe::{
     get_frame_content_size, train_from_buffer,
 };
 
-use crate::error::{Error, RecordFault};
+use crate::error::{Error, RecordError};
 
 /// The maximum size of a record. An order with a larger one is not stored.
 pub(crate) const RECORD_BYTES_MAX: usize = 32 << 20;
@@ -182,29 +182,29 @@ pub(super) fn unpack(
     record: &[u8],
     dictionaries: &Dictionaries,
     out: &mut Vec<u8>,
-) -> Result<(), RecordFault> {
+) -> Result<(), RecordError> {
     UNPACKING.with_borrow_mut(|context| {
         let (context, frame) = match context {
             Some(context) => context,
             None => {
-                let made = DCtx::try_create().ok_or(RecordFault::Text)?;
+                let made = DCtx::try_create().ok_or(RecordError::Text)?;
                 context.insert((made, Vec::new()))
             }
         };
         frame.clear();
         frame.extend_from_slice(&MAGICNUMBER.to_le_bytes());
         frame.extend_from_slice(record.get(size_of_val(&MAGICNUMBER)..).unwrap_or_default());
-        let length = get_frame_content_size(frame).ok().flatten().ok_or(RecordFault::Text)?;
+        let length = get_frame_content_size(frame).ok().flatten().ok_or(RecordError::Text)?;
         let checked = usize::try_from(length).ok().filter(|length| *length <= RECORD_BYTES_MAX);
-        let length = checked.ok_or(RecordFault::Length(length))?;
+        let length = checked.ok_or(RecordError::Length(length))?;
         let dictionary = match get_dict_id_from_frame(frame).map_or(0, Into::into) {
-            0 => BUILT_IN_PREPARED.as_ref().ok_or(RecordFault::Text)?,
-            number => dictionaries.get(number).ok_or(RecordFault::Dictionary(number))?,
+            0 => BUILT_IN_PREPARED.as_ref().ok_or(RecordError::Text)?,
+            number => dictionaries.get(number).ok_or(RecordError::Dictionary(number))?,
         };
         let start = out.len();
         out.resize(start + length, 0);
         let place = out.get_mut(start..).unwrap_or_default();
         let unpacked = context.decompress_using_ddict(place, frame, &dictionary.unpacking);
-        if unpacked == Ok(length) { Ok(()) } else { Err(RecordFault::Text) }
+        if unpacked == Ok(length) { Ok(()) } else { Err(RecordError::Text) }
     })
 }

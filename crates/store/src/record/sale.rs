@@ -116,14 +116,14 @@ mod tests {
     #[test]
     fn a_text_with_other_fields_is_not_as_it_was_written() {
         assert!(check_text(TEXT.as_bytes()).is_ok());
-        for (written, found, fault) in [
+        for (written, found, reason) in [
             ("payAmount", "payAwount", "missing field `payAmount`"),
             ("\"phone\"", "\"phome\"", "the record of an order is not as it was written"),
             ("[]", "[{}]", "missing field `goodsId`"),
             ("[]}", "", "EOF while parsing a value"),
         ] {
-            let error = check_text(TEXT.replace(written, found).as_bytes()).expect_err(fault);
-            assert!(error.to_string().contains(fault), "{error}");
+            let error = check_text(TEXT.replace(written, found).as_bytes()).expect_err(reason);
+            assert!(error.to_string().contains(reason), "{error}");
         }
     }
 }

@@ -10,7 +10,7 @@ use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 use super::dictionaries::{self, Dictionaries, Dictionary};
 use super::sale::sale_of;
 use super::{Incoming, Record, derived_trade_no_in, json, parsed};
-use crate::error::{Error, RecordFault, UnreadableOrder};
+use crate::error::{Error, RecordError, UnreadableOrder};
 use crate::sql::row;
 use kiosque_model::sales::Sale;
 
@@ -86,7 +86,7 @@ impl<'r> StoredOrder<'r> {
         // The opening brace of the record.
         match out.get_mut(start) {
             Some(first @ b'{') => *first = b',',
-            _ => return Err(self.unreadable(RecordFault::Text)),
+            _ => return Err(self.unreadable(RecordError::Text)),
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl<'r> StoredOrder<'r> {
         self.check()?;
         let mut text = Vec::new();
         self.unpack(dictionaries, &mut text)?;
-        let unreadable = || self.unreadable(RecordFault::Text);
+        let unreadable = || self.unreadable(RecordError::Text);
         let (fields, lines) = split(&text).ok_or_else(unreadable)?;
         put_numbers(out, self.trade_no, self.trade_no_in, self.order_id);
         out.push(b',');
@@ -130,7 +130,7 @@ impl<'r> StoredOrder<'r> {
     }
 
     fn unpack(&self, dictionaries: &Dictionaries, out: &mut Vec<u8>) -> Result<(), Error> {
-        dictionaries::unpack(self.record, dictionaries, out).map_err(|fault| self.unreadable(fault))
+        dictionaries::unpack(self.record, dictionaries, out).map_err(|error| self.unreadable(error))
     }
 
     /// Compares the checksum.
@@ -139,7 +139,7 @@ impl<'r> StoredOrder<'r> {
         if stored == Some(self.checksum()) {
             return Ok(());
         }
-        Err(self.unreadable(RecordFault::Checksum))
+        Err(self.unreadable(RecordError::Checksum))
     }
 
     /// Returns the checksum over the columns and the record. Columns of bytes are preceded by their
@@ -174,13 +174,13 @@ impl<'r> StoredOrder<'r> {
     }
 
     /// Returns the error of an order that cannot be read.
-    pub(crate) fn unreadable(&self, fault: RecordFault) -> Error {
+    pub(crate) fn unreadable(&self, error: RecordError) -> Error {
         Error::UnreadableOrder(Box::new(UnreadableOrder {
             group: self.group_no,
             device: self.device_no,
             seq: self.seq,
             order_id: self.order_id.to_owned(),
-            fault,
+            error,
         }))
     }
 }

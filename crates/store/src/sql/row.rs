@@ -250,13 +250,13 @@ mod postgres {
 
     use tokio_postgres::types::{FromSql, Type};
 
-    type Fault = Box<dyn Error + Sync + Send>;
+    type BoxError = Box<dyn Error + Sync + Send>;
 
     /// An integer of either width.
     pub(super) struct Int(pub(super) i64);
 
     impl<'a> FromSql<'a> for Int {
-        fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Int, Fault> {
+        fn from_sql(kind: &Type, raw: &'a [u8]) -> Result<Int, BoxError> {
             Ok(Int(match *kind {
                 Type::INT4 => i32::from_sql(kind, raw)?.into(),
                 _ => i64::from_sql(kind, raw)?,
@@ -272,7 +272,7 @@ mod postgres {
     pub(super) struct Present;
 
     impl<'a> FromSql<'a> for Present {
-        fn from_sql(_: &Type, _: &'a [u8]) -> Result<Present, Fault> {
+        fn from_sql(_: &Type, _: &'a [u8]) -> Result<Present, BoxError> {
             Ok(Present)
         }
 

@@ -102,7 +102,7 @@ pub(super) fn shift_parameters(text: &str, by: usize) -> String {
 mod tests {
     use super::*;
 
-    fn fault(text: &str, names: &[&str]) -> String {
+    fn error(text: &str, names: &[&str]) -> String {
         translate(text, names).expect_err(text)
     }
 
@@ -120,18 +120,18 @@ mod tests {
     #[test]
     fn names_that_are_not_declared_or_not_used_are_refused() {
         let text = "select a from t where b = $beta";
-        assert_eq!(fault(text, &["alpha"]), "parameter $beta is not declared");
-        assert_eq!(fault(text, &["beta", "alpha"]), "parameter $alpha is not used");
-        assert_eq!(fault("select $1", &["alpha"]), "parameter $1 is not declared");
+        assert_eq!(error(text, &["alpha"]), "parameter $beta is not declared");
+        assert_eq!(error(text, &["beta", "alpha"]), "parameter $alpha is not used");
+        assert_eq!(error("select $1", &["alpha"]), "parameter $1 is not declared");
         // A name that begins with another name is a different name.
-        assert_eq!(fault(text, &["beta_ms"]), "parameter $beta is not declared");
+        assert_eq!(error(text, &["beta_ms"]), "parameter $beta is not declared");
     }
 
     #[test]
     fn texts_that_cannot_be_read_are_refused() {
-        assert_eq!(fault("select $", &[]), "a $ without a name");
-        assert_eq!(fault("select 'a", &[]), "unclosed '");
-        assert_eq!(fault("select a -- of b", &[]), "a comment in the text");
-        assert_eq!(fault("select {a}", &[]), "{ begins no {rows NAME: COLUMN TYPE, …}");
+        assert_eq!(error("select $", &[]), "a $ without a name");
+        assert_eq!(error("select 'a", &[]), "unclosed '");
+        assert_eq!(error("select a -- of b", &[]), "a comment in the text");
+        assert_eq!(error("select {a}", &[]), "{ begins no {rows NAME: COLUMN TYPE, …}");
     }
 }

@@ -58,11 +58,11 @@ pub(super) async fn check(
     .await?;
     read.each(&LISTED_OTHERWISE, &number, |row| {
         let ListedRow { device_code, listed } = row.read()?;
-        let fault = match listed {
+        let error = match listed {
             true => "it is listed, the device is not enabled",
             false => "it is not listed, the device is enabled",
         };
-        found.differences.push(format!("group {}, device {device_code}: {fault}", group.id));
+        found.differences.push(format!("group {}, device {device_code}: {error}", group.id));
         Ok(())
     })
     .await?;

@@ -122,24 +122,24 @@ impl Recount<'_> {
         let Verified { differences, refunding, .. } = verified;
         self.read
             .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
-                let fault = match row.read::<StoredOrder<'_>>() {
+                let error = match row.read::<StoredOrder<'_>>() {
                     Ok(order) => {
                         *refunding += i64::from(sale_figures::is_refunding(order.sale));
-                        unsold_fault(&order, self.dictionaries)
-                            .map(|fault| self.name(&order, codes, fault))
+                        unsold_error(&order, self.dictionaries)
+                            .map(|error| self.name(&order, codes, error))
                     }
                     Err(error) => Some(self.unreadable(error)?),
                 };
-                differences.extend(fault);
+                differences.extend(error);
                 Ok(())
             })
             .await
     }
 
     /// Returns a difference of an order.
-    fn name(&self, order: &StoredOrder<'_>, codes: &DeviceCodes, fault: String) -> String {
+    fn name(&self, order: &StoredOrder<'_>, codes: &DeviceCodes, error: String) -> String {
         let device = describe_device(order.device_no, codes);
-        format!("group {}, device {device}, order {}: {fault}", self.group.id, order.order_id)
+        format!("group {}, device {device}, order {}: {error}", self.group.id, order.order_id)
     }
 
     /// Returns the difference of a row whose columns cannot be read.
@@ -210,12 +210,12 @@ impl Recount<'_> {
                     }
                 };
                 *refunding += i64::from(sale_figures::is_refunding(order.sale));
-                match sale_and_fault((&order, self.dictionaries), self.zone) {
-                    Ok((sale, fault)) => {
+                match sale_and_error((&order, self.dictionaries), self.zone) {
+                    Ok((sale, error)) => {
                         sums.count(self.zone, order.device_no, &sale, SaleChange::Added);
-                        differences.extend(fault.map(|fault| self.name(&order, codes, fault)));
+                        differences.extend(error.map(|error| self.name(&order, codes, error)));
                     }
-                    Err(error) => differences.push(self.name(&order, codes, error.fault())),
+                    Err(error) => differences.push(self.name(&order, codes, error.reason())),
                 }
                 Ok(())
             })
@@ -253,7 +253,7 @@ impl Recount<'_> {
 }
 
 /// Returns the problem of an order that is not a sale according to its columns.
-fn unsold_fault(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<String> {
+fn unsold_error(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<String> {
     let time = || {
         let text = order.text(dictionaries)?;
         check_text(&text)?;
@@ -265,12 +265,12 @@ fn unsold_fault(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<
             Some("its states are not those of its record".to_owned())
         }
         Ok(_) => None,
-        Err(error) => Some(error.fault()),
+        Err(error) => Some(error.reason()),
     }
 }
 
 /// Returns the sale of an order that is a sale according to its columns, and its problem.
-fn sale_and_fault(
+fn sale_and_error(
     (order, dictionaries): (&StoredOrder<'_>, &Dictionaries),
     zone: &Zone,
 ) -> Result<(Sale, Option<String>), Error> {
@@ -278,7 +278,7 @@ fn sale_and_fault(
     check_text(&text)?;
     let sale = order.sale(dictionaries)?;
     let ((recorded, states), expected) = (sale_time(&text)?, zone.text(sale.at));
-    let fault = if recorded.as_deref() != Some(expected.as_str()) {
+    let error = if recorded.as_deref() != Some(expected.as_str()) {
         let recorded = recorded.as_deref().unwrap_or("none");
         Some(format!("counts as a sale at {expected}, its record says {recorded}"))
     } else if order.sale != sale_figures::packed(Some(&sale), states) {
@@ -286,7 +286,7 @@ fn sale_and_fault(
     } else {
         None
     };
-    Ok((sale, fault))
+    Ok((sale, error))
 }
 
 impl SumRow {

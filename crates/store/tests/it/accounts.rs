@@ -66,12 +66,12 @@ async fn what_is_taken_away_ends_the_session_in_the_same_transaction() {
 
 /// An error elsewhere in the fleet rolls the end of the session back.
 #[tokio::test]
-async fn a_fault_ends_no_session() {
+async fn an_error_ends_no_session() {
     let fixture = TestStore::with_fleet().await;
     let session = fixture.log_in("ops").await.unwrap();
     let disabled = AccountEntry { enabled: Some(false), ..bare_account("ops") };
-    let faults = fixture.faults(accounts(vec![disabled, account("x", &["nowhere"])])).await;
-    assert_eq!(faults, ["account x: groups: no group nowhere is known"]);
+    let errors = fixture.errors(accounts(vec![disabled, account("x", &["nowhere"])])).await;
+    assert_eq!(errors, ["account x: groups: no group nowhere is known"]);
     assert!(fixture.store.sessions().prove(fixture.claim(&session)).await.is_ok());
 }
 
@@ -157,9 +157,9 @@ async fn a_new_account_needs_a_password() {
         .apply(fleet, NewHashes::new(), ActedBy::command(NOW), &clock_at(NOW))
         .await
     {
-        Err(ApplyError::Faults(faults)) => {
-            let fault = "account new: password or password_hash: required for a new account";
-            assert_eq!(faults.iter().map(ToString::to_string).collect::<Vec<_>>(), [fault]);
+        Err(ApplyError::Invalid(errors)) => {
+            let error = "account new: password or password_hash: required for a new account";
+            assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), [error]);
         }
         other => panic!("{other:?}"),
     }

@@ -1,5 +1,5 @@
 //! Applying a fleet is declarative and repeatable: entries are created or changed, absent ones
-//! stay, a list in an entry replaces the whole list, and a fault anywhere names the entry and
+//! stay, a list in an entry replaces the whole list, and an error anywhere names the entry and
 //! applies nothing.
 
 use std::sync::Arc;
@@ -136,7 +136,7 @@ async fn a_list_replaces_the_whole_list() {
 /// An error anywhere (unknown group, bad currency, duplicate, NUL) names the entry and applies
 /// nothing; all errors are reported at once.
 #[tokio::test]
-async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
+async fn an_error_anywhere_is_named_and_nothing_is_applied() {
     let fixture = TestStore::with_fleet().await;
     let mut fleet = Fleet {
         groups: vec![group("new"), GroupEntry { id: group_id("x"), name: None, active: None }],
@@ -156,7 +156,7 @@ async fn a_fault_anywhere_is_named_and_nothing_is_applied() {
     fleet.products[1].currency = None;
     fleet.products[2].name = None;
     assert_eq!(
-        fixture.faults(fleet).await,
+        fixture.errors(fleet).await,
         [
             "group x: name: required for a new group",
             "product r: currency: required for a new product",

@@ -228,7 +228,7 @@ async fn lists_equal_a_scan_of_the_devices() {
             products.push(ProductEntry { name, ..product("p") });
         }
         match lists.fixture.apply_at(Fleet { devices, products, ..Fleet::default() }, now).await {
-            Ok(_) | Err(ApplyError::Faults(_)) => {}
+            Ok(_) | Err(ApplyError::Invalid(_)) => {}
             Err(error) => panic!("{error}"),
         }
         for at in [now, now.plus_ms(rng.range(1..100)), now.plus_ms(-rng.range(1..100))] {

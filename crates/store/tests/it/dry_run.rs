@@ -120,7 +120,7 @@ async fn an_operation_that_fails_changes_nothing() {
         ..Fleet::default()
     };
     let refused = store.fleet().apply(faulty, NewHashes::new(), by(), &clock_at(NOW)).await;
-    assert!(matches!(refused, Err(ApplyError::Faults(_))), "{refused:?}");
+    assert!(matches!(refused, Err(ApplyError::Invalid(_))), "{refused:?}");
     let ids: Vec<String> = store.inventory().group_ids().await.unwrap().into_values().collect();
     assert!(ids.contains(&"c".to_owned()) && !ids.contains(&"z".to_owned()), "{ids:?}");
     let again = store.fleet().apply(fleet(), NewHashes::new(), by(), &clock_at(NOW)).await.unwrap();

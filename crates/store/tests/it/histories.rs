@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use kiosque_model::refusal::Fault;
+use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{ChangeCursor, GroupId, Refusal, Violation};
 use kiosque_store::{ChangeQuery, OrderChanges, Refused};
 use kiosque_testkit::entries::order;
@@ -114,7 +114,7 @@ async fn read(
 #[track_caller]
 fn refused(read: Result<OrderChanges, Refused>) {
     let Err(Refused::Refusal(Refusal::Invalid(violations))) = read else { panic!("{read:?}") };
-    assert_eq!(violations, [Violation { field: "after", fault: Fault::ForeignCursor }]);
+    assert_eq!(violations, [Violation { field: "after", kind: ViolationKind::ForeignCursor }]);
 }
 
 fn histories(fixture: &TestStore) -> Vec<String> {

@@ -83,19 +83,19 @@ async fn a_move_back_over_kept_orders_is_refused() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("o1", "d1", 100), order("o2", "d1", 900)]).await;
     for since in [50, 100, 101, 900] {
-        let faults = fixture.faults(moved("b", Some(since))).await;
+        let errors = fixture.errors(moved("b", Some(since))).await;
         let message = "device d1: since: group a has orders that started at or after it; \
                     a move takes effect after them";
-        assert_eq!(faults, [message]);
+        assert_eq!(errors, [message]);
     }
     fixture.apply(moved("b", Some(901))).await.unwrap();
     // Another move must follow the last one, whose time does not change.
-    let faults = fixture.faults(moved("a", Some(901))).await;
-    assert_eq!(faults, ["device d1: since: is not after the move to group b"]);
-    let faults = fixture.faults(moved("b", Some(950))).await;
+    let errors = fixture.errors(moved("a", Some(901))).await;
+    assert_eq!(errors, ["device d1: since: is not after the move to group b"]);
+    let errors = fixture.errors(moved("b", Some(950))).await;
     let message = "device d1: since: the device moved to group b at another time, \
                 which is not changed";
-    assert_eq!(faults, [message]);
+    assert_eq!(errors, [message]);
 }
 
 /// Without a `since`, a move takes effect now, whatever orders are dated ahead. They stay with
@@ -121,7 +121,7 @@ async fn orders_that_are_dated_ahead_delay_no_move() {
 async fn a_past_since_follows_the_orders_until_now_alone() {
     let fixture = TestStore::with_fleet().await;
     fixture.receive_new(vec![order("o", "d1", 700), order("ahead", "d1", NOW.0 + 500)]).await;
-    assert_eq!(fixture.faults(moved("b", Some(700))).await.len(), 1);
+    assert_eq!(fixture.errors(moved("b", Some(700))).await.len(), 1);
     fixture.apply(moved("b", Some(701))).await.unwrap();
     assert_eq!(owners(&fixture, &[700, 701, NOW.0 + 1]).await, ["a", "b", "b"]);
 }

@@ -278,7 +278,7 @@ async fn take(node: &Node, step: &Step, (now, applied_at): (i64, i64)) -> Vec<Ou
             let clock = clock_at(UnixMs(applied_at));
             match store.fleet().apply(fleet, NewHashes::new(), by, &clock).await {
                 Ok(_) => vec![Outcome::Done],
-                Err(ApplyError::Faults(_)) => vec![Outcome::Refused],
+                Err(ApplyError::Invalid(_)) => vec![Outcome::Refused],
                 Err(error) => panic!("{error}"),
             }
         }

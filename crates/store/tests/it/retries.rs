@@ -166,8 +166,8 @@ async fn a_late_move_is_checked_again_under_the_locks() {
     }
     fixture.receive_new(vec![order("o2", "d2", 500)]).await;
     lock.release().await;
-    let Err(ApplyError::Faults(faults)) = applying.await.unwrap() else { panic!("applied") };
-    let fault = faults[0].to_string();
-    assert!(fault.starts_with("device d2: since: group a has orders"), "{fault}");
+    let Err(ApplyError::Invalid(errors)) = applying.await.unwrap() else { panic!("applied") };
+    let error = errors[0].to_string();
+    assert!(error.starts_with("device d2: since: group a has orders"), "{error}");
     assert_eq!(fixture.query("select count(*) from aisles"), ["0"]);
 }

@@ -227,13 +227,13 @@ async fn each_damaged_record_is_named_and_the_rest_is_checked() {
         fixture.tamper(&format!("update orders set {damage} where order_id in ('o2', 'o4', 'f1')"));
         fixture.tamper("update devices set total_curr_stock = 7 where device_code = 'd1'");
         fixture.tamper("update ledger set last_seq = 2 where device_code = 'e1'");
-        let fault = "its checksum does not match its columns and its record";
+        let error = "its checksum does not match its columns and its record";
         let differences = [
             "device d1: stock 7 is stored, its aisles hold 5".to_owned(),
-            format!("group a, device d1, order o2: {fault}"),
-            format!("group a, device d1, order o4: {fault}"),
+            format!("group a, device d1, order o2: {error}"),
+            format!("group a, device d1, order o4: {error}"),
             "group b, device e1: the ledger has sequence 1 to 2, 1 orders are stored".to_owned(),
-            format!("group b, device e1, order f1: {fault}"),
+            format!("group b, device e1, order f1: {error}"),
         ];
         assert_eq!(
             fixture.store.upkeep().verify().await.unwrap().differences,

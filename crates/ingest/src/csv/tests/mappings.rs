@@ -4,13 +4,13 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn fault(text: &str) -> String {
+fn error(text: &str) -> String {
     Mapping::parse(text).err().unwrap_or_else(|| panic!("a mapping: {text}"))
 }
 
 /// The error of a mapping that was right before `line` was added to a section, without its
 /// position.
-fn fault_of(section: &str, line: &str) -> String {
+fn error_of(section: &str, line: &str) -> String {
     let text = format!("{KEYED}\n[create.device]\ngroup = \"g\"\n");
     let header = format!("[{section}]\n");
     let text = if text.contains(&header) {
@@ -18,12 +18,12 @@ fn fault_of(section: &str, line: &str) -> String {
     } else {
         format!("{text}\n{header}{line}\n")
     };
-    without_position(&fault(&text)).to_owned()
+    without_position(&error(&text)).to_owned()
 }
 
-fn without_position(fault: &str) -> &str {
-    let (position, text) = fault.split_once(": ").expect("a position");
-    assert!(position.starts_with("line ") && position.contains(", column "), "{fault}");
+fn without_position(error: &str) -> &str {
+    let (position, text) = error.split_once(": ").expect("a position");
+    assert!(position.starts_with("line ") && position.contains(", column "), "{error}");
     text
 }
 
@@ -37,8 +37,8 @@ fn cases(text: &str) -> impl Iterator<Item = (&str, &str)> {
 fn check_cases(text: &str) {
     for (case, want) in cases(text) {
         let (section, line) = case.strip_prefix('[').unwrap().split_once(']').unwrap();
-        let fault = fault_of(section, line);
-        assert!(fault.starts_with(want), "{case}\n{fault}");
+        let error = error_of(section, line);
+        assert!(error.starts_with(want), "{case}\n{error}");
     }
 }
 
@@ -62,14 +62,14 @@ tradeStartTime
     ) {
         let lines = SIMPLE.lines().filter(|line| !line.starts_with(&format!("{key} =")));
         let text: Vec<&str> = lines.collect();
-        assert_eq!(without_position(&fault(&text.join("\n"))), want);
+        assert_eq!(without_position(&error(&text.join("\n"))), want);
     }
-    assert!(fault("").starts_with("line 1, column 1: amount: needed"));
-    assert!(fault("[amount]\nunit = \"major\"").contains("order.currency: needed"));
+    assert!(error("").starts_with("line 1, column 1: amount: needed"));
+    assert!(error("[amount]\nunit = \"major\"").contains("order.currency: needed"));
 }
 
 #[test]
-fn a_fault_has_its_line_and_column() {
+fn an_error_has_its_line_and_column() {
     for (text, want) in [
         ("[order]\norderId = {Id}\n", "line 2, column 14: "),
         (
@@ -80,15 +80,15 @@ fn a_fault_has_its_line_and_column() {
         ("[report]\r\n# é\r\nheader = 1\r\n", "line 3, column 1: report.header: unknown field"),
         ("[time]\nformat = [\"%F\", \"%H\"]", "line 2, column 10: time.format: \"%H\" has"),
     ] {
-        assert!(fault(text).starts_with(want), "{}", fault(text));
+        assert!(error(text).starts_with(want), "{}", error(text));
     }
     let text = KEYED.replace("[line]", "tradeNo = \"{No\"\n[line]");
-    let fault = fault(&text);
-    assert!(fault.starts_with("line 12, column 11: order.tradeNo: \"{No\" has a brace"), "{fault}");
+    let error = error(&text);
+    assert!(error.starts_with("line 12, column 11: order.tradeNo: \"{No\" has a brace"), "{error}");
 }
 
 #[test]
-fn a_fault_names_its_key_and_what_was_expected() {
+fn an_error_names_its_key_and_what_was_expected() {
     check_cases(
         r#"
 [report] delimiter = "ab"
@@ -120,7 +120,7 @@ fn a_fault_names_its_key_and_what_was_expected() {
 }
 
 #[test]
-fn a_fault_in_a_field_shows_the_notation() {
+fn an_error_in_a_field_shows_the_notation() {
     check_cases(
         r#"
 [order] tradeno = "{No}"
@@ -164,7 +164,7 @@ fn a_fault_in_a_field_shows_the_notation() {
 }
 
 #[test]
-fn a_nul_in_a_text_of_the_mapping_is_a_fault() {
+fn a_nul_in_a_text_of_the_mapping_is_a_error() {
     check_cases(
         r#"
 [create.device] name = "a\u0000{Machine}"
@@ -214,17 +214,17 @@ fn keys_groups_sums_and_filters_are_checked_too() {
         ),
         ("[line]", "[skip]\n[line]", "skip: invalid type: map, expected a sequence"),
     ] {
-        let fault = fault(&KEYED.replace(from, to));
-        assert!(without_position(&fault).starts_with(want), "{fault}");
+        let error = error(&KEYED.replace(from, to));
+        assert!(without_position(&error).starts_with(want), "{error}");
     }
 }
 
 #[test]
 fn sections_of_the_wrong_type_are_named() {
     for section in ["report", "time", "amount", "order", "line", "skip", "create"] {
-        let fault = fault(&format!("{section} = 1"));
+        let error = error(&format!("{section} = 1"));
         let want = format!("{section}: invalid type: integer `1`, expected a ");
-        assert!(without_position(&fault).starts_with(&want), "{fault}");
+        assert!(without_position(&error).starts_with(&want), "{error}");
     }
 }
 

@@ -5,7 +5,7 @@ use super::*;
 /// Returns the rejected rows of a report as a file.
 fn rejected_file(text: &str, report: &[u8]) -> Vec<u8> {
     let (mapping, zone) = (mapping(text), Zone::utc());
-    let mut reading = read(report, &mapping, &zone).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let mut reading = read(report, &mapping, &zone).unwrap_or_else(|errors| panic!("{errors:#?}"));
     let rows = reading.rows_of_orders().expect("a header");
     let mut file = rows.format().header();
     for rejected in reading.by_ref().filter_map(Result::err) {
@@ -120,7 +120,7 @@ fn files_of_other_kinds_are_recognized() {
         ),
         (b"\xff\xfeI\0d\0", "the report is UTF-16; save it as UTF-8"),
     ] {
-        let faults = refused(SIMPLE, report);
-        assert!(faults.len() == 1 && faults[0].starts_with(want), "{faults:?}");
+        let errors = refused(SIMPLE, report);
+        assert!(errors.len() == 1 && errors[0].starts_with(want), "{errors:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kiosque_broker::DeviceLists;
 use kiosque_client::session::{Pace, SessionParts};
-use kiosque_client::{Transport, TransportFault};
+use kiosque_client::{Transport, TransportError};
 use kiosque_testkit::{ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, eventually, size};
 use tokio::task::JoinSet;
 
@@ -59,7 +59,7 @@ fn lose_switches(parts: &mut SessionParts, lost: &Arc<AtomicUsize>) {
             let result = transport.send(request, token).await;
             if number.is_some_and(|number| number % 5 == 1) {
                 lost.fetch_add(1, Ordering::SeqCst);
-                return Err(TransportFault { to: "it".to_owned(), cause: "lost".to_owned() });
+                return Err(TransportError { to: "it".to_owned(), cause: "lost".to_owned() });
             }
             result
         })

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
 use kiosque_client::session::Pace;
-use kiosque_client::{Error, History, WalkFault};
+use kiosque_client::{Error, History, WalkError};
 use kiosque_testkit::{TestServer, is_soak, size, sql};
 use sha2::{Digest, Sha256};
 
@@ -114,7 +114,7 @@ async fn archiving_during_a_walk_is_noticed() {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error, Error::Walk(WalkFault::Shorter { .. })), "{error}");
+    assert!(matches!(error, Error::Walk(WalkError::Shorter { .. })), "{error}");
     assert_eq!(current.certificate(), None);
     let mut count = 1;
     while all.next().await.unwrap().is_some() {

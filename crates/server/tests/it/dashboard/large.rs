@@ -177,7 +177,7 @@ async fn later_parts_show_the_time_at_which_they_are_read() {
     }
 }
 
-/// A fault after the first byte resets the stream, or ends the connection: here the session ends
+/// An error after the first byte resets the stream, or ends the connection: here the session ends
 /// while its answer is sent, and each part proves it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_whose_session_ends_breaks_off() {

@@ -1,4 +1,4 @@
-//! `POST /operator/v1/fleet`: a fleet in JSON. A fault anywhere names the entry, and nothing is
+//! `POST /operator/v1/fleet`: a fleet in JSON. An error anywhere names the entry, and nothing is
 //! applied.
 
 use kiosque_testkit::{TestServer, eventually};
@@ -42,7 +42,7 @@ async fn with_used_key() -> (TestServer, String) {
 }
 
 #[tokio::test]
-async fn every_fault_is_returned_and_nothing_is_applied() {
+async fn every_error_is_returned_and_nothing_is_applied() {
     let (server, key) = with_used_key().await;
     let before = server.fingerprint().await;
     // Faults of the entries themselves, then of their references, then of the text.

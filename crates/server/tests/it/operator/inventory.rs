@@ -265,8 +265,8 @@ async fn orders_are_listed_by_state_and_time() {
     assert_eq!(wrong.json["faults"], json!(faults), "{wrong:?}");
     let span = "orders?since=2026-02-30&until=2026-03-01%2009:00:00";
     let wrong = get(&server, &key, span).await;
-    let fault = "since is not a time: \"2026-02-30 00:00:00\" does not exist in the calendar";
-    assert_eq!(wrong.json["faults"], json!([fault]), "{wrong:?}");
+    let error = "since is not a time: \"2026-02-30 00:00:00\" does not exist in the calendar";
+    assert_eq!(wrong.json["faults"], json!([error]), "{wrong:?}");
     let wrong = get(&server, &key, "orders?since=2026-03-02&until=2026-03-01").await;
     assert_eq!(wrong.json["faults"], json!(["until is before since"]), "{wrong:?}");
 }

@@ -93,10 +93,10 @@ async fn a_group_that_stays_locked_fails_its_own_streams() {
     assert_eq!(counts(&again), [1, 0, 1, 0]);
 }
 
-/// A fault of one group's orders fails the streams that have some of them, and fails no order of
+/// An error of one group's orders fails the streams that have some of them, and fails no order of
 /// another group.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fault_of_one_group_fails_no_order_of_another() {
+async fn an_error_of_one_group_fails_no_order_of_another() {
     let server = server_on(TestData::new(), FAR).await;
     let key = server.create_key("orders").await;
     server.call_operator(ORDERS, Some(&key), line("bad", 1)).await;
@@ -205,7 +205,7 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
         || Error::Data("a fault of the test".to_owned()),
     ];
     let mut orders = 0;
-    for (kind, fault) in faults.into_iter().enumerate() {
+    for (kind, error) in faults.into_iter().enumerate() {
         for statements in 0.. {
             let round = format!("{kind}.{statements}");
             let id = |name: &str| format!("{round}-{name}");
@@ -222,7 +222,7 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
                 line(&id("d"), 2),
                 line(&id("x"), 1).replace("\"D1\"", "\"D9\""),
             ];
-            server.store.upkeep().arm_fault(statements, fault);
+            server.store.upkeep().arm_fault(statements, error);
             let first = server.call_operator(ORDERS, Some(&key), body.concat()).await;
             let is_over = server.store.upkeep().disarm_fault();
             assert!([200, 503].contains(&first.status), "{round}: {first:?}");

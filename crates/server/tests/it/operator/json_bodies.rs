@@ -85,7 +85,7 @@ async fn of_an_array_that_is_cut_off_the_elements_before_are_stored() {
     let elements: Vec<String> = (0..1_500).map(|at| line(&format!("o{at:04}"), 1)).collect();
     let whole = format!("[{}]", elements.join(","));
     let cut = format!("[{}", elements[..1_499].join(","));
-    for (body, fault) in [
+    for (body, error) in [
         (format!("{cut},"), "expected an element after [1498]"),
         (format!("{cut} {{}}]"), "expected `,` or `]` after [1498]"),
         (format!("{cut}] x"), "expected nothing after [1498]"),
@@ -93,7 +93,7 @@ async fn of_an_array_that_is_cut_off_the_elements_before_are_stored() {
     ] {
         let reply = post(&server, (ORDERS, &key), JSON, body).await;
         let detail = format!(
-            "the body is not valid JSON: {fault}; the elements stored before remain, and the whole \
+            "the body is not valid JSON: {error}; the elements stored before remain, and the whole \
              body may be sent again once it is valid"
         );
         assert_eq!((reply.status, reply.json["detail"].as_str()), (400, Some(&*detail)));

@@ -9,26 +9,27 @@ use super::setup::Token;
 use super::{Data, INVALID, Row};
 
 /// A violation in English and in Chinese; `{}` is the field.
-type Fault = (&'static str, &'static str);
+type ViolationKind = (&'static str, &'static str);
 
-const BLANK: Fault = ("{} must not be blank", "{} 不能为空");
-const NOT_TEXT: Fault = ("{} must be a string", "{} 必须是字符串");
-const NOT_FLAG: Fault = ("{} must be true or false", "{} 必须是 true 或 false");
-const NOT_INTEGER: Fault = ("{} must be an integer", "{} 必须是整数");
-const NOT_ZERO_OR_ONE: Fault = ("{} must be 0 or 1", "{} 必须是 0 或 1");
-const NOT_POSITIVE: Fault = ("{} must be a positive integer", "{} 必须是正整数");
-const OVER_MAXIMUM: Fault = ("{} must be at most 1000", "{} 不能大于 1000");
-const NEGATIVE: Fault = ("{} must not be negative", "{} 不能为负数");
-const OVER_MINUTE: Fault = ("{} must be at most 60", "{} 不能大于 60");
-const NOT_CURSOR: Fault =
+const BLANK: ViolationKind = ("{} must not be blank", "{} 不能为空");
+const NOT_TEXT: ViolationKind = ("{} must be a string", "{} 必须是字符串");
+const NOT_FLAG: ViolationKind = ("{} must be true or false", "{} 必须是 true 或 false");
+const NOT_INTEGER: ViolationKind = ("{} must be an integer", "{} 必须是整数");
+const NOT_ZERO_OR_ONE: ViolationKind = ("{} must be 0 or 1", "{} 必须是 0 或 1");
+const NOT_POSITIVE: ViolationKind = ("{} must be a positive integer", "{} 必须是正整数");
+const OVER_MAXIMUM: ViolationKind = ("{} must be at most 1000", "{} 不能大于 1000");
+const NEGATIVE: ViolationKind = ("{} must not be negative", "{} 不能为负数");
+const OVER_MINUTE: ViolationKind = ("{} must be at most 60", "{} 不能大于 60");
+const NOT_CURSOR: ViolationKind =
     ("{} must be the value of next in an answer, or null", "{} 必须是某次应答中的 next，或为 null");
-const REPEATED: Fault = ("{} must be given once", "{} 只能出现一次");
-const AFTER_END: Fault = ("{} must not be after endTimestamp", "{} 不能晚于 endTimestamp");
-const NO_NUMBER: Fault = ("{} or tradeNoIn must not be blank", "{} 与 tradeNoIn 不能同时为空");
+const REPEATED: ViolationKind = ("{} must be given once", "{} 只能出现一次");
+const AFTER_END: ViolationKind = ("{} must not be after endTimestamp", "{} 不能晚于 endTimestamp");
+const NO_NUMBER: ViolationKind =
+    ("{} or tradeNoIn must not be blank", "{} 与 tradeNoIn 不能同时为空");
 
-const NOT_TEXTS: Fault = ("{} must be a list of strings", "{} 必须是字符串数组");
-const TOO_MANY: Fault = ("{} must have at most 1000 entries", "{} 最多包含 1000 项");
-const TOO_LONG: Fault = (
+const NOT_TEXTS: ViolationKind = ("{} must be a list of strings", "{} 必须是字符串数组");
+const TOO_MANY: ViolationKind = ("{} must have at most 1000 entries", "{} 最多包含 1000 项");
+const TOO_LONG: ViolationKind = (
     "{} must not be more than 3660 days before endTimestamp",
     "{} 距 endTimestamp 不能超过 3660 天",
 );
@@ -54,7 +55,7 @@ const NO_TEXTS: &[&str] =
 const BLANKS: &[&str] = &["", "null", "\"\"", "\" \\t\\u3000\""];
 
 /// A path, a field, the rest of a valid body, invalid values of the field, and the violation.
-const FIELDS: &[(&str, &str, &str, &[&str], Fault)] = &[
+const FIELDS: &[(&str, &str, &str, &[&str], ViolationKind)] = &[
     (TOKEN_PATH, "username", r#""password":"secret""#, BLANKS, BLANK),
     (TOKEN_PATH, "username", r#""password":"secret""#, NO_TEXT, NOT_TEXT),
     (TOKEN_PATH, "password", r#""username":"ops""#, BLANKS, BLANK),
@@ -110,7 +111,7 @@ const NO_POSITIVE: &[&str] = &[
 
 pub(super) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (path, field, rest, values, fault) in FIELDS {
+    for (path, field, rest, values, error) in FIELDS {
         for value in *values {
             let body = match *value {
                 "" => format!("{{{rest}}}"),
@@ -120,12 +121,12 @@ pub(super) fn rows() -> Vec<Row> {
             rows.push(row(
                 &format!("REQ-8: a field missing or wrong — {path} {body}"),
                 ask,
-                &[(field, *fault)],
+                &[(field, *error)],
             ));
         }
     }
     for path in dashboard_paths() {
-        for (field, values, fault) in [
+        for (field, values, error) in [
             ("startTimestamp", NO_INTEGER, NOT_INTEGER),
             ("endTimestamp", NO_INTEGER, NOT_INTEGER),
             ("groupId", NO_TEXT, NOT_TEXT),
@@ -134,7 +135,7 @@ pub(super) fn rows() -> Vec<Row> {
             for value in values {
                 let ask = TestRequest::to(path).body(format!("{{\"x\":1,\"{field}\":{value}}}"));
                 let holds = format!("REQ-8: a field wrong — {path} {field} {value}");
-                rows.push(row(&holds, ask, &[(field, fault)]));
+                rows.push(row(&holds, ask, &[(field, error)]));
             }
         }
         rows.extend(dashboards(path));
@@ -149,12 +150,12 @@ pub(super) fn rows() -> Vec<Row> {
 fn pages() -> Vec<Row> {
     let mut rows = Vec::new();
     for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"N-1"}"#)] {
-        let mut add = |query: String, field, fault| {
+        let mut add = |query: String, field, error| {
             let ask = TestRequest::to(path).query(&query).body(body);
             rows.push(row(
                 &format!("PAGE-2, PAGE-3, PAGE-4: {path} {query}"),
                 ask,
-                &[(field, fault)],
+                &[(field, error)],
             ));
         };
         for key in ["current", "size"] {
@@ -174,7 +175,7 @@ fn pages() -> Vec<Row> {
 }
 
 /// A case, the fields of its body, and the violations.
-type Violating = (&'static str, String, &'static [(&'static str, Fault)]);
+type Violating = (&'static str, String, &'static [(&'static str, ViolationKind)]);
 
 /// DASH-5: a start after the end or after now. DASH-6: a range that is too long. DASH-7: too many
 /// devices.
@@ -316,7 +317,7 @@ fn all_at_once() -> Vec<Row> {
     rows
 }
 
-fn row(holds: &str, ask: TestRequest, violations: &[(&str, Fault)]) -> Row {
+fn row(holds: &str, ask: TestRequest, violations: &[(&str, ViolationKind)]) -> Row {
     let worded = violations
         .iter()
         .map(|(field, (en, zh))| (en.replace("{}", field), zh.replace("{}", field)));

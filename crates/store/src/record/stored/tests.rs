@@ -7,11 +7,11 @@ use serde::de::DeserializeOwned;
 use super::*;
 use crate::record::ProductNames;
 
-fn incoming(goods_name: &str, faults: &[Option<&str>], pay_end: Option<UnixMs>) -> Incoming {
+fn incoming(goods_name: &str, errors: &[Option<&str>], pay_end: Option<UnixMs>) -> Incoming {
     let order_id = OrderId::parse("o").expect("an id");
     let device = DeviceCode::parse(r#""},"detailVOList":[]"#).expect("a code");
     let currency = Currency::parse("EUR").expect("a currency");
-    let line = |fault: &Option<&str>| Line {
+    let line = |error: &Option<&str>| Line {
         goods_id: "g".to_owned(),
         goods_name: Some(goods_name.to_owned()),
         aisle_code: "1".to_owned(),
@@ -21,10 +21,10 @@ fn incoming(goods_name: &str, faults: &[Option<&str>], pay_end: Option<UnixMs>) 
         pay_amount: Minor(4),
         shipment_status: ShipmentStatus::None,
         shipment_err_code: 0,
-        shipment_fail_desc: fault.map(str::to_owned),
+        shipment_fail_desc: error.map(str::to_owned),
     };
     let order = Order::unpaid(order_id, device, currency, Minor(1), UnixMs(0));
-    let order = Order { lines: faults.iter().map(line).collect(), pay_end, ..order };
+    let order = Order { lines: errors.iter().map(line).collect(), pay_end, ..order };
     Incoming::of(order, &Zone::utc(), &ProductNames::new()).expect("renders")
 }
 
@@ -51,16 +51,16 @@ fn packed(incoming: &Incoming, order: StoredOrder<'_>) -> Vec<u8> {
     pack(&incoming.record, order, dictionary).expect("packs")
 }
 
-fn fault(order: &StoredOrder<'_>) -> RecordFault {
+fn error(order: &StoredOrder<'_>) -> RecordError {
     let listed = order.put_list_record(&Dictionaries::default(), &mut Vec::new());
     let shown = order.put_detail(&Dictionaries::default(), &mut Vec::new());
-    let faults =
+    let errors =
         [listed.expect_err("listed"), shown.expect_err("shown")].map(|error| match error {
-            Error::UnreadableOrder(order) => order.fault,
+            Error::UnreadableOrder(order) => order.error,
             other => panic!("{other}"),
         });
-    assert_eq!(faults[0], faults[1]);
-    faults[0].clone()
+    assert_eq!(errors[0], errors[1]);
+    errors[0].clone()
 }
 
 /// Asserts that a text is a `T` with exactly its fields, in order.
@@ -73,8 +73,8 @@ fn assert_is<T: Serialize + DeserializeOwned>(text: &[u8]) {
 /// ORD-7, ORD-8, ORD-16, ORD-17: the texts have the fields of the interface's types.
 #[test]
 fn records_and_details_have_the_fields_of_their_types() {
-    for faults in [&[][..], &[None], &[None, Some("jammed")]] {
-        let incoming = incoming(r#"a",\u0000"detailVOList":["#, faults, None);
+    for errors in [&[][..], &[None], &[None, Some("jammed")]] {
+        let incoming = incoming(r#"a",\u0000"detailVOList":["#, errors, None);
         let order = StoredOrder { trade_no: None, trade_no_in: None, ..columns() };
         let record = packed(&incoming, order);
         let order = StoredOrder { record: &record, ..order };
@@ -108,11 +108,11 @@ fn a_changed_bit_or_column_is_found() {
     for bit in 0..record.len() * 8 {
         let mut damaged = record.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(fault(&StoredOrder { record: &damaged, ..order }), RecordFault::Checksum);
+        assert_eq!(error(&StoredOrder { record: &damaged, ..order }), RecordError::Checksum);
     }
     for length in 0..record.len() {
         let cut = StoredOrder { record: &record[..length], ..order };
-        assert_eq!(fault(&cut), RecordFault::Checksum, "{length}");
+        assert_eq!(error(&cut), RecordError::Checksum, "{length}");
     }
     let others = [
         StoredOrder { group_no: GroupNo(8), ..order },
@@ -132,16 +132,16 @@ fn a_changed_bit_or_column_is_found() {
         StoredOrder { trade_no_in: None, ..order },
     ];
     for other in others {
-        assert_eq!(fault(&other), RecordFault::Checksum, "{other:?}");
+        assert_eq!(error(&other), RecordError::Checksum, "{other:?}");
     }
 }
 
 /// A record with a correct checksum, written by a faulty program.
-fn with_checksum(frame: &[u8]) -> RecordFault {
+fn with_checksum(frame: &[u8]) -> RecordError {
     let mut record = frame.to_vec();
     let checksum = StoredOrder { record: &record, ..columns() }.checksum().to_le_bytes();
     record[..CHECKSUM_BYTES].copy_from_slice(&checksum);
-    fault(&StoredOrder { record: &record, ..columns() })
+    error(&StoredOrder { record: &record, ..columns() })
 }
 
 #[test]
@@ -149,10 +149,10 @@ fn the_length_is_checked_before_a_record_is_unpacked() {
     // A frame header with a single segment, and its length in eight bytes.
     let header = |length: u64| [&[0; 4], &[0xe0][..], &length.to_le_bytes()].concat();
     let bound = dictionaries::RECORD_BYTES_MAX as u64;
-    assert_eq!(with_checksum(&header(bound + 1)), RecordFault::Length(bound + 1));
-    assert_eq!(with_checksum(&header(u64::MAX >> 2)), RecordFault::Length(u64::MAX >> 2));
-    assert_eq!(with_checksum(&header(bound)), RecordFault::Text);
-    assert_eq!(with_checksum(&[0; 4]), RecordFault::Text);
+    assert_eq!(with_checksum(&header(bound + 1)), RecordError::Length(bound + 1));
+    assert_eq!(with_checksum(&header(u64::MAX >> 2)), RecordError::Length(u64::MAX >> 2));
+    assert_eq!(with_checksum(&header(bound)), RecordError::Text);
+    assert_eq!(with_checksum(&[0; 4]), RecordError::Text);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_dictionary_that_is_not_stored_is_named() {
     // The header's flag of a number of one byte, and the number after it.
     frame[4] |= 1;
     frame.insert(5, 77);
-    assert_eq!(with_checksum(&frame), RecordFault::Dictionary(77));
+    assert_eq!(with_checksum(&frame), RecordError::Dictionary(77));
 }
 
 /// Old records remain readable: dictionary 0 never changes, nor does what it unpacks.

@@ -8,7 +8,7 @@ use crate::record::{Incoming, ProductNames};
 
 /// Returns the problems of an order that was paid at 5 s, or is unpaid, and is stored as a sale at
 /// `sale_at` of the amount `sold`: as a sale, and not as a sale.
-fn faults(
+fn errors(
     pay_end: Option<UnixMs>,
     (sale_at, sold): (UnixMs, i64),
 ) -> (Option<String>, Option<String>) {
@@ -41,8 +41,8 @@ fn faults(
     let record = pack(&incoming.record, columns, dictionary).expect("packs");
     let order = StoredOrder { record: &record, ..columns };
     let none = Dictionaries::default();
-    let (_, fault) = sale_and_fault((&order, &none), &Zone::utc()).expect("a sale");
-    (fault, unsold_fault(&order, &none))
+    let (_, error) = sale_and_error((&order, &none), &Zone::utc()).expect("a sale");
+    (error, unsold_error(&order, &none))
 }
 
 /// The time and the figures of a sale match its record.
@@ -50,12 +50,12 @@ fn faults(
 fn an_order_is_the_sale_that_its_record_says() {
     let paid = UnixMs(5_000);
     let unsold = "was paid at 1970-01-01 00:00:05 and counts as no sale";
-    assert_eq!(faults(Some(paid), (paid, 0)), (None, Some(unsold.to_owned())));
+    assert_eq!(errors(Some(paid), (paid, 0)), (None, Some(unsold.to_owned())));
     let other = "counts as a sale at 1970-01-01 00:00:04, its record says 1970-01-01 00:00:05";
-    assert_eq!(faults(Some(paid), (UnixMs(4_000), 0)).0.as_deref(), Some(other));
+    assert_eq!(errors(Some(paid), (UnixMs(4_000), 0)).0.as_deref(), Some(other));
     let none = "counts as a sale at 1970-01-01 00:00:05, its record says none";
     let states = "its states are not those of its record";
-    assert_eq!(faults(None, (paid, 0)), (Some(none.to_owned()), Some(states.to_owned())));
+    assert_eq!(errors(None, (paid, 0)), (Some(none.to_owned()), Some(states.to_owned())));
     let figures = "the figures of its sale are not those of its record";
-    assert_eq!(faults(Some(paid), (paid, 1)).0.as_deref(), Some(figures));
+    assert_eq!(errors(Some(paid), (paid, 1)).0.as_deref(), Some(figures));
 }

@@ -109,7 +109,7 @@ async fn change_the_fleet(store: &Store, generator: &mut StepGenerator, at: Unix
     match store.fleet().apply(fleet, NewHashes::new(), ActedBy::command(at), &clock_at(at)).await {
         Err(error @ (ApplyError::Store(_) | ApplyError::PasswordChanged)) => panic!("{error}"),
         // Two moves at the same time are refused.
-        Err(ApplyError::Faults(_)) | Ok(_) => {}
+        Err(ApplyError::Invalid(_)) | Ok(_) => {}
     }
 }
 

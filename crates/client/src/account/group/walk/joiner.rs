@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::error::WalkFault;
+use crate::error::WalkError;
 use crate::order::Order;
 
 use super::PageOf;
@@ -79,10 +79,10 @@ impl Joiner {
 
     /// Adds a page, and returns its new orders by ordinal; none if the page does not continue where
     /// the last one ended.
-    pub(super) fn join(&mut self, page: PageOf<Order>) -> Result<Vec<(u64, Order)>, WalkFault> {
+    pub(super) fn join(&mut self, page: PageOf<Order>) -> Result<Vec<(u64, Order)>, WalkError> {
         let PageOf { total, current, size, records } = page;
         if total < self.read_to {
-            return Err(WalkFault::Shorter {
+            return Err(WalkError::Shorter {
                 device: self.device.clone(),
                 had: self.read_to,
                 total,
@@ -96,7 +96,7 @@ impl Joiner {
         let (rows, expected) = (records.len() as u64, highest.min(size));
         if rows != expected {
             let device = self.device.clone();
-            return Err(WalkFault::ShortPage { device, current, rows, expected });
+            return Err(WalkError::ShortPage { device, current, rows, expected });
         }
         self.growth = self.total.map_or(0, |before| total.saturating_sub(before));
         self.total = Some(total);
@@ -121,19 +121,19 @@ impl Joiner {
         Ok(new)
     }
 
-    fn missed(&mut self) -> Result<Vec<(u64, Order)>, WalkFault> {
+    fn missed(&mut self) -> Result<Vec<(u64, Order)>, WalkError> {
         self.misses += 1;
         if self.misses < MISSES_MAX {
             return Ok(Vec::new());
         }
-        Err(WalkFault::TooFast { device: self.device.clone(), pages: self.misses })
+        Err(WalkError::TooFast { device: self.device.clone(), pages: self.misses })
     }
 
-    fn compare(&self, ordinal: u64, order: &Order) -> Result<(), WalkFault> {
+    fn compare(&self, ordinal: u64, order: &Order) -> Result<(), WalkError> {
         let first = self.read_to + 1 - self.last_ids.len() as u64;
         let at = ordinal.checked_sub(first).and_then(|at| usize::try_from(at).ok());
         match at.and_then(|at| self.last_ids.get(at)) {
-            Some(was) if was != order.id() => Err(WalkFault::Moved {
+            Some(was) if was != order.id() => Err(WalkError::Moved {
                 device: self.device.clone(),
                 ordinal,
                 was: was.clone(),
@@ -231,7 +231,7 @@ mod tests {
         let later = || Joiner::new("d", 4).after(8);
         assert_eq!(later().after_id("o8").join(page(&list, 1, 4)).expect("a page").len(), 2);
         let moved = later().after_id("o7").join(page(&list, 1, 4));
-        assert!(matches!(moved, Err(WalkFault::Moved { ordinal: 8, .. })), "{moved:?}");
+        assert!(matches!(moved, Err(WalkError::Moved { ordinal: 8, .. })), "{moved:?}");
     }
 
     #[test]
@@ -247,25 +247,25 @@ mod tests {
         };
         let mut joiner = begun();
         let archived = page(&list[9..], 1, 4);
-        assert!(matches!(joiner.join(archived), Err(WalkFault::Shorter { had: 2, total: 1, .. })));
+        assert!(matches!(joiner.join(archived), Err(WalkError::Shorter { had: 2, total: 1, .. })));
 
         let mut joiner = begun();
         let mut sorted = list.clone();
         sorted.insert(0, 99);
         let moved = joiner.join(page(&sorted, 3, 4));
-        let Err(WalkFault::Moved { ordinal, was, is, .. }) = moved else { panic!("{moved:?}") };
+        let Err(WalkError::Moved { ordinal, was, is, .. }) = moved else { panic!("{moved:?}") };
         assert_eq!((ordinal, was.as_str(), is.as_str()), (1, "o1", "o99"));
 
         let mut joiner = begun();
         let mut dropped = page(&list, 2, 4);
         dropped.records.pop();
         let short = joiner.join(dropped);
-        assert!(matches!(short, Err(WalkFault::ShortPage { rows: 3, expected: 4, .. })));
+        assert!(matches!(short, Err(WalkError::ShortPage { rows: 3, expected: 4, .. })));
 
         let mut joiner = begun();
         let newest = || page(&list, 1, 4);
         let misses = (1..MISSES_MAX).all(|_| joiner.join(newest()).is_ok_and(|new| new.is_empty()));
         assert!(misses);
-        assert!(matches!(joiner.join(newest()), Err(WalkFault::TooFast { pages: 100, .. })));
+        assert!(matches!(joiner.join(newest()), Err(WalkError::TooFast { pages: 100, .. })));
     }
 }

@@ -183,8 +183,8 @@ fn all_missing_columns_are_reported_with_suggestions() {
             "the report's columns are \"id\", \"Total\", \"Total\"",
         ]
     );
-    let faults = refused(SIMPLE, "Id;Machine;Total;Time\n");
-    assert!(faults.last().expect("one").ends_with("should report.delimiter be ';'?"), "{faults:?}");
+    let errors = refused(SIMPLE, "Id;Machine;Total;Time\n");
+    assert!(errors.last().expect("one").ends_with("should report.delimiter be ';'?"), "{errors:?}");
 }
 
 #[test]

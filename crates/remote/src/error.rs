@@ -8,7 +8,7 @@ use kiosque_client::Error;
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum CommandError {
     /// The server refused the call, or its list cannot be read completely.
     #[error("{0}")]
     Refused(Error),
@@ -41,48 +41,51 @@ const PASSWORD_REFUSED: i32 = -2;
 const TOKEN_MISSING: i32 = -3;
 const TOKEN_INVALID: i32 = -4;
 
-impl From<Error> for Fault {
-    fn from(error: Error) -> Fault {
+impl From<Error> for CommandError {
+    fn from(error: Error) -> CommandError {
         if let Some(code @ (PASSWORD_REFUSED | TOKEN_MISSING | TOKEN_INVALID)) = error.code() {
             let is_password_refused = code == PASSWORD_REFUSED;
-            return Fault::NotAuthenticated { message: error.to_string(), is_password_refused };
+            return CommandError::NotAuthenticated {
+                message: error.to_string(),
+                is_password_refused,
+            };
         }
         let mut last = &error;
         while let Error::GaveUp { last: inner, .. } = last {
             last = inner;
         }
         match last {
-            Error::Transport(_) | Error::NotAnEnvelope(_) => Fault::Transport(error),
+            Error::Transport(_) | Error::NotAnEnvelope(_) => CommandError::Transport(error),
             // The account was opened before, so it is the password that cannot be read.
-            Error::Setup(message) => Fault::not_authenticated(message.clone()),
-            _ => Fault::Refused(error),
+            Error::Setup(message) => CommandError::not_authenticated(message.clone()),
+            _ => CommandError::Refused(error),
         }
     }
 }
 
-impl Fault {
+impl CommandError {
     /// Returns the exit status: 1 refused or different, 2 usage, 3 not authenticated, 4 transport.
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         match self {
-            Fault::Refused(_) | Fault::Differs(_) => 1,
-            Fault::Usage(_) | Fault::Copy(_) | Fault::Output(_) => 2,
-            Fault::NotAuthenticated { .. } => 3,
-            Fault::Transport(_) => 4,
+            CommandError::Refused(_) | CommandError::Differs(_) => 1,
+            CommandError::Usage(_) | CommandError::Copy(_) | CommandError::Output(_) => 2,
+            CommandError::NotAuthenticated { .. } => 3,
+            CommandError::Transport(_) => 4,
         }
     }
 
     /// Returns whether the reader of the output, such as `head`, has closed it.
     #[must_use]
     pub fn is_closed_output(&self) -> bool {
-        matches!(self, Fault::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        matches!(self, CommandError::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    pub(crate) fn not_authenticated(message: String) -> Fault {
-        Fault::NotAuthenticated { message, is_password_refused: false }
+    pub(crate) fn not_authenticated(message: String) -> CommandError {
+        CommandError::NotAuthenticated { message, is_password_refused: false }
     }
 
-    pub(crate) fn setup(error: &Error) -> Fault {
-        Fault::Usage(error.to_string())
+    pub(crate) fn setup(error: &Error) -> CommandError {
+        CommandError::Usage(error.to_string())
     }
 }

@@ -5,21 +5,21 @@ use std::sync::Arc;
 
 use kiosque_model::UnixMs;
 use kiosque_model::fleet::{EntryId, EntryKind, Fleet};
-use kiosque_store::{Error, FleetFault, Store};
+use kiosque_store::{Error, FleetError, Store};
 
 /// The errors of a fleet file, and the entries that could be read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FleetFaults {
+pub struct FleetErrors {
     /// The errors of the file itself.
-    pub(super) faults: Vec<FileFault>,
+    pub(super) errors: Vec<FileError>,
     pub(super) readable: Fleet,
 }
 
-impl FleetFaults {
+impl FleetErrors {
     /// Returns the errors of the file itself.
     #[must_use]
     pub fn of_file(self) -> Vec<String> {
-        self.faults.into_iter().map(|fault| fault.text).collect()
+        self.errors.into_iter().map(|error| error.text).collect()
     }
 
     /// Returns these errors, and the errors of the readable entries against the stored data, such
@@ -28,18 +28,18 @@ impl FleetFaults {
     /// # Errors
     /// The store failed.
     pub async fn with_stored(self, store: &Store, now: UnixMs) -> Result<Vec<String>, Error> {
-        let FleetFaults { faults, readable } = self;
-        let of_entries = store.fleet().faults(Arc::new(readable), now).await?;
-        let is_new = |fault: &FleetFault| !faults.iter().any(|known| known.explains(fault));
+        let FleetErrors { errors, readable } = self;
+        let of_entries = store.fleet().errors(Arc::new(readable), now).await?;
+        let is_new = |error: &FleetError| !errors.iter().any(|known| known.explains(error));
         let further: Vec<String> =
-            of_entries.iter().filter(|fault| is_new(fault)).map(FleetFault::to_string).collect();
-        Ok(faults.into_iter().map(|fault| fault.text).chain(further).collect())
+            of_entries.iter().filter(|error| is_new(error)).map(FleetError::to_string).collect();
+        Ok(errors.into_iter().map(|error| error.text).chain(further).collect())
     }
 }
 
 /// An error of a fleet file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct FileFault {
+pub(super) struct FileError {
     text: String,
     subject: Subject,
 }
@@ -55,48 +55,48 @@ enum Subject {
     Other,
 }
 
-impl FileFault {
+impl FileError {
     /// Returns an error of a field.
-    pub(super) fn of_field(place: &Place, field: &str, fault: impl Display) -> FileFault {
-        FileFault::at(place, field, field, fault)
+    pub(super) fn of_field(place: &Place, field: &str, error: impl Display) -> FileError {
+        FileError::at(place, field, field, error)
     }
 
     /// Returns an error inside a field, at a path such as `groups[1]`.
-    pub(super) fn at(place: &Place, field: &str, path: &str, fault: impl Display) -> FileFault {
+    pub(super) fn at(place: &Place, field: &str, path: &str, error: impl Display) -> FileError {
         let subject = match place {
             Place::Entry(entry) => Subject::Field(entry.clone(), field.to_owned()),
             Place::Other(_) => Subject::Other,
         };
-        FileFault { text: format!("{place}: {path}: {fault}"), subject }
+        FileError { text: format!("{place}: {path}: {error}"), subject }
     }
 
     /// Returns the error of an entry that the file has twice.
-    pub(super) fn duplicate(place: Place) -> FileFault {
+    pub(super) fn duplicate(place: Place) -> FileError {
         let text = format!("{place}: duplicate entry");
         let subject = match place {
             Place::Entry(entry) => Subject::Duplicate(entry),
             Place::Other(_) => Subject::Other,
         };
-        FileFault { text, subject }
+        FileError { text, subject }
     }
 
     /// Returns whether an error of the entries follows from this one: an invalid field is not
     /// missing, and the second entry with an id is not a new one.
-    fn explains(&self, fault: &FleetFault) -> bool {
-        match (fault, &self.subject) {
-            (FleetFault::Required { entry, fields }, Subject::Field(of, field)) => {
+    fn explains(&self, error: &FleetError) -> bool {
+        match (error, &self.subject) {
+            (FleetError::Required { entry, fields }, Subject::Field(of, field)) => {
                 entry == of && fields.contains(&field.as_str())
             }
-            (FleetFault::Required { entry, .. }, Subject::Duplicate(of)) => entry == of,
-            (FleetFault::Required { .. }, Subject::Other) | (FleetFault::Other(_), _) => false,
+            (FleetError::Required { entry, .. }, Subject::Duplicate(of)) => entry == of,
+            (FleetError::Required { .. }, Subject::Other) | (FleetError::Other(_), _) => false,
         }
     }
 }
 
 /// An error without a field.
-impl From<String> for FileFault {
-    fn from(text: String) -> FileFault {
-        FileFault { text, subject: Subject::Other }
+impl From<String> for FileError {
+    fn from(text: String) -> FileError {
+        FileError { text, subject: Subject::Other }
     }
 }
 

@@ -6,7 +6,7 @@ use kiosque_model::fleet::EntryId;
 
 /// An error in a fleet. Its text begins with its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FleetFault {
+pub enum FleetError {
     /// A new entry has none of these fields, but requires one of them.
     Required {
         /// The entry.
@@ -18,26 +18,26 @@ pub enum FleetFault {
     Other(String),
 }
 
-impl fmt::Display for FleetFault {
+impl fmt::Display for FleetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FleetFault::Required { entry, fields } => {
+            FleetError::Required { entry, fields } => {
                 let (fields, kind) = (fields.join(" or "), entry.kind.name());
                 write!(f, "{entry}: {fields}: required for a new {kind}")
             }
-            FleetFault::Other(text) => f.write_str(text),
+            FleetError::Other(text) => f.write_str(text),
         }
     }
 }
 
-impl From<String> for FleetFault {
-    fn from(text: String) -> FleetFault {
-        FleetFault::Other(text)
+impl From<String> for FleetError {
+    fn from(text: String) -> FleetError {
+        FleetError::Other(text)
     }
 }
 
 /// Returns errors as text, one per line.
-pub(super) fn lines(faults: &[FleetFault]) -> String {
-    let faults: Vec<String> = faults.iter().map(FleetFault::to_string).collect();
-    faults.join("\n")
+pub(super) fn lines(errors: &[FleetError]) -> String {
+    let errors: Vec<String> = errors.iter().map(FleetError::to_string).collect();
+    errors.join("\n")
 }
