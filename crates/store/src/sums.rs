@@ -7,7 +7,7 @@ pub(crate) mod device_set;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use kiosque_model::sales::{Sale, Totals};
+use kiosque_model::sales::{Sale, Sold, Totals};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 use tokio::try_join;
 
@@ -63,7 +63,12 @@ statements! {
         cross join group_changes g where g.group_no = $group_no
         on conflict (group_no, goods_id) do update set
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
-        where excluded.sale_at_ms >= total.sale_at_ms";
+        where excluded.sale_at_ms > total.sale_at_ms
+            or (excluded.sale_at_ms = total.sale_at_ms and excluded.goods_name > total.goods_name)";
+    CORRECT_NAMES(group_no) = "update goods_names set goods_name = r.name
+        from {rows r: goods text, name text, old text, sale_ms bigint}
+        where goods_names.group_no = $group_no and goods_names.goods_id = r.goods
+            and goods_names.goods_name = r.old and goods_names.sale_at_ms = r.sale_ms";
 }
 
 /// The sum of a day, and bounds of the times of its sales.
@@ -88,6 +93,8 @@ pub(crate) struct Sums {
     by_day: BTreeMap<(Day, &'static str), DayTotals>,
     by_device: BTreeMap<BlockDay, BlockSums>,
     names: BTreeMap<String, (UnixMs, String)>,
+    /// Goods with a new and an old name, and the time of the sale.
+    corrected_names: Vec<([String; 3], UnixMs)>,
     /// The rows that were read; empty for absent rows.
     stored: BTreeMap<BlockDay, StoredBlock>,
     /// The day of the last sale, and its times.
@@ -173,16 +180,35 @@ impl Sums {
     }
 
     /// Records the names of goods that are not products of the fleet. An empty name is not
-    /// recorded. Of two names at the same time the later one counts, which corrects the first.
+    /// recorded.
     pub(crate) fn record_goods_names(&mut self, sale: &Sale) {
         for goods in &sale.goods {
             let Some(name) = goods.name.as_ref().filter(|name| !name.is_empty()) else { continue };
             let named = (sale.at, name.clone());
             let latest = self.names.entry(goods.goods_id.clone());
             let latest = latest.or_insert_with(|| named.clone());
-            if latest.0 <= sale.at {
+            if named > *latest {
                 *latest = named;
             }
+        }
+    }
+
+    /// Replaces the names that a sale has given by those of its correction.
+    pub(crate) fn correct_goods_names(&mut self, old: &Sale, new: &Sale) {
+        for goods in &new.goods {
+            let of_goods = |old: &&Sold| old.goods_id == goods.goods_id && old.name != goods.name;
+            let old = old.goods.iter().find(of_goods).filter(|_| old.at == new.at);
+            let (Some(old), Some(new_name)) = (old.and_then(|old| old.name.as_ref()), &goods.name)
+            else {
+                continue;
+            };
+            if let Some((at, name)) = self.names.get_mut(&goods.goods_id)
+                && (*at, &*name) == (new.at, old)
+            {
+                name.clone_from(new_name);
+            }
+            let names = [&goods.goods_id, new_name, old].map(String::clone);
+            self.corrected_names.push((names, new.at));
         }
     }
 
@@ -263,6 +289,10 @@ impl Sums {
         let names = self.names.iter().map(|(goods_id, (at, name))| {
             [goods_id.as_str().into(), name.as_str().into(), (*at).into()]
         });
+        let corrected = self.corrected_names.iter().map(|([goods_id, name, old], at)| {
+            [goods_id.as_str().into(), name.as_str().into(), old.as_str().into(), (*at).into()]
+        });
+        write.execute_each(&CORRECT_NAMES, corrected, &[group.into()]).await?;
         write.execute_each(&NAME_GOODS, names, &[group.into()]).await
     }
 }
