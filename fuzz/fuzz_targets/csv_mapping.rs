@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(mapping) else { return };
     let mapping = match Mapping::parse(text) {
         Ok(mapping) => mapping,
-        Err(fault) => return assert!(fault.starts_with("line "), "{fault}"),
+        Err(error) => return assert!(error.starts_with("line "), "{error}"),
     };
     let whole = outcome(report, &mapping);
     let in_drops = outcome(Drops(report), &mapping);
@@ -33,8 +33,8 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn readable(faults: &[String]) -> bool {
-    !faults.is_empty() && faults.iter().all(|fault| !fault.is_empty())
+fn readable(errors: &[String]) -> bool {
+    !errors.is_empty() && errors.iter().all(|error| !error.is_empty())
 }
 
 type Item = Result<MappedOrder, RejectedRows>;
@@ -43,9 +43,9 @@ fn outcome(report: impl Read, mapping: &Mapping) -> Result<Vec<Item>, Vec<String
     let zone = Zone::utc();
     let mut reading = match csv::read(report, mapping, &zone) {
         Ok(reading) => reading,
-        Err(faults) => {
-            assert!(readable(&faults));
-            return Err(faults);
+        Err(errors) => {
+            assert!(readable(&errors));
+            return Err(errors);
         }
     };
     let items: Vec<Item> = reading.by_ref().collect();

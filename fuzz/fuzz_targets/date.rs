@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use kiosque_model::time::TimeFault;
+use kiosque_model::time::TimeError;
 use kiosque_model::{UnixMs, Zone};
 use libfuzzer_sys::fuzz_target;
 
@@ -29,9 +29,9 @@ fuzz_target!(|data: &[u8]| {
     let (time, either) = (zone.parse(text), zone.parse_time_or_date(text));
     match (&time, &either) {
         (Ok(at), Ok(same)) => assert_eq!(at, same),
-        (Ok(_), Err(fault)) => panic!("a time is one without its date form, too: {fault}"),
+        (Ok(_), Err(error)) => panic!("a time is one without its date form, too: {error}"),
         (Err(_), Ok(at)) => assert_eq!(zone.text(*at), format!("{text} 00:00:00")),
-        (Err(_), Err(fault)) => assert!(!fault.to_string().is_empty()),
+        (Err(_), Err(error)) => assert!(!error.to_string().is_empty()),
     }
     if let Ok(at) = time {
         taken(zone, text, at);
@@ -47,9 +47,9 @@ fn taken(zone: &Zone, text: &str, at: UnixMs) {
     match zone.parse(&written) {
         Ok(back) => assert_eq!(back.0, at.0 / 1_000 * 1_000, "{text} is written {written}"),
         // Only an offset distinguishes the two hours that a clock shows twice.
-        Err(TimeFault::Ambiguous(..)) => assert_ne!(text.len(), written.len(), "{text}"),
+        Err(TimeError::Ambiguous(..)) => assert_ne!(text.len(), written.len(), "{text}"),
         // The last hours of 9999 in a zone behind UTC are within, and so are the first of 1970.
-        Err(fault) => panic!("{text} is written {written}: {fault}"),
+        Err(error) => panic!("{text} is written {written}: {error}"),
     }
     if text.len() == written.len() {
         assert_eq!(text, written, "the contract's form stays as it is");

@@ -70,7 +70,7 @@ fn taken(order: Order) {
 
     // A rendered order can be imported again, and is the same order.
     let again = given_order::parse(text.as_bytes(), &dates(), &mut UnknownKeys::default());
-    let again = rendered(again.unwrap_or_else(|fault| panic!("{fault}: {text}")));
+    let again = rendered(again.unwrap_or_else(|error| panic!("{error}: {text}")));
     assert_eq!(again.record, incoming.record);
     assert_eq!(*incoming.record_after(&again.record).expect("readable"), incoming.record);
 }
