@@ -13,6 +13,11 @@ pub(crate) fn file<const N: usize>(
     text
 }
 
+/// Returns a last row that says, in its first column, that there are more rows than these.
+pub(crate) fn note<const N: usize>(text: &str) -> [String; N] {
+    std::array::from_fn(|column| if column == 0 { text.to_owned() } else { String::new() })
+}
+
 fn line<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
     for (at, field) in fields.enumerate() {
         if at > 0 {

@@ -60,6 +60,8 @@ texts! {
     SO_FAR: "{0} orders stored", "已存 {0} 单";
     RATES: "{0} rates", "{0} 个汇率";
     NO_IMPORTS: "No imports yet.", "没有导入。";
+    IMPORTS_CUT: "Earlier imports are not listed. “kiosque import list” lists all.",
+        "更早的导入未列出。“kiosque import list”可列出全部。";
     IMPORT_NOTE: "Imports write all rejected lines to a file, whose name the command prints.",
         "导入命令会将所有被拒绝的行写入文件，并给出文件名。";
     REJECTED_LINES: "Latest rejected lines", "最近被拒绝的行";
@@ -83,6 +85,8 @@ pub struct Intake {
     pub rejected: Vec<RejectedLine>,
     /// The latest imports, the last one first.
     pub imports: Vec<ImportItem>,
+    /// Whether there are earlier imports.
+    pub imports_are_cut: bool,
     /// Streams that are open.
     pub streams_open: usize,
     /// Bytes that are being validated or wait to be stored.
@@ -271,6 +275,7 @@ fn imports(frame: &Frame<'_>, view: &Intake) -> Markup {
     };
     html! {
         (table(frame.say(IMPORTS), &columns, &rows))
+        @if view.imports_are_cut { p.note { (frame.say(IMPORTS_CUT)) } }
         p.note { (frame.say(IMPORT_NOTE)) }
     }
 }

@@ -99,6 +99,8 @@ pub struct Integrators {
 pub struct Account {
     /// The account.
     pub item: AccountItem,
+    /// Whether one of its groups is active.
+    pub has_active_group: bool,
     /// Its live session.
     pub session: Option<SessionItem>,
     /// Its last use, in the current session or an earlier one.
@@ -123,6 +125,8 @@ impl Listed for Account {
 pub struct History {
     /// The account.
     pub account: AccountItem,
+    /// Whether one of its groups is active.
+    pub has_active_group: bool,
     /// Its live session.
     pub session: Option<SessionItem>,
     /// Its last use.
@@ -253,7 +257,7 @@ fn row(frame: &Frame<'_>, of: &Account) -> Markup {
             td { a href=(path_of(&account.account)) { (account.account) } }
             td { (account.display_name) }
             td { (account.group_ids.join(", ")) }
-            td { (state(frame, account)) }
+            td { (state(frame, account, of.has_active_group)) }
             td.long { (session_text(frame, of.session.as_ref())) }
             td { (ago(frame, of.last_use)) }
         }
@@ -345,12 +349,12 @@ fn milliseconds(micros: i64) -> String {
 }
 
 /// Returns whether an account can log in, or why it cannot.
-fn state(frame: &Frame<'_>, account: &AccountItem) -> Markup {
-    match (account.enabled, account.third_party_api) {
-        (false, _) => badge(Tone::Bad, frame.say(DISABLED)),
-        (true, false) => badge(Tone::Warning, frame.say(NO_API)),
-        (true, true) if account.group_ids.is_empty() => badge(Tone::Warning, frame.say(NO_GROUP)),
-        (true, true) => badge(Tone::Good, frame.say(ENABLED)),
+fn state(frame: &Frame<'_>, account: &AccountItem, has_active_group: bool) -> Markup {
+    match (account.enabled, account.third_party_api, has_active_group) {
+        (false, ..) => badge(Tone::Bad, frame.say(DISABLED)),
+        (true, false, _) => badge(Tone::Warning, frame.say(NO_API)),
+        (true, true, false) => badge(Tone::Warning, frame.say(NO_GROUP)),
+        (true, true, true) => badge(Tone::Good, frame.say(ENABLED)),
     }
 }
 
@@ -406,7 +410,7 @@ fn summary(frame: &Frame<'_>, view: &History) -> Markup {
     let groups = groups.collect::<Vec<_>>().join(", ");
     facts(&[
         (frame.say(DISPLAY_NAME), html! { (account.display_name) }),
-        (frame.say(STATE), state(frame, account)),
+        (frame.say(STATE), state(frame, account, view.has_active_group)),
         (frame.say(GROUPS), html! { (if groups.is_empty() { format::NONE } else { &groups }) }),
         (frame.say(SESSION), html! { (session_text(frame, view.session.as_ref())) }),
         (frame.say(LAST_USE), ago(frame, view.last_use)),

@@ -24,6 +24,8 @@ texts! {
     REVOKE_HINT: "Its next request is refused, and its console sessions end.",
         "其下一个请求将被拒绝，控制台会话也会结束。";
     NONE: "There is no key.", "没有密钥。";
+    CUT: "Of the revoked keys only the newest are listed. “kiosque operator-key list” lists all.",
+        "已吊销的密钥仅列出最新的部分。“kiosque operator-key list”可列出全部。";
     CREATE: "Create a key", "创建密钥";
     CREATE_HINT: "A key can have the rights that your key has.", "新密钥只能拥有您的密钥所具有的权限。";
     NEW_KEY: "The new key {0}", "新密钥 {0}";
@@ -50,10 +52,23 @@ texts! {
 pub struct Keys {
     /// The keys, the newest first.
     pub keys: Vec<Key>,
+    /// Whether older revoked keys are left out.
+    pub is_cut: bool,
     /// Their order, if they are sorted.
     pub sort: Sort,
+    /// The key in the form, as sent if it was not created.
+    pub sent: NewKey,
     /// The result of the form that was sent.
     pub outcome: Option<Outcome>,
+}
+
+/// The values of the form that creates a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewKey {
+    /// Its name.
+    pub name: String,
+    /// The names of its rights.
+    pub rights: Vec<String>,
 }
 
 /// A key.
@@ -116,24 +131,23 @@ pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
         actions: download(frame, &csv),
         content: html! {
             @if let Some(outcome) = &view.outcome { (shown(frame, outcome)) }
-            (card("create", frame.say(CREATE), "", &create_form(frame)))
+            (card("create", frame.say(CREATE), "", &create_form(frame, &view.sent)))
             (card("keys", frame.say(ALL), "", &list(frame, view)))
         },
         ..Page::default()
     })
 }
 
-/// Returns the keys as CSV.
+/// Returns the keys as CSV. The last row of a part of them says so in its first column.
 #[must_use]
 pub fn csv(view: &Keys) -> String {
     let at = |at: Option<UnixMs>| at.map(UnixMs::rfc3339).unwrap_or_default();
-    csv::file(
-        ["name", "rights", "created", "last_use", "revoked"],
-        view.sort.rows(&view.keys).into_iter().map(|key| {
-            let (name, rights) = (key.name.clone(), key.rights.to_string());
-            [name, rights, key.created_at.rfc3339(), at(key.used_at), at(key.revoked_at)]
-        }),
-    )
+    let rows = view.sort.rows(&view.keys).into_iter().map(|key| {
+        let (name, rights) = (key.name.clone(), key.rights.to_string());
+        [name, rights, key.created_at.rfc3339(), at(key.used_at), at(key.revoked_at)]
+    });
+    let more = view.is_cut.then(|| csv::note(CUT.en));
+    csv::file(["name", "rights", "created", "last_use", "revoked"], rows.chain(more))
 }
 
 fn shown(frame: &Frame<'_>, outcome: &Outcome) -> Markup {
@@ -169,18 +183,20 @@ const fn right_text(right: Right) -> Text {
     }
 }
 
-fn create_form(frame: &Frame<'_>) -> Markup {
+fn create_form(frame: &Frame<'_>, sent: &NewKey) -> Markup {
     html! {
         form.form method="post" action=(Section::Keys.path()) {
             input type="hidden" name="action" value="create";
             label { (frame.say(NAME))
-                input type="text" name="name" required maxlength="64" autocomplete="off";
+                input type="text" name="name" value=(sent.name) required maxlength="64"
+                    autocomplete="off";
             }
             fieldset {
                 legend { (frame.say(RIGHTS)) }
                 p.hint { (frame.say(CREATE_HINT)) }
                 @for right in frame.rights.iter() {
-                    label { input type="checkbox" name="may" value=(right.name());
+                    @let is_sent = sent.rights.iter().any(|name| name == right.name());
+                    label { input type="checkbox" name="may" value=(right.name()) checked[is_sent];
                         (frame.say(right_text(right)))
                     }
                 }
@@ -205,9 +221,10 @@ fn list(frame: &Frame<'_>, view: &Keys) -> Markup {
             }
         }
     };
-    match view.keys.is_empty() {
-        true => empty(frame.say(NONE)),
-        false => table(frame.say(ALL), &columns, &rows),
+    html! {
+        @if view.keys.is_empty() { (empty(frame.say(NONE))) }
+        @else { (table(frame.say(ALL), &columns, &rows)) }
+        @if view.is_cut { p.note { (frame.say(CUT)) } }
     }
 }
 

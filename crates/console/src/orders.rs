@@ -357,7 +357,6 @@ pub fn csv(view: &Orders) -> String {
             head.shipment_status.to_string(),
         ]
     });
-    let note = |column: usize| if column == 0 { MORE_MATCH.en.to_owned() } else { String::new() };
-    let more = (searched == Searched::Limited).then(|| std::array::from_fn(note));
+    let more = (searched == Searched::Limited).then(|| csv::note(MORE_MATCH.en));
     csv::file(COLUMNS, rows.chain(more))
 }

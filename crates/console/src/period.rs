@@ -239,7 +239,7 @@ fn given(text: Option<&str>) -> Option<&str> {
 }
 
 /// Parses a day in the range of years that the platform supports.
-fn day(text: &str) -> Option<Day> {
+pub(crate) fn day(text: &str) -> Option<Day> {
     let digits = text.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
         _ => byte.is_ascii_digit(),

@@ -24,6 +24,9 @@ texts! {
         order id or trade number, refused requests of the last day by request id, accounts by the \
         beginning of their name.",
         "没有匹配项。设备按编码或名称的一部分查找，订单按订单号或交易号，最近一天被拒绝的请求按请求编号，账户按名称开头。";
+    NONE_IN_PART: "Nothing matches so far. Only a part of the devices was searched; the list of \
+        devices goes on.",
+        "目前没有匹配项。仅搜索了部分设备，可在设备列表中继续查找。";
     MORE: "All devices that match", "所有匹配的设备";
     MORE_ORDERS: "More orders with this number", "更多使用此编号的订单";
     MORE_ACCOUNTS: "More accounts that begin with {0}", "更多以“{0}”开头的账户";
@@ -97,8 +100,9 @@ impl Hit {
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Search) -> String {
     let all = |section: Section| address(section.path(), &parameter("q", &view.text), "");
+    let none = if view.has_more { NONE_IN_PART } else { NONE_FOUND };
     let body = html! {
-        @if view.hits.is_empty() { (empty(frame.say(NONE_FOUND))) } @else { (rows(frame, view)) }
+        @if view.hits.is_empty() { (empty(frame.say(none))) } @else { (rows(frame, view)) }
         @if view.has_more { p.more { a href=(all(Section::Devices)) { (frame.say(MORE)) } } }
         @if view.has_more_orders {
             p.more { a href=(all(Section::Orders)) { (frame.say(MORE_ORDERS)) } }
@@ -133,4 +137,48 @@ fn rows(frame: &Frame<'_>, view: &Search) -> Markup {
         }
     };
     table(frame.say(HEADING), &columns, &rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_locale::Locale;
+    use kiosque_model::{Rights, Zone};
+
+    use super::*;
+
+    #[test]
+    fn a_search_of_a_part_of_the_devices_says_so() {
+        let (rights, zone) = (Rights::all(), Zone::utc());
+        let shown = |language, has_more| {
+            let frame = Frame { language, ..Frame::sample(&rights, &zone, "/console/search?q=x") };
+            let view = Search {
+                text: "x".to_owned(),
+                groups: Groups::default(),
+                hits: Vec::new(),
+                has_more,
+                has_more_orders: false,
+                accounts_after: None,
+            };
+            let page = page(&frame, &view);
+            let (_, hits) = page.split_once("<p class=\"empty\">").expect("no hit");
+            hits.split_once("</section>").expect("a card").0.to_owned()
+        };
+        for (language, part, more) in [
+            (
+                Locale::En,
+                "Nothing matches so far. Only a part of the devices was searched; the list of \
+                 devices goes on.",
+                "All devices that match",
+            ),
+            (
+                Locale::ZhCn,
+                "目前没有匹配项。仅搜索了部分设备，可在设备列表中继续查找。",
+                "所有匹配的设备",
+            ),
+        ] {
+            assert_eq!(shown(language, false), format!("{}</p>", NONE_FOUND.of(language)));
+            let link = format!("<p class=\"more\"><a href=\"/console/devices?q=x\">{more}</a></p>");
+            assert_eq!(shown(language, true), format!("{part}</p>{link}"));
+        }
+    }
 }

@@ -31,8 +31,10 @@ texts! {
         "请每天运行“kiosque backup”，并将文件存放到其他机器。";
     RATES: "Exchange rates until {0}", "汇率截至 {0}";
     NO_RATES: "No exchange rates", "没有汇率";
-    RATES_DO: "Import newer rates with “kiosque import rates”: sales in other currencies use \
-        the last one.", "请用“kiosque import rates”导入新汇率：其他货币的销售额按最后的汇率计算。";
+    RATES_DO: "If there are sales in other currencies than US dollars, import rates with \
+        “kiosque import rates”: sums in dollars leave out sales without a rate.",
+        "如有美元以外货币的销售，请用“kiosque import rates”导入汇率：美元合计不含没有汇率的销售。";
+    RATES_UNNEEDED: "No exchange rates are needed: there are no orders", "没有订单，无需汇率";
     LOG: "Write-ahead log of {0}", "预写日志 {0}";
     LOG_DO: "A long read prevents its end from being reused. Look for an export or a backup that \
         runs.", "长时间读取使其无法重用。请查看正在运行的导出或备份。";
@@ -261,6 +263,7 @@ fn certificate(frame: &Frame<'_>, view: &Service) -> Check {
 fn rates(frame: &Frame<'_>, view: &Service) -> Check {
     match &view.status.last_rate_date {
         Some(date) => good(RATES.fill(frame.language, &[date])),
+        None if view.status.order_count == 0 => good(frame.say(RATES_UNNEEDED).to_owned()),
         None => warning(frame, frame.say(NO_RATES).to_owned(), RATES_DO),
     }
 }

@@ -32,6 +32,8 @@ pub struct SignIn<'a> {
     pub theme: Theme,
     /// The path and query to go to after signing in: the field `return`.
     pub return_to: &'a str,
+    /// The path and query of this page, with `return` and `link`. The other forms return to it.
+    pub address: &'a str,
     /// The form.
     pub form: Form<'a>,
     /// A message above the form.
@@ -95,7 +97,7 @@ pub fn page(view: &SignIn<'_>) -> String {
                     (fields(view.language, view.form))
                 }
             }
-            div.foot { (preferences(view.language, view.theme, "/console/login")) }
+            div.foot { (preferences(view.language, view.theme, view.address)) }
         }
     };
     document(view.language, view.theme, say(SIGN_IN), &body)
@@ -128,7 +130,8 @@ mod tests {
 
     fn rendered(form: Form<'_>, notice: Option<Notice>) -> String {
         let (language, theme) = (Locale::En, Theme::System);
-        page(&SignIn { language, theme, return_to: "/console/?a=1&b=\"", form, notice })
+        let (return_to, address) = ("/console/?a=1&b=\"", "/console/login?return=/console/");
+        page(&SignIn { language, theme, return_to, address, form, notice })
     }
 
     #[test]

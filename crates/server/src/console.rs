@@ -89,15 +89,21 @@ pub(crate) async fn answer(
     let call = Call { app: &app, now, peer, request_id, head: &head };
     let mut session = None;
     let outcome = catch_panic(route(&call, form, &mut session)).await;
-    let frame = session.as_ref().map(|session| SignedIn::new(&call, session).frame());
+    let caller = session.as_ref().map(|(session, failed_checks)| SignedIn {
+        call: &call,
+        session,
+        failed_checks: *failed_checks,
+    });
+    let frame = caller.map(|caller| caller.frame());
     call.finish(outcome.map(|Reply(response)| response), &Form::Page(frame), begun)
 }
 
-/// Answers requests that need no session, and finds the session of all others.
+/// Answers requests that need no session. Finds the session of all others, and the number of checks
+/// of the service that are not ok, which every frame of the session shows.
 async fn route(
     call: &Call<'_>,
     form: Result<Bytes, BodyError>,
-    session: &mut Option<ConsoleSession>,
+    session: &mut Option<(ConsoleSession, i64)>,
 ) -> Result<Reply, Failure> {
     let path = call.path();
     let is_post = call.head.method == Method::POST;
@@ -118,24 +124,23 @@ async fn route(
     if let Some(name) = path.strip_prefix(kiosque_console::assets::DIRECTORY) {
         return assets::file(name);
     }
-    *session = call.session().await?;
-    let Some(session) = session else {
+    *session = call.session().await?.map(|session| (session, 0));
+    let Some((session, failed_checks)) = session else {
         // A form that was sent after the end of the session is not repeated.
         let page = ReturnPath::of(&call.head.uri).filter(|_| !is_post);
         return Ok(sign_in::redirect(page.as_ref()));
     };
-    let caller = SignedIn::new(call, session);
-    if is_post {
-        return change(&caller, &form).await;
-    }
-    let failed_checks = service::failed_checks(&caller).await?;
-    page(&SignedIn { failed_checks, ..caller }).await
+    // Only a few reads run at a time, so that they do not delay the streams of the listener. A form
+    // is not refused because of others' reads.
+    let _permit = if is_post { None } else { Some(read_permit(call.app).await?) };
+    let caller = SignedIn { call, session, failed_checks: 0 };
+    *failed_checks = service::failed_checks(&caller).await;
+    let caller = SignedIn { failed_checks: *failed_checks, ..caller };
+    if is_post { change(&caller, &form).await } else { page(&caller).await }
 }
 
 /// Shows a page. Every page has a line here, with its right.
 async fn page(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
-    // Only a few reads run at a time, so that they do not delay the streams of the listener.
-    let _permit = read_permit(caller.call.app).await?;
     let holder = |right| caller.oversight(right);
     match caller.call.path() {
         ROOT => Ok(Reply::see_other("/console/")),

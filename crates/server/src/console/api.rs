@@ -128,7 +128,7 @@ async fn sent(
     for proxies in caller.call.head.headers.get_all(FORWARDED_HEADER) {
         headers.append(FORWARDED_HEADER, proxies.clone());
     }
-    if let Some(token) = fields.text(control::TOKEN) {
+    if let Some(token) = fields.trimmed(control::TOKEN) {
         let token = HeaderValue::from_str(&token);
         let mut token = token
             .map_err(|_| Failure::bad_form(&"the token has characters that no header can have"))?;

@@ -1,6 +1,9 @@
 //! `/console/audit`
 
-use kiosque_console::audit::{self as view, Audit, Filters};
+use http::StatusCode;
+use kiosque_console::audit::{self as view, Audit, BadFilter, Filters};
+use kiosque_contract::AuditEntry;
+use kiosque_model::Source;
 use kiosque_model::audit::AuditEvent;
 use kiosque_store::{AuditQuery, Oversight};
 
@@ -13,36 +16,46 @@ use crate::operator::audit_entry;
 /// Entries of a page.
 const ENTRIES: usize = 50;
 
-/// Shows a part of the audit trail.
+/// Shows a part of the audit trail. A text that a person typed and that has no meaning is shown
+/// again, with all other filters.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let known = ["account", "event", "source", "since", "after", "format"];
     let fields = caller.call.known_fields(&known)?;
+    let wants_csv = wants_csv(&fields)?;
     let text = |name| fields.text(name).unwrap_or_default();
+    let typed = |name| fields.trimmed(name).unwrap_or_default();
     let filters = Filters {
         account: text("account"),
         event: text("event"),
-        source: text("source"),
-        since: text("since"),
+        source: typed("source"),
+        since: typed("since"),
         after: text("after"),
     };
-    let app = caller.call.app;
+    let (app, frame) = (caller.call.app, caller.frame());
+    let source = fields.parsed("source", |text| text.parse::<Source>().ok());
+    let since = fields.parsed("since", |text| app.store.zone().parse_time_or_date(text).ok());
+    let bad = match (&source, &since) {
+        (Err(_), _) => Some(BadFilter::Source),
+        (_, Err(_)) => Some(BadFilter::Since),
+        _ => None,
+    };
+    if let Some(bad) = bad.filter(|_| !wants_csv) {
+        let view = Audit { filters, entries: Err(bad), next: None };
+        return Ok(Reply::page(view::page(&frame, &view)).with_status(StatusCode::BAD_REQUEST));
+    }
     let query = AuditQuery {
         account: fields.text("account"),
         event: fields.parsed("event", |name| name.parse::<AuditEvent>().ok())?,
-        source: fields.parsed("source", |text| text.parse().ok())?,
-        since: fields.parsed("since", |text| app.store.zone().parse_time_or_date(text).ok())?,
+        source: source?,
+        since: since?,
         before: fields.parsed("after", |text| text.parse().ok())?,
         limit: ENTRIES,
     };
     let found = app.store.trail().entries(query).await?;
-    let view = Audit {
-        filters,
-        entries: found.entries.into_iter().map(audit_entry).collect(),
-        next: found.next.map(|entry| entry.to_string()),
-    };
-    let frame = caller.frame();
-    if wants_csv(&fields)? {
-        return Ok(Reply::csv("audit.csv", view::csv(&frame, &view.entries)));
+    let entries: Vec<AuditEntry> = found.entries.into_iter().map(audit_entry).collect();
+    if wants_csv {
+        return Ok(Reply::csv("audit.csv", view::csv(&frame, &entries)));
     }
-    Ok(Reply::page(view::page(&frame, &view)))
+    let next = found.next.map(|entry| entry.to_string());
+    Ok(Reply::page(view::page(&frame, &Audit { filters, entries: Ok(entries), next })))
 }

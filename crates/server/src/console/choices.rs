@@ -18,11 +18,16 @@ pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Fail
     Ok(Groups { names, chosen: query.text("group") })
 }
 
-/// Returns the id of the chosen group.
-pub(super) fn chosen(groups: &Groups) -> Result<Option<GroupId>, Failure> {
-    let id = groups.chosen.as_deref().map(GroupId::parse);
+/// Returns the id of the chosen group. One that does not exist is refused: an empty list would say
+/// that it has no entries.
+pub(super) async fn chosen(store: &Store, groups: &Groups) -> Result<Option<GroupId>, Failure> {
+    let Some(id) = groups.chosen.as_deref() else { return Ok(None) };
     // A text that is not an id identifies no group.
-    id.transpose().map_err(|_| Failure::not_found())
+    let id = GroupId::parse(id).map_err(|_| Failure::not_found())?;
+    match store.inventory().has_group(&id).await? {
+        true => Ok(Some(id)),
+        false => Err(Failure::not_found()),
+    }
 }
 
 /// Returns the order of the rows that a query chooses.

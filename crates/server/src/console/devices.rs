@@ -33,17 +33,18 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let state = query.parsed("state", |code| code.parse::<DeviceState>().ok())?;
     let groups = choice(&app.store, &query).await?;
     let needs = query.parsed("needs", |code| code.parse::<Need>().ok())?;
-    let (search, after) = (query.text("q").unwrap_or_default(), query.text("after"));
+    let (search, after) = (query.trimmed("q").unwrap_or_default(), query.text("after"));
     if after.as_deref().is_some_and(|after| DeviceCode::parse(after).is_err()) {
         return Err(Failure::Parameter("after"));
     }
     let today = app.store.zone().day_of(now);
+    let group = chosen(&app.store, &groups).await?;
     let only = match needs {
-        Some(need) => Some(in_need(caller, chosen(&groups)?, need).await?),
+        Some(need) => Some(in_need(caller, group.clone(), need).await?),
         None => None,
     };
     let wanted = DeviceSearch {
-        group: chosen(&groups)?,
+        group,
         text: search.clone(),
         state,
         only,

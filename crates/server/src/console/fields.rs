@@ -13,22 +13,29 @@ impl Fields {
         Fields(encoded.replace('+', " "))
     }
 
-    /// Returns the value of a field without surrounding spaces. An empty value, one that is not
-    /// UTF-8 and a repeated one count as absent.
+    /// Returns the value of a field, exactly: an id may begin or end with a space. An empty value,
+    /// one that is not UTF-8 and a repeated one count as absent.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         let mut values = values(&self.0, key);
-        let value = values.next()?;
-        let value = str::from_utf8(&value).ok()?.trim();
-        (values.next().is_none() && !value.is_empty()).then(|| value.to_owned())
+        let value = String::from_utf8(values.next()?.into_owned()).ok()?;
+        (values.next().is_none() && !value.is_empty()).then_some(value)
     }
 
-    /// Returns what a field means, if it is given.
+    /// Returns the value of a field that a person types or pastes, without surrounding spaces.
+    pub(super) fn trimmed(&self, key: &str) -> Option<String> {
+        let value = self.text(key)?;
+        let value = value.trim();
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+
+    /// Returns what a field means, if it is given. Spaces around it mean nothing: no number, code,
+    /// address or date has them.
     pub(super) fn parsed<T>(
         &self,
         key: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, Failure> {
-        let value = self.text(key);
+        let value = self.trimmed(key);
         value.map(|text| parse(&text).ok_or(Failure::Parameter(key))).transpose()
     }
 
@@ -60,6 +67,7 @@ mod tests {
     fn fields_are_decoded() {
         let fields = Fields::of("a=x+y%2Bz&may=read&may=audit&b=+&c=1&c=2&d=%FF&%65=ok");
         assert_eq!(fields.text("a").as_deref(), Some("x y+z"));
+        assert_eq!(fields.text("b").as_deref(), Some(" "));
         assert_eq!(fields.all("may"), ["read", "audit"]);
         assert_eq!(fields.text("e").as_deref(), Some("ok"));
         assert_eq!(fields.unknown(&["a", "may", "b", "c", "d", "e"]), None);
@@ -67,8 +75,14 @@ mod tests {
         assert_eq!(Fields::of("").unknown(&[]), None);
         assert_eq!(fields.repeated(&["a", "b", "c", "may"]), Some("c"));
         assert_eq!(fields.repeated(&["a", "b", "d", "e", "x"]), None);
-        for absent in ["b", "c", "d", "x"] {
+        for absent in ["c", "d", "x", "y"] {
             assert_eq!(fields.text(absent), None, "{absent}");
+        }
+        let typed = Fields::of("a=+x+y%09&b=+&y=");
+        assert_eq!(typed.text("a").as_deref(), Some(" x y\t"));
+        assert_eq!(typed.trimmed("a").as_deref(), Some("x y"));
+        for absent in ["b", "y", "z"] {
+            assert_eq!(typed.trimmed(absent), None, "{absent}");
         }
     }
 }

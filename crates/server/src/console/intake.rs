@@ -27,6 +27,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let view = Intake {
         streams: app.intake.orders_by_key().into_iter().map(stream).collect(),
         rejected: rejected(app).await?,
+        imports_are_cut: imports.next.is_some(),
         imports: imports.entries,
         streams_open: app.intake.streams_open(),
         queue_bytes: app.intake.queue_bytes(),

@@ -36,12 +36,13 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let sessions = app.store.inventory().sessions(listing(), now).await?;
     let names: Vec<String> =
         accounts.entries.iter().map(|account| account.account.clone()).collect();
+    let active = app.store.inventory().with_active_group(names.clone()).await?;
     let uses = app.store.trail().uses_of(names).await?;
     let listed = accounts.entries.into_iter().map(|item| {
         let of_item = |session: &&SessionItem| session.account == item.account;
         let session = sessions.entries.iter().find(of_item).cloned();
         let last_use = uses.get(&item.account).and_then(|of| of.last);
-        Account { item, session, last_use }
+        Account { has_active_group: active.contains(&item.account), item, session, last_use }
     });
     let codes = app.store.trail().answers_by_code();
     let guesses = app.store.trail().guesses().into_iter().take(GUESSES);
@@ -75,6 +76,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let found = store.inventory().account(account.clone(), caller.call.now).await?;
     // Accounts are never deleted.
     let (item, session) = found.ok_or_else(Failure::not_found)?;
+    let active = store.inventory().with_active_group(vec![account.clone()]).await?;
     let mut uses = store.trail().uses_of(vec![account.clone()]).await?;
     let AccountUse { functions, last } = uses.remove(&account).unwrap_or_default();
     let query = AuditQuery {
@@ -100,6 +102,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let (account, last_use) = (item, last);
     let view = History {
         account,
+        has_active_group: !active.is_empty(),
         session,
         last_use,
         groups,

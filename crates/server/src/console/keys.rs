@@ -1,6 +1,6 @@
 //! `/console/keys`
 
-use kiosque_console::keys::{self as view, Key, Keys, Outcome};
+use kiosque_console::keys::{self as view, Key, Keys, NewKey, Outcome};
 use kiosque_console::sort::{PARAMETER, Sort};
 use kiosque_model::{KeyName, OperatorKey, Rights};
 use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
@@ -18,7 +18,7 @@ const REVOKED_MAX: usize = 50;
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let query = caller.call.known_fields(&[PARAMETER, "format"])?;
     let (wants_csv, sort) = (wants_csv(&query)?, sort::<Key>(&query)?);
-    let view = Keys { keys: listed(caller).await?, sort, outcome: None };
+    let view = listed(caller, sort).await?;
     match wants_csv {
         true => Ok(Reply::csv("keys.csv", view::csv(&view))),
         false => Ok(Reply::page(view::page(&caller.frame(), &view))),
@@ -32,26 +32,34 @@ pub(super) async fn change(
     granter: Oversight<'_>,
     form: &Fields,
 ) -> Result<Reply, Failure> {
+    let mut sent = NewKey::default();
     let outcome = match form.text("action").as_deref() {
-        Some("create") => create(caller, granter, form).await?,
+        Some("create") => {
+            sent.name = form.trimmed("name").unwrap_or_default();
+            sent.rights = form.all("may");
+            create(caller, granter, &sent).await?
+        }
         Some("revoke") => revoke(caller, form).await?,
         _ => return Err(Failure::bad_form(&"it has no action")),
     };
-    let view = Keys { keys: listed(caller).await?, sort: Sort::Free, outcome: Some(outcome) };
+    if matches!(outcome, Outcome::Created(..)) {
+        sent = NewKey::default();
+    }
+    let view = Keys { outcome: Some(outcome), sent, ..listed(caller, Sort::Free).await? };
     Ok(Reply::page(view::page(&caller.frame(), &view)).secret())
 }
 
 async fn create(
     caller: &SignedIn<'_>,
     granter: Oversight<'_>,
-    form: &Fields,
+    sent: &NewKey,
 ) -> Result<Outcome, Failure> {
-    let given = form.text("name").unwrap_or_default();
+    let given = sent.name.clone();
     let name = match KeyName::parse(given.clone()) {
         Ok(name) => name,
         Err(fault) => return Ok(Outcome::BadName(given, fault.to_string())),
     };
-    let rights = form.all("may").join(",");
+    let rights = sent.rights.join(",");
     if rights.is_empty() {
         return Ok(Outcome::NoRights);
     }
@@ -79,8 +87,9 @@ async fn revoke(caller: &SignedIn<'_>, form: &Fields) -> Result<Outcome, Failure
     })
 }
 
-/// Returns the live keys and the latest revoked ones, each the newest first.
-async fn listed(caller: &SignedIn<'_>) -> Result<Vec<Key>, Failure> {
+/// Returns the live keys and the latest revoked ones, each the newest first. If others are left
+/// out, their order is fixed.
+async fn listed(caller: &SignedIn<'_>, sort: Sort) -> Result<Keys, Failure> {
     let stored = caller.call.app.store.operators().keys().await?;
     let key = |entry: kiosque_store::KeyEntry| Key {
         name: entry.holder.name.to_string(),
@@ -91,7 +100,9 @@ async fn listed(caller: &SignedIn<'_>) -> Result<Vec<Key>, Failure> {
     };
     let (mut revoked, mut keys): (Vec<Key>, Vec<Key>) =
         stored.into_iter().rev().map(key).partition(|key| key.revoked_at.is_some());
+    let is_cut = revoked.len() > REVOKED_MAX;
     revoked.truncate(REVOKED_MAX);
     keys.append(&mut revoked);
-    Ok(keys)
+    let sort = if is_cut { Sort::Fixed } else { sort };
+    Ok(Keys { keys, is_cut, sort, sent: NewKey::default(), outcome: None })
 }

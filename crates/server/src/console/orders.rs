@@ -27,10 +27,10 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let known =
         ["q", "device", "card", "shipment", "payment", "from", "to", "group", "after", "format"];
     let query = caller.call.known_fields(&known)?;
-    let text = |name: &str| query.text(name).unwrap_or_default();
+    let text = |name: &str| query.trimmed(name).unwrap_or_default();
     let fields = Fields {
         number: text("q"),
-        device: text("device"),
+        device: query.text("device").unwrap_or_default(),
         card: text("card"),
         shipment: text("shipment"),
         payment: text("payment"),
@@ -38,7 +38,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         to: text("to"),
     };
     let groups = choice(store, &query).await?;
-    let (group, filter) = (chosen(&groups)?, filter(caller, &query)?);
+    let (group, filter) = (chosen(store, &groups).await?, filter(caller, &query)?);
     let (found, next) = match (fields.number.as_str(), fields.device.as_str()) {
         ("", "") if !fields.card.is_empty() => (Found::Nothing, None),
         ("", "") => newest_first(caller, group, filter, &query).await?,
@@ -140,7 +140,7 @@ fn filter(caller: &SignedIn<'_>, query: &Query) -> Result<OrderFilter, Failure> 
 
 /// Returns the span of the days of a query; `None` without any.
 fn span(caller: &SignedIn<'_>, query: &Query) -> Result<Option<Span>, Failure> {
-    if query.text("from").is_none() && query.text("to").is_none() {
+    if query.trimmed("from").is_none() && query.trimmed("to").is_none() {
         return Ok(None);
     }
     let zone = caller.call.app.store.zone();

@@ -24,7 +24,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let sort = sort::<Point>(&query)?;
     let groups = choice(&app.store, &query).await?;
     let sales = app.store.reports().fleet_sales(FleetSalesQuery {
-        group: chosen(&groups)?,
+        group: chosen(&app.store, &groups).await?,
         totals_from: period.first_before(),
         first_day: period.first(),
         last_day: period.last(),
@@ -42,7 +42,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 /// Returns the period that a query chooses.
 pub(super) fn period(query: &Fields, today: Day) -> Result<Period, Failure> {
-    let [days, from, to] = PeriodQuery::PARAMETERS.map(|name| query.text(name));
+    let [days, from, to] = PeriodQuery::PARAMETERS.map(|name| query.trimmed(name));
     let query = PeriodQuery { days: days.as_deref(), from: from.as_deref(), to: to.as_deref() };
     Period::of(query, today).map_err(|BadParameter(name)| Failure::Parameter(name))
 }

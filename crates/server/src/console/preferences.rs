@@ -8,6 +8,7 @@ use super::cookies::{self, Lifetime};
 use super::fields::Fields;
 use super::reply::Reply;
 use super::return_path::{ReturnPath, SIGN_IN};
+use super::sign_in;
 use crate::call::Call;
 
 /// Stores the preference of a form, and redirects to the page of the form.
@@ -18,8 +19,12 @@ pub(super) fn set(form: &Fields) -> Reply {
         language.map(|language: Locale| (cookies::LANGUAGE, language.tag())),
         theme.map(|theme: Theme| (cookies::THEME, theme.code())),
     ];
-    let page = form.text("return").and_then(|path| ReturnPath::parse(&path));
-    let mut reply = Reply::see_other(page.as_ref().map_or(SIGN_IN, ReturnPath::as_str));
+    let given = form.text("return").unwrap_or_default();
+    let of_sign_in = given.strip_prefix(SIGN_IN).and_then(|rest| rest.strip_prefix('?'));
+    let mut reply = Reply::see_other(&match ReturnPath::parse(&given) {
+        Some(page) => page.as_str().to_owned(),
+        None => sign_in::same(&Fields::of(of_sign_in.unwrap_or_default())),
+    });
     for (name, code) in cookies.into_iter().flatten() {
         reply = reply.cookie(name, code, Lifetime::Preference);
     }

@@ -23,7 +23,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let sort = sort::<RefillItem>(&query)?;
     let limit = if wants_csv { FILE } else { PAGE };
     let product = query.text("product");
-    let of = (chosen(&groups)?, product.clone());
+    let of = (chosen(store, &groups).await?, product.clone());
     let mut items = store.inventory().refill(of, limit + 1, now).await?;
     let is_cut = items.len() > limit;
     items.truncate(limit);

@@ -13,7 +13,7 @@ const LISTED: usize = 50;
 
 /// Looks up the request that the query specifies, if any.
 pub(super) async fn look_up(caller: &SignedIn<'_>) -> Result<Option<LookUp>, Failure> {
-    let Some(request_id) = caller.call.fields().text(PARAMETER) else { return Ok(None) };
+    let Some(request_id) = caller.call.fields().trimmed(PARAMETER) else { return Ok(None) };
     let (store, now) = (&caller.call.app.store, caller.call.now);
     let found = store.trail().refused_request(request_id.clone(), now).await?;
     Ok(Some(LookUp { request_id, found: found.map(view) }))

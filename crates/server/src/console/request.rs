@@ -54,11 +54,6 @@ pub(super) struct SignedIn<'a> {
 }
 
 impl<'a> SignedIn<'a> {
-    /// Returns a request whose page does not show the checks of the service.
-    pub(super) fn new(call: &'a Call<'a>, session: &'a ConsoleSession) -> SignedIn<'a> {
-        SignedIn { call, session, failed_checks: 0 }
-    }
-
     /// Returns the proof that the key has a right.
     pub(super) fn oversight(&self, right: Right) -> Result<Oversight<'a>, Failure> {
         self.session.oversight(right).ok_or(Failure::Right(right))

@@ -1,7 +1,8 @@
 //! The search of every page.
 
 use kiosque_console::search::{self, Hit, Search};
-use kiosque_model::LoginName;
+use kiosque_contract::inventory::DeviceItem;
+use kiosque_model::{DeviceCode, LoginName};
 use kiosque_store::{DeviceSearch, FoundDevices, Listing, NumberedOrders, Oversight};
 
 use super::choices::choice;
@@ -18,7 +19,7 @@ const DEVICES_READ_MAX: usize = 10_000;
 /// Redirects to the only match of the query's text, or shows all matches.
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let store = &caller.call.app.store;
-    let text = caller.call.known_fields(&["q"])?.text("q").unwrap_or_default();
+    let text = caller.call.known_fields(&["q"])?.trimmed("q").unwrap_or_default();
     let mut found = Found::default();
     if !text.is_empty() {
         add_devices(caller, &text, &mut found).await?;
@@ -66,17 +67,26 @@ async fn add_devices(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Re
         last_day: today,
         read_max: DEVICES_READ_MAX,
     };
+    // The search for a part of a name may end before the device with this code.
+    if let Ok(code) = DeviceCode::parse(text) {
+        let detail = app.store.inventory().device_detail(code, now).await?;
+        found.exact.extend(detail.map(|detail| hit(detail.device)));
+    }
     let listing = Listing { after: None, limit: HITS };
     let FoundDevices { devices, next, .. } =
         app.store.inventory().search_devices(wanted, listing, now).await?;
     found.has_more = next.is_some();
-    for device in devices {
-        let (code, name) = (device.item.device_code, device.item.device_name);
-        let is_exact = code.eq_ignore_ascii_case(text) || name == text;
-        let hit = Hit::Device { code, name, group_id: device.item.group_id };
-        if is_exact { &mut found.exact } else { &mut found.others }.push(hit);
+    let others = devices.into_iter().map(|device| device.item);
+    for device in others.filter(|device| device.device_code != text) {
+        let is_exact = device.device_code.eq_ignore_ascii_case(text) || device.device_name == text;
+        if is_exact { &mut found.exact } else { &mut found.others }.push(hit(device));
     }
     Ok(())
+}
+
+fn hit(device: DeviceItem) -> Hit {
+    let DeviceItem { device_code: code, device_name: name, group_id, .. } = device;
+    Hit::Device { code, name, group_id }
 }
 
 async fn add_others(caller: &SignedIn<'_>, text: &str, found: &mut Found) -> Result<(), Failure> {

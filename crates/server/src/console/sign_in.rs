@@ -29,7 +29,7 @@ pub(super) fn redirect(page: Option<&ReturnPath>) -> Reply {
 /// Shows the form for a key, or the button of a link. A signed-in person gets the page.
 pub(super) async fn show(call: &Call<'_>) -> Result<Reply, Failure> {
     let query = call.fields();
-    if let Some(link) = query.text("link") {
+    if let Some(link) = query.trimmed("link") {
         // Showing it does not consume the link, so link previews of messengers do not.
         return Ok(form(call, &query, Form::Link(&link), None));
     }
@@ -68,13 +68,13 @@ pub(super) async fn sign_in(call: &Call<'_>, fields: &Fields) -> Result<Reply, F
 
 /// Returns the credential of a form, if it can be one, and the reason to record if it is refused.
 fn presented(fields: &Fields) -> (Option<SignInProof>, LoginRefusal) {
-    match fields.text("link") {
+    match fields.trimmed("link") {
         Some(link) => {
             let link = ConsoleDigest::of_presented(link.as_bytes());
             (link.map(SignInProof::Link), LoginRefusal::ConsoleLink)
         }
         None => {
-            let key = KeyDigest::of_presented(fields.text("key").unwrap_or_default().as_bytes());
+            let key = KeyDigest::of_presented(fields.trimmed("key").unwrap_or_default().as_bytes());
             (key.map(SignInProof::Key), LoginRefusal::ConsoleKey)
         }
     }
@@ -90,7 +90,7 @@ pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
 /// Returns the page to show after signing in: the page in the form, or the first one that the key
 /// permits.
 fn landing(fields: &Fields, rights: &Rights) -> String {
-    let chosen = fields.text("return").and_then(|path| ReturnPath::parse(&path));
+    let chosen = return_page(fields);
     let first = [
         (Right::Read, "/console/"),
         (Right::Audit, "/console/audit"),
@@ -101,10 +101,30 @@ fn landing(fields: &Fields, rights: &Rights) -> String {
     chosen.map_or_else(|| first.to_owned(), |path| path.as_str().to_owned())
 }
 
+fn return_page(fields: &Fields) -> Option<ReturnPath> {
+    fields.text("return").and_then(|path| ReturnPath::parse(&path))
+}
+
+/// Returns the address of the same sign-in, given the query of its address.
+pub(super) fn same(query: &Fields) -> String {
+    address(return_page(query).as_ref(), query.trimmed("link").as_deref())
+}
+
+/// Returns the address of the sign-in with a page and a link. A text that cannot be a link is left
+/// out.
+fn address(page: Option<&ReturnPath>, link: Option<&str>) -> String {
+    let address = sign_in_address(page);
+    let separator = if page.is_some() { '&' } else { '?' };
+    match link.filter(|link| ConsoleDigest::of_presented(link.as_bytes()).is_some()) {
+        Some(link) => format!("{address}{separator}link={link}"),
+        None => address,
+    }
+}
+
 /// Makes the browser repeat the request. It does not send its cookies with a request caused by
 /// another site, but sends them with one caused by this page.
 fn ask_for_cookies(call: &Call<'_>, query: &Fields) -> Reply {
-    let page = query.text("return").and_then(|path| ReturnPath::parse(&path));
+    let page = return_page(query);
     let address = sign_in_address(page.as_ref());
     let separator = if page.is_some() { '&' } else { '?' };
     let address = format!("{address}{separator}{AGAIN}=1");
@@ -127,11 +147,16 @@ fn refuse(call: &Call<'_>, fields: &Fields, fault: LoginRefusal) -> Reply {
 }
 
 fn form(call: &Call<'_>, fields: &Fields, form: Form<'_>, notice: Option<Notice>) -> Reply {
-    let page = fields.text("return").and_then(|path| ReturnPath::parse(&path));
+    let page = return_page(fields);
+    let link = match form {
+        Form::Key => None,
+        Form::Link(link) => Some(link),
+    };
     let html = view::page(&SignIn {
         language: call.language(),
         theme: call.theme(),
         return_to: page.as_ref().map_or("", ReturnPath::as_str),
+        address: &address(page.as_ref(), link),
         form,
         notice,
     });

@@ -34,6 +34,7 @@ row! {
         device_no: DeviceNo,
         device_code: String,
         device_name: String,
+        current_name: String,
     }
 }
 
@@ -61,9 +62,13 @@ statements! {
         from {rows r: group_no bigint} cross join sales_by_day d
         where d.group_no = r.group_no and d.day >= $first_day and d.day < $before
             and d.orders <> 0";
-    /// The devices that groups own or ever owned.
-    NAMES() -> NameRow = "select l.group_no, l.device_no, l.device_code, l.device_name
-        from {rows r: group_no bigint} cross join ledger l where l.group_no = r.group_no";
+    /// The devices that groups own or ever owned. A former owner has the name that a device had last
+    /// while it owned it.
+    NAMES() -> NameRow = "select l.group_no, l.device_no, l.device_code, l.device_name,
+            coalesce(d.device_name, l.device_name) as current_name
+        from {rows r: group_no bigint} cross join ledger l
+        left join devices d on d.device_code = l.device_code
+        where l.group_no = r.group_no";
 }
 
 /// The number of groups whose sums are held in memory together.
@@ -141,7 +146,7 @@ impl Reports<'_> {
             for groups in groups.chunks(GROUPS_TOGETHER) {
                 let rates = &totals.rates;
                 match group_sums::of_groups(read, &context, groups, range, rates).await? {
-                    SumsOfGroups::Read(sums) => fleet.add(read, sums).await?,
+                    SumsOfGroups::Read(sums) => fleet.add(read, sums, &query).await?,
                     SumsOfGroups::Outdated => return Ok(FleetRead::Outdated),
                 }
             }
@@ -233,7 +238,12 @@ struct FleetSums {
 }
 
 impl FleetSums {
-    async fn add(&mut self, read: &Read<'_>, groups: Vec<GroupSums>) -> Result<(), Error> {
+    async fn add(
+        &mut self,
+        read: &Read<'_>,
+        groups: Vec<GroupSums>,
+        query: &FleetSalesQuery,
+    ) -> Result<(), Error> {
         let mut devices: HashMap<(GroupNo, DeviceNo), Turnover> = HashMap::new();
         for GroupSums { group, segments } in &groups {
             for sums in segments {
@@ -254,7 +264,10 @@ impl FleetSums {
         let selling =
             groups.iter().filter(|of| of.segments.iter().any(|sums| !sums.devices.is_empty()));
         read.each_of(&NAMES, &numbers(selling.map(|of| of.group)), &[], |row| {
-            let NameRow { group_no, device_no, device_code, device_name: name } = row.read()?;
+            let NameRow { group_no, device_no, device_code, device_name, current_name } =
+                row.read()?;
+            // Of all groups, a device has one name, although its former owners have others.
+            let name = if query.group.is_some() { device_name } else { current_name };
             let Some(turnover) = devices.remove(&(group_no, device_no)) else { return Ok(()) };
             match self.devices.get_mut(&device_code) {
                 Some(device) => device.turnover.join(&turnover),

@@ -1,6 +1,6 @@
 //! The lists of accounts and of sessions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use kiosque_contract::FleetAccount;
 use kiosque_contract::inventory::{AccountItem, SessionItem};
@@ -9,7 +9,7 @@ use kiosque_model::{AccountNo, UnixMs};
 use super::{Listed, Listing, numbers};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::{row, statements};
+use crate::sql::{Value, row, statements};
 use crate::views::Inventory;
 
 row! {
@@ -45,6 +45,12 @@ statements! {
         from {rows r: account bigint} cross join account_groups a
         join groups g on g.group_no = a.group_no
         where a.account_no = r.account order by a.account_no, a.position";
+    /// The accounts that belong to an active group, once for each.
+    WITH_ACTIVE_GROUP() -> String = "select a.login_name
+        from {rows r: name text} cross join accounts a
+        join account_groups ag on ag.account_no = a.account_no
+        join groups g on g.group_no = ag.group_no
+        where a.login_name = r.name and g.active";
     SESSIONS_OF_ACCOUNTS(now_ms) -> SessionRow = "select s.account_no, g.group_id, s.opened_at_ms,
             s.expires_at_ms, s.source, s.request_id
         from {rows r: account bigint} cross join sessions s
@@ -92,6 +98,28 @@ impl Inventory<'_> {
             let session = session_items(read, &entries, now).await?.pop();
             let account = items(read, Listed { entries, next: None }, now).await?.entries.pop();
             Ok(account.map(|account| (account, session)))
+        };
+        self.0.db.read(Deadline::OfRequest, find).await
+    }
+
+    /// Returns those of these accounts that belong to an active group; no other can log in.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn with_active_group(
+        self,
+        login_names: Vec<String>,
+    ) -> Result<BTreeSet<String>, Error> {
+        let find = async move |read: &Read<'_>| {
+            let keys: Vec<[Value<'_>; 1]> =
+                login_names.iter().map(|name| [name.as_str().into()]).collect();
+            let mut found: BTreeSet<String> = BTreeSet::new();
+            read.each_of(&WITH_ACTIVE_GROUP, &keys, &[], |row| {
+                found.insert(row.read()?);
+                Ok(())
+            })
+            .await?;
+            Ok(found)
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }

@@ -1,10 +1,11 @@
 //! Cached sums of the console, and the rates at which they were converted.
 
+use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::ShipmentStatus;
 use kiosque_model::sales::{Rate, Sale};
 use kiosque_model::{Currency, Day, Minor, UnixMs};
 use kiosque_store::{DatedRate, FleetSalesQuery, Incoming, OnlineSince};
-use kiosque_testkit::entries::{order, sold};
+use kiosque_testkit::entries::{device, group_id, order, sold};
 use kiosque_testkit::{NOW, TestStore};
 
 fn currency(code: &str) -> Currency {
@@ -16,6 +17,44 @@ fn sale(device: &str, at: UnixMs, code: &str) -> Incoming {
     let shipment = ShipmentStatus::Success;
     let sale = Sale { at, currency, amount, refund: Minor(0), shipment, goods: vec![] };
     sold(order(code, device, at.0), sale)
+}
+
+fn query(group: Option<&str>, day: Day) -> FleetSalesQuery {
+    FleetSalesQuery {
+        group: group.map(group_id),
+        totals_from: day,
+        first_day: day,
+        last_day: day,
+        products_max: 9,
+        online: OnlineSince(NOW),
+        now: NOW,
+    }
+}
+
+/// In the sales of all groups, a device that was moved and renamed has its current name; in those
+/// of a group, the one that it had there last.
+#[tokio::test]
+async fn a_moved_device_has_its_current_name_in_all_groups() {
+    let fixture = TestStore::with_fleet().await;
+    let day = Day(NOW.0.div_euclid(86_400_000) - 9);
+    let at = UnixMs(day.0 * 86_400_000);
+    fixture.receive_new(vec![sale("d1", at, "EUR")]).await;
+    let moved = DeviceEntry {
+        name: Some("Renamed".to_owned()),
+        since: Some(at.plus_ms(10)),
+        ..device("d1", "b")
+    };
+    fixture.apply(Fleet { devices: vec![moved], ..Fleet::default() }).await.unwrap();
+    fixture.receive_new(vec![sale("d1", at.plus_ms(20), "GBP")]).await;
+    for (group, name, orders) in
+        [(None, "Renamed", 2), (Some("a"), "Device d1", 1), (Some("b"), "Renamed", 1)]
+    {
+        let sales = fixture.store.reports().fleet_sales(query(group, day)).await.unwrap().unwrap();
+        let devices = sales.devices.iter();
+        let devices: Vec<_> =
+            devices.map(|of| (of.code.as_str(), of.name.as_str(), of.turnover.orders)).collect();
+        assert_eq!(devices, [("d1", name, orders)], "{group:?}");
+    }
 }
 
 /// New rates are seen, also if the sales of each day are the same in dollars as before.
@@ -34,15 +73,7 @@ async fn rates_that_leave_the_sum_of_a_day_are_seen() {
         fixture.store.fleet().set_rates(rates.map(rate).to_vec()).await.unwrap();
     };
     let dollars = async || {
-        let query = FleetSalesQuery {
-            group: None,
-            totals_from: day,
-            first_day: day,
-            last_day: day,
-            products_max: 9,
-            online: OnlineSince(NOW),
-            now: NOW,
-        };
+        let query = query(None, day);
         let sales = fixture.store.reports().fleet_sales(query).await.unwrap().unwrap();
         let devices = sales.devices.iter();
         let mut devices: Vec<_> =

@@ -2,7 +2,7 @@
 //! those of the stored orders.
 
 use kiosque_contract::inventory::{DeviceItem, DeviceOwner, PlannedMove};
-use kiosque_model::fleet::{DeviceEntry, Fleet};
+use kiosque_model::fleet::{DeviceEntry, Fleet, GroupEntry};
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day, DeviceCode, UnixMs};
 use kiosque_store::{DatedRate, Error, Heartbeat, Listed, Listing, OrderFilter, OrdersOf};
@@ -100,6 +100,28 @@ async fn accounts_have_their_groups_and_their_sessions() {
     assert_eq!(opened, ("ops", Some("a"), Some("127.0.0.1")));
     let late = UnixMs(session.expires_timestamp);
     assert_eq!(fixture.store.inventory().sessions(all, late).await.unwrap().entries, []);
+}
+
+/// An account belongs to an active group if one of its groups is active.
+#[tokio::test]
+async fn accounts_of_active_groups_are_found() {
+    let fixture = fixture().await;
+    let found = async || {
+        let names = ["absent", "bob", "ops"].map(str::to_owned).to_vec();
+        let found = fixture.store.inventory().with_active_group(names).await.unwrap();
+        found.into_iter().collect::<Vec<_>>().join(",")
+    };
+    let deactivate = async |id: &str| {
+        let groups = vec![GroupEntry { active: Some(false), ..group(id) }];
+        fixture.apply(Fleet { groups, ..Fleet::default() }).await.unwrap();
+    };
+    assert_eq!(found().await, "bob,ops");
+    deactivate("a").await;
+    assert_eq!(found().await, "bob,ops");
+    deactivate("b").await;
+    assert_eq!(found().await, "bob");
+    deactivate("c").await;
+    assert_eq!(found().await, "");
 }
 
 fn summary(device: &DeviceItem) -> (&str, &str, i64, i64) {

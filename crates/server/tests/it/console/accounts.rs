@@ -21,6 +21,44 @@ async fn the_state_of_an_account_is_why_it_cannot_log_in() {
     assert!(card(&page, "account").contains("no group"), "{page}");
 }
 
+/// Nor can one whose groups are all deactivated.
+#[tokio::test]
+async fn an_account_of_deactivated_groups_has_no_group() {
+    let server = TestServer::start(fleet().account("two", &["g2"])).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut states = async || {
+        let page = browser.get("/console/integrators").await.text;
+        let mut states = between(card(&page, "accounts"), "<span class=\"badge ", "</span>");
+        let page = browser.get("/console/integrators/account?name=two").await.text;
+        states.extend(between(card(&page, "account"), "<span class=\"badge ", "</span>"));
+        states.join(" ")
+    };
+    let [good, none] = ["good\">enabled", "warning\">no group"];
+    assert_eq!(states().await, [good, good, good].join(" "));
+    server.apply("[[group]]\nid = \"g2\"\nactive = false\n").await.unwrap();
+    assert_eq!(states().await, [good, none, none].join(" "));
+    server.apply("[[group]]\nid = \"g1\"\nactive = false\n").await.unwrap();
+    assert_eq!(states().await, [none, none, none].join(" "));
+}
+
+/// The name of an account may end with a space: the session of another one does not end.
+#[tokio::test]
+async fn the_session_of_exactly_the_named_account_is_ended() {
+    let accounts = fleet().account("acme", &["g1"]).account("acme ", &["g1"]);
+    let server = TestServer::start(accounts).await;
+    let manager = server.create_key_named("manager", "read,fleet").await;
+    let [acme, spaced] = [server.log_in("acme").await.token, server.log_in("acme ").await.token];
+    let mut browser = Browser::signed_in(&server, &manager).await;
+    let page = "/console/integrators/account?name=acme%20";
+    let form = browser.get(page).await.text;
+    let names = between(card(&form, "end"), "name=\"name\" value=\"", "\"");
+    assert_eq!(names, ["acme "]);
+    let ended = browser.post(END, &[("name", names[0])]).await;
+    assert_eq!((ended.status, ended.headers["location"].as_str()), (303, page));
+    assert_eq!([server.code_of(&acme).await, server.code_of(&spaced).await], [200, -4]);
+}
+
 /// The page of an account has its groups and its session, which a key that may change the fleet
 /// can end. The last use remains.
 #[tokio::test]

@@ -84,24 +84,67 @@ async fn each_count_leads_to_what_it_counts() {
     assert_eq!(between(&refunds, "href=\"/console/orders/g1/", "\""), ["o1"]);
 }
 
-/// Each page marks the service while a check is not ok, for keys that may see it.
+/// Each page, also one that refuses or follows a form, marks the service while a check is not ok,
+/// for keys that may see it. It is shown without the mark if the checks cannot be read.
 #[tokio::test]
 async fn the_navigation_marks_a_service_with_failed_checks() {
     let server = TestServer::start(fleet()).await;
     let office = server.create_key_named("office", "read").await;
     let mut browser = Browser::signed_in(&server, &office).await;
     let mark = |page: &str| between(page, "<span class=\"mark\">", "</span>").join(" ");
-    // There is no exchange rate and, of files, no backup.
-    let [both, rates_set] = match server.store.is_file() {
+    // There is no exchange rate for the orders and, of files, no backup.
+    let [both, one] = match server.store.is_file() {
         true => ["2 to check", "1 to check"],
         false => ["1 to check", ""],
     };
+    assert_eq!(mark(&browser.get("/console/orders").await.text), one);
+    server.import_valid(OrderLine::new("o1", "D1", "2026-03-01 09:00:00").to_string()).await;
     assert_eq!(mark(&browser.get("/console/orders").await.text), both);
+    for (path, status) in [("nothing", 404), ("audit", 403), ("orders?after=1", 400)] {
+        let page = browser.get(&format!("/console/{path}")).await;
+        assert_eq!((page.status, mark(&page.text).as_str()), (status, both), "{path}");
+    }
+    let lead = server.create_key_named("lead", "read,keys").await;
+    let mut creator = Browser::signed_in(&server, &lead).await;
+    let create = [("action", "create"), ("name", "reader"), ("may", "read")];
+    for (path, status) in [("keys", 200), ("service", 405)] {
+        let page = creator.post(&format!("/console/{path}"), &create).await;
+        assert_eq!((page.status, mark(&page.text).as_str()), (status, both), "{path}");
+    }
     server.set_rates(&[("EUR", "2026-01-01", "1.1")]).await;
-    assert_eq!(mark(&browser.get("/console/devices").await.text), rates_set);
+    assert_eq!(mark(&browser.get("/console/devices").await.text), one);
+    server.data.execute("alter table migrations rename to set_aside");
+    for (path, status) in [("service", 503), ("devices", 200)] {
+        let page = browser.get(&format!("/console/{path}")).await;
+        assert_eq!((page.status, mark(&page.text).as_str()), (status, ""), "{path}");
+    }
     let keeper = server.create_key_named("keeper", "keys").await;
     let mut browser = Browser::signed_in(&server, &keeper).await;
     assert_eq!(mark(&browser.get("/console/keys").await.text), "");
+}
+
+/// Exchange rates are needed as soon as there are orders, which may be in any currency.
+#[tokio::test]
+async fn exchange_rates_are_checked_once_there_are_orders() {
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut check = async || {
+        let page = browser.get("/console/service").await.text;
+        between(card(&page, "checks"), "<li>", "</li>")[3].to_owned()
+    };
+    let unneeded = "<span class=\"badge good\">ok</span> No exchange rates are needed: there are \
+                    no orders";
+    assert_eq!(check().await, unneeded);
+    server.import_valid(OrderLine::new("o1", "D1", "2026-03-01 09:00:00").to_string()).await;
+    let missing = "<span class=\"badge warning\">to check</span> No exchange rates\
+                   <p class=\"note\">If there are sales in other currencies than US dollars, \
+                   import rates with “kiosque import rates”: sums in dollars leave out sales \
+                   without a rate.</p>";
+    assert_eq!(check().await, missing);
+    server.set_rates(&[("EUR", "2026-01-01", "1.1")]).await;
+    let until = "<span class=\"badge good\">ok</span> Exchange rates until 2026-01-01";
+    assert_eq!(check().await, until);
 }
 
 #[tokio::test]

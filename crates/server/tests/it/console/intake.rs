@@ -100,6 +100,27 @@ async fn an_import_is_shown_with_its_progress() {
     assert!(card(&lost, "imports").contains("interrupted"), "{lost}");
 }
 
+/// The page has the 20 latest imports, and says if there are others.
+#[tokio::test]
+async fn a_list_of_imports_says_that_there_are_earlier_ones() {
+    const NOTE: &str = "Imports write all rejected lines to a file, whose name the command prints.";
+    const CUT: &str = "Earlier imports are not listed. “kiosque import list” lists all.";
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    for number in 1..=21 {
+        let by = ActedBy::command(server.now());
+        assert_eq!(server.store.intake().begin_import(by).await.unwrap(), number);
+        let page = browser.get("/console/intake").await.text;
+        let imports = card(&page, "imports");
+        let listed: Vec<String> =
+            (1..=number).rev().take(20).map(|number| number.to_string()).collect();
+        assert_eq!(between(imports, "<th scope=\"row\">", "</th>"), listed);
+        let notes: &[&str] = if number > 20 { &[CUT, NOTE] } else { &[NOTE] };
+        assert_eq!(between(imports, "<p class=\"note\">", "</p>"), notes, "{number}");
+    }
+}
+
 /// The lines that imports and streams rejected are shown together, the latest one first.
 #[tokio::test]
 async fn rejected_lines_of_imports_are_shown_and_downloaded() {

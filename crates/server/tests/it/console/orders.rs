@@ -147,6 +147,24 @@ async fn a_search_leads_to_the_only_hit_or_lists_all() {
     assert!(!auditor.get("/console/audit").await.text.contains("/console/search"));
 }
 
+/// A device is found by its code, and shown once, although more devices than are listed have the
+/// text in their codes, and come before it.
+#[tokio::test]
+async fn a_search_for_a_code_finds_its_device() {
+    let codes = (10..31).map(|number| format!("AZ{number}"));
+    let fleet = codes.fold(fleet(), |fleet, code| fleet.device(&code, "Hall", "g1"));
+    let fleet = fleet.device("C1", "AZ10", "g1").device("Z", "Last", "g2");
+    let server = TestServer::start(fleet).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    let found = browser.get("/console/search?q=Z").await;
+    assert_eq!(found.status, 303, "{}", found.text);
+    assert_eq!(found.headers["location"], "/console/devices/Z");
+    let both = browser.get("/console/search?q=AZ10").await.text;
+    let links = between(card(&both, "hits"), "href=\"", "\"");
+    assert_eq!(links, ["/console/devices/AZ10", "/console/devices/C1"]);
+}
+
 /// The hits are the first 20 accounts that begin with the text; a link leads to the others.
 #[tokio::test]
 async fn a_search_shows_that_there_are_more_accounts() {
@@ -168,6 +186,49 @@ async fn a_search_shows_that_there_are_more_accounts() {
                 between(card(&page, "accounts"), "/console/integrators/account?name=", "\"");
             assert_eq!(others, ["clerk21", "ops"]);
         }
+    }
+}
+
+/// A group that does not exist is not one without entries.
+#[tokio::test]
+async fn a_group_that_does_not_exist_is_not_found() {
+    let (_server, mut browser) = fixture().await;
+    for path in ["", "devices", "orders", "refill"] {
+        for (group, status) in [("g2", 200), ("", 200), ("nope", 404), ("%20g2", 404)] {
+            for more in ["", "&format=csv"] {
+                let address = format!("/console/{path}?group={group}{more}");
+                assert_eq!(browser.get(&address).await.status, status, "{address}");
+            }
+        }
+    }
+}
+
+/// Ids may begin or end with a space, which addresses have too. What people type is trimmed.
+#[tokio::test]
+async fn ids_in_addresses_are_exact() {
+    let spaced = fleet().group(" g1", "Spaced").device(" D1", "Annex", " g1");
+    let server = TestServer::start(spaced).await;
+    let order = OrderLine::new("spaced", " D1", "2026-03-02 08:00:00").with("tradeNo", "T-1");
+    server.import_valid(order.to_string()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &key).await;
+    for (query, codes) in [
+        ("group=%20g1", &["%20D1"][..]),
+        ("group=g1", &["D1"]),
+        ("after=%20D1", &["D1", "D2"]),
+        ("q=+annex+", &["%20D1"]),
+    ] {
+        let page = browser.get(&format!("/console/devices?{query}")).await;
+        assert_eq!(page.status, 200, "{query}: {}", page.text);
+        let listed = between(card(&page.text, "devices"), "href=\"/console/devices/", "\"");
+        assert_eq!(listed, codes, "{query}");
+    }
+    for (query, expected) in [
+        ("device=%20D1&group=%20g1", &["spaced"][..]),
+        ("device=D1", &[]),
+        ("q=+T-1+&from=+2026-03-02+", &["spaced"]),
+    ] {
+        assert_eq!(ids(&mut browser, query).await, expected, "{query}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Method;
 use kiosque_console::assets::{RENEWAL_HEADER, SCRIPT};
 use kiosque_model::TrustedProxies;
-use kiosque_testkit::TestServer;
+use kiosque_testkit::{TestServer, between};
 
 use super::{Browser, Cause, SESSION, SIGN_IN, link, revoke, trail};
 use crate::operator::fleet;
@@ -40,6 +40,56 @@ async fn a_person_signs_in_with_a_key_and_returns_to_the_page() {
         trail(&server, "console").await,
         ["consoleLogin|key office|127.0.0.1|key|1", "consoleLogout|key office|127.0.0.1||1",]
     );
+}
+
+/// Another language or theme leaves the page to return to, and the link.
+#[tokio::test]
+async fn a_choice_on_the_sign_in_keeps_the_page_and_the_link() {
+    let server = TestServer::start(fleet()).await;
+    server.create_key_named("office", "read").await;
+    let (_, token) = link(&server, "office").await;
+    let mut browser = Browser::new(&server).await;
+    let page = "/console/orders?q=a%26b";
+    let with_page = format!("{SIGN_IN}?return=/console/orders%3Fq%3Da%2526b");
+    for (address, page) in [
+        (SIGN_IN.to_owned(), ""),
+        (with_page.clone(), page),
+        (format!("{SIGN_IN}?link={token}"), ""),
+        (format!("{with_page}&link={token}"), page),
+    ] {
+        let shown = browser.get(&address).await.text;
+        let escaped = address.replace('&', "&amp;");
+        let fields = between(&shown, "name=\"return\" value=\"", "\"");
+        assert_eq!(fields, [page, &escaped, &escaped]);
+        for choice in [("language", "zh-CN"), ("theme", "dark"), ("language", "en")] {
+            let form = [("return", address.as_str()), choice];
+            let reply = browser.post("/console/preferences", &form).await;
+            assert_eq!((reply.status, &reply.headers["location"]), (303, &address), "{choice:?}");
+        }
+    }
+    for wrong in [
+        "",
+        "/console/login?return=https://other.example/&link=x",
+        "/console/login?return=%2Fconsole%2Flogout&link=%2Fconsole%2F",
+        "/console/login/?return=/console/",
+        "https://other.example/?return=/console/",
+    ] {
+        let form = [("return", wrong), ("theme", "light")];
+        let reply = browser.post("/console/preferences", &form).await;
+        assert_eq!((reply.status, reply.headers["location"].as_str()), (303, SIGN_IN), "{wrong}");
+    }
+    let pasted = format!(" {token}\n");
+    let reply = browser.post(SIGN_IN, &[("link", &pasted), ("return", page)]).await;
+    assert_eq!((reply.status, reply.headers["location"].as_str()), (303, page));
+}
+
+/// A key is often pasted with the end of its line.
+#[tokio::test]
+async fn spaces_around_a_pasted_key_are_not_a_part_of_it() {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key_named("office", "read").await;
+    let mut browser = Browser::signed_in(&server, &format!(" {key}\r\n")).await;
+    assert_eq!(browser.get(PAGE).await.status, 200);
 }
 
 /// Without a session every page but the sign-in leads to it, also one that does not exist.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiosque_testkit::{FleetToml, OrderLine, TestServer, between, card};
 
-use super::Browser;
+use super::{Browser, revoke};
 use crate::operator::fleet;
 
 /// The devices of a page of the list.
@@ -73,6 +73,42 @@ async fn a_part_of_a_list_is_not_sorted() {
     assert!(!page.contains("sort=stock\">") && !page.contains("aria-sort"), "{page}");
     let last = browser.get("/console/devices?after=S49&sort=-stock").await.text;
     assert_eq!(devices(&last, "devices"), ["S50", "S51"]);
+}
+
+/// Of more than 50 revoked keys the newest are listed: the page and its file say so.
+#[tokio::test]
+async fn a_part_of_the_keys_says_so_and_is_not_sorted() {
+    const CUT: &str =
+        "Of the revoked keys only the newest are listed. “kiosque operator-key list” lists all.";
+    let server = TestServer::start(fleet()).await;
+    let office = server.create_key_named("office", "keys").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    for number in 0..=PAGE {
+        server.advance(Duration::from_secs(1));
+        let name = format!("k{number:02}");
+        server.create_key_named(&name, "orders").await;
+        revoke(&server, &name).await;
+        if number + 1 < PAGE {
+            continue;
+        }
+        let is_cut = number == PAGE;
+        let page = browser.get("/console/keys?sort=created").await.text;
+        let keys = card(&page, "keys");
+        let newest = (0..=number).rev().take(PAGE).map(|number| format!("k{number:02}"));
+        let mut names: Vec<String> = std::iter::once("office".to_owned()).chain(newest).collect();
+        if !is_cut {
+            names[1..].reverse();
+        }
+        assert_eq!(between(keys, "<tr><td>", "</td>"), names);
+        let cut: &[&str] = if is_cut { &[CUT] } else { &[] };
+        assert_eq!(between(keys, "<p class=\"note\">", "</p>"), cut);
+        assert_eq!(keys.contains("sort="), !is_cut, "{keys}");
+        let csv = browser.get("/console/keys?sort=created&format=csv").await.text;
+        let rows = csv.lines().skip(1).map(|row| row.split(',').next().unwrap());
+        let expected = names.iter().map(String::as_str).chain(cut.iter().copied());
+        assert_eq!(rows.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        assert_eq!(csv.ends_with(&format!("\r\n{CUT},,,,\r\n")), is_cut, "{csv}");
+    }
 }
 
 /// The file of a later page has the rows of that page.
