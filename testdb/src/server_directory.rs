@@ -19,9 +19,9 @@ const SYSTEM_USER: &str = "postgres";
 /// postmaster whose process id it has read, and removes the directory. It is a separate process
 /// because a static is never dropped and a killed process drops nothing.
 ///
-/// A postmaster waits for its children in an immediate shutdown; those of a killed one are left to
-/// the first process of the system, which does not reap them in every container. Frozen processes
-/// are continued first, and those that have not ended in time are killed.
+/// A postmaster waits for its children in an immediate shutdown; the children of a killed one are
+/// left to the first process of the system, which does not reap them in every container. Frozen
+/// processes are continued first, and those that have not ended in time are killed.
 const WATCHDOG: &str = r#"
 pid=
 while read -r line; do pid=$line; done

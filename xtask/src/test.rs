@@ -25,9 +25,9 @@ const ON_BOTH_ENGINES: [&str; 2] = ["kiosque-store", "kiosque-server"];
 /// The argument with the URL of the coordinator of a Citus cluster.
 const CITUS: &str = "--citus";
 
-/// Runs the tests, then those of both engines on the second one, and ends with a summary. The
+/// Runs the tests, then the tests of both engines on the second one, and ends with a summary. The
 /// arguments are passed to `cargo test`. A failure ends neither run. With [`CITUS`], only runs the
-/// tests of both engines on that cluster, and those of the statements.
+/// tests of both engines on that cluster, and the tests of the statements.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     if let Some((url, arguments)) = on_citus(arguments)? {
         let mut summary = Summary::default();

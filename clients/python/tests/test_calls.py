@@ -9,8 +9,8 @@ from .fake_server import JSON, FakeServer, account, answer, html
 
 
 def calling(*answers):
-    """Makes a call that gets these answers in turn, then that of a working service. Returns the
-    result or the error, the number of calls, and the waits."""
+    """Makes a call that gets these answers in turn, then the answer of a working service. Returns
+    the result or the error, the number of calls, and the waits."""
     server = FakeServer(lambda name, before: answers[before]
                         if name == "onlineDevices" and before < len(answers) else None)
     acme, sleeps = account(server)

@@ -225,7 +225,7 @@ class WithServer(unittest.TestCase):
         [example] = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
         example = example.replace("https://kiosque.example.com/v8", self.server.base_url)
         (self.directory / "acme.pw").write_text("secret\n")
-        # The certificate is among those of the system, as it is for a reader of the example.
+        # The certificate is among the system's, as it is for a reader of the example.
         environment = {**os.environ, "SSL_CERT_FILE": str(self.service.certificate)}
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", example.replace('"acme"', '"ops"')],

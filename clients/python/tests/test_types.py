@@ -1,4 +1,4 @@
-"""The types of the package are those of the OpenAPI document."""
+"""The types of the package match the OpenAPI document."""
 
 import json
 import typing

@@ -128,8 +128,8 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// LIM-7: wrong passwords count by name, and all loopback addresses, like those of a /64, are
-    /// one source.
+    /// LIM-7: wrong passwords count by name, and all loopback addresses, like the addresses of a
+    /// /64, are one source.
     #[test]
     fn wrong_passwords_are_limited_by_name_and_source() {
         for [first, same, other] in [

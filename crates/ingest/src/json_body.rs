@@ -8,7 +8,7 @@ use super::ndjson::{Excerpt, RawLine};
 /// Splits bytes that arrive in buffers into the elements of an array, or into objects.
 ///
 /// It only finds the end of each element; whether the element is valid JSON is decided when it is
-/// parsed. The size limit of an element is that of a line.
+/// parsed. An element has the same size limit as a line.
 #[derive(Debug, Default)]
 pub struct JsonSplitter {
     expected: Expected,

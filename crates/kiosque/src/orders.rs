@@ -21,7 +21,7 @@ const PART: usize = 1_000;
 /// The orders to export.
 struct Selected {
     of: OrdersOf,
-    /// Only those of trades that started in this span.
+    /// Only orders of trades that started in this span.
     started: Range<UnixMs>,
 }
 

@@ -166,7 +166,7 @@ impl<'d> Reader<'d> {
     }
 
     /// Reads the only content type of a body, and the success of one with a choice; for a body that
-    /// may be lines, their content type, since the schema is that of a line.
+    /// may be lines, their content type, since the schema describes a line.
     fn content(self, content: &'d Value) -> Content {
         let Some((content_type, content)) = entries(content).last() else {
             return Content::default();

@@ -34,8 +34,8 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Returns these fields, completed by those of `base`. A source of the password also replaces
-    /// the other kind of source.
+    /// Returns these fields, completed by the fields of `base`. A source of the password also
+    /// replaces the other kind of source.
     #[must_use]
     pub fn or(self, base: Fields) -> Fields {
         let has_source = self.password_file.is_some() || self.password_command.is_some();

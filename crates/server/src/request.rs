@@ -59,8 +59,7 @@ impl Violations {
     /// Returns `request` if it has no violation.
     ///
     /// # Errors
-    /// All violations: those of the query, then those of the fields in the order of their
-    /// declaration.
+    /// All violations: first of the query, then of the fields in the order of their declaration.
     pub fn finish<T>(mut self, request: Option<T>) -> Result<T, Refusal> {
         match request {
             Some(request) if self.found.is_empty() => Ok(request),

@@ -130,8 +130,8 @@ pub fn citus_statements() -> String {
 }
 
 impl Upkeep<'_> {
-    /// Returns the tables that the script has not distributed yet: those of migrations since its
-    /// last run. Empty if it has never run.
+    /// Returns the tables that the script has not distributed yet: the tables of migrations since
+    /// its last run. Empty if it has never run.
     ///
     /// # Errors
     /// The store failed.

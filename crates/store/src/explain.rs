@@ -138,7 +138,7 @@ async fn no_part_of_a_list_sorts_the_rest_of_it() {
     assert_eq!(sorting, of.map(|name| format!("kiosque_store::{name}")));
 }
 
-/// The accounts of a group are counted without reading those of others.
+/// The accounts of a group are counted without reading the accounts of others.
 #[tokio::test]
 async fn the_accounts_of_a_group_are_found_by_an_index() {
     let database = sqlite().await;

@@ -1,9 +1,9 @@
 //! Requests that wait for the next change of a group: its followers.
 //!
-//! A commit of this process wakes the followers of its groups at once, and a login wakes those of
-//! the previous session. Commits of other processes are found by one look-up a second for all
-//! followers together, only while there are any. Being woken proves nothing: a follower reads
-//! again, and that read proves its session.
+//! A commit of this process wakes the followers of its groups at once, and a login wakes the
+//! followers of the previous session. Commits of other processes are found by one look-up a second
+//! for all followers together, only while there are any. Being woken proves nothing: a follower
+//! reads again, and that read proves its session.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

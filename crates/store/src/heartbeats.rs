@@ -53,8 +53,8 @@ pub struct RefusedHeartbeat {
 }
 
 impl Intake<'_> {
-    /// Records heartbeats. Every read that begins later sees them. Returns those of unknown
-    /// devices.
+    /// Records heartbeats. Every read that begins later sees them. Returns the heartbeats of
+    /// unknown devices.
     ///
     /// # Errors
     /// The store failed; then no heartbeat was recorded.

@@ -1,4 +1,4 @@
-//! Ends sessions, including those of the console, that a clock passed before it was set back, and
+//! Ends sessions, including console sessions, that a clock passed before it was set back, and
 //! those that were opened while it was ahead (AUTH-25). The latest time of the clock is stored
 //! periodically, so that a restart does not forget it.
 

@@ -279,7 +279,7 @@ pub(crate) async fn ended_if_expired<T>(
             write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
         };
         // The refusal is right even if this fails; the next use of the token tries again. The write
-        // is boxed, because its future would enlarge that of every request.
+        // is boxed, because its future would enlarge the future of every request.
         let _ = Box::pin(state.db.write::<_, Error>(Deadline::OfRequest, end)).await;
     }
     answer

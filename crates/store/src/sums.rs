@@ -193,7 +193,7 @@ impl Sums {
         }
     }
 
-    /// Replaces the names that a sale has given by those of its correction.
+    /// Replaces the names that a sale has given by the names in its correction.
     pub(crate) fn correct_goods_names(&mut self, old: &Sale, new: &Sale) {
         for goods in &new.goods {
             let of_goods = |old: &&Sold| old.goods_id == goods.goods_id && old.name != goods.name;

@@ -34,7 +34,7 @@ class Account:
         transport: Transport | None = None,
     ) -> None:
         """`password_file` is read before each login; a line end after the password is ignored.
-        `ca_file` has the certificates to trust, as PEM, in place of those of the system. Processes
+        `ca_file` has the certificates to trust, as PEM, in place of the system's. Processes
         with the same `session_file` share one session; it must be on a local file system, in a
         directory that only its owner may write."""
         if not base_url.startswith("https://"):

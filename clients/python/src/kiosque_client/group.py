@@ -39,8 +39,8 @@ class Group:
         raise ListChanged(f"the devices of {self.id!r} changed whenever they were read")
 
     def orders(self, device: str | None = None, history: bool = True) -> Iterator[Order]:
-        """Returns the orders of a device, the oldest first by arrival; without a device those of
-        each device that the group has now. `history` includes archived orders."""
+        """Returns the orders of a device, the oldest first by arrival; without a device, the orders
+        of each device that the group has now. `history` includes archived orders."""
         codes = [entry["deviceCode"] for entry in self.devices()] if device is None else [device]
         for code in codes:
             yield from self.walk(code, history=history)
@@ -58,7 +58,7 @@ class Group:
     ) -> OrderWalk:
         """Returns a walk over the orders of a device, after the `last_ordinal` of an earlier one
         with the same filters. With its `last_id`, the walk fails if that order has another place
-        in the list now. The timestamps are those of ORD-6."""
+        in the list now. The timestamps are described in ORD-6."""
         body: OrderFilter = {"deviceCode": device, "includeHistory": history,
                              "startTimestamp": start_timestamp, "endTimestamp": end_timestamp}
 

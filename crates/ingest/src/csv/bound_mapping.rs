@@ -48,8 +48,8 @@ impl BoundMapping<'_> {
         })
     }
 
-    /// Returns the row's cells of `order.key`, trimmed as those of all texts; `None` if one of them
-    /// is empty or not text.
+    /// Returns the row's cells of `order.key`, trimmed as all texts are; `None` if one of them is
+    /// empty or not text.
     pub(super) fn key(&self, checked: &CheckedRow) -> Option<Vec<String>> {
         let cells = self.mapping.order.key.iter().map(|column| {
             let cell = checked.row.cell(self.header.position(*column))?;

@@ -41,8 +41,8 @@ impl Given {
         Given(given.collect())
     }
 
-    /// Adds the values of variables for settings that have none yet. The command line has those of
-    /// the settings that are flags of the command; a command may use others.
+    /// Adds the values of variables for settings that have none yet. The command line has the
+    /// values of the settings that are flags of the command; a command may use others.
     pub(super) fn or_variables(mut self) -> anyhow::Result<Given> {
         for setting in all_settings() {
             let (name, variable) = (setting.get_id().as_str(), variable(&setting));

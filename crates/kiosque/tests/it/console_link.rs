@@ -95,7 +95,7 @@ fn impossible_links_are_reported() {
     assert!(wrong.stderr.contains("is not the address of a listener"), "{}", wrong.stderr);
     let given = sandbox.run(&[&LINK[..], &["--server", "https://ops.example/"]].concat()).success();
     assert!(given.stdout.starts_with("https://ops.example/console/login?link="), "{given:?}");
-    // By default the address is that of the server's setting.
+    // By default the address is the one in the server's setting.
     let default = sandbox.run(&LINK).success();
     assert!(
         default.stdout.starts_with("https://127.0.0.1:8444/console/login?link="),

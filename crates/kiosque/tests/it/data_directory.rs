@@ -82,7 +82,7 @@ fn init_creates_data_in_a_time_zone_once() {
          `kiosque init --timezone UTC` in another place\n"
     );
     assert_eq!(ran.stderr, said);
-    // The zone of the first command is that of the fleet.
+    // The zone of the first command is the zone of the fleet.
     let fleet = sandbox.file("fleet.toml", fleet());
     sandbox.run(&["apply", &fleet]).success();
 }

@@ -29,7 +29,7 @@ impl Server {
         Server::with(fleet())
     }
 
-    /// Starts a server with this fleet, which contains that of the other tests.
+    /// Starts a server with this fleet, which contains the fleet of the other tests.
     fn with(fleet: FleetToml) -> Server {
         Server::with_orders(fleet, ORDERS)
     }

@@ -89,8 +89,8 @@ fn rates_that_are_loaded_late_count_at_once() {
     let mut caller = server.connect();
     let login = caller.call(TOKEN_PATH, None, r#"{"username":"walker","password":"secret"}"#);
     let token = login.success()["accessToken"].as_str().unwrap().to_owned();
-    // From midnight of the first to midnight of the fourth, in Paris. DASH-8: days are those of the
-    // zone.
+    // From midnight of the first to midnight of the fourth, in Paris. DASH-8: days are calendar
+    // days of the zone.
     let (start, end) = (1_767_222_000_000_i64, 1_767_481_200_000_i64);
     let body = json!({ "startTimestamp": start, "endTimestamp": end }).to_string();
     let mut ask = |path: &str| caller.call(path, Some(&token), &body).success().clone();

@@ -1,5 +1,5 @@
 //! Runs the commands of docs/operating.md as written, in an empty directory, and compares their
-//! output with the page; its settings are those of the program.
+//! output with the page; the page lists the settings of the program.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -81,8 +81,8 @@ fn the_walkthrough_prints_the_output_of_the_page() {
     assert!(!log.contains(" WARN ") && !log.contains(" ERROR "), "{log}");
 }
 
-/// Returns the options of all commands and those of servers as `--help` lists them: each on one
-/// line, without the dashes and up to the end of the first paragraph.
+/// Returns the options of all commands and of servers as `--help` lists them: each on one line,
+/// without the dashes and up to the end of the first paragraph.
 fn options() -> Vec<String> {
     let mut options = options_of(&["--help"]);
     for option in options_of(&["serve", "--help"]) {

@@ -1,5 +1,5 @@
 //! Files that cannot be written: a limit of the operating system takes the place of a full disk,
-//! and another user that of a wrong owner.
+//! and another user the place of a wrong owner.
 
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};

@@ -75,7 +75,7 @@ impl<'q> Query<'q> {
         value
     }
 
-    /// Returns a time; a date is its midnight in the zone.
+    /// Returns a time; a date is its first instant in the zone.
     pub(super) fn time(&mut self, key: &'static str, zone: &Zone) -> Option<UnixMs> {
         let text = self.text(key)?;
         match zone.parse_time_or_date(&text) {

@@ -58,7 +58,7 @@ fn of<const N: usize>(expected: [(i64, &str, i64); N]) -> Vec<(i64, String, i64)
     expected.map(|(number, id, total)| (number, id.to_owned(), total)).into()
 }
 
-/// ORD-23, ORD-24: the records are those of List orders, in the order of their changes.
+/// ORD-23, ORD-24: the records are the same as in List orders, in the order of their changes.
 #[tokio::test]
 async fn the_records_are_those_of_the_list() {
     let (server, token) = catalog::open_to_ops().await;
@@ -123,7 +123,7 @@ async fn an_order_is_at_the_place_of_its_latest_change() {
     assert_eq!(changes(later.success()).0, of([(5, "a", 3)]));
 }
 
-/// ORD-30: the totals are those of all orders of the group, in the state of the records.
+/// ORD-30: the totals cover all orders of the group, in the state of the records.
 #[tokio::test]
 async fn totals_are_those_of_all_orders_of_the_group() {
     let server = TestServer::start(fleet()).await;

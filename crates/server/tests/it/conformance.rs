@@ -21,8 +21,8 @@ use kiosque_testkit::{FleetToml, OrderLine, TestServer};
 const CONTRACT: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Contract };
 const EVERY_RULE: Scope = Scope { sessions: Effect::ChangesSession, marks: Mark::Kiosque };
 
-/// A server with three groups, devices in all, and orders. There are so many pairs of accounts:
-/// `walker0` has two groups, `other0` the third, and so on.
+/// A server with three groups, devices in all, and orders. `accounts` is the number of pairs of
+/// accounts: `walker0` has two groups, `other0` the third, and so on.
 async fn server(accounts: usize) -> TestServer {
     let mut fleet = FleetToml::new()
         .group("east", "East")

@@ -30,7 +30,7 @@ use kiosque_testkit::{Client, Reply, TestServer};
 pub(crate) const SIGN_IN: &str = "/console/login";
 pub(crate) const SESSION: &str = "__Host-kiosque";
 
-/// The origin that the tests use as that of the server.
+/// The origin that the tests use as the server's.
 const HOST: &str = "ops.example:8444";
 
 /// A browser with its cookies. It behaves as the standards demand: it stores `__Host-` cookies, and

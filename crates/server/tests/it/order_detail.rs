@@ -68,8 +68,8 @@ async fn a_detail_is_of_the_selected_group() {
     assert_eq!(other.code(), -1);
 }
 
-/// ORD-9: names of products are those of the time of the sale, when a product is renamed and the
-/// order is reported again without names, too. ORD-3: an update keeps the order's place.
+/// ORD-9: products have the names of the time of the sale, also when a product is renamed and the
+/// order is reported again without names. ORD-3: an update keeps the order's place.
 #[tokio::test]
 async fn names_are_as_of_the_sale() {
     let (server, token) = catalog::open_to_ops().await;

@@ -24,7 +24,7 @@ fn device(mark: &str, number: usize) -> String {
     format!("{number}-{mark}")
 }
 
-/// A group, its own account, and devices with the same names as those of any other group.
+/// A group, its own account, and devices with the same names as the devices of any other group.
 fn fleet_of(mark: &str) -> FleetToml {
     let group = format!("g-{mark}");
     let fleet = FleetToml::new().group(&group, &format!("Group {mark}"));
@@ -104,8 +104,8 @@ impl Worker {
     }
 }
 
-/// SCOPE-1, SCOPE-4: every answer equals that of a server that has no other group. So no byte of an
-/// answer depends on another group, and its devices and orders look as if they did not exist.
+/// SCOPE-1, SCOPE-4: every answer equals the answer of a server that has no other group. So no byte
+/// of an answer depends on another group, and its devices and orders look as if they did not exist.
 #[tokio::test]
 async fn every_answer_equals_that_of_a_platform_without_the_other_group() {
     let (seed, requests) = (seed(), size(600, 20_000));

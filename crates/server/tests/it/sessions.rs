@@ -206,8 +206,7 @@ async fn try_ended_tokens(
     tried
 }
 
-/// AUTH-23: a restart changes neither the session nor its end. AUTH-6: the end is that of
-/// `expiresIn`.
+/// AUTH-23: a restart changes neither the session nor its end. AUTH-6: it ends at `expiresIn`.
 #[tokio::test]
 async fn a_session_survives_a_restart_and_keeps_its_expiry() {
     let mut server = server().await;

@@ -1,6 +1,6 @@
 //! Several workers share accounts while time passes, the server restarts, and the operator
-//! withdraws rights and grants them again. Whatever they do, in whatever order, each answer is that
-//! of a small model of the interface.
+//! withdraws rights and grants them again. Whatever they do, in whatever order, each answer equals
+//! the answer of a small model of the interface.
 //!
 //! `KIOSQUE_SEED=n` runs the histories of seed n, n + 1, … A history that differs prints its own
 //! seed, which repeats it as the first, and its steps.

@@ -7,7 +7,7 @@ use kiosque_testkit::{DEVICES_PATH, SWITCH_PATH, TestRequest, snapshot};
 use crate::catalog;
 
 /// AUTH-17: a switch answers with the new group, a token that replaces the old one, and a renewed
-/// `expiresIn`. SCOPE-1: the next page is that of the new group.
+/// `expiresIn`. SCOPE-1: the next page shows the new group.
 #[tokio::test]
 async fn a_switch_answers_a_new_token_for_the_new_group() {
     let (server, token) = catalog::open_to_ops().await;

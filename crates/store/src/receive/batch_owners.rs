@@ -29,9 +29,9 @@ impl Intake<'_> {
         self.0.db.read(Deadline::OfRequest, load).await
     }
 
-    /// Returns a group for each order of a batch. Orders with different ones do not depend on one
+    /// Returns a group for each order of a batch. Orders with different groups do not depend on one
     /// another, and separate transactions may store them. Orders of a device that moved have the
-    /// same one as those of all its groups.
+    /// same group as the orders of all its groups.
     ///
     /// # Errors
     /// The store failed.

@@ -24,9 +24,9 @@ fn execution(sql: &Sql) -> String {
     [values, others].concat().join(", ")
 }
 
-/// A batch, and a report of some devices, read the stored rows of these by key. PostgreSQL, which has no
-/// statistics of a table that it has not analyzed, assumed that a group has few rows, and read them
-/// all first.
+/// A batch, and a report of some devices, read the stored rows of these by key. PostgreSQL, which
+/// has no statistics of a table that it has not analyzed, assumed that a group has few rows, and
+/// read them all first.
 #[tokio::test]
 async fn a_look_up_reads_no_other_rows_of_its_group() {
     let schema = explain::with_tables().await;

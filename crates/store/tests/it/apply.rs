@@ -181,7 +181,7 @@ async fn entries_of_one_fleet_may_name_each_other() {
     assert_eq!((applied.groups, applied.devices), (counts(2, 0, 0), counts(2, 0, 0)));
 }
 
-/// An apply locks all groups that it changes in the order of their numbers, also those of which it
+/// An apply locks all groups that it changes in the order of their numbers, also groups in which it
 /// changes prices alone: while it waits for one, it has locked none with a higher number.
 #[tokio::test]
 async fn groups_are_locked_in_the_order_of_their_numbers() {

@@ -66,8 +66,8 @@ impl Watched {
         open(&self.fixture.data, None).await.unwrap()
     }
 
-    /// Checks that the answers equal those of a store without a cache, at the first request and at
-    /// the next, and that they differ from the last ones.
+    /// Checks that the answers equal the answers of a store without a cache, at the first request
+    /// and at the next, and that they differ from the last ones.
     async fn sees(&mut self, what: &str) {
         // The number of devices online may be a second old.
         self.now = self.now.plus_ms(1_000);

@@ -119,7 +119,7 @@ impl Lists {
         }
     }
 
-    /// Compares the aisles of a group, in parts of several sizes, with those of its devices.
+    /// Compares the aisles of a group, in parts of several sizes, with the aisles of its devices.
     async fn check_aisles(&self, all: &DashboardQuery, now: UnixMs) {
         let store = &self.fixture.store;
         let part = DevicePart::first(1_000);

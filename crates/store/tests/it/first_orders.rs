@@ -60,8 +60,8 @@ impl Processes {
         open(&self.fixture.data, None).await.unwrap()
     }
 
-    /// Checks that the pages equal those of a store without a cache, at the first request and at
-    /// the next, and that they differ from the last ones.
+    /// Checks that the pages equal the pages of a store without a cache, at the first request and
+    /// at the next, and that they differ from the last ones.
     async fn sees(&mut self, what: &str) {
         let read = pages(&self.other().await, &self.session).await;
         for time in ["first", "second"] {

@@ -21,7 +21,7 @@ fn moved(code: &str, group: &str, since: Option<i64>) -> Fleet {
     devices(vec![DeviceEntry { group, since, ..bare_device(code) }])
 }
 
-/// Returns every version but those of the audit trail and of the lists of devices.
+/// Returns every version except the versions of the audit trail and of the lists of devices.
 fn counters(fixture: &TestStore) -> Vec<String> {
     let sql = "select name, last from counters where name <> 'audit'";
     let mut counters = fixture.query(sql);

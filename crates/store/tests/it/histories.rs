@@ -17,7 +17,7 @@ const BACK_UP: &str = "do $$ declare t text; s text := current_schema(); begin
         execute format('create table %I.%I as table %I.%I', s || '_copy', t, s, t);
     end loop;
 end $$";
-/// Replaces the rows of every table by those of the copy.
+/// Replaces the rows of every table by the rows of the copy.
 const RESTORE: &str = "do $$ declare t text; s text := current_schema(); begin
     for t in select tablename from pg_tables where schemaname = s || '_copy' loop
         execute format('truncate %I.%I', s, t);

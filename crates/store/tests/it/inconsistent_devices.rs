@@ -16,8 +16,8 @@ fn fleet(devices: Vec<DeviceEntry>) -> Fleet {
     Fleet { devices, ..Fleet::default() }
 }
 
-/// Two orders of the device, one that is stored and one that is new, with those of its group and of
-/// another one.
+/// Two orders of the device, one that is stored and one that is new, with orders of its group and
+/// of another group.
 #[tokio::test]
 async fn the_orders_of_an_inconsistent_device_alone_are_rejected() {
     for damage in DAMAGES {

@@ -1,5 +1,5 @@
-//! Lists for the operator: every entry is listed once, in parts of any size, with counts that are
-//! those of the stored orders.
+//! Lists for the operator: every entry is listed once, in parts of any size, with counts that match
+//! the stored orders.
 
 use kiosque_contract::inventory::{DeviceItem, DeviceOwner, PlannedMove};
 use kiosque_model::fleet::{DeviceEntry, Fleet, GroupEntry};
@@ -214,7 +214,7 @@ async fn products_and_rates_are_listed() {
     }
 }
 
-/// The totals are those of the lists.
+/// The totals match the lists.
 #[tokio::test]
 async fn the_status_has_the_totals() {
     let fixture = fixture().await;

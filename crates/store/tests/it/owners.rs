@@ -60,7 +60,7 @@ async fn a_move_takes_effect_at_its_since_or_when_it_is_applied() {
 }
 
 /// SCOPE-6: a device is in the scope of every group that owns it or ever did, each with its own
-/// orders, and in that of a future owner from its first order on.
+/// orders, and in the scope of a future owner from its first order on.
 #[tokio::test]
 async fn a_device_is_in_scope_of_each_of_its_owners() {
     let fixture = TestStore::with_fleet().await;
@@ -231,8 +231,8 @@ async fn a_device_that_is_not_enabled_keeps_its_orders_and_its_owner() {
     assert_eq!(fixture.query(listed), ["d2", "e1"], "a move does not enable it");
 }
 
-/// Orders of different groups can be stored in separate transactions, except for those of a device
-/// that moved, and of all groups of that device.
+/// Orders of different groups can be stored in separate transactions, except for the orders of a
+/// device that moved, and of all groups of that device.
 #[tokio::test]
 async fn orders_of_a_device_that_moved_are_not_separated_from_those_of_its_groups() {
     let fixture = TestStore::with_fleet().await;

@@ -328,8 +328,8 @@ async fn play(seed: u64, defect: Defect) -> Result<(), String> {
     run.check().await
 }
 
-/// SCOPE-6: the outcome of each step, the pages and the sums of each group, and the recount are
-/// those of the model.
+/// SCOPE-6: the outcome of each step, the pages and the sums of each group, and the recount equal
+/// the model's.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn random_histories_agree_with_the_model() {
     let first = seed();

@@ -253,8 +253,8 @@ async fn sorted_orders_that_depend_on_earlier_lines_are_deferred() {
     assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
-/// The orders of a group that another transaction has locked are left, those of a device that moved
-/// out of it or into it included; all others are stored without waiting.
+/// The orders of a group that another transaction has locked are left, including the orders of a
+/// device that moved out of it or into it; all others are stored without waiting.
 #[tokio::test]
 async fn orders_of_a_locked_group_are_left() {
     let fixture = TestStore::with_fleet_on(TestData::postgres()).await;

@@ -77,7 +77,7 @@ async fn days_before_a_move_count_only_with_sales() {
     assert_eq!(sold(&ask(&fixture, None).await), [("d1", 40, 2), ("e1", 0, 14)]);
 }
 
-/// The list has the first aisles of all groups, not those of each.
+/// The list has the first aisles of all groups, not the first aisles of each.
 #[tokio::test]
 async fn the_aisles_that_run_out_first_are_those_of_all_groups() {
     let fixture = with_aisles().await;

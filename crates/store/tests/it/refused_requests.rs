@@ -112,7 +112,7 @@ async fn requests_count_for_the_account_that_is_proven_or_for_their_source() {
 }
 
 /// Clients without an account can send as much as they like: their requests are not stored at full
-/// length. Those of accounts are.
+/// length. Requests of accounts are.
 #[tokio::test]
 async fn long_requests_without_an_account_lose_their_body_and_answer() {
     let fixture = TestStore::with_fleet().await;

@@ -38,7 +38,7 @@ const LISTS: [&str; 17] = [
     "profile of a group",
     "aisles of a group",
 ];
-/// The names of the reports, and those of their queries.
+/// The names of the reports, and of their queries.
 const REPORTS: [&str; 6] = [
     "summary",
     "sales trend",

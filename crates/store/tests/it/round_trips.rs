@@ -249,7 +249,7 @@ async fn orders_of_a_moved_device_take_no_round_trip_each() {
 }
 
 /// Sums are read with the state of the orders. An update that moves a sale to another day reads
-/// those of the earlier day, too.
+/// the sums of the earlier day, too.
 #[tokio::test]
 async fn sales_take_no_round_trip_of_their_own() {
     const DAY_MS: i64 = 86_400_000;

@@ -420,7 +420,7 @@ async fn orders_are_listed_by_state_and_time() {
             assert_eq!(ids, expected, "{group:?} {filter:?} by {limit}");
         }
     }
-    // A device lists those of its own.
+    // A device lists its own orders.
     let of = DeviceOrders {
         device: code("d1"),
         group: None,

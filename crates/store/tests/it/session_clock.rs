@@ -142,7 +142,7 @@ async fn a_session_that_has_expired_while_nothing_can_be_written_stays_ended() {
     assert!(!clocked.is_valid(&token, 2).await);
 }
 
-/// Sessions are those of all nodes: a clock that differs too much from the database's ends none.
+/// All nodes share the sessions: a clock that differs too much from the database's ends none.
 #[tokio::test]
 async fn the_times_of_a_wrong_clock_do_not_count() {
     let clocked = Clocked::on(TestData::postgres()).await;

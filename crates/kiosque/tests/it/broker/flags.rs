@@ -70,7 +70,7 @@ fn workers_may_call_without_tls() {
     let token = logged_in["data"]["accessToken"].as_str().unwrap();
     let devices = plain_call(&address, DEVICES_PATH, token, "{}");
     assert_eq!(devices["data"]["records"][0]["deviceCode"], "north-1");
-    // The token is that of a session of the broker, whatever the listener.
+    // The token belongs to a session of the broker, whatever the listener.
     let reply = broker.connect().call(DEVICES_PATH, Some(token), "{}");
     assert_eq!(*reply.success(), devices["data"]);
 }

@@ -1,5 +1,5 @@
-//! Many workers, the broker and the server in separate processes. Their size and their figures are
-//! those of `cargo xtask soak`; otherwise they are short.
+//! Many workers, the broker and the server in separate processes. Their full size and their figures
+//! belong to `cargo xtask soak`; otherwise they are short.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -34,8 +34,8 @@ async fn replies(client: &mut Client, token: &str) -> Vec<(u16, String, String, 
     replies
 }
 
-/// ENV-1, ENV-4: status, content type, body and the `kiosque-*` headers of an answer are those of
-/// the server, in the language of the worker.
+/// ENV-1, ENV-4: status, content type, body and the `kiosque-*` headers of an answer are the
+/// server's, in the language of the worker.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn answers_are_passed_on_unchanged() {
     let server = server().await;

@@ -73,7 +73,7 @@ impl Console {
             match event["method"].as_str().unwrap() {
                 "Network.requestWillBeSent" => {
                     let asked = params["request"]["url"].as_str().unwrap();
-                    // The browser's own pictures, such as that of a field for a date, are data, and
+                    // The browser's own pictures, such as the icon of a date field, are data, and
                     // its first tab may still load its own page.
                     let is_of_browser = asked.starts_with("data:") || asked.starts_with("chrome:");
                     if !asked.starts_with(&base) && !is_of_browser {

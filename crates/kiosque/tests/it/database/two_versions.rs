@@ -78,7 +78,7 @@ impl Shared {
         numbers.map(|at| order(name, at)).collect()
     }
 
-    /// Posts orders until the end, or that of the server.
+    /// Posts orders until it is stopped or the server ends.
     fn post(&self, mut caller: Client, name: &str, (posts, stop): (&AtomicUsize, &AtomicBool)) {
         let mut numbers = 0..ORDERS;
         while !stop.load(Ordering::SeqCst) {

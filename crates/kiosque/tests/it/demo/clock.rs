@@ -89,7 +89,7 @@ fn orders_by_second(sandbox: &Sandbox) -> BTreeMap<String, usize> {
     in_second
 }
 
-/// Five orders start in each second of the clock, whatever its speed and that of the machine.
+/// Five orders start in each second of the clock, whatever its speed and the machine's.
 #[test]
 fn new_orders_follow_the_clock() {
     let sandbox = KIOSQUE.sandbox();

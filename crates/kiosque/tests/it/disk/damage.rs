@@ -118,9 +118,9 @@ struct Asked {
     found: BTreeMap<String, Value>,
     /// Calls that failed.
     failed: usize,
-    /// Those of them that say that the order does not exist.
+    /// Failed calls that say that the order does not exist.
     denied: usize,
-    /// Those of them that refuse the token.
+    /// Failed calls that refuse the token.
     refused: usize,
     /// What no answer may be.
     wrong: Vec<String>,

@@ -50,7 +50,7 @@ fn spoil(rng: &mut Rng, bytes: &mut Vec<u8>) {
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts panics from now on, those of other tests included: none is expected.
+/// Counts panics from now on, including panics in other tests: none is expected.
 fn count_panics() -> usize {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -157,7 +157,7 @@ impl Given {
         Given { status: 200, headers, json }
     }
 
-    /// Returns the code; that of no answer if the body has none.
+    /// Returns the code; if the body has none, a code that no answer has.
     pub(super) fn code(&self) -> i64 {
         self.json["code"].as_i64().unwrap_or(i64::MIN)
     }
@@ -246,7 +246,7 @@ impl Memory {
         self.issued.iter().skip_while(move |issued| issued.token != token).skip(1)
     }
 
-    /// Whether a token is one of the first so many that were issued.
+    /// Whether a token is one of the first `issued` tokens.
     pub(super) fn is_older(&self, token: &str, issued: usize) -> bool {
         self.issued.iter().take(issued).any(|it| it.token == token)
     }

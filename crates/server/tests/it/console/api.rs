@@ -42,7 +42,7 @@ async fn read(server: &TestServer, path: &str, key: &str) -> Reply {
     caller.send(request.body(Default::default()).unwrap()).await
 }
 
-/// Addresses are those of the listener, and break after slashes. The calls of the operator begin
+/// Addresses are the listener's, and break after slashes. The calls of the operator begin
 /// with those that need a key. The summaries are in the language of the page.
 #[tokio::test]
 async fn the_list_has_whole_addresses_and_summaries_in_both_languages() {

@@ -12,7 +12,7 @@ use crate::operator::fleet;
 /// The elements that name something: their names are texts of the console, not of the data.
 const NAMING: [&str; 8] =
     ["h2", "dt", "legend", "summary", "button", "option", "th scope=\"col\"", "label"];
-/// Names that are the same in both languages: those of a language, of groups and of parameters.
+/// Names that are the same in both languages: of a language, of groups and of parameters.
 const SHARED: [&str; 5] = ["English", "One", "Two", "current", "size"];
 
 /// Returns the texts of elements, as far as they have letters of English.

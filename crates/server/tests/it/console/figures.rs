@@ -65,8 +65,8 @@ pub(crate) async fn check_overview(
     }
 }
 
-/// Compares the counts of the overview of all groups with those of each group: orders, items, and
-/// shipments, by day. Amounts are rounded for each group, so that their sums may differ.
+/// Compares the counts in the overview of all groups with the counts of each group: orders, items,
+/// and shipments, by day. Amounts are rounded for each group, so that their sums may differ.
 pub(crate) async fn check_all_groups(
     browser: &mut Browser,
     groups: usize,

@@ -16,7 +16,7 @@ fn sale(id: &str, day: &str, currency: &str, shipment: i64) -> String {
         .to_string()
 }
 
-/// Its sales are those of all groups that it was in. Each count leads to its orders.
+/// Its sales cover all groups that it was in. Each count leads to its orders.
 #[tokio::test]
 async fn the_page_of_a_device_has_its_sales_and_failures() {
     let server = TestServer::start(fleet()).await;

@@ -252,7 +252,7 @@ async fn wrong_keys_keep_no_right_one_out() {
         let (_, fresh) = link(&server, "office").await;
         assert_eq!(from(source.clone(), &[("link", &fresh)]).await.status, 303, "{source}");
     }
-    // Every attempt is in the trail; those of a minute are few entries.
+    // Every attempt is in the trail; the attempts of a minute are few entries.
     server.advance(Duration::from_secs(60));
     let trail = trail(&server, "console").await;
     let refused = trail.iter().filter_map(|entry| entry.strip_prefix("consoleLoginRefused|"));

@@ -41,7 +41,7 @@ const WORDS: [&str; 12] = [
     "étage",
 ];
 
-/// Returns a long text that has little in common with those of other numbers.
+/// Returns a long text that has little in common with the texts of other numbers.
 fn name(number: usize) -> String {
     let words = (0..4).map(|at| WORDS[(number * 31 + at * (number / 7 + 5)) % WORDS.len()]);
     format!("{} {number}", words.collect::<Vec<_>>().join(" "))

@@ -142,7 +142,7 @@ async fn the_file_of_a_later_page_has_its_rows() {
     }
 }
 
-/// Accounts are sorted by the time of their last use, keys by that of their creation.
+/// Accounts are sorted by the time of their last use, keys by the time of their creation.
 #[tokio::test]
 async fn accounts_and_keys_are_sorted_by_times() {
     let server = TestServer::start(fleet().account("aide", &["g1"])).await;

@@ -7,8 +7,8 @@ use kiosque_testkit::TestServer;
 use super::Browser;
 use crate::operator::{ORDERS, fleet, line};
 
-/// The key and the time are those of the first arrival. Streams of a key begin another arrival
-/// every ten minutes.
+/// The key and the time belong to the first arrival. Streams of a key begin another arrival every
+/// ten minutes.
 #[tokio::test]
 async fn the_page_of_an_order_shows_the_key_and_the_time_of_its_stream() {
     let server = TestServer::start(fleet()).await;

@@ -115,7 +115,7 @@ async fn a_device_profile() {
     let (server, token) = open().await;
     let profile = snapshot(&ask(&server, &token, PROFILE_PATH, &json!({})).await);
     insta::assert_snapshot!("a_device_profile", profile);
-    // They equal those of List devices.
+    // The devices equal the records of List devices.
     let page = catalog::ask(&server, &token, kiosque_testkit::DEVICES_PATH, "", "{}").await;
     let profile = ask(&server, &token, PROFILE_PATH, &json!({})).await;
     assert_eq!(profile.data()["list"], page.data()["records"]);

@@ -157,7 +157,7 @@ async fn later_parts_show_the_time_at_which_they_are_read() {
         let moved = FleetToml::new().device(&code(DEVICES - 1), &left, "small");
         server.apply(moved.with("since = \"2026-03-02T11:00:00Z\"")).await.unwrap();
         let token = server.log_in("ops").await.token;
-        // Parts that are cached are those of now as well.
+        // Cached parts show the present state as well.
         let whole = ask(&server, &token, path, &json!({})).await.text;
         assert!(whole.contains(&left) && !whole.contains(&renamed), "{path}");
 

@@ -173,8 +173,8 @@ async fn the_rate_is_that_of_the_sales_day() {
     assert_eq!(kpi(&ask(&server, &token, SUMMARY_PATH, &of_day).await, "refundAmount"), "0.00");
 }
 
-/// Returns the dollars, the average and the unconverted orders of a summary, and those of each
-/// device.
+/// Returns the dollars, the average and the unconverted orders of a summary, and the orders and the
+/// dollars of each device.
 async fn sold(server: &TestServer, token: &str) -> String {
     let summary = ask(server, token, SUMMARY_PATH, &json!({})).await;
     assert_eq!((kpi(&summary, "orderCount"), kpi(&summary, "itemCount")), ("4", "4"));

@@ -1,6 +1,6 @@
 //! Sums are updated in the transaction of the order that changes them, by difference, and always
 //! equal a recount: orders arrive, change, arrive again and move between groups at random, in
-//! several zones, and all values equal those of an independent computation.
+//! several zones, and all values equal the results of an independent computation.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Reads the stored sums of sales, as lines to compare with those of [`Books::sums`].
+//! Reads the stored sums of sales, as lines to compare with the lines of [`Books::sums`].
 //!
 //! [`Books::sums`]: super::books::Books::sums
 

@@ -35,15 +35,15 @@ pub(super) async fn one_connection_too_many_waits_for_its_turn() {
     assert_eq!(asking.ask(&ask).await.code(), 200, "the third goes on meanwhile");
     drop(silent);
     assert_eq!(timeout(WAIT_MAX, queued).await.unwrap().unwrap(), 200);
-    // Its permit is free again, and so is that of each connection that is closed.
+    // Its permit is free again, and so is the permit of each connection that is closed.
     for _ in 0..10 {
         assert_eq!(target.open().await.ask(&ask).await.code(), 200);
     }
     assert_eq!(resting.ask(&ask).await.code(), 200);
 }
 
-/// LIM-15: a source has so many connections to a listener, and one more is closed. Others are not
-/// affected, and neither is a trusted proxy.
+/// LIM-15: a source has a limited number of connections to a listener, and one more is closed.
+/// Others are not affected, and neither is a trusted proxy.
 #[tokio::test]
 pub(super) async fn one_source_cannot_take_every_connection() {
     let server = TestServer::start_with(fleet(), |settings| {

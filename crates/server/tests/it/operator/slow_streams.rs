@@ -186,8 +186,8 @@ impl Breaking {
     }
 }
 
-/// The complete lines of a stream that breaks are stored: those of a chunk that is being stored,
-/// those of the next one, and those that no other line has followed.
+/// The complete lines of a stream that breaks are stored: lines of a chunk that is being stored,
+/// lines of the next chunk, and lines that no other line has followed.
 #[tokio::test(flavor = "multi_thread")]
 async fn complete_lines_are_stored_when_a_stream_breaks() {
     let server = TestServer::start_with(fleet(), |settings| {

@@ -25,7 +25,7 @@ async fn server() -> TestServer {
 }
 
 /// Starts a POST that runs in parallel to the test, and waits until a transaction is in progress
-/// and so many requests wait for the next one.
+/// and `waiting` requests wait for the next one.
 pub(super) async fn begin(
     server: &TestServer,
     key: &str,
@@ -110,9 +110,9 @@ async fn what_fails_of_one_request_is_not_held_against_another() {
     assert_eq!(kept(&server, &token).await, ["a", "bad", "c"]);
 }
 
-/// The lines of a group whose transaction fails are named in the answer. Those of other groups are
-/// stored, and those of later chunks are not. A slow machine has shorter transactions, so that `b`
-/// may be in the one after `bad`.
+/// The lines of a group whose transaction fails are named in the answer. The lines of other groups
+/// are stored, and the lines of later chunks are not. A slow machine has shorter transactions, so
+/// that `b` may be in the one after `bad`.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
     let server = server().await;

@@ -33,7 +33,7 @@ impl Kiosk {
         }
         let lines = arriving.iter().map(|(id, start)| line(&self.code, id, *start)).collect();
         // ORD-3: an import numbers the new orders of a device by the start of their trades, and
-        // those of one start by line.
+        // orders with the same start by line.
         arriving.sort_by_key(|(_, start)| *start);
         self.orders.append(&mut arriving);
         lines

@@ -50,7 +50,7 @@ const NO_INTEGER: &[&str] =
 const NO_ZERO_OR_ONE: &[&str] = &["2", "-1", "1.0", "0.5", "true", "\"1\"", "[]", "{}"];
 const NO_TEXTS: &[&str] =
     &["1", "true", "\"N-1\"", "{}", "[1]", "[null]", "[\"N-1\",1]", "[[\"N-1\"]]", "[\"N-1\",{}]"];
-/// Values that a required field may not have, apart from those of a wrong type; for the empty one
+/// Values that a required field may not have, apart from values of a wrong type; for the empty one
 /// the field is left out.
 const BLANKS: &[&str] = &["", "null", "\"\"", "\" \\t\\u3000\""];
 

@@ -1,10 +1,11 @@
-//! Checks whether the answers that many clients got from several nodes can be those of one session.
+//! Checks whether the answers that many clients got from several nodes can be the answers of one
+//! session.
 //!
 //! The promise is AUTH-22: once the answer to a login, switch or log out is sent, no request that
 //! starts later is accepted with an older token, on any node; and a valid token is not refused. In
 //! other words, the history of an account is linearizable: its calls can be put into one order, in
 //! which a call that was answered before another was sent comes before it, and in which each answer
-//! is that of a single session row. Accounts are independent, so each is checked alone.
+//! is what a single session row gives. Accounts are independent, so each is checked alone.
 //!
 //! A call whose answer is unknown (HTTP 500, a broken connection, a timeout) may take effect at any
 //! time after it was sent, or never. No client knows the token that it may have made, so all that

@@ -56,7 +56,7 @@ impl Habits {
     }
 
     /// Returns whether at least three shipments of the last seven days failed, and their share is
-    /// more than twice that of the four previous weeks, which had at least twenty shipments.
+    /// more than twice the share in the four previous weeks, which had at least twenty shipments.
     pub(crate) fn fails_more(&self) -> bool {
         let ([shipped, failed], [shipped_before, failed_before]) = (self.week, self.before);
         let (all, all_before) = (shipped + failed, shipped_before + failed_before);

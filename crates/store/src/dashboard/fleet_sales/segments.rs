@@ -12,7 +12,7 @@ pub(super) type Segment = (Day, Day);
 
 /// Divides a range into segments: whole months that have ended; weeks, which are cut at the ends of
 /// months, at the ends of the range and before today; and today. So a sale today changes the sums
-/// of one day, and a change of an earlier day those of a week or month, while the other segments
+/// of one day, and a change of an earlier day the sums of a week or month, while the other segments
 /// are read from the cache. Overlapping ranges share their segments.
 pub(super) fn segments(first: Day, last: Day, today: Day) -> Vec<Segment> {
     let mut segments = Vec::new();

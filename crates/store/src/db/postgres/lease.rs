@@ -163,8 +163,8 @@ impl Lease {
         answer
     }
 
-    /// Waits until no node can hold a lease on a primary before that of this connection: from then
-    /// on, every node that answers sees what is committed over it.
+    /// Waits until no node can hold a lease on a primary before this connection's: from then on,
+    /// every node that answers sees what is committed over it.
     pub(super) async fn outlive_earlier(
         &self,
         connection: &Connection,

@@ -168,7 +168,7 @@ impl Slot {
     /// Takes a place on a shared connection for an account: the one that the account used last,
     /// otherwise the one with the fewest batches in flight. The server runs the batches of a
     /// connection one after another, so the batches of an account with many requests would delay
-    /// those of others.
+    /// the batches of others.
     fn take_for(account: AccountNo, slots: &[Slot], now: Instant) -> Result<InFlight<'_>, Error> {
         let own = slots.iter().find(|slot| slot.account.load(Ordering::Relaxed) == account.0);
         let own = own.filter(|slot| slot.has_place(TOGETHER, now));

@@ -12,7 +12,7 @@ use kiosque_testkit::entries::{
     trade_no,
 };
 
-/// In an order that differs from that of most collations.
+/// In an order that differs from the order of most collations.
 pub(crate) const GROUPS: [&str; 4] = ["b", "B-1", "a_1", "a-1"];
 pub(crate) const ACCOUNTS: [&str; 3] = ["ops", "Zed", "other"];
 const PRODUCTS: [&str; 4] = ["p", "Q", "p-1", "\u{e9}"];

@@ -1,4 +1,5 @@
-//! The operator's sums are those of the integrators' reports, group by group, whatever the days.
+//! The operator's sums equal the sums of the integrators' reports, group by group, whatever the
+//! days.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -260,7 +261,7 @@ async fn the_last_day_with_sales_before_a_period_is_found() {
     }
 }
 
-/// The sums of many groups, which are read in parts, are together those of all groups.
+/// The sums of many groups, which are read in parts, add up to the sums of all groups.
 #[tokio::test]
 async fn sums_of_many_groups_are_added() {
     const GROUPS: usize = 130;

@@ -9,7 +9,7 @@ use kiosque_store::{Incoming, ReceiveOptions};
 use kiosque_testkit::entries::{cancelled, order, sold};
 use kiosque_testkit::{NOW, TestStore, no_owners};
 
-/// When the sale of `d1` was paid: on 1970-01-01; that of `d2` a day later.
+/// When the sale of `d1` was paid: on 1970-01-01; the sale of `d2` a day later.
 const PAID: i64 = 5_000;
 const DAY_MS: i64 = 86_400_000;
 

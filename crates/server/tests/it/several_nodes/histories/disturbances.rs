@@ -52,7 +52,7 @@ impl Pair {
 }
 
 impl History {
-    /// Waits until so many requests were sent, and disturbs the nodes until all answer.
+    /// Waits until `sent` requests were sent, and disturbs the nodes until all answer.
     async fn disturb(&self, sent: usize, disturb: impl AsyncFnOnce()) {
         while self.recorder.ops().len() < sent {
             tokio::time::sleep(Duration::from_millis(1)).await;
