@@ -18,8 +18,10 @@ pub use self::csv::{CSV_MAPPING, CsvExport};
 pub fn order_line(order: ExportedOrder, zone: &Zone) -> Result<OrderLine, TimeError> {
     let OrderRecord { head, detail_vo_list } = order.item.record;
     let OrderHead { order_id, trade_no_in, .. } = head;
+    // A payment and a shipment follow the start of the trade.
     let time = |text: Option<String>| {
-        text.map(|text| zone.parse_first(&text).map(UnixMs::rfc3339)).transpose()
+        let at = text.map(|text| zone.parse_from(&text, order.trade_start));
+        at.map(|at| at.map(UnixMs::rfc3339)).transpose()
     };
     let pay_end_time = match order.paid_at {
         Some(at) => Some(at.rfc3339()),

@@ -151,8 +151,15 @@ impl Imported {
 pub enum Progress {
     /// Lines read so far.
     Read(u64),
-    /// Orders stored so far, and their total in this part of the file.
-    Stored(u64, u64),
+    /// Orders of this part of the file.
+    Stored {
+        /// Those that are stored, new or not.
+        stored: u64,
+        /// Those that are stored or rejected.
+        done: u64,
+        /// All of them.
+        total: u64,
+    },
 }
 
 /// Receives the progress and the rejected lines of an import.

@@ -44,6 +44,10 @@ pub(crate) async fn run(
     };
     let directory = BackupDirectory::open(place)?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
+    // Before the copy, which may need their space.
+    if let Err(error) = directory.remove_unfinished() {
+        eprint_line!("warning: {error:#}");
+    }
     let file = directory.file_at(Clock::System.now())?;
     back_up(&store, file.clone()).await?;
     let removed = directory.remove_old(&file, keep);

@@ -252,7 +252,7 @@ impl ImportObserver for Reporter {
     fn progress(&mut self, progress: Progress) -> ControlFlow<()> {
         match progress {
             Progress::Read(_) => self.stored_before = self.stored.load(Ordering::Relaxed),
-            Progress::Stored(stored, _) => {
+            Progress::Stored { stored, .. } => {
                 self.stored.store(self.stored_before + stored, Ordering::Relaxed);
             }
         }

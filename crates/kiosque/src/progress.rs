@@ -49,7 +49,7 @@ impl Bar {
                 }
                 self.0.set_message(format!("reading: {} lines", HumanCount(lines)));
             }
-            Progress::Stored(stored, total) => self.show("storing", stored, total),
+            Progress::Stored { done, total, .. } => self.show("storing", done, total),
         }
     }
 

@@ -212,31 +212,45 @@ impl Zone {
         }
     }
 
-    /// Parses the form of FMT-2. An ambiguous local time is the first of its two instants: the
-    /// program's own output has no offset.
+    /// Parses the form of FMT-2, which the program's own output has. Of the two instants of an
+    /// ambiguous local time, it is the first, unless that is before `earliest`.
     ///
     /// # Errors
     /// Why the text is not a time.
-    pub fn parse_first(&self, text: &str) -> Result<UnixMs, TimeError> {
-        match self.parse(text) {
-            Err(TimeError::Ambiguous(..)) => {}
-            other => return other,
+    pub fn parse_from(&self, text: &str, earliest: UnixMs) -> Result<UnixMs, TimeError> {
+        let parsed = self.parse(text);
+        let Err(TimeError::Ambiguous(..)) = parsed else { return parsed };
+        let civil = DateTime::strptime("%Y-%m-%d %H:%M:%S", text);
+        match civil.map(|civil| self.instants(civil)) {
+            // The text has no milliseconds.
+            Ok(Instants::Two(first, second)) if first.plus_ms(999) < earliest => Ok(second),
+            Ok(Instants::Two(first, _)) => Ok(first),
+            _ => parsed,
         }
-        let impossible = |_| TimeError::Impossible(text.to_owned());
-        let civil = DateTime::strptime("%Y-%m-%d %H:%M:%S", text).map_err(impossible)?;
-        let first = self.zone.to_ambiguous_zoned(civil).earlier().map_err(impossible)?;
-        self.instant(first.datetime(), first.offset(), text)
     }
 
-    /// Parses what [`Zone::parse`] accepts, or a date, which means midnight in this zone.
+    /// Parses what [`Zone::parse`] accepts, or a date, which means its first instant in this zone.
     ///
     /// # Errors
     /// Why the text is not a time.
     pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeError> {
-        if text.len() == 10 && matches_digits(text.as_bytes(), b"dddd-dd-dd") {
-            self.parse(&format!("{text} 00:00:00"))
-        } else {
-            self.parse(text)
+        if text.len() != 10 || !matches_digits(text.as_bytes(), b"dddd-dd-dd") {
+            return self.parse(text);
+        }
+        let impossible = |_| TimeError::Impossible(text.to_owned());
+        self.start_of_date(Date::strptime("%Y-%m-%d", text).map_err(impossible)?)
+    }
+
+    /// Returns the first instant of a date, also if the zone skips or repeats its midnight.
+    ///
+    /// # Errors
+    /// The zone skips the whole day, or it begins before 1970.
+    pub fn start_of_date(&self, date: Date) -> Result<UnixMs, TimeError> {
+        let text = || date.to_string();
+        let start = self.in_range(self.first_instant(date).0, &text())?;
+        match self.civil(start).date() == date {
+            true => Ok(start),
+            false => Err(TimeError::Skipped(text(), self.name.clone())),
         }
     }
 
@@ -275,7 +289,10 @@ impl Zone {
         offset: Offset,
         text: &str,
     ) -> Result<UnixMs, TimeError> {
-        let ms = local_ms(civil) - i64::from(offset.seconds()) * 1_000;
+        self.in_range(local_ms(civil) - i64::from(offset.seconds()) * 1_000, text)
+    }
+
+    fn in_range(&self, ms: i64, text: &str) -> Result<UnixMs, TimeError> {
         let last = local_ms(DateTime::MAX) - self.last_offset_ms();
         let is_in_range = (0..=last).contains(&ms);
         is_in_range.then_some(UnixMs(ms)).ok_or_else(|| TimeError::OutOfRange(text.to_owned()))
@@ -415,9 +432,54 @@ mod tests {
             "2022-10-30 02:30:00 occurred twice when clocks of Europe/Paris were set back; \
              give an offset"
         );
-        let first = zone.parse("2022-10-30T02:30:00+02:00");
-        assert_eq!(zone.parse_first("2022-10-30 02:30:00"), first);
-        assert!(zone.parse_first("2022-03-27 02:30:00").is_err());
+    }
+
+    #[test]
+    fn a_repeated_local_time_is_not_before_the_given_one() {
+        let zone = paris();
+        let at = |text: &str| zone.parse(text).expect("a time");
+        let (first, second) = (at("2022-10-30T02:30:00+02:00"), at("2022-10-30T02:30:00+01:00"));
+        for (earliest, want) in [
+            (UnixMs(0), first),
+            (first.plus_ms(999), first),
+            (first.plus_ms(1_000), second),
+            (second.plus_ms(999), second),
+            // The text contradicts this one, and is read nevertheless.
+            (second.plus_ms(1_000), second),
+        ] {
+            assert_eq!(zone.parse_from("2022-10-30 02:30:00", earliest), Ok(want), "{earliest:?}");
+        }
+        assert!(zone.parse_from("2022-03-27 02:30:00", first).is_err());
+        let once = "2022-10-30 03:30:00";
+        assert_eq!(zone.parse_from(once, first), zone.parse(once));
+    }
+
+    #[test]
+    fn a_date_is_the_first_instant_of_its_day() {
+        let date = |name: &str, text: &str| {
+            let zone = Zone::named(name).expect(name);
+            zone.parse_time_or_date(text).map(UnixMs::rfc3339).map_err(|error| error.to_string())
+        };
+        for (name, text, want) in [
+            ("Europe/Paris", "2022-01-03", "2022-01-02T23:00:00.000Z"),
+            // Midnight is skipped, or occurs twice.
+            ("Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00.000Z"),
+            ("America/Havana", "2026-03-08", "2026-03-08T05:00:00.000Z"),
+            ("America/Havana", "2025-11-02", "2025-11-02T04:00:00.000Z"),
+            ("UTC", "1970-01-01", "1970-01-01T00:00:00.000Z"),
+            ("UTC", "9999-12-31", "9999-12-31T00:00:00.000Z"),
+        ] {
+            assert_eq!(date(name, text).as_deref(), Ok(want), "{name} {text}");
+        }
+        for (name, text, want) in [
+            ("UTC", "2022-02-30", "does not exist in the calendar"),
+            ("Europe/Paris", "1970-01-01", "is outside the years 1970 to 9999"),
+            ("UTC", "0000-01-01", "is outside the years 1970 to 9999"),
+            ("Pacific/Apia", "2011-12-30", "was skipped when clocks of Pacific/Apia were set"),
+        ] {
+            let error = date(name, text).expect_err(text);
+            assert!(error.contains(want) && error.contains(text), "{error}");
+        }
     }
 
     /// The last millisecond of 9999 in Paris.

@@ -205,22 +205,19 @@ impl Kind {
                 None => return Ok(None),
             },
             Kind::Whole => options.numbers.whole(text).map_err(quoted)?,
-            Kind::PayStatus => status(text, PayStatus::WORDS, |number| {
-                PayStatus::of(number).map(PayStatus::number)
-            })?,
-            Kind::ShipmentStatus => status(text, ShipmentStatus::WORDS, |number| {
-                ShipmentStatus::of(number).map(ShipmentStatus::number)
-            })?,
+            Kind::PayStatus => status(text, PayStatus::WORDS)?,
+            Kind::ShipmentStatus => status(text, ShipmentStatus::WORDS)?,
         };
         Ok(Some(FieldValue::Number(number)))
     }
 }
 
-fn status(text: &str, names: &[&str], known: fn(i64) -> Option<i64>) -> Result<i64, String> {
+fn status(text: &str, names: &[&str]) -> Result<i64, String> {
     let given = text.trim();
-    let by_name = (0..).zip(names).find(|(_, name)| name.eq_ignore_ascii_case(given));
-    let number = by_name.map(|(number, _)| number).or_else(|| given.parse().ok());
-    number.and_then(known).ok_or_else(|| {
+    let known = (0..).zip(names).find(|(number, name)| {
+        name.eq_ignore_ascii_case(given) || given.parse::<i64>() == Ok(*number)
+    });
+    known.map(|(number, _)| number).ok_or_else(|| {
         format!(
             "{text:?} is not a status; known are {}, or 0 to {}; map = {{ … }} translates others",
             names.join(", "),

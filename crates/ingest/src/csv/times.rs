@@ -65,7 +65,7 @@ impl TimeFormats {
     }
 
     /// Reads a time. Without an offset it is in the mapping's zone, or else in the platform's; a
-    /// date without a time means its midnight.
+    /// date without a time means its first instant.
     ///
     /// # Errors
     /// A message that quotes the text.
@@ -224,6 +224,7 @@ fn instant(parts: &BrokenDownTime, zone: &Zone, text: &str) -> Option<Result<Uni
         let civil = parts.to_datetime().ok()?;
         return Some(match parts.offset() {
             Some(offset) => zone.instant(civil, offset, text),
+            None if parts.hour().is_none() => zone.start_of_date(civil.date()),
             None => zone.resolve(civil),
         });
     }
@@ -268,6 +269,15 @@ mod tests {
             (&[], "07/01/2022", None),
         ] {
             assert_eq!(read(formats, text).ok().as_deref(), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_date_whose_midnight_is_skipped_is_the_first_instant_of_its_day() {
+        let formats = vec![TimeFormat::new("%m/%d/%Y".to_owned())];
+        for (formats, text) in [(formats, "4/24/2026"), (Vec::new(), "2026-04-24")] {
+            let read = TimeFormats { formats, zone: None }.read(text, &zone("Africa/Cairo"));
+            assert_eq!(read.map(UnixMs::rfc3339).as_deref(), Ok("2026-04-23T22:00:00.000Z"));
         }
     }
 

@@ -38,7 +38,9 @@ pub(super) async fn store(
     let owners = Arc::default();
     let time = if import.store.is_file() { FILE_TIME } else { REMOTE_TIME };
     let (size, throughput) = (BATCH_START, Throughput::default());
-    let mut writer = Writer { import, rejected, owners, size, throughput, time, stored: 0, total };
+    let (stored, done) = (0, 0);
+    let mut writer =
+        Writer { import, rejected, owners, size, throughput, time, stored, done, total };
     by_line.extend(writer.store(sorted, Sorting::ForLocality).await?);
     by_line.sort_unstable_by_key(|one| one.line);
     writer.store(by_line, Sorting::ByLine).await.map(|_| ())
@@ -73,7 +75,10 @@ struct Writer<'i, 'a> {
     size: usize,
     throughput: Throughput,
     time: TransactionTime,
+    /// Orders that are stored, new or not.
     stored: u64,
+    /// Orders that are stored or rejected.
+    done: u64,
     total: u64,
 }
 
@@ -103,12 +108,13 @@ impl Writer<'_, '_> {
                 if outcome == OrderOutcome::Deferred {
                     deferred.push(CheckedOrder { line, incoming: incoming.clone() });
                 } else {
-                    self.stored += 1;
+                    self.stored += u64::from(outcome.is_stored());
+                    self.done += 1;
                     self.record(line, incoming, outcome);
                 }
             }
-            let progress = Progress::Stored(self.stored, self.total);
-            notify(self.import.observer, progress)?;
+            let Writer { stored, done, total, .. } = *self;
+            notify(self.import.observer, Progress::Stored { stored, done, total })?;
             if !self.import.store.is_dry_run() {
                 tokio::time::sleep(PAUSE).await;
             }

@@ -1,6 +1,7 @@
 //! A directory of backups that are named by their time; the newest are kept.
 
 use std::fs;
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -27,20 +28,23 @@ impl BackupDirectory {
         Ok(self.0.join(file_name(now)))
     }
 
-    /// Removes backups until `keep` are left: `newest`, regardless of the clock's time when others
-    /// were made, and the latest of the others. Then removes unfinished ones. Returns the removed
-    /// backups, oldest first.
+    /// Removes backups until `keep` are left: `newest`, and the latest of the others. Those with a
+    /// later time than `newest` count as the oldest: the clock was ahead when they were made.
+    /// Returns the removed backups, oldest first.
     pub(super) fn remove_old(
         &self,
         newest: &Path,
         keep: NonZeroUsize,
     ) -> anyhow::Result<Vec<PathBuf>> {
         let names = self.names()?;
-        let mut others: Vec<(Timestamp, PathBuf)> = names
+        let mut others: Vec<(bool, PathBuf)> = names
             .iter()
-            .filter_map(|name| Some((time_of(name)?, self.0.join(name))))
-            .filter(|(_, path)| path != newest && is_file(path))
+            .filter(|name| time_of(name).is_some())
+            .map(|name| self.0.join(name))
+            .filter(|path| path != newest && is_file(path))
+            .map(|path| (path.as_path() < newest, path))
             .collect();
+        // Names sort by time.
         others.sort();
         others.truncate(others.len().saturating_sub(keep.get() - 1));
         let mut removed = Vec::new();
@@ -48,13 +52,24 @@ impl BackupDirectory {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
             removed.push(path);
         }
+        Ok(removed)
+    }
+
+    /// Removes what backups that crashed have left.
+    pub(super) fn remove_unfinished(&self) -> anyhow::Result<()> {
+        let names = self.names()?;
         let finals = names.iter().filter_map(|name| name.strip_suffix(UNFINISHED_SUFFIX));
         for name in finals.filter(|name| time_of(name).is_some()) {
             let file = self.0.join(name);
-            remove_unfinished(&file)
-                .with_context(|| format!("cannot remove {}{UNFINISHED_SUFFIX}", file.display()))?;
+            match remove_unfinished(&file) {
+                // Another backup has ended.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed.with_context(|| {
+                    format!("cannot remove {}{UNFINISHED_SUFFIX}", file.display())
+                })?,
+            }
         }
-        Ok(removed)
+        Ok(())
     }
 
     fn names(&self) -> anyhow::Result<Vec<String>> {

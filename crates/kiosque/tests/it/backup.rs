@@ -145,7 +145,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
                 break;
             }
         }
-        // Files that exist now would be taken for those of the next one.
+        // Files that exist now would be taken for files of the next backup.
         for name in left_in_directory(&sandbox) {
             std::fs::remove_file(sandbox.path(&name)).unwrap();
         }
@@ -234,8 +234,11 @@ fn a_directory_keeps_the_newest_backups() {
     left.sort();
     assert_eq!(names(&directory), left);
 
-    // The newest is the one just made, even if the clock was ahead before.
-    std::fs::write(directory.join("kiosque-29990101T000000.000Z.db"), "ahead").unwrap();
+    // One that was made while the clock was ahead is not newer than those made since.
+    let ahead = "kiosque-29990101T000000.000Z.db";
+    std::fs::write(directory.join(ahead), "ahead").unwrap();
+    let fourth = keep("3").success();
+    assert_eq!(fourth.stdout.lines().nth(1), Some(&*format!("removed backups/{ahead}")));
     let last = keep("1").success();
     assert_eq!(last.stdout.lines().count(), 4, "{last:?}");
     let copy = restored(&directory.join(made(&last)));

@@ -185,7 +185,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
             &["archive", "--before", "yesterday"],
             &["kiosque: --before: \"yesterday\" is not a time; give RFC 3339"],
         ),
-        (&["archive", "--before", "2026-02-30"], &["--before: \"2026-02-30 00:00:00\" does not"]),
+        (&["archive", "--before", "2026-02-30"], &["--before: \"2026-02-30\" does not"]),
         (&["archive", "--before", "2026-10-25 02:30:00"], &["--before: ", "occurred twice"]),
         (&["verify", "--timezone", "Mars/Base"], &["timezone: \"Mars/Base\" is not a time zone"]),
         (&["serve", "--default-locale", "fr"], &["default_locale: \"fr\"", "en or zh-CN"]),

@@ -3,11 +3,11 @@
 
 use std::process::Command;
 
-use kiosque_testkit::{Ran, Sandbox, Served, sql};
+use kiosque_testkit::{FleetToml, Ran, Sandbox, Served, sql};
 use serde_json::Value;
 
 use crate::KIOSQUE;
-use crate::fleet::{CARD, CARD_KEPT, fleet};
+use crate::fleet::{CARD, CARD_KEPT, fleet, order_with};
 
 /// Exports the data of a command as each format, reads all of it again, and asserts that nothing
 /// changes. Returns the fleet and the orders.
@@ -103,6 +103,27 @@ fn every_order_is_exported_as_it_is_stored() {
     made_again(exports, "Europe/Paris");
 }
 
+/// A shipment, or the end of a payment, in an hour that clocks repeat is not before its trade.
+#[test]
+fn times_in_a_repeated_hour_are_exported_as_they_are() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
+    let orders = [
+        r#""orderId":"a","tradeStartTime":"2025-10-26T02:59:50.500+02:00",
+            "payEndTime":"2025-10-26T02:59:50+02:00","shipmentTime":"2025-10-26T02:00:10+01:00""#,
+        r#""orderId":"b","tradeStartTime":"2025-10-26T02:30:00.500+01:00",
+            "payEndTime":"2025-10-26T02:30:20+01:00","shipmentTime":"2025-10-26T02:30:25+01:00""#,
+        r#""orderId":"c","tradeStartTime":"2025-10-26T02:40:00+01:00","payStatus":2,
+            "payEndTime":"2025-10-26T02:40:20+01:00""#,
+    ];
+    let order = |fields: &str| {
+        let order = r#"{"deviceCode":"D1","currency":"EUR","totalAmount":5,"#;
+        format!("{order}{}}}\n", fields.replace('\n', " "))
+    };
+    let orders = sandbox.file("orders.ndjson", orders.map(order).concat());
+    assert_eq!(sandbox.run(&["import", "orders", &orders]).success().counts(), [3, 0, 0, 0]);
+    made_again(read_again(&sandbox, |args| sandbox.command(args)), "Europe/Paris");
+}
+
 /// A move that is planned is exported with its time; one that has taken effect needs none.
 #[test]
 fn moves_are_exported() {
@@ -114,6 +135,46 @@ fn moves_are_exported() {
     let [fleet, _] = read_again(&sandbox, |args| sandbox.command(args));
     assert_eq!(fleet.matches("since = \"2998-12-31T23:00:00.000Z\"").count(), 1, "{fleet}");
     assert_eq!(fleet.matches("since = ").count(), 1, "{fleet}");
+}
+
+/// The recipe of *Upgrade* in docs/operating.md: groups that are applied before the fleet and the
+/// orders get their orders back.
+#[test]
+fn earlier_groups_of_a_device_are_named_and_can_be_kept() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let note = "note: the fleet contains the hashes of passwords; only you should read it\n";
+    assert_eq!(sandbox.run(&["fleet", "export"]).success().stderr, note);
+    let (away, back) = ("2026-01-10T00:00:00.500Z", "2026-01-20T00:00:00.000Z");
+    let moves = [("south", away), ("north", back)].map(|(group, since)| {
+        format!("[[device]]\ncode = \"D1\"\ngroup = \"{group}\"\nsince = \"{since}\"\n")
+    });
+    for one in &moves {
+        sandbox.run(&["apply", &sandbox.file("move.toml", one)]).success();
+    }
+    let orders = ["01-05", "01-15", "01-25"];
+    let orders = orders.map(|day| order_with(day, "2026-01-02", &format!("2026-{day}")));
+    sandbox.run(&["import", "orders", &sandbox.file("o.ndjson", orders.join("\n"))]).success();
+
+    let exported = sandbox.run(&["fleet", "export"]).success();
+    let warning = exported.stderr.strip_prefix(note).unwrap();
+    assert!(warning.starts_with("warning: the fleet only has the last group of 1 device that"));
+    let named = format!("\ndevice D1: north, south since {away}, north since {back}\n");
+    assert!(warning.ends_with(&named), "{warning}");
+
+    let first = FleetToml::new().group("north", "North").group("south", "South");
+    let other = KIOSQUE.sandbox_with(first.device("D1", "First", "north"), "UTC");
+    for one in moves.iter().chain([&exported.stdout]) {
+        other.run(&["apply", &other.file("next.toml", one)]).success();
+    }
+    let orders =
+        |of: &Sandbox, group| of.run(&["orders", "export", "--group", group]).success().stdout;
+    let all = other.file("all.ndjson", sandbox.run(&["orders", "export"]).success().stdout);
+    assert_eq!(other.run(&["import", "orders", &all]).success().counts(), [3, 0, 0, 0]);
+    for (group, count) in [("north", 2), ("south", 1)] {
+        let stored = orders(&other, group);
+        assert_eq!((stored.lines().count(), &stored), (count, &orders(&sandbox, group)));
+    }
+    assert_eq!(other.run(&["fleet", "export"]).success().stderr, exported.stderr);
 }
 
 #[test]

@@ -182,12 +182,13 @@ fn strict_imports_refuse_unknown_keys_and_empty_files() {
     }
 }
 
-/// A rejected file that cannot be written ends the import, with the number of stored orders and the
-/// remedy.
+/// A rejected file that cannot be written ends the import, with the number of stored orders, of
+/// which an order that the store rejected is none, and the remedy.
 #[test]
 fn a_rejected_file_that_cannot_be_written_is_reported_with_the_remedy() {
     let sandbox = sandbox();
-    let file = sandbox.file("orders.ndjson", format!("{}\nnonsense\n", order("1")));
+    let unknown = order_with("2", "\"D1\"", "\"D9\"");
+    let file = sandbox.file("orders.ndjson", format!("{}\nnonsense\n{unknown}\n", order("1")));
     let rejected = format!("{file}.rejected.ndjson");
     std::fs::create_dir(&rejected).unwrap();
     let ran = sandbox.run(&["import", "orders", &file]).failure();
@@ -202,7 +203,7 @@ fn a_rejected_file_that_cannot_be_written_is_reported_with_the_remedy() {
     );
     let named = format!("{file}.mine");
     let ran = sandbox.run(&["import", "orders", &file, "--rejected", &named]).failure();
-    assert_eq!(ran.counts(), [0, 0, 1, 1]);
+    assert_eq!(ran.counts(), [0, 0, 1, 2]);
     assert!(ran.stderr.ends_with(&format!("rejected lines are in {named}\n")), "{}", ran.stderr);
 }
 
@@ -243,7 +244,7 @@ fn a_directory_is_not_a_file_of_orders() {
 }
 
 /// Orders of unknown devices are valid lines, which the store would reject one after the other. One
-/// order of a known device among the first lines lets the import go on.
+/// order of a known device among the first lines is enough to import the file.
 #[test]
 fn a_file_of_unknown_devices_is_recognized() {
     let sandbox = sandbox();

@@ -243,7 +243,7 @@ async fn orders_are_listed_by_state_and_time() {
         ("since=2026-03-01%2009:00:10", &["cancelled", "unpaid", "partial", "failed"]),
         ("since=2026-03-01&until=2026-03-01%2009:00:10", &["sold"]),
         ("until=2026-03-01", &[]),
-        // Those of a device, in the order of their arrival.
+        // The orders of a device, in the order of their arrival.
         ("payment=paid&deviceCode=D1", &["sold", "failed"]),
         ("since=2026-03-01%2009:00:00&deviceCode=D1", &["failed", "cancelled"]),
     ] {
@@ -265,7 +265,7 @@ async fn orders_are_listed_by_state_and_time() {
     assert_eq!(wrong.json["faults"], json!(faults), "{wrong:?}");
     let span = "orders?since=2026-02-30&until=2026-03-01%2009:00:00";
     let wrong = get(&server, &key, span).await;
-    let error = "since is not a time: \"2026-02-30 00:00:00\" does not exist in the calendar";
+    let error = "since is not a time: \"2026-02-30\" does not exist in the calendar";
     assert_eq!(wrong.json["faults"], json!([error]), "{wrong:?}");
     let wrong = get(&server, &key, "orders?since=2026-03-02&until=2026-03-01").await;
     assert_eq!(wrong.json["faults"], json!(["until is before since"]), "{wrong:?}");
