@@ -9,6 +9,7 @@ use kiosque_store::{Act, Archived, Error, Store};
 
 /// Interval at which old orders are archived, if that is enabled, and the audit trail is purged.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(3_600);
+const DAY_MS: i64 = 86_400_000;
 
 pub(super) async fn write_activity_regularly(store: Store, every: Duration) {
     loop {
@@ -57,16 +58,8 @@ async fn archive(store: &Store, age: Duration, now: UnixMs) -> Result<Archived, 
 
 pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Clock) {
     loop {
-        match store.trail().purge(before(clock.now(), retention)).await {
-            Ok(0) => {}
-            Ok(entries) => tracing::info!(entries, "purged old entries of the audit trail"),
-            Err(error) => tracing::error!(cause = %error, "purging the audit trail failed"),
-        }
-        // They show who sent an order, as entries of the trail do.
-        match store.intake().purge_arrivals(before(clock.now(), retention)).await {
-            Ok(0) => {}
-            Ok(sources) => tracing::info!(sources, "purged old sources of orders"),
-            Err(error) => tracing::error!(cause = %error, "purging sources of orders failed"),
+        if let Err(error) = purge(&store, retention, clock.now()).await {
+            tracing::error!(cause = %error, "purging the audit trail failed");
         }
         if let Err(error) = store.trail().purge_refused(clock.now()).await {
             tracing::error!(cause = %error, "deleting old refused requests failed");
@@ -80,6 +73,45 @@ pub(super) async fn purge_regularly(store: Store, retention: Duration, clock: Cl
     }
 }
 
+/// Deletes the entries of the audit trail that are older than `retention`, and the sources of
+/// orders, which show who sent an order, as those do. A call deletes a day of them at most: a clock
+/// that is ahead for some time must not delete the trail.
+async fn purge(store: &Store, retention: Duration, now: UnixMs) -> Result<(), Error> {
+    let Some(oldest) = store.trail().oldest_entry().await? else { return Ok(()) };
+    let before = before(now, retention).min(oldest.plus_ms(DAY_MS));
+    let entries = store.trail().purge(before).await?;
+    let sources = store.intake().purge_arrivals(before).await?;
+    if entries > 0 || sources > 0 {
+        tracing::info!(entries, sources, "purged old entries of the audit trail");
+    }
+    Ok(())
+}
+
 fn before(now: UnixMs, age: Duration) -> UnixMs {
     now.plus_ms(-millis(age))
+}
+
+#[cfg(test)]
+mod tests {
+    use kiosque_contract::AuditDetails;
+    use kiosque_model::audit::AuditEvent;
+    use kiosque_testkit::TestStore;
+
+    use super::*;
+
+    /// The first pass of a server with a clock two years ahead deletes one day of the trail.
+    #[tokio::test]
+    async fn a_clock_that_is_ahead_deletes_a_day_of_the_trail() {
+        let (fixture, retention) = (TestStore::new().await, Duration::from_secs(365 * 86_400));
+        let at = |day: i64| UnixMs(day * DAY_MS);
+        for day in 0..5 {
+            let act = Act::new(AuditEvent::Archived, AuditDetails::default());
+            fixture.store.trail().record_act(act, ActedBy::server(at(day))).await.unwrap();
+        }
+        for (now, oldest) in [(365, 0), (2 * 365, 1), (367, 2), (367, 2)] {
+            purge(&fixture.store, retention, at(now)).await.unwrap();
+            let left = fixture.store.trail().oldest_entry().await.unwrap();
+            assert_eq!(left, Some(at(oldest)), "{now}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ row! {
 }
 
 statements! {
+    OLDEST() -> UnixMs = "select at_ms from audit order by at_ms limit 1";
     OLDEST_ENTRIES(after_no, count) -> EntryTime = "select entry_no, at_ms
         from audit where entry_no > $after_no order by entry_no limit $count";
     DELETE_ENTRIES(after_no, last_no, before_ms) = "delete from audit
@@ -22,6 +23,14 @@ statements! {
 const PURGED_PER_TRANSACTION: usize = 500;
 
 impl Trail<'_> {
+    /// Returns the time of the oldest entry.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn oldest_entry(self) -> Result<Option<UnixMs>, Error> {
+        self.0.db.one(&OLDEST, &[], |row| row.read()).await
+    }
+
     /// Deletes the entries of events before `before`, the oldest first. Returns their number.
     ///
     /// # Errors
