@@ -376,7 +376,7 @@ async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock
     let (gateway, operators) = (bind().await.unwrap(), bind().await.unwrap());
     let (address, operator) = (gateway.address().unwrap(), operators.address().unwrap());
     let app = App::new(store.clone(), options.settings.clone(), clock.clock(), Entropy::system());
-    let (app, stop) = (Arc::new(app.unwrap()), Stop::new());
+    let (app, stop) = (Arc::new(app.unwrap()), Stop::default());
     let gateway = Arc::clone(&app).serve(Audience::Gateway, gateway, stop.clone());
     let operators = Arc::clone(&app).serve(Audience::Operator, operators, stop.clone());
     let task = tokio::spawn(async move {

@@ -75,6 +75,8 @@ files! {
     ORDER_SEQS = "order_seqs.sql",
     /// The number of orders.
     ORDERS_STORED = "orders_stored.sql",
+    /// SQLite: gives the recorded time zone the rules of Paris.
+    OTHER_ZONE_RULES = "other_zone_rules.sql",
     /// SQLite: a table of another program.
     PHOTOS = "photos.sql",
     /// PostgreSQL: refuses the first `TIMES` insertions into `THE_TABLE` with `SQLSTATE`.
@@ -92,6 +94,8 @@ files! {
     REFUSE_UPDATES_SQLITE = "refuse_updates_sqlite.sql",
     /// The time from which each order is a sale.
     SALE_TIMES = "sale_times.sql",
+    /// Renames a table that the checks of the service read.
+    SET_ASIDE = "set_aside.sql",
     /// Sets the last update of every running import back by more than a minute.
     SILENCE_IMPORTS = "silence_imports.sql",
     /// The totals that are not zero.
@@ -104,4 +108,6 @@ files! {
     WRITERS_OF_ORDERS = "writers_of_orders.sql",
     /// Citus: the transactions that wrote orders, by node.
     WRITERS_OF_ORDERS_CITUS = "writers_of_orders_citus.sql",
+    /// Gives the last day with sales a wrong number of orders.
+    WRONG_LAST_DAY = "wrong_last_day.sql",
 }

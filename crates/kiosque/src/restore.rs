@@ -49,19 +49,24 @@ pub(crate) async fn run(
         staged => staged?,
     };
     let (orders, shown) = (counted(staged.verified.orders, "order"), directory.display());
-    print_line!("verified {}: {orders}, no difference", file.display())?;
+    let others = match staged.verified.by_other_rules.len() {
+        0 => String::new(),
+        others => format!(
+            " but {others} by other rules of the time zone, which `kiosque verify` lists: no damage"
+        ),
+    };
+    print_line!("verified {}: {orders}, no difference{others}", file.display())?;
     if changes == Changes::RolledBack {
         eprint_line!("dry run: nothing was restored");
         return Ok(CommandOutcome::Complete);
     }
     let time = Timestamp::from_millisecond(now.0).context("the time of the clock")?;
-    let aside = time.strftime("replaced-%Y%m%dT%H%M%S.%3fZ").to_string();
-    let moved = staged.put_in_place(&aside)?;
+    let old = staged.put_in_place(&time.strftime("%Y%m%dT%H%M%S.%3fZ").to_string())?;
     print_line!("restored {orders} to {shown}")?;
-    if moved {
-        print_line!("moved the data that was there to {}", directory.join(&aside).display())?;
+    if let Some(old) = &old {
+        print_line!("moved the data that was there to {}", directory.join(old).display())?;
     }
-    explain(&directory, moved.then_some(&*aside));
+    explain(&directory, old.as_deref());
     Ok(CommandOutcome::Complete)
 }
 

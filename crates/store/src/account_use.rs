@@ -9,7 +9,7 @@ use kiosque_model::{AccountNo, SourcePrefix, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, distinct, row, statements};
 use crate::usage::{FunctionUsage, Guesses, SOURCES_MAX};
 use crate::views::Trail;
 
@@ -105,15 +105,8 @@ impl Trail<'_> {
     /// The store failed.
     pub async fn uses_of(self, names: Vec<String>) -> Result<HashMap<String, AccountUse>, Error> {
         let find = async move |read: &Read<'_>| {
-            let keys: Vec<[Value<'_>; 1]> =
-                names.iter().map(|name| [name.as_str().into()]).collect();
-            let mut accounts: Vec<UseRow> = Vec::new();
-            read.each_of(&USES, &keys, &[], |row| {
-                accounts.push(row.read()?);
-                Ok(())
-            })
-            .await?;
-            Ok::<_, Error>(accounts)
+            let keys = distinct(names.iter().map(String::as_str));
+            read.all_of::<UseRow>(&USES, &keys, &[]).await
         };
         let accounts = self.0.db.read(Deadline::OfRequest, find).await?;
         let uses = accounts.into_iter().map(|UseRow { account_no, login_name, used_at_ms }| {

@@ -35,6 +35,7 @@ statements! {
         where ag.account_no = $account_no and g.active
         order by ag.position";
     GROUP(group_id) -> GroupNo = "select group_no from groups where group_id = $group_id";
+    GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
     OPEN_GROUP(account_no, group_id) -> GroupNo = "select g.group_no
         from groups g join account_groups ag on ag.group_no = g.group_no
         where g.group_id = $group_id and ag.account_no = $account_no and g.active";
@@ -92,4 +93,9 @@ pub(crate) async fn open_group(
 /// Returns the number of the group with an id.
 pub(crate) async fn group_number(read: &Read<'_>, id: &GroupId) -> Result<Option<GroupNo>, Error> {
     read.one(&GROUP, &[id.as_str().into()], |row| row.read()).await
+}
+
+/// Returns the id of the group with a number.
+pub(crate) async fn group_id(read: &Read<'_>, group: GroupNo) -> Result<Option<String>, Error> {
+    read.one(&GROUP_ID, &[group.into()], |row| row.read()).await
 }

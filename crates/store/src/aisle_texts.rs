@@ -10,7 +10,7 @@ use kiosque_model::DeviceNo;
 use crate::cooperative::yield_if_due;
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, numbers, row, statements};
 
 row! {
     struct LineRow<'r> {
@@ -75,12 +75,7 @@ pub(crate) async fn update(
     mut devices: BTreeSet<DeviceNo>,
     products: &[[Value<'_>; 1]],
 ) -> Result<(), Error> {
-    write
-        .each_of(&DEVICES_SELLING, products, &[], |row| {
-            devices.insert(row.read()?);
-            Ok(())
-        })
-        .await?;
+    devices.extend(write.all_of::<DeviceNo>(&DEVICES_SELLING, products, &[]).await?);
     let devices: Vec<DeviceNo> = devices.into_iter().collect();
     for step in devices.chunks(DEVICES_PER_STEP) {
         let made = elements(write, step).await?;
@@ -102,13 +97,10 @@ pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
 
 /// Returns the elements of devices that differ from the stored ones.
 async fn outdated_of(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
-    let mut stored = HashMap::new();
-    read.each_of(&STORED_OF, &keys(devices), &[], |row| {
-        let StoredRow { device_no, element } = row.read()?;
-        stored.insert(device_no, element);
-        Ok(())
-    })
-    .await?;
+    let rows = numbers(devices.iter().copied());
+    let stored: Vec<StoredRow> = read.all_of(&STORED_OF, &rows, &[]).await?;
+    let stored: HashMap<DeviceNo, String> =
+        stored.into_iter().map(|row| (row.device_no, row.element)).collect();
     let mut made = elements(read, devices).await?;
     made.retain(|made| stored.get(&made.device) != Some(&made.element));
     Ok(made)
@@ -130,12 +122,9 @@ async fn set_elements(write: &Write<'_>, made: &[Made]) -> Result<(), Error> {
 
 async fn elements(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
     let mut elements = Elements::default();
-    read.each_of(&LINES_OF, &keys(devices), &[], |row| elements.add(row.read()?)).await?;
+    let rows = numbers(devices.iter().copied());
+    read.each_of(&LINES_OF, &rows, &[], |row| elements.add(row.read()?)).await?;
     elements.finish()
-}
-
-fn keys(devices: &[DeviceNo]) -> Vec<[Value<'static>; 1]> {
-    devices.iter().map(|device| [(*device).into()]).collect()
 }
 
 impl Elements {

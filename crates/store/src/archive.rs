@@ -177,7 +177,9 @@ impl Upkeep<'_> {
     ) -> Result<Archived, ArchiveError> {
         let plan = self.plan_archiving(before, now, Direction::Any).await?;
         if let (Returning::Refused, Some(archived_before)) = (returning, plan.back_from) {
-            let Archived { returned_orders: orders, returned_devices: devices, .. } = plan.result();
+            let mut moved = nothing(before);
+            plan.boundaries.iter().for_each(|boundary| moved.add(boundary));
+            let Archived { returned_orders: orders, returned_devices: devices, .. } = moved;
             if orders > 0 {
                 return Err(ArchiveError::WouldReturn { orders, devices, archived_before });
             }
@@ -223,14 +225,6 @@ impl Upkeep<'_> {
 
 fn nothing(before: UnixMs) -> Archived {
     Archived { before, orders: 0, devices: 0, returned_orders: 0, returned_devices: 0 }
-}
-
-impl Plan {
-    fn result(&self) -> Archived {
-        let mut archived = nothing(self.before);
-        self.boundaries.iter().for_each(|boundary| archived.add(boundary));
-        archived
-    }
 }
 
 /// Returns the boundaries to move, sorted by group.

@@ -4,10 +4,11 @@
 
 use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
 
+use crate::accounts::group_number;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::metadata;
-use crate::sql::{FromRow, Value, row, statements};
+use crate::sql::{row, statements};
 use crate::views::Intake;
 
 row! {
@@ -23,7 +24,6 @@ statements! {
     BEGIN(arrival_no, at_ms, import_no, key_name, node) = "insert into arrivals
             (arrival_no, at_ms, import_no, key_name, node)
         values ($arrival_no, $at_ms, $import_no, $key_name, $node)";
-    GROUP(group_id) -> i64 = "select group_no from groups where group_id = $group_id";
     OF_ORDER(group_no, order_id) -> Option<i64> = "select arrival_no from orders
         where group_no = $group_no and order_id = $order_id";
     ARRIVAL(arrival_no) -> ArrivalRow = "select at_ms, import_no, key_name, node from arrivals
@@ -91,7 +91,7 @@ impl Intake<'_> {
     /// The store failed.
     pub async fn begin_arrival(self, of: OrderSource, now: UnixMs) -> Result<ArrivalNo, Error> {
         let begin = async move |write: &Write<'_>| {
-            let number = metadata::next_arrival(write).await?;
+            let number = metadata::take(write, metadata::ARRIVALS, 1).await?;
             let (import, key, node) = match &of {
                 OrderSource::Import(import) => (Some(*import), None, None),
                 OrderSource::Stream { key_name, node } => {
@@ -133,26 +133,15 @@ impl Intake<'_> {
         order: OrderId,
     ) -> Result<Option<Arrival>, Error> {
         let find = async move |read: &Read<'_>| {
-            let Some(group) = one::<i64>(read, &GROUP, &[group.as_str().into()]).await? else {
-                return Ok(None);
-            };
+            let Some(group) = group_number(read, &group).await? else { return Ok(None) };
             let order = [group.into(), order.as_str().into()];
-            let Some(number) = one::<Option<i64>>(read, &OF_ORDER, &order).await?.flatten() else {
-                return Ok(None);
-            };
-            let row: Option<ArrivalRow> = one(read, &ARRIVAL, &[number.into()]).await?;
+            let number: Option<Option<i64>> = read.one(&OF_ORDER, &order, |row| row.read()).await?;
+            let Some(number) = number.flatten() else { return Ok(None) };
+            let row = read.one(&ARRIVAL, &[number.into()], |row| row.read()).await?;
             Ok(row.and_then(arrival))
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }
-}
-
-async fn one<T: for<'r> FromRow<'r>>(
-    read: &Read<'_>,
-    sql: &'static crate::sql::Sql,
-    params: &[Value<'_>],
-) -> Result<Option<T>, Error> {
-    read.one(sql, params, |row| row.read()).await
 }
 
 fn arrival(row: ArrivalRow) -> Option<Arrival> {

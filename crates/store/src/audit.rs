@@ -11,9 +11,9 @@ use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
-use crate::metadata;
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
 use crate::views::Trail;
+use crate::{accounts, metadata};
 pub use details::Act;
 pub use pending::PendingEvents;
 
@@ -77,7 +77,6 @@ statements! {
         order by at_ms desc limit 1";
     LOGIN_NAME(account_no) -> String = "select login_name from accounts
         where account_no = $account_no";
-    GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
     SESSION_OF(account_no) -> SessionRow<'_> = "select s.source as other_source,
             s.request_id as other_request_id, s.opened_at_ms as other_at_ms, s.expires_at_ms,
             g.group_id
@@ -207,7 +206,7 @@ pub(crate) async fn session_changed(
     origin: &Origin,
 ) -> Result<(), Error> {
     let happened = AuditRecord::to_account(event, login_name(write, account).await?, origin);
-    let group_id = write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?;
+    let group_id = accounts::group_id(write, group).await?;
     insert(write, &AuditRecord { group_id, ..happened }, AuditDetails::default()).await
 }
 
@@ -281,7 +280,7 @@ async fn insert(
     details: AuditDetails,
 ) -> Result<(), Error> {
     // Numbers are never reused, even after all earlier entries have been purged.
-    let entry_no = metadata::next_audit_entry(write).await?;
+    let entry_no = metadata::take(write, metadata::AUDIT, 1).await?;
     insert_as(write, entry_no, happened, details).await
 }
 

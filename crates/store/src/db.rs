@@ -18,7 +18,7 @@ use std::sync::Arc;
 use kiosque_model::{AccountNo, UnixMs};
 
 use crate::error::{Error, Refused};
-use crate::sql::{Row, Sql, Value};
+use crate::sql::{FromRow, Row, Sql, Value};
 
 use faults::Faults;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
@@ -30,8 +30,8 @@ use postgres::{Postgres, transaction::Transaction};
 pub(crate) use reading::{Bound, CheckedRead, Reading, Readings};
 pub use sqlite::{Copied, FileSizes};
 pub(crate) use sqlite::{
-    DATABASE, Header, PRIVATE_FILE, create_private, database_exists, database_files, has_table,
-    integrity_of, is_cut_off, mark_as_backup, unopened_entry,
+    DATABASE, Header, PRIVATE_FILE, create_private, database_exists, database_files, foreign_log,
+    has_table, integrity_of, is_cut_off, mark_as_backup, unopened_entry,
 };
 use sqlite::{Snapshot, Sqlite};
 
@@ -261,6 +261,22 @@ impl Read<'_> {
             Read::Sqlite(snapshot) => snapshot.each_row_of(sql, rows, params, visit),
             Read::Postgres(transaction) => transaction.each_of(sql, rows, params, visit).await,
         }
+    }
+
+    /// Returns the rows of a bulk statement for all bulk rows.
+    pub(crate) async fn all_of<'v, T: for<'r> FromRow<'r>>(
+        &self,
+        sql: &'static Sql,
+        rows: &[impl AsRef<[Value<'v>]>],
+        params: &[Value<'_>],
+    ) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        self.each_of(sql, rows, params, |row| {
+            all.push(row.read()?);
+            Ok(())
+        })
+        .await?;
+        Ok(all)
     }
 
     /// Prepares statements, and checks that they return the declared columns; `check` is the

@@ -32,7 +32,7 @@ statements! {
         from group_changes";
     /// The order of every `$step`-th change of each group.
     SAMPLES(step) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), "
+        "select ", order_columns!(), "
         from orders o where o.change_no % $step = 0
         order by o.group_no, o.change_no");
 }

@@ -169,7 +169,7 @@ impl FleetView<'_> {
             .write(Deadline::None, async move |write: &Write<'_>| {
                 let read_ahead = lock_ignoring_poison(&read_ahead).take();
                 write.outlive_earlier_leases().await?;
-                metadata::lock_fleet(write).await?;
+                metadata::lock(write, metadata::FLEET).await?;
                 let by = ActedBy { at: clock.now(), ..by.clone() };
                 let apply = Apply { write, new_hashes: &new_hashes, by: &by, opening, is_dry_run };
                 apply.run(&fleet, read_ahead).await
@@ -180,7 +180,7 @@ impl FleetView<'_> {
     /// Reads the stored state of a fleet before the transaction that changes it.
     async fn read_ahead(self, fleet: Arc<Fleet>) -> Result<ReadAhead, Error> {
         let read_all = async move |read: &Read<'_>| {
-            let last_entry = metadata::last_audit_entry(read).await?;
+            let last_entry = metadata::last(read, metadata::AUDIT).await?;
             Ok(ReadAhead { last_entry, stored: read_stored(read, &fleet).await? })
         };
         self.0.db.read(Deadline::None, read_all).await

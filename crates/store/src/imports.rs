@@ -88,7 +88,7 @@ impl Intake<'_> {
     /// The store failed.
     pub async fn begin_import(self, by: ActedBy) -> Result<i64, Error> {
         let begin = async move |write: &Write<'_>| {
-            let number = metadata::next_import(write).await?;
+            let number = metadata::take(write, metadata::IMPORTS, 1).await?;
             let shown = details::with_run(AuditDetails::default(), &by);
             let details = json(&StoredDetails { shown, ..StoredDetails::default() })?;
             let params = [number.into(), by.at.into(), details.as_str().into()];

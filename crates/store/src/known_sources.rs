@@ -8,21 +8,10 @@ use kiosque_model::{AccountNo, LoginName, SourcePrefix, UnixMs};
 use crate::accounts::Credentials;
 use crate::db::Write;
 use crate::error::Error;
-use crate::sql::{row, statements};
+use crate::sql::statements;
 use crate::views::Sessions;
 
-row! {
-    struct CredentialsRow { account_no: AccountNo, password_hash: String, is_known_source: bool }
-}
-
 statements! {
-    /// Not on Citus, which cannot run it: the account is on every node, its sources on one shard.
-    CREDENTIALS_AND_SOURCE(login_name, source, expired_at_ms) -> CredentialsRow = "select
-            a.account_no, a.password_hash, exists (
-                select 1 from known_sources k where k.account_no = a.account_no
-                    and k.source = $source and k.last_login_ms > $expired_at_ms
-            ) as is_known_source
-        from accounts a where a.login_name = $login_name";
     IS_KNOWN(account_no, source, expired_at_ms) -> i64 = "select 1 from known_sources
         where account_no = $account_no and source = $source and last_login_ms > $expired_at_ms";
     REMEMBER(account_no, source, now_ms) = "insert into known_sources
@@ -44,12 +33,6 @@ pub enum SourceStatus {
     Unknown,
 }
 
-impl SourceStatus {
-    fn of(is_known: bool) -> SourceStatus {
-        if is_known { SourceStatus::Known } else { SourceStatus::Unknown }
-    }
-}
-
 impl Sessions<'_> {
     /// Returns the credentials of a login name, if there is such an account, and whether `source`
     /// logged in to it before.
@@ -62,35 +45,15 @@ impl Sessions<'_> {
         source: SourcePrefix,
         now: UnixMs,
     ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
-        let (source, expired_at) = (source.to_string(), expired_at(now));
-        if self.0.db.is_sharded() {
-            return self.credentials_then_source(login_name, &source, expired_at).await;
-        }
-        let params = [login_name.as_str().into(), source.as_str().into(), expired_at.into()];
-        self.0
-            .db
-            .one(&CREDENTIALS_AND_SOURCE, &params, |row| {
-                let row: CredentialsRow = row.read()?;
-                let status = SourceStatus::of(row.is_known_source);
-                let (account, password_hash) = (row.account_no, row.password_hash);
-                Ok((Credentials { account, password_hash }, status))
-            })
-            .await
-    }
-
-    /// Reads the account and then its sources, each from one shard.
-    async fn credentials_then_source(
-        self,
-        login_name: &LoginName,
-        source: &str,
-        expired_at: UnixMs,
-    ) -> Result<Option<(Credentials, SourceStatus)>, Error> {
+        // Two statements: on Citus, the account is on every node, its sources are on one shard.
         let credentials = self.credentials(login_name).await?;
         // An unknown login name takes as long: no account has the number 0.
         let account = credentials.as_ref().map_or(AccountNo(0), |found| found.account);
-        let params = [account.into(), source.into(), expired_at.into()];
+        let source = source.to_string();
+        let params = [account.into(), source.as_str().into(), expired_at(now).into()];
         let known: Option<i64> = self.0.db.one(&IS_KNOWN, &params, |row| row.read()).await?;
-        Ok(credentials.map(|found| (found, SourceStatus::of(known.is_some()))))
+        let status = if known.is_some() { SourceStatus::Known } else { SourceStatus::Unknown };
+        Ok(credentials.map(|found| (found, status)))
     }
 }
 

@@ -25,23 +25,28 @@ statements! {
     ADD(name, count) = "update counters set last = last + $count where name = $name";
     TAKE(name, count) -> i64 = "update counters set last = last + $count where name = $name
         returning last";
-    INCREMENT(name) -> i64 = "update counters set last = last + 1 where name = $name
-        returning last";
 }
 
 /// The table of entries and markers.
 pub(crate) const TABLE: &str = "house";
 
-const TIME_ZONE: &str = "time_zone";
-const FLEET: &str = "fleet";
-const AUDIT: &str = "audit";
-const RATES: &str = "rates";
+/// The counter that is locked while a fleet is applied; its number is the version of the fleet.
+pub(crate) const FLEET: &str = "fleet";
+/// The counter of audit entries. Taking a number locks it, so a transaction does that late.
+pub(crate) const AUDIT: &str = "audit";
+/// The counter that is locked while exchange rates change.
+pub(crate) const RATES: &str = "rates";
+/// The counter of imports.
+pub(crate) const IMPORTS: &str = "imports";
+/// The counter of arrivals of orders.
+pub(crate) const ARRIVALS: &str = "arrivals";
+/// The counter of refused requests.
+pub(crate) const REFUSED_REQUESTS: &str = "refused_requests";
+/// The counter whose number is the highest of a deleted device.
+pub(crate) const DELETED_DEVICES: &str = "deleted_devices";
 const CLOCK: &str = "clock";
-const IMPORTS: &str = "imports";
-const ARRIVALS: &str = "arrivals";
 const ARCHIVED_BEFORE: &str = "archived_before";
-const DELETED_DEVICES: &str = "deleted_devices";
-const REFUSED_REQUESTS: &str = "refused_requests";
+const TIME_ZONE: &str = "time_zone";
 
 /// Returns the recorded time zone. New data records `wanted`, or UTC.
 pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Result<Zone, Error> {
@@ -64,7 +69,7 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
 /// Returns the version of the fleet, to validate caches. It is replaced whenever owners of devices
 /// or names of products change.
 pub(crate) async fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
-    read.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
+    last(read, FLEET).await
 }
 
 /// The same, outside a transaction.
@@ -72,42 +77,26 @@ pub(crate) async fn fleet_version_now(db: &Db) -> Result<i64, Error> {
     db.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
-/// Locks the fleet until the transaction ends, so that one apply runs at a time.
-pub(crate) async fn lock_fleet(write: &Write<'_>) -> Result<(), Error> {
-    write.execute(&LOCK_COUNTER, &[FLEET.into()]).await.map(|_| ())
+/// Returns the last number of a counter.
+pub(crate) async fn last(read: &Read<'_>, counter: &str) -> Result<i64, Error> {
+    read.one(&COUNTER, &[counter.into()], |row| row.read()).await?.ok_or_else(missing_counter)
+}
+
+/// Returns the last of the next `count` numbers of a counter, and locks the counter until the
+/// transaction ends.
+pub(crate) async fn take(write: &Write<'_>, counter: &str, count: i64) -> Result<i64, Error> {
+    let params = [counter.into(), count.into()];
+    write.one(&TAKE, &params, |row| row.read()).await?.ok_or_else(missing_counter)
+}
+
+/// Locks a counter until the transaction ends.
+pub(crate) async fn lock(write: &Write<'_>, counter: &str) -> Result<(), Error> {
+    write.execute(&LOCK_COUNTER, &[counter.into()]).await.map(|_| ())
 }
 
 /// Replaces the version of the fleet by a unique one.
 pub(crate) async fn fleet_changes(write: &Write<'_>, version: i64) -> Result<(), Error> {
     write.execute(&SET_COUNTER, &[FLEET.into(), version.into()]).await.map(|_| ())
-}
-
-/// Locks the exchange rates until the transaction ends.
-pub(crate) async fn lock_rates(write: &Write<'_>) -> Result<(), Error> {
-    write.execute(&LOCK_COUNTER, &[RATES.into()]).await.map(|_| ())
-}
-
-/// Returns the number of the next audit entry. The counter stays locked until the transaction ends,
-/// so call this late.
-pub(crate) async fn next_audit_entry(write: &Write<'_>) -> Result<i64, Error> {
-    increment(write, AUDIT).await
-}
-
-/// Returns the number of the next import.
-pub(crate) async fn next_import(write: &Write<'_>) -> Result<i64, Error> {
-    increment(write, IMPORTS).await
-}
-
-/// Returns the last of `count` numbers for refused requests, and locks the counter until the
-/// transaction ends.
-pub(crate) async fn take_refused_numbers(write: &Write<'_>, count: i64) -> Result<i64, Error> {
-    let params = [REFUSED_REQUESTS.into(), count.into()];
-    write.one(&TAKE, &params, |row| row.read()).await?.ok_or_else(missing_counter)
-}
-
-/// Returns the number of the next arrival of orders.
-pub(crate) async fn next_arrival(write: &Write<'_>) -> Result<i64, Error> {
-    increment(write, ARRIVALS).await
 }
 
 /// Returns the time before which orders were last archived; 0 if they never were.
@@ -132,15 +121,9 @@ pub(crate) async fn lower_archived_before(
     write.execute(&REPLACE_COUNTER, &params).await.map(|_| ())
 }
 
-/// Returns the highest number of a deleted device.
-pub(crate) async fn last_deleted_device(read: &Read<'_>) -> Result<i64, Error> {
-    let last = read.one(&COUNTER, &[DELETED_DEVICES.into()], |row| row.read()).await?;
-    last.ok_or_else(missing_counter)
-}
-
 /// Records the deletion of a device. The fleet is locked.
 pub(crate) async fn device_deleted(write: &Write<'_>, number: DeviceNo) -> Result<(), Error> {
-    let last = last_deleted_device(write).await?.max(number.0);
+    let last = last(write, DELETED_DEVICES).await?.max(number.0);
     write.execute(&SET_COUNTER, &[DELETED_DEVICES.into(), last.into()]).await.map(|_| ())
 }
 
@@ -154,11 +137,6 @@ pub(crate) async fn set_clock(write: &Write<'_>, now: UnixMs) -> Result<(), Erro
     write.execute(&SET_COUNTER, &[CLOCK.into(), now.into()]).await.map(|_| ())
 }
 
-/// Returns the number of the last audit entry.
-pub(crate) async fn last_audit_entry(read: &Read<'_>) -> Result<i64, Error> {
-    read.one(&COUNTER, &[AUDIT.into()], |row| row.read()).await?.ok_or_else(missing_counter)
-}
-
 /// Writes a row and restores it. The engine does not notice that nothing has changed, so the commit
 /// succeeds only if the data can be written.
 pub(crate) async fn change_nothing(write: &Write<'_>) -> Result<(), Error> {
@@ -166,10 +144,6 @@ pub(crate) async fn change_nothing(write: &Write<'_>) -> Result<(), Error> {
         write.execute(&ADD, &[AUDIT.into(), count.into()]).await?;
     }
     Ok(())
-}
-
-async fn increment(write: &Write<'_>, name: &str) -> Result<i64, Error> {
-    write.one(&INCREMENT, &[name.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
 
 fn missing_counter() -> Error {

@@ -45,7 +45,7 @@ statements! {
         "select g.last_change_no, g.history,
             case when $with_history then l.first_seq - 1 else l.archived_seq end
                 as before_first_seq,
-            l.last_seq, ", order_columns!("o"), "
+            l.last_seq, ", order_columns!(), "
         from ledger l cross join group_changes g
         left join orders o on o.group_no = $group_no and o.device_no = l.device_no
             and o.seq <= case when g.last_change_no = $known_change_no
@@ -59,10 +59,11 @@ statements! {
             and (l.since_ms <= $now_ms or l.last_seq >= l.first_seq)
             and g.group_no = $group_no
         order by o.seq");
-    /// The order with a trade number that started last. Its key is found first: SQLite considers the
-    /// primary key as good as the index of trade numbers, and would read all orders of the group.
+    /// The order with a trade number that started last. Its key is found first: SQLite considers
+    /// the primary key as good as the index of trade numbers, and would read all orders of the
+    /// group.
     BY_TRADE_NO(group_no, trade_no) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), "
+        "select ", order_columns!(), "
         from (
             select device_no, seq from orders
             where group_no = $group_no and trade_no = $trade_no
@@ -70,13 +71,13 @@ statements! {
         ) f cross join orders o
         where o.group_no = $group_no and o.device_no = f.device_no and o.seq = f.seq");
     BY_TRADE_NO_IN(group_no, trade_no_in) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
-        from orders
-        where group_no = $group_no and trade_no_in = $trade_no_in");
+        "select ", order_columns!(), "
+        from orders o
+        where o.group_no = $group_no and o.trade_no_in = $trade_no_in");
     BY_ORDER_ID(group_no, order_id) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
-        from orders
-        where group_no = $group_no and order_id = $order_id and trade_no_in is null");
+        "select ", order_columns!(), "
+        from orders o
+        where o.group_no = $group_no and o.order_id = $order_id and o.trade_no_in is null");
 }
 
 /// Every statement of this module and its submodules.

@@ -12,7 +12,7 @@ use crate::db::{Read, Write};
 use crate::error::Error;
 use crate::metadata;
 use crate::record::Incoming;
-use crate::sql::{Value, numbers, row, statements};
+use crate::sql::{distinct, numbers, row, statements};
 
 row! {
     struct PeriodRow<'r> {
@@ -79,18 +79,10 @@ pub(crate) async fn with_earlier_groups(
     from: UnixMs,
     now: UnixMs,
 ) -> Result<Vec<GroupNo>, Error> {
-    let mut moved: Vec<DeviceNo> = Vec::new();
-    read.each_of(&MOVED, &numbers(groups.iter().copied()), &[from.into(), now.into()], |row| {
-        moved.push(row.read()?);
-        Ok(())
-    })
-    .await?;
+    let of_groups = numbers(groups.iter().copied());
+    let moved: Vec<DeviceNo> = read.all_of(&MOVED, &of_groups, &[from.into(), now.into()]).await?;
     let mut all: BTreeSet<GroupNo> = groups.iter().copied().collect();
-    read.each_of(&GROUPS_SINCE, &numbers(moved), &[from.into()], |row| {
-        all.insert(row.read()?);
-        Ok(())
-    })
-    .await?;
+    all.extend(read.all_of::<GroupNo>(&GROUPS_SINCE, &numbers(moved), &[from.into()]).await?);
     Ok(all.into_iter().collect())
 }
 
@@ -172,15 +164,12 @@ impl Owners {
         read: &Read<'_>,
         codes: impl Iterator<Item = &'c str>,
     ) -> Result<(), Error> {
-        let mut new: Vec<&str> = codes.filter(|code| !self.by_code.contains_key(*code)).collect();
-        if new.is_empty() {
+        let new = codes.filter(|code| !self.by_code.contains_key(*code));
+        let mut found: HashMap<&str, Option<Ownership>> = new.map(|code| (code, None)).collect();
+        if found.is_empty() {
             return Ok(());
         }
-        new.sort_unstable();
-        new.dedup();
-        let rows: Vec<[Value<'_>; 1]> = new.iter().map(|code| [(*code).into()]).collect();
-        let mut found: HashMap<&str, Option<Ownership>> =
-            new.iter().map(|code| (*code, None)).collect();
+        let rows = distinct(found.keys().copied());
         read.each_of(&PERIODS, &rows, &[], |row| {
             let PeriodRow { device_code, group_no, since_ms, device_no } = row.read()?;
             let Some(entry) = found.get_mut(device_code) else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! Dated exchange rates: US dollars per unit of a currency, valid from a day on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kiosque_contract::ChangeCounts;
 use kiosque_model::sales::Rate;
@@ -10,7 +10,7 @@ use crate::change_counts::EntryChange;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
-use crate::sql::{row, statements};
+use crate::sql::{distinct, row, statements};
 use crate::sums::parse_currency;
 use crate::views::FleetView;
 use crate::{metadata, versions};
@@ -89,7 +89,7 @@ impl FleetView<'_> {
 }
 
 async fn set(write: &Write<'_>, rates: &[DatedRate], opening: Opening) -> Result<RatesSet, Error> {
-    metadata::lock_rates(write).await?;
+    metadata::lock(write, metadata::RATES).await?;
     let stored = stored_rates(write, rates).await?;
     let (effect, changed) = effect(rates, stored);
     for DatedRate { day, currency, rate } in &changed {
@@ -107,8 +107,7 @@ type RatesByDay = BTreeMap<(&'static str, Day), Rate>;
 
 /// Returns the stored rates of the currencies of some rates.
 async fn stored_rates(read: &Read<'_>, rates: &[DatedRate]) -> Result<RatesByDay, Error> {
-    let currencies: BTreeSet<&str> = rates.iter().map(|rate| rate.currency.code()).collect();
-    let rows: Vec<_> = currencies.into_iter().map(|code| [code.into()]).collect();
+    let rows = distinct(rates.iter().map(|rate| rate.currency.code()));
     let mut stored = RatesByDay::new();
     read.each_of(&STORED_RATES, &rows, &[], |row| {
         let RateRow { currency, day, usd_per_unit_e12 } = row.read()?;

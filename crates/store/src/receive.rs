@@ -28,7 +28,7 @@ use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::record::Incoming;
 use crate::record::dictionaries::{Dictionaries, Dictionary};
-use crate::sql::{Sql, Value};
+use crate::sql::Sql;
 use crate::views::Intake;
 use crate::{dictionaries, metadata, owners};
 
@@ -281,23 +281,17 @@ impl BatchWriter<'_> {
         outcomes: &mut [OrderOutcome],
     ) -> Vec<OwnedOrder<'o>> {
         let mut owned = Vec::with_capacity(batch.len());
-        let owners = ownerships.iter().map(Option::as_deref);
-        for (((index, order), ownership), outcome) in
-            batch.iter().enumerate().zip(owners).zip(outcomes)
-        {
+        let orders = batch.iter().zip(ownerships).zip(outcomes);
+        for (index, ((order, ownership), outcome)) in orders.enumerate() {
             yield_if_due();
-            match ownership.and_then(|it| Some((it, it.owner_at(order.trade_start)?))) {
-                Some((ownership, group)) => {
-                    *outcome = OrderOutcome::NotReached;
-                    let (part, position, arrival) = (0, Position::OfLine, None);
-                    let own =
-                        OwnedOrder { index, order, group, ownership, part, position, arrival };
-                    owned.push(own);
-                }
-                None => {
-                    *outcome = OrderOutcome::Rejected(unknown_device(&order.device_code));
-                }
-            }
+            let owner = |it: &'o Ownership| Some((it, it.owner_at(order.trade_start)?));
+            let Some((ownership, group)) = ownership.as_deref().and_then(owner) else {
+                *outcome = OrderOutcome::Rejected(unknown_device(&order.device_code));
+                continue;
+            };
+            *outcome = OrderOutcome::NotReached;
+            let (part, position, arrival) = (0, Position::OfLine, None);
+            owned.push(OwnedOrder { index, order, group, ownership, part, position, arrival });
         }
         owned
     }
@@ -360,14 +354,6 @@ impl BatchWriter<'_> {
 
 fn reject(field: &str, reason: &str) -> OrderOutcome {
     OrderOutcome::Rejected(format!("{field}: {reason}"))
-}
-
-/// Returns the distinct texts, sorted, as the rows of a statement.
-fn distinct<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
-    let mut texts: Vec<&str> = texts.collect();
-    texts.sort_unstable();
-    texts.dedup();
-    texts.into_iter().map(|text| [text.into()]).collect()
 }
 
 #[cfg(test)]

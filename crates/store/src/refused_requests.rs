@@ -239,7 +239,7 @@ fn found(row: &Row<'_>) -> Result<FoundRequest, Error> {
 async fn store(write: &Write<'_>, batch: &[RefusedRequest]) -> Result<(), Error> {
     let count = i64::try_from(batch.len()).unwrap_or(i64::MAX);
     // Locks the counter: one node writes at a time.
-    let last = metadata::take_refused_numbers(write, count).await?;
+    let last = metadata::take(write, metadata::REFUSED_REQUESTS, count).await?;
     let before = last - count;
     let texts: Vec<[String; 3]> = batch
         .iter()

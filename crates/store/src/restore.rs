@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 
 use crate::db::{
     Changes, DATABASE, Header, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
-    create_private, database_files, has_table, is_cut_off, mark_as_backup,
+    create_private, database_files, foreign_log, has_table, is_cut_off, mark_as_backup,
 };
 use crate::directory::create_directory;
 use crate::error::Error;
@@ -21,6 +21,8 @@ use crate::{migrate, open};
 
 /// The directory within the data's directory in which a copy is verified.
 const STAGE: &str = "restoring";
+/// The beginning of the names of the directories there to which data is moved.
+const ASIDE: &str = "replaced-";
 
 /// Why nothing was restored.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +58,8 @@ pub struct Staged {
 
 /// Copies a backup that [`ensure_backup`] accepts, opens the copy, which brings its layout up to
 /// date, and verifies it: the integrity of the file, and everything that [`Upkeep::verify`]
-/// recounts. The existing data is not changed. The caller has the lock of the directory.
+/// recounts. Differences by other rules of the time zone are no damage. The existing data is not
+/// changed. The caller has the lock of the directory.
 ///
 /// # Errors
 /// The file is not a backup, or cannot be copied, opened or verified.
@@ -106,34 +109,63 @@ pub async fn stage_backup(
 }
 
 impl Staged {
-    /// Moves the data of the directory to a new directory `aside` in it, and the copy to its place.
-    /// Returns whether there was data.
+    /// Moves the data of the directory to a directory in it that is named after `time`, and the
+    /// copy to its place. Returns the name of the directory with the old data, if there was any.
     ///
     /// # Errors
     /// A command has the data open, or a file cannot be moved.
-    pub fn put_in_place(self, aside: &str) -> Result<bool, RestoreError> {
+    pub fn put_in_place(self, time: &str) -> Result<Option<String>, RestoreError> {
         let database = self.directory.join(DATABASE);
         // A crash between the moves leaves a backup next to a log, or no database: both are
         // refused.
         self.mark()?;
         let _lock = exclusive(&database)?;
         // A command that ends removes its log, which it can no longer do.
-        let files = database_files(&database);
-        let present: Vec<&PathBuf> = files.iter().filter(|path| path.exists()).collect();
+        // The database is moved first, since it can be opened without its log, and the log last: as
+        // long as it is there, a restore after an interruption knows that a database was moved.
+        let [_, log, index] = database_files(&database);
+        let mut present = vec![&database, &index, &log];
+        present.retain(|path| path.exists());
+        let mut old = None;
         if !present.is_empty() {
-            let aside = self.directory.join(aside);
+            let name = self.interrupted(&database, &log)?;
+            let name = name.unwrap_or_else(|| format!("{ASIDE}{time}"));
+            let aside = self.directory.join(&name);
             create_directory(&aside).map_err(RestoreError::Unusable)?;
-            for path in &present {
+            for path in present {
                 let Some(name) = path.file_name() else { continue };
                 let moved = fs::rename(path, aside.join(name));
-                moved.map_err(|error| RestoreError::File((*path).clone(), error))?;
+                moved.map_err(|error| RestoreError::File(path.clone(), error))?;
             }
             sync(&aside)?;
+            old = Some(name);
         }
         let moved = fs::rename(self.database(), &database);
-        moved.map_err(|error| RestoreError::File(database, error))?;
+        moved.map_err(|error| RestoreError::File(database.clone(), error))?;
         sync(&self.directory)?;
-        Ok(!present.is_empty())
+        Ok(old)
+    }
+
+    /// Returns the name of the latest directory to which an interrupted restore has moved a
+    /// database without its log, if the log is still in its place.
+    fn interrupted(&self, database: &Path, log: &Path) -> Result<Option<String>, RestoreError> {
+        if database.exists() || !log.exists() {
+            return Ok(None);
+        }
+        let failed = |error| RestoreError::File(self.directory.clone(), error);
+        let mut latest: Option<String> = None;
+        for entry in fs::read_dir(&self.directory).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+            let [moved, moved_log, _] = database_files(&self.directory.join(&name).join(DATABASE));
+            if !name.starts_with(ASIDE) || !moved.exists() || moved_log.exists() {
+                continue;
+            }
+            let moved = File::open(moved).map_err(failed)?;
+            if foreign_log(&moved, log).map_err(failed)?.is_none() {
+                latest = latest.max(Some(name));
+            }
+        }
+        Ok(latest)
     }
 
     fn mark(&self) -> Result<(), RestoreError> {

@@ -33,7 +33,7 @@ use crate::error::Error;
 pub(crate) use bulk::ColumnType;
 pub(crate) use row::{FromRow, Reader, Row, row};
 use text::Translated;
-pub(crate) use value::{OwnedValue, Value, has_no_nul, numbers, values};
+pub(crate) use value::{OwnedValue, Value, distinct, has_no_nul, numbers, values};
 
 /// The declared columns of a statement. An empty name matches any name.
 #[derive(Debug)]

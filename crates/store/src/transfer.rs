@@ -17,10 +17,12 @@ use crate::views::Upkeep;
 use digests::{Digests, difference};
 use tables::Table;
 
-/// Metadata of the directory: the id of its move, and the time when the move was completed.
+/// Metadata of the directory: the id of its moves, and of the completed one the time and the id.
 const MOVE_ID: &str = "move_id";
 const MOVED_AT: &str = "moved_at";
-/// Metadata of the database: the id of the unfinished move into it.
+const MOVED_INTO: &str = "moved_into";
+/// Metadata of the database: the id of the unfinished move into it. It is the id of the directory's
+/// moves, a space, and a number that no other database has.
 const MOVE_INTO: &str = "move_into";
 
 /// The progress of a move.
@@ -110,10 +112,10 @@ pub(crate) async fn check_complete(db: &Db) -> Result<(), Error> {
 }
 
 impl Upkeep<'_> {
-    /// Moves all data to `to`, which must be empty or the target of an interrupted run of this
-    /// move. This store is locked for writes meanwhile. Afterwards it cannot be opened, and
-    /// programs that have it open can neither write nor prove sessions. If both stores are dry
-    /// runs, the target is checked and the rows are counted.
+    /// Moves all data to `to`, which must be empty or the target of an interrupted run. This store
+    /// is locked for writes meanwhile. Afterwards it cannot be opened, and programs that have it
+    /// open can neither write nor prove sessions. If both stores are dry runs, the target is
+    /// checked and the rows are counted.
     ///
     /// # Errors
     /// See [`MoveError`]. This store stays the valid one until the move is complete.
@@ -130,20 +132,24 @@ impl Upkeep<'_> {
                 move_id(write, now).await
             })
             .await?;
-        let target = to.0.db.clone();
+        let (target, opening) = (to.0.db.clone(), to.0.opening);
         // One transaction for the whole move: other writers of the directory time out.
         let moving = async move |from: &Write<'_>| {
-            let is_closed = metadata::entry(from, MOVED_AT).await?.is_some();
+            let closed_for = match metadata::entry(from, MOVED_AT).await? {
+                Some(_) => Some(metadata::entry(from, MOVED_INTO).await?.unwrap_or_default()),
+                None => None,
+            };
             let tables = tables::all(from).await?;
             let (id, is_dry_run) = (id.clone(), target.is_dry_run());
             let begin = async move |write: &Write<'_>| {
-                check_target(write, &id, is_closed, tables).await?;
-                match is_dry_run {
-                    true => Ok(()),
-                    false => Ok(begin(write, &id, tables).await?),
+                let into = check_target(write, &id, closed_for.as_deref(), tables).await?;
+                let into = into.unwrap_or_else(|| format!("{id} {}", opening.version(write)));
+                if !is_dry_run {
+                    begin(write, &into, tables).await?;
                 }
+                Ok::<_, MoveError>(into)
             };
-            target.write::<_, MoveError>(Deadline::None, begin).await?;
+            let into = target.write::<_, MoveError>(Deadline::None, begin).await?;
             let mut moved = Moved::default();
             for table in tables {
                 moved.tables.push((table.name, table.count(from).await?));
@@ -156,6 +162,7 @@ impl Upkeep<'_> {
             let groups: BTreeSet<i64> =
                 copied.iter().flat_map(|(_, digests)| digests.groups()).collect();
             moved.groups = groups.len();
+            metadata::set_entry(from, MOVED_INTO, &into).await?;
             metadata::set_entry(from, MOVED_AT, &now.0.to_string()).await?;
             from.close_data()?;
             Ok::<_, MoveError>(moved)
@@ -168,7 +175,7 @@ impl Upkeep<'_> {
     }
 }
 
-/// Returns the id of the directory's move, which the first run sets.
+/// Returns the id of the directory's moves, which the first run sets.
 async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
     if let Some(id) = metadata::entry(write, MOVE_ID).await? {
         return Ok(id);
@@ -178,17 +185,22 @@ async fn move_id(write: &Write<'_>, now: UnixMs) -> Result<String, Error> {
     Ok(id)
 }
 
-/// Checks that the database is empty, or the unfinished target of this move.
+/// Checks that the database is empty, or the unfinished target of a move of this directory, and
+/// returns the id of that move. A closed directory has one target, whose move may have stopped
+/// before its end.
 async fn check_target(
     read: &Read<'_>,
     id: &str,
-    is_closed: bool,
+    closed_for: Option<&str>,
     tables: &'static [Table],
-) -> Result<(), MoveError> {
-    match metadata::entry(read, MOVE_INTO).await? {
-        Some(unfinished) if unfinished == id => return Ok(()),
+) -> Result<Option<String>, MoveError> {
+    let unfinished = metadata::entry(read, MOVE_INTO).await?;
+    if closed_for.is_some() && closed_for != unfinished.as_deref() {
+        return Err(MoveError::HasMoved);
+    }
+    match unfinished {
+        Some(into) if into.split(' ').next() == Some(id) => return Ok(Some(into)),
         Some(_) => return Err(MoveError::Another),
-        None if is_closed => return Err(MoveError::HasMoved),
         None => {}
     }
     // A new database has counters.
@@ -197,7 +209,7 @@ async fn check_target(
             return Err(MoveError::NotEmpty);
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Marks the database as unfinished, and removes its content: the counters of new data, and the

@@ -9,7 +9,9 @@ mod devices;
 mod owners;
 mod sums;
 
-use kiosque_model::GroupNo;
+use std::collections::BTreeSet;
+
+use kiosque_model::{Day, GroupNo};
 
 use crate::archive::LedgerRow;
 use crate::db::{Deadline, Read};
@@ -20,7 +22,9 @@ use crate::views::Upkeep;
 use crate::{aisle_texts, dictionaries};
 
 row! {
-    struct GroupRow { group_no: GroupNo, group_id: String }
+    /// A group to recount.
+    #[derive(Clone, Debug)]
+    struct Group { number: GroupNo, id: String }
     #[derive(Default)]
     struct SeqCounts { count: i64, lowest: i64, highest: i64, distinct_count: i64 }
     struct StockRow<'r> { device_code: &'r str, stored: i64, counted: i64 }
@@ -34,7 +38,7 @@ statements! {
             coalesce(min(seq), 0) as lowest, coalesce(max(seq), 0) as highest,
             count(distinct seq) as distinct_count
         from orders where group_no = $group_no and device_no = $device_no";
-    GROUPS() -> GroupRow = "select group_no, group_id from groups order by group_no";
+    GROUPS() -> Group = "select group_no as number, group_id as id from groups order by group_no";
     NEXT_GROUP(after_no) -> GroupNo = "select group_no from orders where group_no > $after_no
         order by group_no limit 1";
     ORDERS(group_no) -> i64 = "select count(*) from orders where group_no = $group_no";
@@ -66,15 +70,16 @@ pub struct Verified {
     pub sums: usize,
     /// A description of each difference.
     pub differences: Vec<String>,
+    /// The same of differences that other rules of the time zone explain: local times in orders,
+    /// and the sums of days to which orders then belong or not. They are no damage: the rules that
+    /// the system has for the zone have changed since the orders were stored.
+    pub by_other_rules: Vec<String>,
+    /// Differences of the sums of the current group, with their days.
+    of_sums: Vec<(Day, String)>,
+    /// Days of the current group that have other orders by other rules.
+    days_by_other_rules: BTreeSet<Day>,
     /// Orders of the current group that are being refunded.
     refunding: i64,
-}
-
-/// A group to recount.
-#[derive(Clone, Debug)]
-struct Group {
-    number: GroupNo,
-    id: String,
 }
 
 impl Upkeep<'_> {
@@ -141,12 +146,7 @@ impl Upkeep<'_> {
     /// Returns all groups, and reports orders of nonexistent groups.
     async fn groups_to_verify(self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
         let groups = async |read: &Read<'_>| {
-            let mut groups = read
-                .all(&GROUPS, &[], |row| {
-                    let GroupRow { group_no: number, group_id: id } = row.read()?;
-                    Ok(Group { number, id })
-                })
-                .await?;
+            let mut groups: Vec<Group> = read.all(&GROUPS, &[], |row| row.read()).await?;
             let (mut after, mut differences) = (GroupNo(i64::MIN), Vec::new());
             while let Some(number) =
                 read.one(&NEXT_GROUP, &[after.into()], |row| row.read::<GroupNo>()).await?
@@ -176,6 +176,7 @@ impl Verified {
         self.ledgers += other.ledgers;
         self.sums += other.sums;
         self.differences.extend(other.differences);
+        self.by_other_rules.extend(other.by_other_rules);
     }
 
     /// Reports that a part could not be read, if the cause is damaged data.

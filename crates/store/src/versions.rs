@@ -82,14 +82,8 @@ pub(crate) async fn of_groups(
     read: &Read<'_>,
     groups: &[GroupNo],
 ) -> Result<HashMap<GroupNo, Versions>, Error> {
-    let mut all = HashMap::new();
-    read.each_of(&VERSIONS_OF, &numbers(groups.iter().copied()), &[], |row| {
-        let GroupVersions { group_no, versions } = row.read()?;
-        all.insert(group_no, versions);
-        Ok(())
-    })
-    .await?;
-    Ok(all)
+    let all = read.all_of(&VERSIONS_OF, &numbers(groups.iter().copied()), &[]).await?.into_iter();
+    Ok(all.map(|GroupVersions { group_no, versions }| (group_no, versions)).collect())
 }
 
 /// Invalidates the lists of a group's devices, and locks the group like [`owners::lock_group`].
@@ -114,11 +108,6 @@ pub(crate) async fn groups_selling(
     products: &[[Value<'_>; 1]],
     now: UnixMs,
 ) -> Result<BTreeSet<GroupNo>, Error> {
-    let mut groups = BTreeSet::new();
-    read.each_of(&GROUPS_SELLING, products, &[now.into()], |row| {
-        groups.insert(row.read()?);
-        Ok(())
-    })
-    .await?;
-    Ok(groups)
+    let groups: Vec<GroupNo> = read.all_of(&GROUPS_SELLING, products, &[now.into()]).await?;
+    Ok(groups.into_iter().collect())
 }

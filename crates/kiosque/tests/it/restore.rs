@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use kiosque_testkit::{Ran, Sandbox, sql};
 
 use crate::KIOSQUE;
-use crate::fleet::{fields, fleet};
+use crate::fleet::{fields, fleet, order_with};
 
 fn import(sandbox: &Sandbox, name: &str, count: usize) {
     let orders = (0..count).map(|at| format!("{{{}}}\n", fields(&format!("{name}{at}"))));
@@ -20,6 +20,13 @@ fn verified(sandbox: &Sandbox) -> String {
     said.split(" in ").next().unwrap().to_owned()
 }
 
+/// Goes back to the data that was replaced, as the command says on stderr.
+fn go_back(stderr: &str) {
+    let way_back = stderr.lines().find_map(|line| line.split_once("and run: ")).unwrap().1;
+    let mut shell = std::process::Command::new("sh");
+    Ran::of(shell.args(["-ec", way_back])).success();
+}
+
 /// Data with 500 orders more than its backup `monday.db`, which has 120.
 fn backed_up() -> Sandbox {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
@@ -29,7 +36,7 @@ fn backed_up() -> Sandbox {
     sandbox
 }
 
-/// The directories in that of the data to which data was moved.
+/// The directories, inside the data directory, to which data was moved.
 fn moved_aside(sandbox: &Sandbox) -> Vec<PathBuf> {
     let entries = fs::read_dir(sandbox.data()).unwrap().map(|entry| entry.unwrap().path());
     let is_aside = |path: &PathBuf| path.to_str().unwrap().contains("/replaced-");
@@ -71,11 +78,71 @@ fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
     served.connect().log_in("walker", "secret");
     drop(served);
 
-    // As the command says.
-    let way_back = ran.stderr.lines().find_map(|line| line.split_once("and run: ")).unwrap().1;
-    let mut shell = std::process::Command::new("sh");
-    Ran::of(shell.args(["-ec", way_back])).success();
+    go_back(&ran.stderr);
     assert_eq!(verified(&sandbox), "verified: 620 orders");
+}
+
+/// A restore that was killed between its moves is repeated: the database and the log of the old
+/// data come together again, and no other database gets the log.
+#[test]
+fn a_restore_that_was_killed_between_its_moves_does_not_split_the_old_data() {
+    let sandbox = backed_up();
+    let mut served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    served.kill_9();
+    let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
+    assert!(!log.is_empty());
+    let aside = ["02", "03"].map(|day| {
+        let aside = sandbox.data().join(format!("replaced-202601{day}T030405.006Z"));
+        fs::create_dir(&aside).unwrap();
+        aside
+    });
+    let [begun, other] = &aside;
+    fs::rename(sandbox.data().join("kiosque.db"), begun.join("kiosque.db")).unwrap();
+    fs::copy(sandbox.path("monday.db"), other.join("kiosque.db")).unwrap();
+    let ran = sandbox.run(&["restore", "monday.db"]).success();
+    let moved = format!("moved the data that was there to {}\n", begun.display());
+    assert!(ran.stdout.ends_with(&moved), "{}", ran.stdout);
+    assert_eq!(moved_aside(&sandbox).len(), 2);
+    assert_eq!(fs::read(begun.join("kiosque.db-wal")).unwrap(), log);
+    assert!(!other.join("kiosque.db-wal").exists());
+    assert_eq!(verified(&sandbox), "verified: 120 orders");
+    go_back(&ran.stderr);
+    assert_eq!(verified(&sandbox), "verified: 620 orders");
+}
+
+/// Orders have local times, and sums have days, by the rules that the time zone had when they were
+/// stored. Those of another zone take the place of later ones.
+#[test]
+fn a_backup_from_before_a_change_of_time_zone_rules_is_restored() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/London");
+    let sold = |id: &str, time: &str| {
+        let paid = format!("\"tradeStartTime\":\"{time}\",\"payEndTime\":\"{time}\"");
+        order_with(id, "\"tradeStartTime\":\"2026-01-02 03:04:05\"", &paid)
+    };
+    let late = sold("late", "2026-01-02 23:30:05");
+    let orders = [late, sold("noon", "2026-01-10 12:00:00")].join("\n");
+    sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
+    drop(sandbox.run_sql(sql::OTHER_ZONE_RULES));
+    sandbox.run(&["backup", "monday.db"]).success();
+    let ran = sandbox.run(&["restore", "monday.db"]).success();
+    let verified = "verified monday.db: 2 orders, no difference but ";
+    assert!(ran.stdout.starts_with(verified), "{}", ran.stdout);
+    assert!(ran.stdout.contains(" by other rules of the time zone, "), "{}", ran.stdout);
+    let listed = sandbox.run(&["verify"]).failure();
+    let noon =
+        "order noon: counts as a sale at 2026-01-10 13:00:00, its record says 2026-01-10 12:";
+    assert!(listed.stdout.contains(noon), "{}", listed.stdout);
+    assert!(listed.stdout.contains("group north, 2026-01-03: EUR: nothing is stored"));
+    assert!(listed.stderr.contains("no damage"), "{}", listed.stderr);
+
+    // The sums of a day with the same orders by both rules are still compared.
+    drop(sandbox.run_sql(sql::WRONG_LAST_DAY));
+    sandbox.run(&["backup", "tuesday.db"]).success();
+    let refused = sandbox.run(&["restore", "tuesday.db"]).failure();
+    let difference = "group north, 2026-01-10: EUR: [9, ";
+    assert!(refused.stdout.starts_with(difference), "{}", refused.stdout);
+    assert_eq!(refused.stdout.lines().count(), 1, "{}", refused.stdout);
 }
 
 #[test]

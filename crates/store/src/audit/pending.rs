@@ -46,7 +46,7 @@ impl PendingEvents {
     pub(super) async fn record(&self, write: &Write<'_>) -> Result<(), Error> {
         let Some((first, others)) = self.events.split_first() else { return Ok(()) };
         // Locks the counter: an attempt with an unknown outcome has ended by now.
-        let entry_no = metadata::next_audit_entry(write).await?;
+        let entry_no = metadata::take(write, metadata::AUDIT, 1).await?;
         let attempted_no = self.attempted_no.load(Ordering::Relaxed);
         let recorded = write
             .one(&RECORDED_EVENT, &[attempted_no.into()], |row| {

@@ -75,10 +75,6 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("known_sources::REMEMBER", "an insert; its account is a value"),
 ];
 
-/// Statements that are not run on Citus, by module and name, each with the statements used there.
-const NOT_ON_CITUS: [(&str, &str); 1] =
-    [("known_sources::CREDENTIALS_AND_SOURCE", "accounts::CREDENTIALS, known_sources::IS_KNOWN")];
-
 /// Statements that Citus refuses, or runs in more than one step, each with the reason.
 const REFUSED: [(&str, &str); 5] = [
     (
@@ -202,9 +198,6 @@ fn every_statement_of_a_request_touches_one_shard() {
                 continue;
             }
             let name = name_of(sql);
-            if is_not_on_citus(name) {
-                continue;
-            }
             if !OF_ALL_GROUPS.iter().any(|(exception, _)| *exception == name) {
                 unknown.push(format!("{name}: {table} has no parameter of its shard: {text}"));
             }
@@ -221,10 +214,6 @@ fn name_of(sql: &Sql) -> &'static str {
     sql.name.trim_start_matches("kiosque_store::")
 }
 
-fn is_not_on_citus(name: &str) -> bool {
-    NOT_ON_CITUS.iter().any(|(exception, _)| *exception == name)
-}
-
 #[test]
 fn citus_runs_every_statement_of_a_group_in_one_step() {
     for sql in crate::statements::all() {
@@ -232,8 +221,7 @@ fn citus_runs_every_statement_of_a_group_in_one_step() {
         let (refused, name) = (refusal(text), name_of(sql));
         let of_many_groups = refused == Some(PULLED)
             && OF_ALL_GROUPS.iter().any(|(exception, _)| *exception == name);
-        let allowed = is_not_on_citus(name) || of_many_groups;
-        assert_eq!(refused.is_some(), allowed, "{name}: {refused:?}: {text}");
+        assert_eq!(refused.is_some(), of_many_groups, "{name}: {refused:?}: {text}");
     }
 }
 

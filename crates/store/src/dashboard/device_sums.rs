@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use kiosque_model::sales::{Totals, Turnover};
 use kiosque_model::{Day, DeviceNo, GroupNo};
 
-use super::figures::device_sums::{DeviceSums, SumsOfDay};
+use super::figures::device_sums::{Conversion, DeviceSums, SumsOfDay};
 use super::figures::products::{Products, with_devices};
 use super::filter::Devices;
 use super::range::Range;
@@ -47,11 +47,8 @@ pub(super) fn by_day(
     range: &Range,
     group: HintedGroup,
 ) -> Reading<DeviceSums<BTreeMap<Day, Turnover>>> {
-    let statement = bind((&DEVICES, &DEVICES_OF), devices, range, group);
-    converted(devices, range, group, BTreeMap::new())
-        .then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
-            sums.add(row.read()?, DeviceSums::add_to_day)
-        })
+    let statements = (&DEVICES, &DEVICES_OF);
+    read((devices, range), group, statements, BTreeMap::new(), DeviceSums::add_to_day)
 }
 
 /// Reads the sales of each device, except on partial days.
@@ -60,11 +57,8 @@ pub(super) fn by_device(
     range: &Range,
     group: HintedGroup,
 ) -> Reading<DeviceSums<BTreeMap<DeviceNo, Turnover>>> {
-    let statement = bind((&DEVICES, &DEVICES_OF), devices, range, group);
-    converted(devices, range, group, BTreeMap::new())
-        .then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
-            sums.add(row.read()?, DeviceSums::add_devices)
-        })
+    let statements = (&DEVICES, &DEVICES_OF);
+    read((devices, range), group, statements, BTreeMap::new(), DeviceSums::add_devices)
 }
 
 /// Reads the sales of each product, except on partial days, and which devices sold some goods.
@@ -74,11 +68,8 @@ pub(super) fn by_product(
     range: &Range,
     group: HintedGroup,
 ) -> Reading<DeviceSums<Products>> {
-    let statement = bind((&PRODUCTS, &PRODUCTS_OF), devices, range, group);
-    let sums = converted(devices, range, group, with_devices(goods));
-    sums.then(statement, |sums: &mut DeviceSums<_>, row: &Row<'_>| {
-        sums.add(row.read()?, DeviceSums::add_products)
-    })
+    let statements = (&PRODUCTS, &PRODUCTS_OF);
+    read((devices, range), group, statements, with_devices(goods), DeviceSums::add_products)
 }
 
 /// Visits the sales of one device in a group, by day and currency.
@@ -101,38 +92,35 @@ pub(super) async fn each_day_of_device(
     .await
 }
 
-/// Reads the exchange rates, then the sales.
-fn converted<T: Send + 'static>(
-    devices: &Devices,
-    range: &Range,
-    group: HintedGroup,
-    sales: T,
-) -> Reading<DeviceSums<T>> {
-    let sums = Reading::of(DeviceSums::new(range.clone(), devices.clone(), sales));
-    let add_partial = |sums: &mut DeviceSums<T>, row: &Row<'_>| {
-        sums.partial.push(row.read()?);
-        Ok(())
-    };
-    let partial = range.partial_days.iter();
-    let sums = partial
-        .fold(sums, |sums, part| sums.then(sums::bind_partial(part, range, group), add_partial));
-    sums.then(sums::bind_rates(range, group), |sums: &mut DeviceSums<T>, row: &Row<'_>| {
-        sums::add_rate(&mut sums.rates, &mut sums.currencies, row)
-    })
-}
+/// Adds a row of sums, with the conversion of its amounts.
+type AddRow<T> = fn(&mut DeviceSums<T>, (SumsOfDay<'_>, Conversion)) -> Result<(), Error>;
 
-fn bind(
-    (of_all, of_some): (&'static Sql, &'static Sql),
-    devices: &Devices,
-    range: &Range,
+/// Reads the exchange rates, then the sums with the statement for all devices or the one for some.
+fn read<T: Send + 'static>(
+    (devices, range): (&Devices, &Range),
     group: HintedGroup,
-) -> Bound {
+    (of_all, of_some): (&'static Sql, &'static Sql),
+    sales: T,
+    add: AddRow<T>,
+) -> Reading<DeviceSums<T>> {
+    let mut sums = Reading::of(DeviceSums::new(range.clone(), devices.clone(), sales));
+    for part in &range.partial_days {
+        let add_partial = |sums: &mut DeviceSums<T>, row: &Row<'_>| {
+            sums.partial.push(row.read()?);
+            Ok(())
+        };
+        sums = sums.then(sums::bind_partial(part, range, group), add_partial);
+    }
     let days = [group.into(), range.first_day.into(), range.last_day.into()];
-    match devices {
+    let statement = match devices {
         Devices::All => Bound::new(of_all, days),
         Devices::Some(devices) => {
             let blocks = devices.blocks().map(|block| vec![Value::Int(block)]);
             Bound::new(of_some, days).with_rows(blocks)
         }
-    }
+    };
+    sums.then(sums::bind_rates(range, group), |sums: &mut DeviceSums<T>, row: &Row<'_>| {
+        sums::add_rate(&mut sums.rates, &mut sums.currencies, row)
+    })
+    .then(statement, move |sums: &mut DeviceSums<T>, row: &Row<'_>| sums.add(row.read()?, add))
 }

@@ -62,8 +62,8 @@ statements! {
         from {rows r: group_no bigint} cross join sales_by_day d
         where d.group_no = r.group_no and d.day >= $first_day and d.day < $before
             and d.orders <> 0";
-    /// The devices that groups own or ever owned. A former owner has the name that a device had last
-    /// while it owned it.
+    /// The devices that groups own or ever owned. A former owner has the name that a device had
+    /// last while it owned it.
     NAMES() -> NameRow = "select l.group_no, l.device_no, l.device_code, l.device_name,
             coalesce(d.device_name, l.device_name) as current_name
         from {rows r: group_no bigint} cross join ledger l
@@ -329,15 +329,10 @@ async fn last_day_before(
 ) -> Result<Option<Day>, Error> {
     for back in LOOKED_BACK {
         let first = Day(before.0.saturating_sub(back));
-        let mut last = None;
-        let range = [first.into(), before.into()];
-        read.each_of(&LAST_DAY, &numbers(groups.iter().copied()), &range, |row| {
-            last = last.max(row.read()?);
-            Ok(())
-        })
-        .await?;
-        if last.is_some() {
-            return Ok(last);
+        let (groups, range) = (numbers(groups.iter().copied()), [first.into(), before.into()]);
+        let last: Vec<Option<Day>> = read.all_of(&LAST_DAY, &groups, &range).await?;
+        if let Some(last) = last.into_iter().flatten().max() {
+            return Ok(Some(last));
         }
     }
     Ok(None)

@@ -16,11 +16,7 @@ use crate::views::Reports;
 
 row! {
     /// The name of a device.
-    struct NameRow {
-        device_no: DeviceNo,
-        device_code: String,
-        device_name: String,
-    }
+    struct NameRow { device_no: DeviceNo, device_code: String, device_name: String }
 }
 
 statements! {

@@ -76,7 +76,7 @@ statements! {
     /// The orders, for the products of their lines.
     ORDERS_IN_PART(
         group_no, day, range_start_ms, range_end_ms, part_start_ms, part_end_ms
-    ) -> StoredOrder<'_> = sales_in_part!(order_columns!("o"));
+    ) -> StoredOrder<'_> = sales_in_part!(order_columns!());
 }
 
 /// Reads the sums of each day of a range, with partial days as whole days.

@@ -37,7 +37,7 @@ use dry_run::DryRun;
 pub use files::FileSizes;
 use files::Files;
 pub(crate) use files::{DATABASE, PRIVATE_FILE, create_private, database_exists, database_files};
-pub(crate) use header::{Header, is_cut_off, mark_as_backup};
+pub(crate) use header::{Header, foreign_log, is_cut_off, mark_as_backup};
 pub(super) use snapshot::Snapshot;
 pub(crate) use unopened::unopened_entry;
 pub(super) use write::{execute, execute_each, script};

@@ -7,14 +7,14 @@ use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{AccountEntry, EntryId, EntryKind, Fleet};
 use kiosque_model::{AccountNo, ActedBy, GroupId, GroupNo, LoginName, UnixMs};
 
-use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
+use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
 use super::groups::Groups;
 use super::{ApplyError, ChangeCounts, EntryChange, FleetError, NewHash, NewHashes};
 use crate::accounts::AccountRow;
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
+use crate::sql::{distinct, numbers, row, statements};
 use crate::{audit, sessions};
 
 row! {
@@ -83,26 +83,21 @@ pub(super) struct EndedSession {
 impl Accounts {
     /// Reads every account that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Accounts, Error> {
-        let names = keys(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
+        let names = distinct(fleet.accounts.iter().map(|entry| entry.login_name.as_str()));
         let (mut by_name, mut names_by_number) = (HashMap::new(), HashMap::new());
-        each_in_chunks(read, &ACCOUNTS_BY_NAME, &names, |row| {
-            let KeyedAccount { login_name, account_no: number, account: row } = row.read()?;
+        for row in all_in_chunks(read, &ACCOUNTS_BY_NAME, &names).await? {
+            let KeyedAccount { login_name, account_no: number, account: row } = row;
             names_by_number.insert(number, login_name.clone());
             by_name.insert(login_name, StoredAccount { number, row, groups: Vec::new() });
-            Ok(())
-        })
-        .await?;
-        let numbers: Vec<[Value<'_>; 1]> =
-            names_by_number.keys().map(|number| [(*number).into()]).collect();
-        each_in_chunks(read, &GROUPS_OF_ACCOUNTS, &numbers, |row| {
-            let AccountGroup { account_no, group_no } = row.read()?;
+        }
+        let rows = numbers(names_by_number.keys().copied());
+        for row in all_in_chunks(read, &GROUPS_OF_ACCOUNTS, &rows).await? {
+            let AccountGroup { account_no, group_no } = row;
             let name = names_by_number.get(&account_no);
             if let Some(account) = name.and_then(|name| by_name.get_mut(name)) {
                 account.groups.push(group_no);
             }
-            Ok(())
-        })
-        .await?;
+        }
         let is_empty = fleet.accounts.is_empty();
         let next = if is_empty { 0 } else { next_number(read, &NEXT_ACCOUNT).await? };
         Ok(Accounts { by_name, next })

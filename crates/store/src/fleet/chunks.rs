@@ -1,19 +1,11 @@
 //! Reads and writes in sets: bulk statements for a few thousand rows at a time.
 
-use std::collections::BTreeSet;
-
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::sql::{Row, Sql, Value};
+use crate::sql::{FromRow, Sql, Value};
 
 /// Maximum number of rows that one statement reads or writes.
-const ROWS_PER_STATEMENT: usize = 2_000;
-
-/// Returns the distinct texts, sorted, as the rows of a statement.
-pub(super) fn keys<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
-    let texts: BTreeSet<&str> = texts.collect();
-    texts.into_iter().map(|text| [text.into()]).collect()
-}
+pub(super) const ROWS_PER_STATEMENT: usize = 2_000;
 
 /// Returns the next free number, read by `sql`.
 pub(super) async fn next_number(read: &Read<'_>, sql: &'static Sql) -> Result<i64, Error> {
@@ -21,17 +13,17 @@ pub(super) async fn next_number(read: &Read<'_>, sql: &'static Sql) -> Result<i6
     next.ok_or_else(|| Error::Data(format!("{} returned no row", sql.name)))
 }
 
-/// Visits the rows of a bulk statement for all bulk rows, a few thousand at a time.
-pub(super) async fn each_in_chunks<const N: usize>(
+/// Returns the rows of a bulk statement for all bulk rows, which it reads a few thousand at a time.
+pub(super) async fn all_in_chunks<T: for<'r> FromRow<'r>>(
     read: &Read<'_>,
     sql: &'static Sql,
-    rows: &[[Value<'_>; N]],
-    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
+    rows: &[[Value<'_>; 1]],
+) -> Result<Vec<T>, Error> {
+    let mut all = Vec::new();
     for chunk in rows.chunks(ROWS_PER_STATEMENT) {
-        read.each_of(sql, chunk, &[], &mut visit).await?;
+        all.extend(read.all_of::<T>(sql, chunk, &[]).await?);
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Runs a bulk statement for all rows, a few thousand at a time.

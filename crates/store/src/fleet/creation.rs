@@ -47,7 +47,7 @@ pub(crate) struct NewEntries {
 impl NewEntries {
     /// Locks the fleet until the transaction ends, and reads which entries do not exist.
     pub(crate) async fn lock(write: &Write<'_>, fleet: Fleet) -> Result<NewEntries, Error> {
-        metadata::lock_fleet(write).await?;
+        metadata::lock(write, metadata::FLEET).await?;
         NewEntries::read(write, fleet).await
     }
 

@@ -5,6 +5,7 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::{ActedBy, DeviceCode};
 
 use super::device_rows;
+use crate::accounts::group_id;
 use crate::audit::{self, Act};
 use crate::db::{Deadline, Write};
 use crate::error::Error;
@@ -17,7 +18,6 @@ use crate::{metadata, versions};
 statements! {
     ORDERS_OF(group_no, device_code) -> i64 = "select last_seq - first_seq + 1 from ledger
         where group_no = $group_no and device_code = $device_code";
-    GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
     DELETE_AISLES_OF(device_no) = "delete from aisles where device_no = $device_no";
     DELETE_AISLE_TEXT(device_no) = "delete from aisle_texts where device_no = $device_no";
     DELETE_DEVICE(device_no) = "delete from devices where device_no = $device_no";
@@ -67,7 +67,7 @@ async fn delete(
     by: &ActedBy,
     opening: Opening,
 ) -> Result<(), DeleteError> {
-    metadata::lock_fleet(write).await?;
+    metadata::lock(write, metadata::FLEET).await?;
     let mut owners = Owners::default();
     owners.load(write, std::iter::once(code.as_str())).await?;
     let device = owners.get(code.as_str()).ok_or_else(|| DeleteError::Unknown(code.clone()))?;
@@ -96,7 +96,7 @@ async fn delete(
     metadata::device_deleted(write, device.device).await?;
     metadata::fleet_changes(write, opening.version(write)).await?;
     let group_id = match device.last_owner() {
-        Some(group) => write.one(&GROUP_ID, &[group.into()], |row| row.read()).await?,
+        Some(group) => group_id(write, group).await?,
         None => None,
     };
     let device_code = Some(code.as_str().to_owned());

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use kiosque_model::fleet::{EntryId, EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
-use super::chunks::{each_in_chunks, execute_in_chunks, keys, next_number};
+use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
 use super::{ChangeCounts, EntryChange, FleetError};
 use crate::accounts::GroupRow;
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::sql::statements;
+use crate::sql::{distinct, statements};
 
 statements! {
     GROUPS_BY_ID() -> GroupRow = "select g.group_no, g.group_id, g.group_name, g.active
@@ -51,14 +51,9 @@ impl Groups {
         let entries = fleet.groups.iter().map(|entry| &entry.id);
         let of_accounts = fleet.accounts.iter().flat_map(|entry| entry.groups.iter().flatten());
         let of_devices = fleet.devices.iter().filter_map(|entry| entry.group.as_ref());
-        let ids = keys(entries.chain(of_accounts).chain(of_devices).map(GroupId::as_str));
-        let mut by_id = HashMap::new();
-        each_in_chunks(read, &GROUPS_BY_ID, &ids, |row| {
-            let group: GroupRow = row.read()?;
-            by_id.insert(group.group_id.clone(), group);
-            Ok(())
-        })
-        .await?;
+        let ids = distinct(entries.chain(of_accounts).chain(of_devices).map(GroupId::as_str));
+        let groups: Vec<GroupRow> = all_in_chunks(read, &GROUPS_BY_ID, &ids).await?;
+        let by_id = groups.into_iter().map(|group| (group.group_id.clone(), group)).collect();
         let next = if fleet.groups.is_empty() { 0 } else { next_number(read, &NEXT_GROUP).await? };
         Ok(Groups { by_id, next })
     }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryId, EntryKind, Fleet, ProductEntry};
 
-use super::chunks::{each_in_chunks, execute_in_chunks, keys};
+use super::chunks::{all_in_chunks, execute_in_chunks};
 use super::{ChangeCounts, EntryChange, FleetError};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, distinct, row, statements};
 use crate::views::FleetView;
 
 row! {
@@ -77,14 +77,8 @@ pub(crate) async fn products_by_id(
     read: &Read<'_>,
     ids: &[[Value<'_>; 1]],
 ) -> Result<HashMap<String, ProductItem>, Error> {
-    let mut by_id = HashMap::new();
-    each_in_chunks(read, &PRODUCTS_BY_ID, ids, |row| {
-        let product: ProductItem = row.read()?;
-        by_id.insert(product.goods_id.clone(), product);
-        Ok(())
-    })
-    .await?;
-    Ok(by_id)
+    let products: Vec<ProductItem> = all_in_chunks(read, &PRODUCTS_BY_ID, ids).await?;
+    Ok(products.into_iter().map(|product| (product.goods_id.clone(), product)).collect())
 }
 
 impl Products {
@@ -92,7 +86,7 @@ impl Products {
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Products, Error> {
         let entries = fleet.products.iter().map(|entry| entry.id.as_str());
         let aisles = fleet.devices.iter().flat_map(|entry| entry.aisles.iter().flatten());
-        let ids = keys(entries.chain(aisles.map(|aisle| aisle.goods_id.as_str())));
+        let ids = distinct(entries.chain(aisles.map(|aisle| aisle.goods_id.as_str())));
         Ok(Products { by_id: products_by_id(read, &ids).await? })
     }
 

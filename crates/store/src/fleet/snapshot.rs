@@ -87,11 +87,8 @@ impl FleetView<'_> {
 }
 
 async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
-    let name = |row: &Row<'_>| {
-        let ProductName { goods_id, goods_name } = row.read()?;
-        Ok((goods_id, goods_name))
-    };
-    Ok(read.all(&PRODUCT_NAMES, &[], name).await?.into_iter().collect())
+    let names: Vec<ProductName> = read.all(&PRODUCT_NAMES, &[], |row| row.read()).await?;
+    Ok(names.into_iter().map(|row| (row.goods_id, row.goods_name)).collect())
 }
 
 async fn groups_by_device(read: &Read<'_>) -> Result<DeviceGroups, Error> {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use kiosque_model::fleet::{Aisle, DeviceEntry, Fleet};
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
-use super::chunks::{each_in_chunks, keys, next_number};
+use super::chunks::{ROWS_PER_STATEMENT, all_in_chunks, next_number};
 use super::groups::Groups;
 use super::ownership::{Move, Period};
 use crate::db::Read;
 use crate::error::Error;
 use crate::metadata;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, distinct, numbers, row, statements};
 
 row! {
     /// A device.
@@ -93,22 +93,19 @@ impl LateMove {
 impl Devices {
     /// Reads every device that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Devices, Error> {
-        let codes = keys(fleet.devices.iter().map(|entry| entry.code.as_str()));
+        let codes = distinct(fleet.devices.iter().map(|entry| entry.code.as_str()));
         let (mut by_code, mut codes_by_number) = (HashMap::new(), HashMap::new());
-        each_in_chunks(read, &DEVICES_BY_CODE, &codes, |row| {
-            let row: DeviceRow = row.read()?;
+        for row in all_in_chunks::<DeviceRow>(read, &DEVICES_BY_CODE, &codes).await? {
             codes_by_number.insert(row.device_no, row.device_code.clone());
             let (periods, aisles) = (Vec::new(), Vec::new());
             by_code.insert(row.device_code.clone(), StoredDevice { row, periods, aisles });
-            Ok(())
-        })
-        .await?;
+        }
         let next = match codes.is_empty() {
             true => 0,
             // Heartbeats in the memory of a server have the numbers of deleted devices.
             false => {
                 let next = next_number(read, &NEXT_DEVICE).await?;
-                next.max(metadata::last_deleted_device(read).await? + 1)
+                next.max(metadata::last(read, metadata::DELETED_DEVICES).await? + 1)
             }
         };
         let mut devices = Devices { by_code, next };
@@ -122,16 +119,15 @@ impl Devices {
         read: &Read<'_>,
         codes: &HashMap<DeviceNo, String>,
     ) -> Result<(), Error> {
-        let numbers: Vec<[Value<'_>; 1]> = codes.keys().map(|number| [(*number).into()]).collect();
-        each_in_chunks(read, &PERIODS_OF_DEVICES, &numbers, |row| {
-            let PeriodRow { device_no, period } = row.read()?;
+        let rows = numbers(codes.keys().copied());
+        for row in all_in_chunks(read, &PERIODS_OF_DEVICES, &rows).await? {
+            let PeriodRow { device_no, period } = row;
             let code = codes.get(&device_no);
             if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
                 device.periods.push(period);
             }
-            Ok(())
-        })
-        .await
+        }
+        Ok(())
     }
 
     async fn read_aisles(
@@ -142,9 +138,8 @@ impl Devices {
     ) -> Result<(), Error> {
         let entries = fleet.devices.iter().filter(|entry| entry.aisles.is_some());
         let known = entries.filter_map(|entry| self.by_code.get(entry.code.as_str()));
-        let numbers: Vec<[Value<'_>; 1]> =
-            known.map(|device| [device.row.device_no.into()]).collect();
-        each_aisle(read, &numbers, |device, aisle| {
+        let rows = numbers(known.map(|device| device.row.device_no));
+        each_aisle(read, &rows, |device, aisle| {
             let code = codes.get(&device);
             if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
                 device.aisles.push(aisle);
@@ -187,12 +182,12 @@ pub(crate) async fn each_aisle(
     devices: &[[Value<'_>; 1]],
     mut visit: impl FnMut(DeviceNo, Aisle),
 ) -> Result<(), Error> {
-    each_in_chunks(read, &AISLES_OF_DEVICES, devices, |row| {
-        let AisleRow { device_no, aisle } = row.read()?;
-        visit(device_no, aisle);
-        Ok(())
-    })
-    .await
+    for chunk in devices.chunks(ROWS_PER_STATEMENT) {
+        for AisleRow { device_no, aisle } in read.all_of(&AISLES_OF_DEVICES, chunk, &[]).await? {
+            visit(device_no, aisle);
+        }
+    }
+    Ok(())
 }
 
 /// Returns the errors of moves to a time that is not after the stored orders, by device code.
@@ -210,12 +205,9 @@ pub(super) async fn errors_of_late_moves(
     for (group, moves) in by_group {
         let rows: Vec<[Value<'_>; 2]> =
             moves.iter().map(|late| [late.device.into(), late.since.into()]).collect();
-        let mut found = HashSet::new();
-        read.each_of(&ORDERS_SINCE, &rows, &[group.into(), now.into()], |row| {
-            found.insert(row.read::<DeviceNo>()?);
-            Ok(())
-        })
-        .await?;
+        let found: Vec<DeviceNo> =
+            read.all_of(&ORDERS_SINCE, &rows, &[group.into(), now.into()]).await?;
+        let found: HashSet<DeviceNo> = found.into_iter().collect();
         let refused = moves.into_iter().filter(|late| found.contains(&late.device));
         errors.extend(refused.map(|late| (late.code.clone(), late.message())));
     }

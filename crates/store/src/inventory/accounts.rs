@@ -9,7 +9,7 @@ use kiosque_model::{AccountNo, UnixMs};
 use super::{Listed, Listing, numbers};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
+use crate::sql::{distinct, row, statements};
 use crate::views::Inventory;
 
 row! {
@@ -102,7 +102,7 @@ impl Inventory<'_> {
         self.0.db.read(Deadline::OfRequest, find).await
     }
 
-    /// Returns those of these accounts that belong to an active group; no other can log in.
+    /// Returns the given accounts that belong to an active group; no other can log in.
     ///
     /// # Errors
     /// The store failed.
@@ -111,17 +111,10 @@ impl Inventory<'_> {
         login_names: Vec<String>,
     ) -> Result<BTreeSet<String>, Error> {
         let find = async move |read: &Read<'_>| {
-            let keys: Vec<[Value<'_>; 1]> =
-                login_names.iter().map(|name| [name.as_str().into()]).collect();
-            let mut found: BTreeSet<String> = BTreeSet::new();
-            read.each_of(&WITH_ACTIVE_GROUP, &keys, &[], |row| {
-                found.insert(row.read()?);
-                Ok(())
-            })
-            .await?;
-            Ok(found)
+            let keys = distinct(login_names.iter().map(String::as_str));
+            read.all_of::<String>(&WITH_ACTIVE_GROUP, &keys, &[]).await
         };
-        self.0.db.read(Deadline::OfRequest, find).await
+        Ok(self.0.db.read(Deadline::OfRequest, find).await?.into_iter().collect())
     }
 
     /// Returns the live sessions of a part of the accounts, by login name. A part may have fewer
@@ -197,12 +190,9 @@ pub(super) async fn fleet_accounts(
     let mut hashes = HashMap::new();
     if passwords == Passwords::Hashed {
         let keys = numbers(rows.entries.iter().map(|row| row.account_no));
-        read.each_of(&HASHES_OF_ACCOUNTS, &keys, &[], |row| {
-            let HashOfAccount { account_no, password_hash } = row.read()?;
-            hashes.insert(account_no, password_hash);
-            Ok(())
-        })
-        .await?;
+        for row in read.all_of::<HashOfAccount>(&HASHES_OF_ACCOUNTS, &keys, &[]).await? {
+            hashes.insert(row.account_no, row.password_hash);
+        }
     }
     Ok(rows.map(|row| FleetAccount {
         login_name: row.login_name,
@@ -222,12 +212,9 @@ async fn groups(
 ) -> Result<HashMap<AccountNo, Vec<String>>, Error> {
     let keys = numbers(accounts.iter().map(|row| row.account_no));
     let mut groups: HashMap<AccountNo, Vec<String>> = HashMap::new();
-    read.each_of(&GROUPS_OF_ACCOUNTS, &keys, &[], |row| {
-        let GroupOfAccount { account_no, group_id } = row.read()?;
-        groups.entry(account_no).or_default().push(group_id);
-        Ok(())
-    })
-    .await?;
+    for row in read.all_of::<GroupOfAccount>(&GROUPS_OF_ACCOUNTS, &keys, &[]).await? {
+        groups.entry(row.account_no).or_default().push(row.group_id);
+    }
     Ok(groups)
 }
 
@@ -238,12 +225,7 @@ async fn sessions(
     now: UnixMs,
 ) -> Result<HashMap<AccountNo, SessionRow>, Error> {
     let keys = numbers(accounts.iter().map(|row| row.account_no));
-    let mut sessions = HashMap::new();
-    read.each_of(&SESSIONS_OF_ACCOUNTS, &keys, &[now.into()], |row| {
-        let row: SessionRow = row.read()?;
-        sessions.insert(row.account_no, row);
-        Ok(())
-    })
-    .await?;
-    Ok(sessions)
+    let sessions: Vec<SessionRow> =
+        read.all_of(&SESSIONS_OF_ACCOUNTS, &keys, &[now.into()]).await?;
+    Ok(sessions.into_iter().map(|row| (row.account_no, row)).collect())
 }

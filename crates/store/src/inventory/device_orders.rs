@@ -16,17 +16,12 @@ use crate::error::Error;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::order_id_of;
 use crate::record::stored::{StoredOrder, order_columns};
-use crate::sql::{Sql, Value, has_no_nul, row, statements};
+use crate::sql::{Sql, Value, has_no_nul, numbers, row, statements};
 use crate::views::Inventory;
 pub use newest_first::OrderPlace;
 
 row! {
-    struct LedgerRow {
-        group_no: GroupNo,
-        group_id: String,
-        archived_seq: i64,
-        last_seq: i64,
-    }
+    struct LedgerRow { group_no: GroupNo, group_id: String, archived_seq: i64, last_seq: i64 }
     struct GroupRow { group_no: GroupNo, group_id: String }
     struct ArchivedRow { group_no: GroupNo, device_code: String, archived_seq: i64 }
 }
@@ -44,12 +39,12 @@ statements! {
         group by l.group_no, g.group_id, l.archived_seq, l.last_seq
         order by coalesce(max(o.since_ms), -1) desc, l.group_no";
     LATEST(group_no, device_no, before_seq, start_ms, end_ms, count) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
-        from orders
-        where group_no = $group_no and device_no = $device_no and seq < $before_seq
-            and coalesce(sale_at_ms, trade_start_ms) >= $start_ms
-            and coalesce(sale_at_ms, trade_start_ms) < $end_ms
-        order by seq desc limit $count");
+        "select ", order_columns!(), "
+        from orders o
+        where o.group_no = $group_no and o.device_no = $device_no and o.seq < $before_seq
+            and coalesce(o.sale_at_ms, o.trade_start_ms) >= $start_ms
+            and coalesce(o.sale_at_ms, o.trade_start_ms) < $end_ms
+        order by o.seq desc limit $count");
     SALE_TIMES(group_no, device_no, after_seq, start_ms) -> UnixMs = "select sale_at_ms
         from orders
         where group_no = $group_no and device_no = $device_no and seq > $after_seq
@@ -60,19 +55,19 @@ statements! {
     GROUPS(group_id) -> GroupRow = "select group_no, group_id from groups
         where $group_id = '' or group_id = $group_id order by group_no";
     BY_ORDER_ID(number) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), "
+        "select ", order_columns!(), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.order_id = $number");
     /// All devices have positive numbers; zero selects the orders of all.
     BY_TRADE_NO(number, only_device, count) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), "
+        "select ", order_columns!(), "
         from {rows r: group_no bigint} cross join orders f cross join orders o
         where f.group_no = r.group_no and f.trade_no = $number
             and (f.device_no = $only_device or $only_device = 0)
             and o.group_no = f.group_no and o.device_no = f.device_no and o.seq = f.seq
         order by f.trade_start_ms desc limit $count");
     BY_TRADE_NO_IN(number) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), "
+        "select ", order_columns!(), "
         from {rows r: group_no bigint} cross join orders o
         where o.group_no = r.group_no and o.trade_no_in = $number");
     ARCHIVED() -> ArchivedRow = "select l.group_no, l.device_code, l.archived_seq
@@ -106,7 +101,7 @@ pub struct DeviceOrders {
     /// The largest number of orders.
     pub limit: usize,
     /// The maximum number of records in the span that one part reads; the next part continues after
-    /// them. To find those of an early span, a part passes over all later orders of the device.
+    /// them. To find an early span, a part passes over all later orders of the device.
     pub read_max: usize,
 }
 
@@ -339,12 +334,9 @@ async fn with_archived(
     let ledgers: Vec<[Value<'_>; 2]> =
         ledgers.into_iter().map(|(group, device)| [group.into(), device.into()]).collect();
     let mut archived: HashMap<(GroupNo, String), i64> = HashMap::new();
-    read.each_of(&ARCHIVED, &ledgers, &[], |row| {
-        let ArchivedRow { group_no, device_code, archived_seq } = row.read()?;
-        archived.insert((group_no, device_code), archived_seq);
-        Ok(())
-    })
-    .await?;
+    for row in read.all_of::<ArchivedRow>(&ARCHIVED, &ledgers, &[]).await? {
+        archived.insert((row.group_no, row.device_code), row.archived_seq);
+    }
     let orders = orders.into_iter().map(|(group, seq, mut order)| {
         let ledger = (group, order.record.head.device_code.clone());
         order.archived = archived.get(&ledger).is_some_and(|archived| seq <= *archived);
@@ -372,7 +364,7 @@ async fn by_number(
     }
     let id = group.as_ref().map_or("", GroupId::as_str);
     let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
-    let keys: Vec<[Value<'_>; 1]> = groups.iter().map(|row| [row.group_no.into()]).collect();
+    let keys = numbers(groups.iter().map(|row| row.group_no));
     let derived = order_id_of(number).unwrap_or(number);
     let is_filtered = *filter != OrderFilter::default() || card_end.is_some();
     let most = if is_filtered { by.read_max } else { by.limit };

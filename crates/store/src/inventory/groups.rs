@@ -55,14 +55,9 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn group_ids(self) -> Result<HashMap<GroupNo, String>, Error> {
-        let ids = async |read: &Read<'_>| {
-            read.all(&GROUP_IDS, &[], |row| {
-                let IdRow { group_no, group_id } = row.read()?;
-                Ok((group_no, group_id))
-            })
-            .await
-        };
-        Ok(self.0.db.read(Deadline::OfRequest, ids).await?.into_iter().collect())
+        let ids = async |read: &Read<'_>| read.all(&GROUP_IDS, &[], |row| row.read()).await;
+        let ids: Vec<IdRow> = self.0.db.read(Deadline::OfRequest, ids).await?;
+        Ok(ids.into_iter().map(|row| (row.group_no, row.group_id)).collect())
     }
 
     /// Returns the ids and names of the first `most` groups by id.
@@ -105,25 +100,14 @@ pub(super) async fn fleet_groups(
 async fn list(read: &Read<'_>, listing: &Listing, now: UnixMs) -> Result<Listed<GroupItem>, Error> {
     let rows = group_rows(read, listing).await?;
     let groups = numbers(rows.entries.iter().map(|row| row.group_no));
-    let (mut devices, mut accounts, mut orders) = (HashMap::new(), HashMap::new(), HashMap::new());
-    read.each_of(&DEVICES_OF_GROUPS, &groups, &[now.into()], |row| {
-        let Counted { group_no, number } = row.read()?;
-        devices.insert(group_no, number);
-        Ok(())
-    })
-    .await?;
-    read.each_of(&ACCOUNTS_OF_GROUPS, &groups, &[], |row| {
-        let Counted { group_no, number } = row.read()?;
-        accounts.insert(group_no, number);
-        Ok(())
-    })
-    .await?;
-    read.each_of(&ORDERS_OF_GROUPS, &groups, &[], |row| {
-        let OrdersOfGroup { group_no, orders: of_group } = row.read()?;
-        orders.insert(group_no, of_group);
-        Ok(())
-    })
-    .await?;
+    let by_group = |counts: Vec<Counted>| -> HashMap<GroupNo, i64> {
+        counts.into_iter().map(|row| (row.group_no, row.number)).collect()
+    };
+    let devices = by_group(read.all_of(&DEVICES_OF_GROUPS, &groups, &[now.into()]).await?);
+    let accounts = by_group(read.all_of(&ACCOUNTS_OF_GROUPS, &groups, &[]).await?);
+    let orders: Vec<OrdersOfGroup> = read.all_of(&ORDERS_OF_GROUPS, &groups, &[]).await?;
+    let orders: HashMap<GroupNo, Orders> =
+        orders.into_iter().map(|row| (row.group_no, row.orders)).collect();
     Ok(rows.map(|row| {
         let GroupRow { group_no, group_id, group_name, active } = row;
         let of_orders = orders.get(&group_no);

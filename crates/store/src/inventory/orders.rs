@@ -46,12 +46,12 @@ statements! {
             and ($only_device = '' or l.device_code = $only_device)
         order by l.group_no, l.device_code limit $count";
     ORDERS(group_no, device_no, seq, count) -> ListedOrder<'_> = concat!(
-        "select seq as position, ", order_columns!("orders"), "
-        from orders where group_no = $group_no and device_no = $device_no and seq > $seq
-        order by seq limit $count");
+        "select o.seq as position, ", order_columns!(), "
+        from orders o where o.group_no = $group_no and o.device_no = $device_no and o.seq > $seq
+        order by o.seq limit $count");
     ORDER(group_no, order_id) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
-        from orders where group_no = $group_no and order_id = $order_id");
+        "select ", order_columns!(), "
+        from orders o where o.group_no = $group_no and o.order_id = $order_id");
 }
 
 /// Ledgers that one statement reads.
@@ -168,9 +168,7 @@ impl Inventory<'_> {
         };
         dictionaries::read_records(self.0, Deadline::OfRequest, list).await
     }
-}
 
-impl Inventory<'_> {
     /// Returns the damage of the tables with the groups and devices whose orders
     /// [`Inventory::orders`] lists: a damaged page can hide some of them without an error. Empty
     /// for PostgreSQL, which reports damage by itself.

@@ -9,7 +9,7 @@ use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::fleet::products_by_id;
-use crate::sql::{Value, statements};
+use crate::sql::{distinct, statements};
 use crate::views::Inventory;
 
 statements! {
@@ -35,13 +35,10 @@ impl Inventory<'_> {
     /// The store failed.
     pub async fn products_by_id(
         self,
-        mut ids: Vec<String>,
+        ids: Vec<String>,
     ) -> Result<HashMap<String, ProductItem>, Error> {
-        ids.sort_unstable();
-        ids.dedup();
         let find = async move |read: &Read<'_>| {
-            let keys: Vec<[Value<'_>; 1]> = ids.iter().map(|id| [id.as_str().into()]).collect();
-            products_by_id(read, &keys).await
+            products_by_id(read, &distinct(ids.iter().map(String::as_str))).await
         };
         self.0.db.read(Deadline::OfRequest, find).await
     }

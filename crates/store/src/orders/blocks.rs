@@ -87,14 +87,10 @@ impl BlockChanges {
             .iter()
             .map(|(device, block)| [(*device).into(), (*block).into()])
             .collect();
-        let mut blocks = Vec::with_capacity(rows.len());
-        write
-            .each_of(&BOUNDS, &rows, &of_group, |row| {
-                let BoundsRow { device_no, block, first_ms, last_ms } = row.read()?;
-                blocks.push([device_no.into(), block.into(), first_ms.into(), last_ms.into()]);
-                Ok(())
-            })
-            .await?;
-        write.execute_each(&ADD_BLOCKS, blocks.into_iter(), &of_group).await
+        let blocks = write.all_of(&BOUNDS, &rows, &of_group).await?.into_iter();
+        let blocks = blocks.map(|BoundsRow { device_no, block, first_ms, last_ms }| {
+            [device_no.into(), block.into(), first_ms.into(), last_ms.into()]
+        });
+        write.execute_each(&ADD_BLOCKS, blocks, &of_group).await
     }
 }

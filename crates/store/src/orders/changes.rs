@@ -48,11 +48,11 @@ statements! {
                 where h.group_no = $group_no and h.first_change_no <= $known_change_no
                 order by h.first_change_no desc limit 1
             ), 0) as history_of_cursor,
-            ", order_columns!("o"), "
+            ", order_columns!(), "
         from group_changes c left join (
-            select ", order_columns!("orders"), "
-            from orders where group_no = $group_no and change_no > $after
-            order by change_no limit $count
+            select ", order_columns!(), "
+            from orders o where o.group_no = $group_no and o.change_no > $after
+            order by o.change_no limit $count
         ) o on o.group_no = c.group_no
         where c.group_no = $group_no order by o.change_no");
     ORDERS_OF_GROUP(group_no) -> i64 =

@@ -10,7 +10,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use crate::db::{Db, Deadline, Read};
 use crate::error::Error;
 use crate::followers::{Followed, Follower, Followers, LookUps};
-use crate::sql::{row, statements};
+use crate::sql::{numbers, row, statements};
 use crate::views::Orders;
 
 /// The interval of look-ups.
@@ -54,22 +54,16 @@ impl Orders<'_> {
 
 /// Reads the values of these groups and sessions.
 async fn read_followed(db: &Db, known: &Followed) -> Result<Followed, Error> {
-    let groups: Vec<_> = known.groups.keys().map(|group| [(*group).into()]).collect();
-    let accounts: Vec<_> = known.tokens.keys().map(|account| [(*account).into()]).collect();
+    let groups = numbers(known.groups.keys().copied());
+    let accounts = numbers(known.tokens.keys().copied());
     let read = async move |read: &Read<'_>| {
         let mut found = Followed::default();
-        read.each_of(&LAST_CHANGES, &groups, &[], |row| {
-            let GroupRow { group_no, last_change_no } = row.read()?;
-            found.groups.insert(group_no, last_change_no);
-            Ok(())
-        })
-        .await?;
-        read.each_of(&TOKENS, &accounts, &[], |row| {
-            let SessionRow { account_no, token_digest } = row.read()?;
-            found.tokens.insert(account_no, Some(token_digest));
-            Ok(())
-        })
-        .await?;
+        for row in read.all_of::<GroupRow>(&LAST_CHANGES, &groups, &[]).await? {
+            found.groups.insert(row.group_no, row.last_change_no);
+        }
+        for row in read.all_of::<SessionRow>(&TOKENS, &accounts, &[]).await? {
+            found.tokens.insert(row.account_no, Some(row.token_digest));
+        }
         Ok(found)
     };
     db.read(Deadline::OfRequest, read).await

@@ -83,7 +83,7 @@ statements! {
             limit $size offset $skip - (select coalesce(min(newer), 0) from of_page)
         )
         select (select cast(coalesce(sum(found), 0) as bigint) from parts) as total,
-            ", order_columns!("o"), "
+            ", order_columns!(), "
         from device d left join page on true
         left join orders o on o.group_no = $group_no and o.device_no = page.device_no
             and o.seq = page.seq

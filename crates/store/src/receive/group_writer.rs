@@ -10,7 +10,8 @@ use tokio::try_join;
 
 use super::order_row;
 use super::order_state::{DamagedOrders, OrderPlace, OrderState, WriteKind, refuse_large};
-use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, distinct, reject, stored_groups};
+use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject, stored_groups};
+use crate::accounts::group_id;
 use crate::cooperative::yield_if_due;
 use crate::error::Error;
 use crate::histories::ChangeCounter;
@@ -18,7 +19,7 @@ use crate::orders::blocks::{BlockChanges, blocked_seq};
 use crate::record::dictionaries::Dictionary;
 use crate::record::stored::StoredOrder;
 use crate::record::{Incoming, order_id_of, sale};
-use crate::sql::{Sql, Value, row, statements};
+use crate::sql::{Value, distinct, row, statements};
 use crate::sums::{SaleChange, Sums};
 
 row! {
@@ -44,7 +45,6 @@ statements! {
         where orders.group_no = $group_no and orders.device_no = r.device and orders.seq = r.seq";
     DEVICE_CODE(device_no) -> String = "select device_code from devices
         where device_no = $device_no";
-    GROUP_ID(group_no) -> String = "select group_id from groups where group_no = $group_no";
 }
 
 /// The new values of a device's ledger.
@@ -177,8 +177,8 @@ impl<'a> GroupWriter<'a> {
                 "order {} belongs to group {}, and at this time to group {}; \
                  an update may not change the owning group",
                 order.order_id,
-                self.name_of(&GROUP_ID, other).await?,
-                self.name_of(&GROUP_ID, self.group).await?,
+                self.group_id(other).await?,
+                self.group_id(self.group).await?,
             );
             return Ok(reject("tradeStartTime", &reason));
         }
@@ -195,7 +195,7 @@ impl<'a> GroupWriter<'a> {
         Ok(OrderOutcome::Inconsistent(format!(
             "deviceCode: device {} has no ledger in its group {}; run `kiosque verify`",
             one.order.device_code,
-            self.name_of(&GROUP_ID, self.group).await?,
+            self.group_id(self.group).await?,
         )))
     }
 
@@ -225,10 +225,12 @@ impl<'a> GroupWriter<'a> {
     ) -> Result<(OrderState<'a>, OrderOutcome), Error> {
         let OwnedOrder { order, ownership, .. } = *one;
         if stored.device != ownership.device {
+            let (write, key) = (self.batch.write, [stored.device.into()]);
+            let device: Option<String> = write.one(&DEVICE_CODE, &key, |row| row.read()).await?;
             let reason = format!(
                 "order {} belongs to device {}, not {}; an update may not change the device",
                 order.order_id,
-                self.name_of(&DEVICE_CODE, stored.device).await?,
+                device.unwrap_or_default(),
                 order.device_code,
             );
             return Ok((stored, reject("deviceCode", &reason)));
@@ -337,19 +339,16 @@ impl<'a> GroupWriter<'a> {
     /// Returns the number of records.
     pub(super) async fn write(&mut self, dictionary: &Dictionary) -> Result<i64, Error> {
         let (write, group) = (self.batch.write, [self.group.into()]);
-        let mut pending: Vec<(&str, &OrderState<'_>, WriteKind, i64)> = Vec::new();
-        for (id, state) in &self.orders {
-            if let Some((kind, change)) = state.pending {
-                pending.push((id, state, kind, change));
-            }
-        }
+        let orders = self.orders.iter();
+        let mut pending: Vec<_> =
+            orders.filter_map(|(id, state)| Some((state.pending?, id, state))).collect();
         // In the order of the batch.
-        pending.sort_unstable_by_key(|(.., change)| *change);
+        pending.sort_unstable_by_key(|((_, change), ..)| *change);
         let mut packed = Vec::with_capacity(pending.len());
-        for (id, state, kind, change) in &pending {
+        for ((kind, change), id, state) in pending {
             yield_if_due();
-            let (order, record) = state.packed((self.group, id), *change, dictionary)?;
-            packed.push((*kind, order, record));
+            let (order, record) = state.packed((self.group, id), change, dictionary)?;
+            packed.push((kind, order, record));
         }
         let packed: Vec<(WriteKind, StoredOrder<'_>)> = packed
             .iter()
@@ -387,12 +386,7 @@ impl<'a> GroupWriter<'a> {
         self.counter.advance(self.batch.write, self.group, to, self.refunding).await
     }
 
-    /// Returns the device code or group id that `sql` reads for a number.
-    async fn name_of(
-        &self,
-        sql: &'static Sql,
-        number: impl Into<Value<'static>>,
-    ) -> Result<String, Error> {
-        Ok(self.batch.write.one(sql, &[number.into()], |row| row.read()).await?.unwrap_or_default())
+    async fn group_id(&self, group: GroupNo) -> Result<String, Error> {
+        Ok(group_id(self.batch.write, group).await?.unwrap_or_default())
     }
 }

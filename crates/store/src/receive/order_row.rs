@@ -15,7 +15,7 @@ row! {
 
 statements! {
     STORED_ORDERS(group_no) -> FoundOrder<'_> = concat!(
-        "select r.id as asked_id, ", order_columns!("o"), " from {each r: id text}
+        "select r.id as asked_id, ", order_columns!(), " from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id"
     );
     INSERT_ORDERS(group_no) = "insert into orders (group_no, device_no, seq, trade_start_ms,

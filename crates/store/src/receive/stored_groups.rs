@@ -9,18 +9,18 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 use super::OwnedOrder;
 use crate::db::{Read, Write};
 use crate::error::Error;
-use crate::sql::{Row, Value, row, statements};
+use crate::sql::{Value, distinct, row, statements};
 
 row! {
     struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
-    struct StoredStart<'r> { order_id: &'r str, device_no: DeviceNo, trade_start_ms: UnixMs }
+    struct StoredStart { order_id: String, device_no: DeviceNo, trade_start_ms: UnixMs }
 }
 
 statements! {
     DEVICES_OF_ORDERS(group_no) -> DeviceOfOrder<'_> = "select o.order_id, o.device_no
         from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id";
-    STARTS_OF_ORDERS(group_no) -> StoredStart<'_> = "select o.order_id, o.device_no,
+    STARTS_OF_ORDERS(group_no) -> StoredStart = "select o.order_id, o.device_no,
             o.trade_start_ms
         from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id";
@@ -30,24 +30,15 @@ statements! {
 /// An order that is not stored, or is stored with another start, stays with the owner at its start.
 /// Runs one statement for each other group of the devices, and none if no device moved.
 pub(super) async fn restore(write: &Write<'_>, owned: &mut [OwnedOrder<'_>]) -> Result<(), Error> {
-    let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
-    for one in owned.iter() {
-        for other in one.other_groups() {
-            ids.entry(other).or_default().push(one.order.order_id.as_str());
-        }
-    }
+    let ids = ids_by_other_group(owned);
     if ids.is_empty() {
         return Ok(());
     }
     let reads = ids.into_iter().map(async |(group, ids)| {
-        let mut found = Vec::new();
-        let visit = |row: &Row<'_>| {
-            let StoredStart { order_id, device_no, trade_start_ms } = row.read()?;
-            found.push(((order_id.to_owned(), device_no, trade_start_ms), group));
-            Ok(())
-        };
-        let rows = super::distinct(ids.into_iter());
-        write.each_of(&STARTS_OF_ORDERS, &rows, &[group.into()], visit).await?;
+        let starts = write.all_of(&STARTS_OF_ORDERS, &ids, &[group.into()]).await?.into_iter();
+        let found = starts.map(move |StoredStart { order_id, device_no, trade_start_ms }| {
+            ((order_id, device_no, trade_start_ms), group)
+        });
         Ok::<_, Error>(found)
     });
     let found = try_join_all(reads).await?;
@@ -72,17 +63,10 @@ pub(super) async fn orders_in_other_groups(
     write: &Write<'_>,
     orders: &[OwnedOrder<'_>],
 ) -> Result<HashMap<String, Vec<(GroupNo, DeviceNo)>>, Error> {
-    let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
-    for one in orders {
-        for other in one.other_groups() {
-            ids.entry(other).or_default().push(one.order.order_id.as_str());
-        }
-    }
-    let reads = ids.into_iter().map(async |(other, ids)| {
+    let reads = ids_by_other_group(orders).into_iter().map(async |(other, ids)| {
         let mut found = Vec::new();
-        let rows = super::distinct(ids.into_iter());
         let visit = |id: &str, device| found.push((id.to_owned(), (other, device)));
-        each_stored_order(write, other, &rows, visit).await?;
+        each_stored_order(write, other, &ids, visit).await?;
         Ok::<_, Error>(found)
     });
     let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo)>> = HashMap::new();
@@ -90,6 +74,17 @@ pub(super) async fn orders_in_other_groups(
         by_id.entry(id).or_default().push(found);
     }
     Ok(by_id)
+}
+
+/// Returns the ids of orders, as the rows of a statement, by each other group of their devices.
+fn ids_by_other_group<'a>(orders: &[OwnedOrder<'a>]) -> BTreeMap<GroupNo, Vec<[Value<'a>; 1]>> {
+    let mut ids: BTreeMap<GroupNo, Vec<&'a str>> = BTreeMap::new();
+    for one in orders {
+        for other in one.other_groups() {
+            ids.entry(other).or_default().push(one.order.order_id.as_str());
+        }
+    }
+    ids.into_iter().map(|(other, ids)| (other, distinct(ids.into_iter()))).collect()
 }
 
 /// Visits the orders with these ids that a group has, each with its device.

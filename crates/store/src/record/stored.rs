@@ -14,35 +14,11 @@ use crate::error::{Error, RecordError, UnreadableOrder};
 use crate::sql::row;
 use kiosque_model::sales::Sale;
 
-/// Lists the columns of [`StoredOrder`], in their order, of a table or alias.
+/// Lists the columns of [`StoredOrder`], in their order, of the table `orders o`.
 macro_rules! order_columns {
-    ($of:literal) => {
-        concat!(
-            $of,
-            ".group_no, ",
-            $of,
-            ".device_no, ",
-            $of,
-            ".seq, ",
-            $of,
-            ".trade_start_ms, ",
-            $of,
-            ".change_no, ",
-            $of,
-            ".sale_at_ms, ",
-            $of,
-            ".sale, ",
-            $of,
-            ".arrival_no, ",
-            $of,
-            ".order_id, ",
-            $of,
-            ".trade_no, ",
-            $of,
-            ".trade_no_in, ",
-            $of,
-            ".record"
-        )
+    () => {
+        "o.group_no, o.device_no, o.seq, o.trade_start_ms, o.change_no, o.sale_at_ms, o.sale, \
+         o.arrival_no, o.order_id, o.trade_no, o.trade_no_in, o.record"
     };
 }
 pub(crate) use order_columns;

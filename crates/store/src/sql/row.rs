@@ -45,14 +45,6 @@ pub(crate) struct Reader<'r> {
     next: usize,
 }
 
-impl Reader<'_> {
-    fn advance(&mut self) -> usize {
-        let column = self.next;
-        self.next += 1;
-        column
-    }
-}
-
 impl Row<'_> {
     /// Reads the row, from its first column.
     pub(crate) fn read<'r, T: FromRow<'r>>(&'r self) -> Result<T, Error> {
@@ -88,16 +80,6 @@ impl Row<'_> {
         }
     }
 
-    fn nullable_int(&self, column: usize) -> Result<Option<i64>, Error> {
-        match self {
-            Row::Sqlite(row) => Ok(row.get(column)?),
-            Row::Postgres(row, from) => {
-                let int: Option<postgres::Int> = row.try_get(from + column)?;
-                Ok(int.map(|int| int.0))
-            }
-        }
-    }
-
     fn flag(&self, column: usize) -> Result<bool, Error> {
         match self {
             Row::Sqlite(row) => Ok(row.get(column)?),
@@ -120,28 +102,10 @@ impl Row<'_> {
             Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
         }
     }
-
-    fn nullable_bytes(&self, column: usize) -> Result<Option<&[u8]>, Error> {
-        match self {
-            Row::Sqlite(row) => {
-                Ok(row.get_ref(column)?.as_bytes_or_null().map_err(rusqlite::Error::from)?)
-            }
-            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
-        }
-    }
-
-    fn nullable_text(&self, column: usize) -> Result<Option<&str>, Error> {
-        match self {
-            Row::Sqlite(row) => {
-                Ok(row.get_ref(column)?.as_str_or_null().map_err(rusqlite::Error::from)?)
-            }
-            Row::Postgres(row, from) => Ok(row.try_get(from + column)?),
-        }
-    }
 }
 
 macro_rules! scalars {
-    ($($type:ty: $read:ident $(or $read_nullable:ident)? as $convert:path;)*) => {$(
+    ($($type:ty: $read:ident as $convert:path;)*) => {$(
         impl<'r> FromRow<'r> for $type {
             const WIDTH: usize = 1;
 
@@ -150,17 +114,10 @@ macro_rules! scalars {
             }
 
             fn read(reader: &mut Reader<'r>) -> Result<Self, Error> {
-                let column = reader.advance();
+                let column = reader.next;
+                reader.next += 1;
                 Ok($convert(reader.row.$read(column)?))
             }
-
-            $(
-                // One access instead of two.
-                fn read_nullable(reader: &mut Reader<'r>) -> Result<Option<Self>, Error> {
-                    let column = reader.advance();
-                    Ok(reader.row.$read_nullable(column)?.map($convert))
-                }
-            )?
         }
     )*};
 }
@@ -170,19 +127,19 @@ fn owned(text: &str) -> Cow<'static, str> {
 }
 
 scalars! {
-    i64: int or nullable_int as identity;
+    i64: int as identity;
     bool: flag as identity;
-    &'r str: text or nullable_text as identity;
-    &'r [u8]: bytes or nullable_bytes as identity;
-    String: text or nullable_text as str::to_owned;
-    Cow<'static, str>: text or nullable_text as owned;
-    AccountNo: int or nullable_int as AccountNo;
-    Day: int or nullable_int as Day;
-    DeviceNo: int or nullable_int as DeviceNo;
-    GroupNo: int or nullable_int as GroupNo;
-    HistoryId: int or nullable_int as HistoryId;
-    Minor: int or nullable_int as Minor;
-    UnixMs: int or nullable_int as UnixMs;
+    &'r str: text as identity;
+    &'r [u8]: bytes as identity;
+    String: text as str::to_owned;
+    Cow<'static, str>: text as owned;
+    AccountNo: int as AccountNo;
+    Day: int as Day;
+    DeviceNo: int as DeviceNo;
+    GroupNo: int as GroupNo;
+    HistoryId: int as HistoryId;
+    Minor: int as Minor;
+    UnixMs: int as UnixMs;
 }
 
 impl<'r, T: FromRow<'r>> FromRow<'r> for Option<T> {

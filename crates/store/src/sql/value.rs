@@ -113,6 +113,14 @@ pub(crate) fn numbers<'v, T: Copy + Into<Value<'v>>>(
     numbers.into_iter().map(|number| [number.into()]).collect()
 }
 
+/// Returns the distinct texts, sorted, as the rows of a bulk statement with one column.
+pub(crate) fn distinct<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<[Value<'v>; 1]> {
+    let mut texts: Vec<&str> = texts.collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.into_iter().map(|text| [text.into()]).collect()
+}
+
 /// Returns whether a column can hold this text: PostgreSQL refuses texts with a NUL.
 pub(crate) fn has_no_nul(text: &str) -> bool {
     !text.contains('\0')

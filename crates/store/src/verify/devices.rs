@@ -6,11 +6,7 @@ use crate::error::Error;
 use crate::sql::{row, statements};
 
 row! {
-    struct NameRow<'r> {
-        device_code: &'r str,
-        stored: &'r str,
-        device_name: &'r str,
-    }
+    struct NameRow<'r> { device_code: &'r str, stored: &'r str, device_name: &'r str }
     struct ListedRow<'r> { device_code: &'r str, listed: bool }
     #[derive(PartialEq)]
     struct CountRow { devices: i64, devices_from_ms: i64 }

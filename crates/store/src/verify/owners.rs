@@ -19,11 +19,7 @@ row! {
     }
     struct NumberRow<'r> { device_code: &'r str, stored: i64, device_no: Option<i64> }
     struct SinceRow<'r> { device_code: &'r str, stored: UnixMs, since_ms: UnixMs }
-    struct LedgerRow {
-        group_no: GroupNo,
-        group_id: String,
-        device_no: DeviceNo,
-    }
+    struct LedgerRow { group_no: GroupNo, group_id: String, device_no: DeviceNo }
     struct OrderRow { seq: i64, order_id: String }
 }
 

@@ -19,11 +19,7 @@ use crate::sums::{BlockRow, SaleChange, Sums, figures};
 
 row! {
     struct SumRow { currency: String, totals: Totals }
-    struct BoundsRow<'r> {
-        currency: &'r str,
-        first_sale_at_ms: UnixMs,
-        last_sale_at_ms: UnixMs,
-    }
+    struct BoundsRow<'r> { currency: &'r str, first_sale_at_ms: UnixMs, last_sale_at_ms: UnixMs }
     struct DeviceCode { device_no: DeviceNo, device_code: String }
 }
 
@@ -34,12 +30,12 @@ statements! {
         where group_no = $group_no and sale_at_ms >= $from_ms
         order by sale_at_ms limit 1";
     SALES(group_no, start_ms, end_ms) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
-        from orders
-        where group_no = $group_no and sale_at_ms >= $start_ms and sale_at_ms < $end_ms");
+        "select ", order_columns!(), "
+        from orders o
+        where o.group_no = $group_no and o.sale_at_ms >= $start_ms and o.sale_at_ms < $end_ms");
     UNSOLD_ORDERS(group_no) -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("orders"), "
-        from orders where group_no = $group_no and sale_at_ms is null");
+        "select ", order_columns!(), "
+        from orders o where o.group_no = $group_no and o.sale_at_ms is null");
     SUMS_BY_DAY(group_no, day) -> SumRow = "select currency, orders, items, amount, refund,
             shipped, failed
         from sales_by_day where group_no = $group_no and day = $day";
@@ -66,6 +62,10 @@ struct SumKey {
 /// The figures of sums, in the order in which they are stored.
 type SumTable = BTreeMap<SumKey, Vec<i64>>;
 
+/// Offsets of time zones are whole numbers of quarter hours, and changes of one at most a day.
+const QUARTER_HOUR_MS: u64 = 15 * 60_000;
+const DAY_MS: u64 = 24 * 3_600_000;
+
 /// Device codes by device number.
 type DeviceCodes = BTreeMap<DeviceNo, String>;
 
@@ -79,14 +79,9 @@ pub(super) struct Recount<'a> {
 
 impl Recount<'_> {
     pub(super) async fn run(&self, verified: &mut Verified) -> Result<(), Error> {
-        let codes = self
-            .read
-            .all(&DEVICE_CODES, &[], |row| {
-                let DeviceCode { device_no, device_code } = row.read()?;
-                Ok((device_no, device_code))
-            })
-            .await?;
-        let codes: DeviceCodes = codes.into_iter().collect();
+        let codes: Vec<DeviceCode> = self.read.all(&DEVICE_CODES, &[], |row| row.read()).await?;
+        let codes: DeviceCodes =
+            codes.into_iter().map(|row| (row.device_no, row.device_code)).collect();
         self.check_unsold_orders(&codes, verified).await?;
         let group = [self.group.number.into()];
         let stored = self.read.all(&DAYS_WITH_SUMS, &group, |row| row.read()).await?;
@@ -95,6 +90,13 @@ impl Recount<'_> {
         for day in days {
             let checked = self.check_day(day, &codes, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
+        }
+        // Known once the orders of all days are read.
+        for (day, difference) in std::mem::take(&mut verified.of_sums) {
+            match verified.days_by_other_rules.contains(&day) {
+                true => verified.by_other_rules.push(difference),
+                false => verified.differences.push(difference),
+            }
         }
         self.check_refunding(verified).await
     }
@@ -173,8 +175,11 @@ impl Recount<'_> {
         let sums = self.recount(day, codes, verified).await?;
         let name = format!("group {}, {day}", self.group.id);
         let params = [self.group.number.into(), day.into()];
-        let by_day = self.read.all(&SUMS_BY_DAY, &params, |row| Ok(row.read::<SumRow>()?.entry()));
-        let by_day: SumTable = by_day.await?.into_iter().collect();
+        let by_day: Vec<SumRow> = self.read.all(&SUMS_BY_DAY, &params, |row| row.read()).await?;
+        let by_day = by_day.into_iter().map(|SumRow { currency, totals }| {
+            (SumKey { currency, ..SumKey::default() }, figures(totals).to_vec())
+        });
+        let by_day: SumTable = by_day.collect();
         let mut by_device = SumTable::new();
         self.read
             .each(&SUMS_BY_DEVICE, &params, |row| add_stored(&mut by_device, &row.read()?))
@@ -183,7 +188,7 @@ impl Recount<'_> {
             [(by_day, counted_by_day(&sums)), (by_device, counted_by_device(&sums))]
         {
             verified.sums += counted.len();
-            compare(&name, codes, &stored, &counted, verified);
+            compare((day, name.as_str()), codes, (&stored, &counted), verified);
         }
         self.check_bounds(day, &name, &sums, verified).await
     }
@@ -199,7 +204,7 @@ impl Recount<'_> {
         let mut sums = Sums::default();
         let group = self.group.number;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        let Verified { differences, refunding, .. } = verified;
+        let Verified { differences, refunding, by_other_rules, days_by_other_rules, .. } = verified;
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
                 let order: StoredOrder<'_> = match row.read() {
@@ -213,7 +218,18 @@ impl Recount<'_> {
                 match sale_and_error((&order, self.dictionaries), self.zone) {
                     Ok((sale, error)) => {
                         sums.count(self.zone, order.device_no, &sale, SaleChange::Added);
-                        differences.extend(error.map(|error| self.name(&order, codes, error)));
+                        match error {
+                            Some((error, Some(recorded))) => {
+                                by_other_rules.push(self.name(&order, codes, error));
+                                if recorded != day {
+                                    days_by_other_rules.extend([recorded, day]);
+                                }
+                            }
+                            Some((error, None)) => {
+                                differences.push(self.name(&order, codes, error));
+                            }
+                            None => {}
+                        }
                     }
                     Err(error) => differences.push(self.name(&order, codes, error.reason())),
                 }
@@ -241,10 +257,11 @@ impl Recount<'_> {
                 let contains_sales =
                     counted.get(currency).is_none_or(|sold| first <= sold.0 && sold.1 <= last);
                 if !contains_sales || first < start || last >= end {
-                    verified.differences.push(format!(
+                    let difference = format!(
                         "{name}: {currency}: {} to {} are no bounds of its sales",
                         first.0, last.0
-                    ));
+                    );
+                    verified.of_sums.push((day, difference));
                 }
                 Ok(())
             })
@@ -269,31 +286,40 @@ fn unsold_error(order: &StoredOrder<'_>, dictionaries: &Dictionaries) -> Option<
     }
 }
 
-/// Returns the sale of an order that is a sale according to its columns, and its problem.
+/// The problem of a sale. If other rules of the zone explain it, the day of the recorded time.
+type SaleError = (String, Option<Day>);
+
+/// Returns the sale of an order that is a sale according to its columns, and its problem, if any.
 fn sale_and_error(
     (order, dictionaries): (&StoredOrder<'_>, &Dictionaries),
     zone: &Zone,
-) -> Result<(Sale, Option<String>), Error> {
+) -> Result<(Sale, Option<SaleError>), Error> {
     let text = order.text(dictionaries)?;
     check_text(&text)?;
     let sale = order.sale(dictionaries)?;
     let ((recorded, states), expected) = (sale_time(&text)?, zone.text(sale.at));
-    let error = if recorded.as_deref() != Some(expected.as_str()) {
-        let recorded = recorded.as_deref().unwrap_or("none");
-        Some(format!("counts as a sale at {expected}, its record says {recorded}"))
-    } else if order.sale != sale_figures::packed(Some(&sale), states) {
-        Some("the figures of its sale are not those of its record".to_owned())
-    } else {
-        None
+    let recorded = recorded.as_deref().unwrap_or("none");
+    let time = (recorded != expected)
+        .then(|| format!("counts as a sale at {expected}, its record says {recorded}"));
+    let other_day = day_by_other_rules(recorded, &expected, zone);
+    let error = match time {
+        Some(time) if other_day.is_none() => Some((time, None)),
+        _ if order.sale != sale_figures::packed(Some(&sale), states) => {
+            Some(("the figures of its sale are not those of its record".to_owned(), None))
+        }
+        time => time.map(|time| (time, other_day)),
     };
     Ok((sale, error))
 }
 
-impl SumRow {
-    fn entry(self) -> (SumKey, Vec<i64>) {
-        let SumRow { currency, totals } = self;
-        (SumKey { currency, ..SumKey::default() }, figures(totals).to_vec())
-    }
+/// Returns the day of a recorded local time if other rules of the zone may have given it to the
+/// instant whose local time is `expected`. The rules of UTC do not change.
+fn day_by_other_rules(recorded: &str, expected: &str, zone: &Zone) -> Option<Day> {
+    let utc = Zone::utc();
+    let recorded = utc.parse(recorded).ok()?;
+    let apart = recorded.0.abs_diff(utc.parse(expected).ok()?.0);
+    let is_possible = *zone != utc && apart <= DAY_MS && apart.is_multiple_of(QUARTER_HOUR_MS);
+    is_possible.then(|| utc.day_of(recorded))
 }
 
 fn counted_by_day(sums: &Sums) -> SumTable {
@@ -351,10 +377,9 @@ fn seller_key(goods_id: &str, device: DeviceNo, currency: &str) -> SumKey {
 
 /// Compares the stored sums with the recounted ones. A row of zeros equals a missing row.
 fn compare(
-    name: &str,
+    (day, name): (Day, &str),
     codes: &DeviceCodes,
-    stored: &SumTable,
-    counted: &SumTable,
+    (stored, counted): (&SumTable, &SumTable),
     verified: &mut Verified,
 ) {
     let is_zero = |values: &&Vec<i64>| values.iter().all(|value| *value == 0);
@@ -366,12 +391,13 @@ fn compare(
             let text = |values: Option<Vec<i64>>| {
                 values.map_or("nothing".to_owned(), |values| format!("{values:?}"))
             };
-            verified.differences.push(format!(
+            let difference = format!(
                 "{name}: {}: {} is stored, its orders add up to {}",
                 describe(key, codes),
                 text(stored),
                 text(counted)
-            ));
+            );
+            verified.of_sums.push((day, difference));
         }
     }
 }

@@ -31,13 +31,12 @@ fn query(group: Option<&str>, day: Day) -> FleetSalesQuery {
     }
 }
 
-/// In the sales of all groups, a device that was moved and renamed has its current name; in those
-/// of a group, the one that it had there last.
+/// In the sales of all groups, a device that was moved and renamed has its current name; in the
+/// sales of a group, the one that it had there last.
 #[tokio::test]
 async fn a_moved_device_has_its_current_name_in_all_groups() {
     let fixture = TestStore::with_fleet().await;
-    let day = Day(NOW.0.div_euclid(86_400_000) - 9);
-    let at = UnixMs(day.0 * 86_400_000);
+    let (day, at) = (Day(0), UnixMs(1_000));
     fixture.receive_new(vec![sale("d1", at, "EUR")]).await;
     let moved = DeviceEntry {
         name: Some("Renamed".to_owned()),

@@ -37,3 +37,30 @@ async fn a_copy_that_differs_is_found_and_begins_again() {
     let refused = open(&from.data, None).await.unwrap_err().to_string();
     assert!(refused.contains("this data was moved to a database"), "{refused}");
 }
+
+/// Data is moved once: the target of an interrupted move does not become a second one in use.
+#[tokio::test]
+async fn data_that_was_moved_is_not_moved_to_an_earlier_target() {
+    let from = TestStore::with_fleet_on(TestData::sqlite()).await;
+    from.receive_new(vec![order("o1", "d1", 10)]).await;
+    let (given_up, target) = (TestData::without_tables(), TestData::without_tables());
+    let source = Store::open_unsettled(&open_options(&from.data)).await.unwrap();
+    let first = Store::open_unsettled(&open_options(&given_up)).await.unwrap();
+    let second = Store::open_unsettled(&open_options(&target)).await.unwrap();
+    given_up.execute(
+        "create function wrong() returns trigger language plpgsql as
+            $$ begin return null; end $$;
+        create trigger wrong before insert on orders for each row execute function wrong()",
+    );
+    let stopped = source.upkeep().move_to(first.upkeep(), NOW, |_| {}).await;
+    assert!(matches!(stopped, Err(MoveError::Differ(_))), "{stopped:?}");
+    given_up.execute("drop function wrong cascade");
+    source.upkeep().move_to(second.upkeep(), NOW, |_| {}).await.unwrap();
+    for to in [&first, &second] {
+        let again = source.upkeep().move_to(to.upkeep(), NOW, |_| {}).await;
+        assert!(matches!(again, Err(MoveError::HasMoved)), "{again:?}");
+    }
+    let refused = open(&given_up, None).await.unwrap_err().to_string();
+    assert!(refused.contains("a move into this database is not finished"), "{refused}");
+    open(&target, None).await.unwrap();
+}

@@ -37,7 +37,7 @@ row! {
 }
 
 /// The currency and the rate of a row's amounts.
-type Conversion = (Currency, Option<Rate>);
+pub(in crate::dashboard) type Conversion = (Currency, Option<Rate>);
 
 /// A cache of parsed currencies: there are few, and most rows have the same.
 #[derive(Debug, Default)]

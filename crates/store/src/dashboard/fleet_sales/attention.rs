@@ -85,11 +85,7 @@ pub(super) async fn of_groups(
         Ok(())
     })
     .await?;
-    read.each_of(&REFUNDING, &rows, &[], |row| {
-        attention.refunding += row.read::<i64>()?;
-        Ok(())
-    })
-    .await?;
+    attention.refunding = read.all_of::<i64>(&REFUNDING, &rows, &[]).await?.into_iter().sum();
     Ok(attention)
 }
 

@@ -248,13 +248,9 @@ async fn unchanged(
         cached.iter().map(of).collect::<Vec<_>>()
     };
     // After the data went back, the later numbers may belong to another history.
-    let mut histories: HashMap<GroupNo, HistoryId> = HashMap::new();
-    read.each_of(&HISTORIES, &last_changes(&cached), &[], |row| {
-        let HistoryRow { group_no, history } = row.read()?;
-        histories.insert(group_no, history);
-        Ok(())
-    })
-    .await?;
+    let histories = read.all_of(&HISTORIES, &last_changes(&cached), &[]).await?.into_iter();
+    let histories: HashMap<GroupNo, HistoryId> =
+        histories.map(|HistoryRow { group_no, history }| (group_no, history)).collect();
     cached.retain(|group, cached| {
         histories.get(group).copied().unwrap_or(HistoryId(0)) == cached.versions.history
     });

@@ -7,7 +7,7 @@ use kiosque_model::{GroupNo, UnixMs};
 use super::super::figures::products::ProductTotals;
 use crate::db::Read;
 use crate::error::Error;
-use crate::sql::{Value, row, statements};
+use crate::sql::{Value, distinct, row, statements};
 
 row! {
     struct NameRow { goods_id: String, goods_name: String }
@@ -29,14 +29,10 @@ pub(super) async fn of_goods(
     groups: &[GroupNo],
     goods: &[(String, ProductTotals)],
 ) -> Result<HashMap<String, String>, Error> {
-    let ids: Vec<[Value<'_>; 1]> = goods.iter().map(|(id, _)| [id.as_str().into()]).collect();
-    let mut names = HashMap::new();
-    read.each_of(&PRODUCTS, &ids, &[], |row| {
-        let NameRow { goods_id, goods_name } = row.read()?;
-        names.insert(goods_id, goods_name);
-        Ok(())
-    })
-    .await?;
+    let ids = distinct(goods.iter().map(|(id, _)| id.as_str()));
+    let names = read.all_of(&PRODUCTS, &ids, &[]).await?.into_iter();
+    let mut names: HashMap<String, String> =
+        names.map(|NameRow { goods_id, goods_name }| (goods_id, goods_name)).collect();
     let others = goods.iter().filter(|(id, _)| !names.contains_key(id));
     let others: Vec<[Value<'_>; 2]> = others
         .flat_map(|(id, _)| groups.iter().map(move |group| [(*group).into(), id.as_str().into()]))

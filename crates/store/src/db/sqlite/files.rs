@@ -2,7 +2,7 @@
 //! are private to their owner, must remain the files that were opened, with the content that SQLite
 //! writes, and can become unwritable.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -86,8 +86,11 @@ struct Identity {
 
 impl Identity {
     fn of(path: &Path) -> Option<Identity> {
-        let found = fs::metadata(path).ok()?;
-        Some(Identity { device: found.dev(), number: found.ino() })
+        Some(Identity::of_found(&fs::metadata(path).ok()?))
+    }
+
+    fn of_found(found: &Metadata) -> Identity {
+        Identity { device: found.dev(), number: found.ino() }
     }
 }
 
@@ -151,14 +154,23 @@ impl Files {
     }
 
     /// Records the identities of the files, which exist from the first read of a connection on, and
-    /// the content of the database file.
+    /// the content of the database file. Fails if the file was replaced before SQLite had a lock on
+    /// it, by a restore for example: what is stored in the old file would be lost.
     pub(super) fn identify(&mut self) -> Result<(), Error> {
         for (path, identity) in &mut self.opened {
             *identity = Identity::of(path);
         }
         if let Some(file) = self.descriptor.take() {
-            let content = Content::of(file).map_err(|error| io_error(&self.database, &error))?;
-            self.content = content;
+            let failed = |error| io_error(&self.database, &error);
+            let found = Identity::of_found(&file.metadata().map_err(failed)?);
+            if Identity::of(&self.database) != Some(found) {
+                return Err(Error::FileChanged(format!(
+                    "{} was replaced by another file while this program opened it; start the \
+                     program again",
+                    self.database.display()
+                )));
+            }
+            self.content = Content::of(file).map_err(failed)?;
         }
         Ok(())
     }

@@ -84,7 +84,7 @@ pub(crate) fn mark_as_backup(file: &File) -> io::Result<()> {
 /// Returns why a log does not belong to a database file, if that can be seen: the file is a backup,
 /// or has other data, or is older than the log. Most logs begin with a version of the first page;
 /// those without one are not refused.
-pub(super) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'static str>> {
+pub(crate) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'static str>> {
     let log = match File::open(log) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,

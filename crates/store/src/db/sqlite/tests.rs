@@ -343,6 +343,29 @@ async fn the_log_is_truncated_after_a_long_read() {
     assert!(sqlite.files.sizes().log <= limit, "{:?}", sqlite.files.sizes());
 }
 
+/// A program that waits for the lock of a restore has the old file open: what it stored there would
+/// be lost.
+#[tokio::test]
+async fn a_file_that_is_replaced_while_it_is_opened_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let wait = Duration::from_secs(300);
+    drop(noted(&directory, wait).await);
+    let (database, copy) = (directory.path().join(DATABASE), directory.path().join("copy.db"));
+    std::fs::copy(&database, &copy).expect("a copy");
+    let mut files = Files::find(directory.path(), WhenAbsent::Refuse).expect("a file");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = connect(files.database(), flags, wait).expect("the old file");
+    std::fs::rename(&copy, &database).expect("another file");
+    // The first read takes the lock, and creates a log next to the other file.
+    let count = opened.query_row("select count(*) from notes", [], |row| row.get::<_, i64>(0));
+    assert_eq!(count.expect("the old file"), 0);
+    let refused = files.identify();
+    assert!(matches!(refused, Err(Error::FileChanged(_))), "{refused:?}");
+    drop((opened, files));
+    let options = options(&directory, WhenAbsent::Refuse, wait);
+    drop(Sqlite::open(directory.path(), &options, "notes").expect("the other file"));
+}
+
 /// After an error for which SQLite rolls back the transaction of a dry run, nothing more is
 /// written: it would be stored.
 #[tokio::test]

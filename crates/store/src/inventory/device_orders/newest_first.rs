@@ -61,7 +61,7 @@ statements! {
     UNSOLD(group_no, start_ms, at_ms, device_no, seq, count) -> EntryRow<'_> =
         entries!("trade_start_ms", "sale_at_ms is null");
     RECORDS() -> StoredOrder<'_> = concat!(
-        "select ", order_columns!("o"), "
+        "select ", order_columns!(), "
         from {rows r: group_no bigint, device_no bigint, seq bigint} cross join orders o
         where o.group_no = r.group_no and o.device_no = r.device_no and o.seq = r.seq");
 }

@@ -62,19 +62,13 @@ impl Periods {
         activity: &Activity,
     ) -> Result<Periods, Error> {
         let mut periods: HashMap<DeviceNo, DevicePeriods> = HashMap::new();
-        read.each_of(&PERIODS, devices, &[], |row| {
-            let PeriodRow { device_no, period } = row.read()?;
+        for PeriodRow { device_no, period } in read.all_of(&PERIODS, devices, &[]).await? {
             periods.entry(device_no).or_default().all.push(period);
-            Ok(())
-        })
-        .await?;
-        read.each_of(&LEDGERS, devices, &[], |row| {
-            let LedgerRow { device_no, mut ledger } = row.read()?;
+        }
+        for LedgerRow { device_no, mut ledger } in read.all_of(&LEDGERS, devices, &[]).await? {
             ledger.last_active = activity.merged((ledger.group_no, device_no), ledger.last_active);
             periods.entry(device_no).or_default().ledgers.push(ledger);
-            Ok(())
-        })
-        .await?;
+        }
         Ok(Periods(periods))
     }
 

@@ -90,16 +90,11 @@ pub(super) fn form<'a>(
     }
     match statement {
         Some(Kind::Word("select")) if next(&["cross", "join"]) => Ok(Form::Select(look_up)),
-        Some(Kind::Word("select")) => {
-            Err("expected `cross join` after the rows of a bulk select".to_owned())
-        }
         Some(Kind::Word("update")) if next(&["where"]) => Ok(Form::Update),
-        Some(Kind::Word("update")) => {
-            Err("expected `where` after the rows of a bulk update".to_owned())
-        }
         Some(Kind::Word("delete")) if next(&["where"]) => Ok(Form::Delete),
-        Some(Kind::Word("delete")) => {
-            Err("expected `where` after the rows of a bulk delete".to_owned())
+        Some(Kind::Word(name @ ("select" | "update" | "delete"))) => {
+            let expected = if name == "select" { "cross join" } else { "where" };
+            Err(format!("expected `{expected}` after the rows of a bulk {name}"))
         }
         Some(Kind::Word("insert")) => {
             let same_shard = same_shard(after);

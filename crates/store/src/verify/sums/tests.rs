@@ -42,7 +42,7 @@ fn errors(
     let order = StoredOrder { record: &record, ..columns };
     let none = Dictionaries::default();
     let (_, error) = sale_and_error((&order, &none), &Zone::utc()).expect("a sale");
-    (error, unsold_error(&order, &none))
+    (error.map(|(error, _)| error), unsold_error(&order, &none))
 }
 
 /// The time and the figures of a sale match its record.
@@ -58,4 +58,23 @@ fn an_order_is_the_sale_that_its_record_says() {
     assert_eq!(errors(None, (paid, 0)), (Some(none.to_owned()), Some(states.to_owned())));
     let figures = "the figures of its sale are not those of its record";
     assert_eq!(errors(Some(paid), (paid, 1)).0.as_deref(), Some(figures));
+}
+
+/// A local time is another one by other rules only if they can be those of a zone.
+#[test]
+fn other_rules_of_a_zone_explain_quarter_hours_up_to_a_day() {
+    let (utc, paris) = (Zone::utc(), Zone::named("Europe/Paris").expect("a zone"));
+    let expected = "2026-01-02 00:30:05";
+    for (recorded, is_explained) in [
+        ("2026-01-01 23:30:05", true),
+        ("2026-01-02 00:45:05", true),
+        ("2026-01-03 00:30:05", true),
+        ("2026-01-03 00:45:05", false),
+        ("2026-01-02 00:30:04", false),
+        ("none", false),
+    ] {
+        let day = utc.parse(recorded).ok().filter(|_| is_explained).map(|at| utc.day_of(at));
+        assert_eq!(day_by_other_rules(recorded, expected, &paris), day, "{recorded}");
+        assert_eq!(day_by_other_rules(recorded, expected, &utc), None, "{recorded}");
+    }
 }
