@@ -142,7 +142,7 @@ impl Broker {
             wait_max: parts.pace.wait_max,
             session: Session::start(parts),
             open_calls: Arc::default(),
-            stop: Stop::new(),
+            stop: Stop::default(),
             limits,
             server,
             username,

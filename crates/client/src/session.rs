@@ -34,13 +34,13 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use grant::{Grant, Group};
 pub use lanes::Lane;
+pub(crate) use lanes::Length;
 pub use pace::Pace;
 pub use stored::StoredSession;
 
 use crate::error::Error;
 use crate::password::Password;
 use crate::transport::{Answer, Request, Transport, TransportError};
-pub(crate) use action::Length;
 use driver::{Driver, Message, Work};
 
 /// A login name with its password.

@@ -15,6 +15,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 use crate::components::{Column, card, table};
 use crate::frame::{Frame, Page, Section};
 use crate::text::{Text, texts};
+use crate::words::ADDRESS;
 
 #[cfg(test)]
 pub(crate) use call::TEXTS as CALL_TEXTS;
@@ -31,7 +32,6 @@ texts! {
     INTEGRATORS: "Calls of integrators", "集成方的调用";
     OPERATOR: "Calls of the operator", "运营方的调用";
     CALL: "Call", "调用";
-    ADDRESS: "Address", "地址";
     SUMMARY: "Summary", "说明";
     DOWNLOAD: "OpenAPI document", "OpenAPI 文档";
 }
@@ -81,8 +81,8 @@ impl Document {
         format!("{}/{}/{call}", Section::Api.path(), self.code())
     }
 
-    /// Returns the calls in the order of the list: those of the operator that need no key, which
-    /// are for monitoring, come last.
+    /// Returns the calls in the order of the list: operator calls that need no key, which are for
+    /// monitoring, come last.
     fn calls(self) -> Vec<&'static CallReference> {
         let mut calls: Vec<&CallReference> = self.reference().calls.iter().collect();
         if self == Document::Operator {

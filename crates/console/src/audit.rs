@@ -12,10 +12,9 @@ use crate::frame::{Frame, Page, Section};
 use crate::period::day;
 use crate::text::texts;
 use crate::trail;
+use crate::words::{ACCOUNT, EVENT};
 
 texts! {
-    ACCOUNT: "Account", "账户";
-    EVENT: "Event", "事件";
     ALL_EVENTS: "All events", "全部事件";
     SOURCE: "Source address", "来源地址";
     SINCE: "Since", "起始日期";

@@ -1,6 +1,7 @@
 //! The components of pages.
 
 use kiosque_model::UnixMs;
+use kiosque_model::sales::permille;
 use maud::{Markup, Render, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -194,7 +195,7 @@ pub(crate) fn bars(rows: &[BarRow<'_>], figure: impl Fn(i64) -> String) -> Marku
                     span.bar-value { (linked(row.value_href.as_deref(), &figure(row.value))) }
                     svg.bar viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true" {
                         rect.track width="1000" height="10" {}
-                        rect.fill width=(bar_width(row.value, most)) height="10" {}
+                        rect.fill width=(permille(row.value.max(0), most)) height="10" {}
                     }
                 }
             }
@@ -222,10 +223,6 @@ pub(crate) fn linked(href: Option<&str>, text: &str) -> Markup {
     }
 }
 
-fn bar_width(value: i64, most: i64) -> i64 {
-    kiosque_model::sales::permille(value.max(0), most)
-}
-
 /// Renders a badge. Its text says everything that its colour does.
 pub(crate) fn badge(tone: Tone, text: &str) -> Markup {
     html! { span class=(tone.class()) { (text) } }
@@ -241,15 +238,6 @@ pub(crate) fn facts(facts: &[(&str, Markup)]) -> Markup {
     html! {
         dl.facts {
             @for (name, value) in facts { div { dt { (name) } dd { (value) } } }
-        }
-    }
-}
-
-/// Renders names with their values, which may be long, one below the other.
-pub(crate) fn details(details: &[(&str, Markup)]) -> Markup {
-    html! {
-        dl.details {
-            @for (name, value) in details { div { dt { (name) } dd { (value) } } }
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
 use crate::orders;
 use crate::text::texts;
+use crate::words::{ADDRESS, CREATED, DAY, GROUP, LAST_ACTIVE, ORDER_COUNT, STATE, STOCK};
 
 pub use cabinet::Aisle;
 #[cfg(test)]
@@ -25,22 +26,14 @@ pub(crate) use sales::TEXTS as SALES_TEXTS;
 pub use sales::days as sales_days;
 
 texts! {
-    STATE: "State", "状态";
     CODE: "Code", "编码";
-    GROUP: "Group", "分组";
     MODEL: "Model", "型号";
-    ADDRESS: "Address", "地址";
-    LAST_ACTIVE: "Last activity", "最近活动";
-    STOCK: "Items in stock", "库存件数";
-    CREATED: "Created", "创建时间";
-    ORDERS_OF_ALL: "Orders", "订单数";
     NEXT_MOVE: "Next move", "下次转移";
     MOVE: "to {0} at {1}", "{1} 转至 {0}";
     HOURS: "Orders by hour", "按小时订单数";
     HOURS_NOTE: "last 7 days", "最近 7 天";
     HOURS_CUT: "among its latest {0} orders", "取最近 {0} 单";
     HOURS_SUMMARY: "Orders of the last 7 days by hour: {0}", "最近 7 天按小时的订单：共 {0} 单";
-    DAY: "Day", "日期";
     RECENT: "Latest orders", "最近订单";
     ALL_ORDERS: "All orders of this device", "此设备的全部订单";
     NO_ORDERS: "It has no orders.", "没有订单。";
@@ -107,7 +100,7 @@ fn summary(frame: &Frame<'_>, view: &Device) -> Markup {
         (frame.say(STATE), state_badge(view.state, frame)),
         (frame.say(LAST_ACTIVE), ago(frame, last_active)),
         (frame.say(GROUP), html! { (view.groups.name_of(&device.group_id)) }),
-        (frame.say(ORDERS_OF_ALL), html! { (format::count(device.order_count)) }),
+        (frame.say(ORDER_COUNT), html! { (format::count(device.order_count)) }),
         (frame.say(STOCK), html! { (format::count(device.total_curr_stock)) }),
         (frame.say(CODE), html! { (device.device_code) }),
         (frame.say(MODEL), html! { (device.device_model) }),

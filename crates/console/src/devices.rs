@@ -1,5 +1,6 @@
 //! The list of devices.
 
+use kiosque_contract::inventory::DeviceItem;
 use kiosque_model::{DeviceState, Need, UnixMs};
 use maud::{Markup, html};
 
@@ -14,16 +15,14 @@ use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
 use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::{Text, texts};
+use crate::words::{ALL, DEVICE, GROUP, LAST_ACTIVE, NEEDS_ATTENTION, STATE, STOCK};
 
 texts! {
     SEARCH: "Code or name", "编码或名称";
-    STATE: "State", "状态";
-    ALL: "All", "全部";
     ONLINE: "Online", "在线";
     SILENT: "Silent", "离线";
     GROUP_DISABLED: "Group disabled", "分组已停用";
     DISABLED: "Disabled", "已停用";
-    NEEDS: "Needs attention", "需要关注";
     SILENT_DEVICES: "Silent devices", "离线的设备";
     BROKEN: "Devices with broken aisles", "有故障货道的设备";
     EMPTY_AISLES: "Devices with empty aisles", "有售空货道的设备";
@@ -46,12 +45,8 @@ texts! {
         group that the device was in.",
         "出货失败增多：最近 7 天（含今天）至少 3 次失败，且失败率超过此前 4 周的两倍，此前 4 周至少有 20 次出货；\
         设备所属过的所有分组均计入。";
-    DEVICE: "Device", "设备";
-    GROUP: "Group", "分组";
-    LAST_ACTIVE: "Last activity", "最近活动";
     WEEK: "Orders, 7 days", "7 天订单";
     WEEK_SUMMARY: "Orders of the last 7 days, today last: {0}", "最近 7 天的订单，最后为今天：{0}";
-    STOCK: "Items in stock", "库存件数";
     NONE_FOUND: "No device matches.", "没有匹配的设备。";
     MORE: "Only a part of the devices was searched. The next page continues.",
         "仅搜索了部分设备，下一页继续。";
@@ -84,32 +79,24 @@ pub struct Devices {
 }
 
 /// A device of the list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DeviceRow {
-    /// The `deviceCode`.
-    pub code: String,
-    /// Its name.
-    pub name: String,
-    /// The group that owns it now.
-    pub group_id: String,
+    /// The device.
+    pub item: DeviceItem,
     /// Its state.
     pub state: DeviceState,
-    /// Its last order or heartbeat.
-    pub last_active: Option<UnixMs>,
     /// Its orders on each of the last days, today last.
     pub week: [i64; WEEK_DAYS],
-    /// Items in its aisles, as last reported.
-    pub stock: i64,
 }
 
 impl Listed for DeviceRow {
     const COLUMNS: Columns<DeviceRow> = &[
-        Some(("device", |device| Value::text(&device.name))),
+        Some(("device", |device| Value::text(&device.item.device_name))),
         None,
         Some(("state", |device| Value::text(device.state.code()))),
-        Some(("active", |device| Value::of(device.last_active.map(|at| at.0)))),
+        Some(("active", |device| Value::of(device.item.last_active_timestamp))),
         Some(("orders", |device| Value::Number(device.week.iter().sum()))),
-        Some(("stock", |device| Value::Number(device.stock))),
+        Some(("stock", |device| Value::Number(device.item.total_curr_stock))),
     ];
 }
 
@@ -200,7 +187,7 @@ fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
     html! {
         (text_field("search", "q", frame.say(SEARCH), &view.search))
         (choice("state", frame.say(STATE), &options, view.state.map_or("", DeviceState::code)))
-        (choice("needs", frame.say(NEEDS), &needs, view.needs.map_or("", Need::code)))
+        (choice("needs", frame.say(NEEDS_ATTENTION), &needs, view.needs.map_or("", Need::code)))
         (view.groups.field(frame))
     }
 }
@@ -209,28 +196,28 @@ fn rows(frame: &Frame<'_>, view: &Devices) -> Markup {
     let columns = columns(frame, &[DEVICE, GROUP, STATE, LAST_ACTIVE, WEEK], &[STOCK]);
     let columns = view.sort.columns::<DeviceRow>(frame, columns);
     let rows = html! {
-        @for device in view.sort.rows(&view.devices) {
+        @for DeviceRow { item, state, week } in view.sort.rows(&view.devices) {
             tr {
                 th scope="row" {
-                    a href=(path_of(&device.code)) { (device.name) }
-                    " " span.note.code { (device.code) }
+                    a href=(path_of(&item.device_code)) { (item.device_name) }
+                    " " span.note.code { (item.device_code) }
                 }
-                td { (view.groups.name_of(&device.group_id)) }
-                td { (state_badge(device.state, frame)) }
-                td { (ago(frame, device.last_active)) }
-                td { (week(frame, &device.week)) }
-                td.number { (format::count(device.stock)) }
+                td { (view.groups.name_of(&item.group_id)) }
+                td { (state_badge(*state, frame)) }
+                td { (ago(frame, item.last_active_timestamp.map(UnixMs))) }
+                td { (orders(frame, week)) }
+                td.number { (format::count(item.total_curr_stock)) }
             }
         }
     };
     table(frame.say(Section::Devices.name()), &columns, &rows)
 }
 
-fn week(frame: &Frame<'_>, orders: &[i64; WEEK_DAYS]) -> Markup {
-    let figures = orders.map(format::count).join(", ");
+fn orders(frame: &Frame<'_>, week: &[i64; WEEK_DAYS]) -> Markup {
+    let figures = week.map(format::count).join(", ");
     let summary = WEEK_SUMMARY.fill(frame.language, &[&figures]);
     html! {
-        (spark(orders, &summary)) " " span.note { (format::count(orders.iter().sum())) }
+        (spark(week, &summary)) " " span.note { (format::count(week.iter().sum())) }
     }
 }
 
@@ -241,12 +228,18 @@ pub fn csv(view: &Devices) -> String {
         ["device_code", "device_name", "group_id", "state", "last_active", "orders_7d", "stock"];
     csv::file(
         COLUMNS,
-        view.sort.rows(&view.devices).into_iter().map(|device| {
-            let last_active = device.last_active.map(UnixMs::rfc3339).unwrap_or_default();
-            let orders: i64 = device.week.iter().sum();
-            let (code, name) = (device.code.clone(), device.name.clone());
-            let (group, state) = (device.group_id.clone(), device.state.code().to_owned());
-            [code, name, group, state, last_active, orders.to_string(), device.stock.to_string()]
+        view.sort.rows(&view.devices).into_iter().map(|DeviceRow { item, state, week }| {
+            let last_active = item.last_active_timestamp.map(UnixMs);
+            let orders: i64 = week.iter().sum();
+            [
+                item.device_code.clone(),
+                item.device_name.clone(),
+                item.group_id.clone(),
+                state.code().to_owned(),
+                last_active.map(UnixMs::rfc3339).unwrap_or_default(),
+                orders.to_string(),
+                item.total_curr_stock.to_string(),
+            ]
         }),
     )
 }

@@ -7,11 +7,10 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::assets;
 use crate::text::{Text, texts};
+use crate::words::{DEVICES, KEY, ORDERS, SEARCH};
 
 texts! {
     OVERVIEW: "Overview", "概览";
-    DEVICES: "Devices", "设备";
-    ORDERS: "Orders", "订单";
     INTEGRATORS: "Integrators", "集成方";
     INTAKE: "Intake", "接收";
     AUDIT: "Audit", "审计";
@@ -23,7 +22,6 @@ texts! {
     CONSOLE: "Console", "控制台";
     ABOVE: "The list above this page", "上级列表";
     SKIP: "Skip to content", "跳到正文";
-    KEY: "Key", "密钥";
     TIME_ZONE: "Times in {0}", "时间按 {0}";
     SIGN_OUT: "Sign out", "退出";
     THEME: "Theme", "主题";
@@ -32,7 +30,6 @@ texts! {
     DARK: "Dark", "深色";
     LANGUAGE: "Language", "语言";
     OWN_NAME: "English", "中文";
-    SEARCH: "Search", "搜索";
     SEARCHED: "Device, order, request or account", "设备、订单、请求或账户";
 }
 

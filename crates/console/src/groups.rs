@@ -5,9 +5,9 @@ use maud::Markup;
 use crate::components::{choice, parameter, text_field};
 use crate::frame::Frame;
 use crate::text::texts;
+use crate::words::GROUP;
 
 texts! {
-    GROUP: "Group", "分组";
     ALL_GROUPS: "All groups", "全部分组";
 }
 
@@ -37,11 +37,6 @@ impl Groups {
     pub(crate) fn name_of<'a>(&'a self, id: &'a str) -> &'a str {
         let named = self.names.iter().find(|group| group.id == id);
         named.map_or(id, |group| group.name.as_str())
-    }
-
-    /// Returns the name of the chosen group.
-    pub(crate) fn chosen_name(&self) -> Option<&str> {
-        self.chosen.as_deref().map(|id| self.name_of(id))
     }
 
     /// Returns the parameter that chooses the group, or an empty text.

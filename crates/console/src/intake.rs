@@ -14,11 +14,11 @@ use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::text::{Text, texts};
+use crate::words::{FILE, KEY, REASON, STATE, TIME, USER};
 
 texts! {
     STREAMS: "Streams by key", "按密钥统计的订单流";
     OF_NODE: "of this node, last {0} minutes", "本节点，近 {0} 分钟";
-    KEY: "Key", "密钥";
     OTHER_KEYS: "other keys", "其他密钥";
     PER_SECOND: "Orders/s, last minute", "近一分钟订单/秒";
     MINUTES: "Orders a minute", "每分钟订单";
@@ -49,9 +49,6 @@ texts! {
     IMPORTS: "Imports", "导入";
     IMPORT: "Import", "导入编号";
     BEGUN: "Begun", "开始";
-    STATE: "State", "状态";
-    FILE: "File", "文件";
-    USER: "User", "用户";
     RESULT: "Result", "结果";
     RUNNING: "running", "进行中";
     COMPLETE: "complete", "已完成";
@@ -66,12 +63,10 @@ texts! {
         "导入命令会将所有被拒绝的行写入文件，并给出文件名。";
     REJECTED_LINES: "Latest rejected lines", "最近被拒绝的行";
     REJECTED_NOTE: "of the streams of this node and of the latest imports", "本节点订单流与最近导入";
-    AT: "Time", "时间";
     FROM: "From", "来自";
     FROM_IMPORT: "import {0}", "导入 {0}";
     LINE: "Line", "行";
     ORDER_ID: "Order id", "订单号";
-    REASON: "Reason", "原因";
     NO_REJECTED: "No stream of this node and none of the latest imports has rejected a line.",
         "本节点的订单流与最近的导入均没有拒绝任何行。";
 }
@@ -309,7 +304,7 @@ fn rejected(frame: &Frame<'_>, view: &Intake) -> Markup {
     if view.rejected.is_empty() {
         return empty(frame.say(NO_REJECTED));
     }
-    let columns = columns(frame, &[AT, FROM, LINE, ORDER_ID, REASON], &[]);
+    let columns = columns(frame, &[TIME, FROM, LINE, ORDER_ID, REASON], &[]);
     let rows = html! {
         @for line in view.latest_rejected().into_iter().take(SHOWN_MAX) {
             tr {

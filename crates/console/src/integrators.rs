@@ -18,32 +18,24 @@ use crate::refused::{self, LookUp, Refused};
 use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::texts;
 use crate::trail;
+use crate::words::{
+    ACCOUNT, ACCOUNTS, CODE, DISABLED, GROUPS, IN_GROUP, LAST_USE, NAME, NONE, SOURCE, STATE,
+};
 
 texts! {
-    ACCOUNTS: "Accounts", "账户";
-    ACCOUNT: "Account", "账户";
-    DISPLAY_NAME: "Name", "名称";
-    GROUPS: "Groups", "分组";
-    STATE: "State", "状态";
     ENABLED: "enabled", "已启用";
-    DISABLED: "disabled", "已停用";
     NO_API: "no API access", "无 API 权限";
     SESSION: "Session", "会话";
     SINCE: "since {0}", "自 {0} 起";
     UNTIL: "until {0}", "至 {0}";
     FROM: "from {0}", "来自 {0}";
-    IN_GROUP: "group {0}", "分组 {0}";
-    NO_SESSION: "none", "无";
-    LAST_USE: "Last use", "最近使用";
     CODES: "Answers by code", "按代码统计的应答";
-    CODE: "Code", "代码";
     REQUESTS: "Requests", "请求";
     NO_REQUESTS: "No request yet.", "尚无请求。";
     NOT_RECORDED: "{0} refused requests came too fast to be recorded.",
         "{0} 个被拒绝的请求因同时过多而未记录。";
     GUESSES: "Failed logins by source", "按来源统计的失败登录";
     OF_NODE: "of this node, since its start", "本节点，自启动以来";
-    SOURCE: "Source", "来源";
     FAILED_LOGINS: "Failed logins", "失败登录";
     LAST: "Last", "最近";
     NO_GUESSES: "No login has failed.", "没有失败的登录。";
@@ -184,7 +176,7 @@ pub fn path_of(account: &str) -> String {
 /// Renders the list of accounts.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
-    let columns = columns(frame, &[ACCOUNT, DISPLAY_NAME, GROUPS, STATE, SESSION, LAST_USE], &[]);
+    let columns = columns(frame, &[ACCOUNT, NAME, GROUPS, STATE, SESSION, LAST_USE], &[]);
     let columns = view.sort.columns::<Account>(frame, columns);
     let rows = html! { @for account in view.sort.rows(&view.accounts) { (row(frame, account)) } };
     let body = html! {
@@ -359,7 +351,7 @@ fn state(frame: &Frame<'_>, account: &AccountItem, has_active_group: bool) -> Ma
 }
 
 fn session_text(frame: &Frame<'_>, session: Option<&SessionItem>) -> String {
-    let Some(session) = session else { return frame.say(NO_SESSION).to_owned() };
+    let Some(session) = session else { return frame.say(NONE).to_owned() };
     let at = |at: i64| frame.zone.text(UnixMs(at));
     let say = |text: crate::text::Text, value: &str| text.fill(frame.language, &[value]);
     let parts = [
@@ -409,7 +401,7 @@ fn summary(frame: &Frame<'_>, view: &History) -> Markup {
     let groups = account.group_ids.iter().map(|id| view.groups.name_of(id));
     let groups = groups.collect::<Vec<_>>().join(", ");
     facts(&[
-        (frame.say(DISPLAY_NAME), html! { (account.display_name) }),
+        (frame.say(NAME), html! { (account.display_name) }),
         (frame.say(STATE), state(frame, account, view.has_active_group)),
         (frame.say(GROUPS), html! { (if groups.is_empty() { format::NONE } else { &groups }) }),
         (frame.say(SESSION), html! { (session_text(frame, view.session.as_ref())) }),

@@ -9,14 +9,11 @@ use crate::csv;
 use crate::frame::{Frame, Page, Section};
 use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::{Text, texts};
+use crate::words::{COPY, CREATED, LAST_USE, NAME, STATE};
 
 texts! {
     ALL: "All keys", "全部密钥";
-    NAME: "Name", "名称";
     RIGHTS: "Rights", "权限";
-    CREATED: "Created", "创建时间";
-    USED: "Last use", "最近使用";
-    STATE: "State", "状态";
     LIVE: "live", "有效";
     REVOKED: "revoked {0}", "已于 {0} 吊销";
     REVOKE: "Revoke", "吊销";
@@ -31,7 +28,6 @@ texts! {
     NEW_KEY: "The new key {0}", "新密钥 {0}";
     ONCE: "Copy it now: it is shown only once, and only its digest is stored.",
         "请立即复制：仅显示一次，系统只保存其摘要。";
-    COPY: "Copy", "复制";
     NAME_TAKEN: "A live key has the name {0}. Choose another name, or revoke that key.",
         "名称 {0} 已被有效密钥使用。请换一个名称或吊销该密钥。";
     BAD_NAME: "“{0}” cannot be the name of a key: {1}", "“{0}” 不能作为密钥名称：{1}";
@@ -109,7 +105,7 @@ pub enum Outcome {
     BadName(String, String),
     /// No right was chosen.
     NoRights,
-    /// The rights exceed those of the person's key.
+    /// The rights exceed the rights of the person's key.
     NotGranted,
     /// No live key has the name.
     Unknown(String),
@@ -207,7 +203,7 @@ fn create_form(frame: &Frame<'_>, sent: &NewKey) -> Markup {
 }
 
 fn list(frame: &Frame<'_>, view: &Keys) -> Markup {
-    let columns = columns(frame, &[NAME, RIGHTS, CREATED, USED, STATE, REVOKE], &[]);
+    let columns = columns(frame, &[NAME, RIGHTS, CREATED, LAST_USE, STATE, REVOKE], &[]);
     let columns = view.sort.columns::<Key>(frame, columns);
     let rows = html! {
         @for key in view.sort.rows(&view.keys) {

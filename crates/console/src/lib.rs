@@ -7,7 +7,8 @@
 //! 1. A variant of [`Section`] with its path, its right and its name, if the navigation has it.
 //! 2. A file with its view and its `page`, made of `components` and, for figures over time, of
 //!    `chart`.
-//! 3. Its texts, in both languages, in a `texts!` of that file, listed in `text.rs`.
+//! 3. Its texts, in both languages, in a `texts!` of that file, listed in `text.rs`; `words.rs` has
+//!    the texts of several pages.
 //!
 //! Pages have neither inline styles nor inline scripts ([`assets::POLICY`]), work without the
 //! script, and mark with `data-live` and an `id` the elements that the script replaces.
@@ -40,5 +41,6 @@ pub mod sign_in;
 pub mod sort;
 mod text;
 mod trail;
+mod words;
 
 pub use frame::{ACCOUNT_PATH, Frame, SEARCH_PATH, Section, Theme};

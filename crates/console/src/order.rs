@@ -13,6 +13,7 @@ use crate::format;
 use crate::frame::{Frame, Page};
 use crate::orders::{payment, shipment};
 use crate::text::texts;
+use crate::words::{AISLE, COPY, DEVICE, GROUP, PAYMENT, PRODUCT, SHIPMENT, STARTED, SUM_PAID};
 
 pub use source::Arrived;
 #[cfg(test)]
@@ -20,8 +21,6 @@ pub(crate) use source::TEXTS as SOURCE_TEXTS;
 
 texts! {
     HEADING: "Order {0}", "订单 {0}";
-    DEVICE: "Device", "设备";
-    GROUP: "Group", "分组";
     TRADE_NO: "Trade number", "交易号";
     TRADE_NO_IN: "Internal trade number", "内部交易号";
     CHANNEL: "Paid by", "支付方式";
@@ -33,16 +32,10 @@ texts! {
     MAJOR: "Major units", "主单位";
     MINOR: "Minor units", "最小单位";
     TOTAL: "Price", "订单金额";
-    PAID: "Paid", "实付";
     REFUNDED: "Refunded", "退款";
     COURSE: "Course", "过程";
-    STARTED: "Trade started", "交易开始";
-    PAYMENT: "Payment", "支付";
-    SHIPMENT: "Shipment", "出货";
     NO_TIME: "no time reported", "未上报时间";
     LINES: "Lines", "商品明细";
-    AISLE: "Aisle", "货道";
-    PRODUCT: "Product", "商品";
     COUNT: "Count", "数量";
     PRICE: "Price", "单价";
     SUM: "Paid", "金额";
@@ -53,7 +46,6 @@ texts! {
     FAULT: "Fault", "故障";
     FAULT_CODE: "code {0}", "代码 {0}";
     RECORD: "Record as integrators see it", "集成方看到的记录";
-    COPY: "Copy", "复制";
 }
 
 /// One order.
@@ -182,7 +174,7 @@ fn course(frame: &Frame<'_>, head: &OrderHead) -> Markup {
 fn amounts(frame: &Frame<'_>, head: &OrderHead) -> Markup {
     let columns = columns(frame, &[NAME], &[MAJOR, MINOR]);
     let amounts =
-        [(TOTAL, head.total_amount), (PAID, head.pay_amount), (REFUNDED, head.refund_amount)];
+        [(TOTAL, head.total_amount), (SUM_PAID, head.pay_amount), (REFUNDED, head.refund_amount)];
     let rows = html! {
         @for (name, minor) in amounts {
             tr {

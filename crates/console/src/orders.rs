@@ -15,22 +15,16 @@ use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
 use crate::text::{Text, texts};
+use crate::words::{
+    ALL, FAILED, FROM, GROUP, NONE, ORDER, PAYMENT, SHIPMENT, STARTED, SUM_PAID, TO,
+};
 
 texts! {
     NUMBER: "Trade number or order id", "交易号或订单号";
     DEVICE: "Device code", "设备编码";
     CARD: "Card’s last four", "卡号后四位";
-    FROM: "From", "从";
-    TO: "To", "至";
-    TIME: "Trade started", "交易开始";
-    ORDER: "Order", "订单";
     ITEMS: "Items", "件数";
-    SUM_PAID: "Paid", "实付";
     PRICE: "Price", "订单金额";
-    PAYMENT: "Payment", "支付";
-    SHIPMENT: "Shipment", "出货";
-    GROUP: "Group", "分组";
-    ALL: "All", "全部";
     OR: "{0} or {1}", "{0}或{1}";
     SOLD: "paid, including refunded", "已支付（含退款）";
     NEEDS_DEVICE: "Searching by card requires a device: enter its code.",
@@ -46,10 +40,8 @@ texts! {
     CANCELLED: "cancelled", "已取消";
     REFUNDING: "refunding", "退款中";
     REFUNDED: "refunded", "已退款";
-    NOT_SHIPPED: "none", "无";
     SHIPPED: "shipped", "成功";
     SHIPPING: "in progress", "进行中";
-    FAILED: "failed", "失败";
     PARTIAL: "partial", "部分成功";
     OTHER: "status {0}", "状态 {0}";
 }
@@ -251,7 +243,7 @@ fn states(
 /// Renders orders as a table; with `groups`, orders of several devices and groups.
 pub(crate) fn rows(frame: &Frame<'_>, orders: &[OrderItem], groups: Option<&Groups>) -> Markup {
     let origin: &[Text] = if groups.is_some() { &[DEVICE, GROUP] } else { &[] };
-    let texts = [&[TIME, ORDER], origin].concat();
+    let texts = [&[STARTED, ORDER], origin].concat();
     let mut columns = columns(frame, &texts, &[ITEMS, SUM_PAID, PRICE]);
     columns.extend([PAYMENT, SHIPMENT].map(|text| Column::text(frame.say(text))));
     let amount = |name: Text, minor, currency: &str| {
@@ -291,7 +283,7 @@ const PAYMENTS: [(Tone, Text); 5] = [
 ];
 /// The states of a shipment, by their numbers.
 const SHIPMENTS: [(Tone, Text); 5] = [
-    (Tone::Neutral, NOT_SHIPPED),
+    (Tone::Neutral, NONE),
     (Tone::Good, SHIPPED),
     (Tone::Neutral, SHIPPING),
     (Tone::Bad, FAILED),

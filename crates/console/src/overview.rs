@@ -18,12 +18,12 @@ use crate::orders::{Sales, sales_path};
 use crate::period::{Period, SpanLength, picker};
 use crate::sort::Sort;
 use crate::text::texts;
+use crate::words::{DAY, ORDER_COUNT};
 
 pub use crate::chart::Point;
 
 texts! {
     SALES: "Sales", "销售额";
-    ORDERS: "Orders", "订单数";
     AVERAGE: "Average order", "客单价";
     SHIPPED: "Shipment success", "出货成功率";
     ONLINE: "Online now", "当前在线";
@@ -38,7 +38,6 @@ texts! {
     PER_WEEK: "US dollars a week", "每周美元";
     PER_MONTH: "US dollars a month", "每月美元";
     TREND_SUMMARY: "Sales from {0} to {1}: {2} in {3} orders", "{0} 至 {1} 的销售额：{2}，共 {3} 单";
-    DAY: "Day", "日期";
     WEEK: "Week", "周";
     MONTH: "Month", "月份";
     SPAN: "{0} to {1}", "{0} 至 {1}";
@@ -105,7 +104,8 @@ impl Overview {
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
     let group = view.groups.query();
-    let heading = view.groups.chosen_name().unwrap_or(frame.say(Section::Overview.name()));
+    let chosen = view.groups.chosen.as_deref().map(|id| view.groups.name_of(id));
+    let heading = chosen.unwrap_or(frame.say(Section::Overview.name()));
     let hidden = view.groups.chosen.iter().map(|group| ("group", group.as_str()));
     let hidden: Vec<(&str, &str)> = hidden.collect();
     let query = joined(&view.period.query(), &joined(&group, &view.sort.query()));
@@ -204,7 +204,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
         (None, _) => frame.say(NOT_COMPARED).to_owned(),
     };
     let figure = |name, value: fn(&Turnover) -> String, change: Option<Change>| {
-        let href = (name == ORDERS).then(|| view.sales_path(Sales::All, ""));
+        let href = (name == ORDER_COUNT).then(|| view.sales_path(Sales::All, ""));
         let note = &note(change, value(&day_before));
         tile(&Tile { name: frame.say(name), value: value(&all), href, change, note })
     };
@@ -218,7 +218,7 @@ fn tiles(frame: &Frame<'_>, view: &Overview) -> Markup {
     html! {
         dl.tiles #tiles data-live {
             (figure(SALES, |of| format::dollars(of.amount.cents()), change(amount)))
-            (figure(ORDERS, |of| format::count(of.orders), change(|turnover| turnover.orders)))
+            (figure(ORDER_COUNT, |of| format::count(of.orders), change(|turnover| turnover.orders)))
             (figure(AVERAGE, |of| format::dollars(of.average_order_cents()),
                 change(Turnover::average_order_cents)))
             (figure(SHIPPED, |of| format::share(of.shipped, of.shipped + of.failed),
@@ -280,7 +280,7 @@ fn trend(frame: &Frame<'_>, view: &Overview) -> Markup {
     let chart = Bars {
         id: "trend",
         summary: &summary,
-        headings: [frame.say(name), frame.say(SALES), frame.say(ORDERS)],
+        headings: [frame.say(name), frame.say(SALES), frame.say(ORDER_COUNT)],
         points: &points(frame, view),
         axis: format::whole_dollars,
         figure: format::dollars,

@@ -6,17 +6,14 @@ use maud::{Markup, html};
 use crate::components::{address, parameter, text_field};
 use crate::frame::Frame;
 use crate::text::{Text, texts};
+use crate::words::{FROM, SEVEN_DAYS, TO, TODAY};
 
 texts! {
     RANGE: "Range", "时间范围";
-    TODAY: "Today", "今天";
     YESTERDAY: "Yesterday", "昨天";
-    WEEK: "7 days", "7 天";
     FOUR_WEEKS: "4 weeks", "4 周";
     QUARTER: "13 weeks", "13 周";
     YEAR: "52 weeks", "52 周";
-    FROM: "From", "从";
-    TO: "To", "至";
     OTHER: "Other days", "其他日期";
     APPLY: "Apply", "应用";
     LAST_DAYS: "last {0} days, {1}", "最近 {0} 天，{1}";
@@ -29,7 +26,7 @@ texts! {
 const CHOICES: [(&str, Text); 6] = [
     ("1", TODAY),
     (LAST_DAY, YESTERDAY),
-    ("7", WEEK),
+    ("7", SEVEN_DAYS),
     ("28", FOUR_WEEKS),
     ("91", QUARTER),
     ("364", YEAR),

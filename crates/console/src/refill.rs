@@ -13,6 +13,7 @@ use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
 use crate::sort::{Columns, Listed, Sort, Value};
 use crate::text::texts;
+use crate::words::{AISLE, DEVICE, PRODUCT};
 
 texts! {
     RULE: "Aisles that are enabled, work, and are in an enabled device of an active group. Sold a \
@@ -23,9 +24,6 @@ texts! {
         "列出已启用、正常工作且位于活跃分组中已启用设备的货道。“日销量”为该设备在今天之前 14 天\
         （如更短，则自其加入当前分组或首次销售以来）内在其所属过的所有分组中售出的该商品数量，除以天\
         数及该商品的货道数。“可售天数”为最近上报的库存除以日销量。";
-    DEVICE: "Device", "设备";
-    AISLE: "Aisle", "货道";
-    PRODUCT: "Product", "商品";
     PRODUCT_ID: "Product id", "商品编号";
     STOCK: "Stock", "库存";
     CAPACITY: "Capacity", "容量";

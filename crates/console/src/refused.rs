@@ -5,28 +5,21 @@ use kiosque_model::{RefusalKind, UnixMs};
 use maud::{Markup, Render, html};
 
 use crate::components::{
-    Tone, address, badge, card, columns, details, empty, filter, parameter, table, text_field, time,
+    Tone, address, badge, card, columns, empty, filter, parameter, table, text_field, time,
 };
 use crate::frame::{ACCOUNT_PATH, Frame, Section};
 use crate::text::{Text, texts};
+use crate::words::{ACCOUNT, ANSWER, CODE, NONE, REASON, REQUEST, SOURCE, TIME};
 
 texts! {
     LOOK_UP: "A refused or failed request", "被拒绝或失败的请求";
     LOOK_UP_NOTE: "of the last day", "最近一天";
     REQUEST_ID: "Request id (the answer’s header x-request-id)", "请求编号（应答头 x-request-id）";
-    REQUEST: "Request", "请求";
-    TIME: "Time", "时间";
-    ACCOUNT: "Account", "账户";
     CLAIMED: "{0}, as the token or the login claims", "{0}（由令牌或登录名声称）";
-    NO_ACCOUNT: "none", "无";
-    SOURCE: "Source", "来源";
     FUNCTION: "Asked", "请求内容";
     FIELDS: "Fields", "字段";
     NOT_READ: "not recorded: there is no body, it was not read, or it is secret",
         "未记录：没有正文、正文未读取，或属于机密";
-    CODE: "Code", "代码";
-    ANSWER: "Answer", "应答";
-    REASON: "Reason", "原因";
     CAUSE: "Cause", "详情";
     REFUSALS: "Latest refused requests", "最近被拒绝的请求";
     NO_REFUSALS: "No request was refused in the last day.", "最近一天没有被拒绝的请求。";
@@ -144,11 +137,15 @@ fn one(frame: &Frame<'_>, request: &Refused) -> Markup {
     if let Some(cause) = &request.cause {
         rows.push((frame.say(CAUSE), cause.render()));
     }
-    details(&rows)
+    html! {
+        dl.details {
+            @for (name, value) in &rows { div { dt { (name) } dd { (value) } } }
+        }
+    }
 }
 
 fn account(frame: &Frame<'_>, request: &Refused) -> Markup {
-    let Some(name) = &request.account else { return frame.say(NO_ACCOUNT).render() };
+    let Some(name) = &request.account else { return frame.say(NONE).render() };
     let href = address(ACCOUNT_PATH, &parameter("name", name), "");
     let text = match request.is_proven {
         true => name.clone(),

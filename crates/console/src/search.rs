@@ -9,17 +9,13 @@ use crate::groups::Groups;
 use crate::orders;
 use crate::refused::PARAMETER;
 use crate::text::{Text, texts};
+use crate::words::{ACCOUNT, DEVICE, GROUP, ORDER, SEARCH};
 
 texts! {
-    HEADING: "Search", "搜索";
     RESULTS: "Results for {0}", "“{0}”的结果";
     KIND: "Kind", "类型";
     FOUND: "Found", "结果";
-    GROUP: "Group", "分组";
-    DEVICE: "Device", "设备";
-    ORDER: "Order", "订单";
     REQUEST: "Refused request", "被拒绝的请求";
-    ACCOUNT: "Account", "账户";
     NONE_FOUND: "Nothing matches. Devices are found by a part of their code or name, orders by \
         order id or trade number, refused requests of the last day by request id, accounts by the \
         beginning of their name.",
@@ -114,7 +110,7 @@ pub fn page(frame: &Frame<'_>, view: &Search) -> String {
     };
     let results = RESULTS.fill(frame.language, &[&view.text]);
     frame.render(&Page {
-        heading: frame.say(HEADING),
+        heading: frame.say(SEARCH),
         content: card("hits", &results, "", &body),
         ..Page::default()
     })
@@ -136,7 +132,7 @@ fn rows(frame: &Frame<'_>, view: &Search) -> Markup {
             }
         }
     };
-    table(frame.say(HEADING), &columns, &rows)
+    table(frame.say(SEARCH), &columns, &rows)
 }
 
 #[cfg(test)]

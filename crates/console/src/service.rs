@@ -10,11 +10,11 @@ use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::text::{Text, texts};
+use crate::words::{ACCOUNTS, DEVICES, FAILED, GROUPS, LAST_ACTIVE, NONE, ORDERS};
 
 texts! {
     ATTENTION: "Checks", "检查";
     GOOD: "ok", "正常";
-    BAD: "failed", "失败";
     LOOK: "to check", "待查";
     ANSWERS: "Requests with a session are answered", "带会话的请求可应答";
     ANSWERS_DO: "{0}. See the server's log; integrators get code 500 meanwhile.",
@@ -60,16 +60,10 @@ texts! {
     UPTIME: "Uptime", "运行时间";
     UP: "{0} d {1} h {2} min, since {3}", "{0} 天 {1} 小时 {2} 分钟，自 {3} 起";
     NAMES: "Names of the certificate", "证书名称";
-    ACTIVITY: "Last activity", "最近活动";
-    NEVER: "none", "无";
     CONTENT: "Stored entries", "已存条目";
-    GROUPS: "Groups", "分组";
-    ACCOUNTS: "Accounts", "账户";
     SESSIONS: "Live sessions", "有效会话";
     KEYS: "Live keys", "有效密钥";
     PRODUCTS: "Products", "商品";
-    DEVICES: "Devices", "设备";
-    ORDERS: "Orders", "订单";
     ARCHIVED: "Archived", "已归档";
     LIMITS: "Limits", "限额";
     LIMIT: "Limit", "限额";
@@ -186,7 +180,7 @@ pub fn failed_checks(frame: &Frame<'_>, view: &Service) -> i64 {
 const fn word(tone: Tone) -> Text {
     match tone {
         Tone::Good => GOOD,
-        Tone::Bad => BAD,
+        Tone::Bad => FAILED,
         Tone::Warning | Tone::Neutral => LOOK,
     }
 }
@@ -294,7 +288,7 @@ fn listed(frame: &Frame<'_>, values: &[(Text, String)]) -> Markup {
 
 fn program(frame: &Frame<'_>, view: &Service) -> Vec<(Text, String)> {
     let status = &view.status;
-    let log = status.log_bytes.map_or_else(|| frame.say(NEVER).to_owned(), size);
+    let log = status.log_bytes.map_or_else(|| frame.say(NONE).to_owned(), size);
     let text = |at: i64| frame.zone.text(UnixMs(at));
     let active = status.last_active_timestamp.map(text);
     let place = view.database.as_deref().unwrap_or("SQLite");
@@ -306,7 +300,7 @@ fn program(frame: &Frame<'_>, view: &Service) -> Vec<(Text, String)> {
         (DATABASE, size(status.database_bytes)),
         (WAL, log),
         (UPTIME, uptime(frame, view.started)),
-        (ACTIVITY, active.unwrap_or_else(|| frame.say(NEVER).to_owned())),
+        (LAST_ACTIVE, active.unwrap_or_else(|| frame.say(NONE).to_owned())),
     ];
     rows.extend(view.free_bytes.map(|bytes| (FREE, size(bytes))));
     rows.extend(view.resident_bytes.map(|bytes| (MEMORY, size(bytes))));

@@ -30,7 +30,7 @@ impl Text {
 /// Declares texts as constants, and lists them as `TEXTS`.
 macro_rules! texts {
     ($($name:ident: $en:literal, $zh:literal;)*) => {
-        $(const $name: $crate::text::Text = $crate::text::Text { en: $en, zh: $zh };)*
+        $(pub(crate) const $name: $crate::text::Text = $crate::text::Text { en: $en, zh: $zh };)*
         #[cfg(test)]
         pub(crate) const TEXTS: &[$crate::text::Text] = &[$($name),*];
     };
@@ -77,6 +77,7 @@ mod tests {
             crate::service::TEXTS,
             crate::sign_in::TEXTS,
             crate::trail::TEXTS,
+            crate::words::TEXTS,
         ];
         pages.into_iter().flatten().copied()
     }

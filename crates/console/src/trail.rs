@@ -9,15 +9,11 @@ use crate::components::{address, columns, parameter, table, time};
 use crate::format;
 use crate::frame::{ACCOUNT_PATH, Frame};
 use crate::text::{Text, texts};
+use crate::words::{ACCOUNT, EVENT, IN_GROUP, REQUEST, SOURCE, TIME};
 
 texts! {
-    TIME: "Time", "时间";
-    EVENT: "Event", "事件";
-    ACCOUNT: "Account", "账户";
     ACTOR: "Actor", "操作者";
-    SOURCE: "Source", "来源";
     DETAIL: "Detail", "详情";
-    REQUEST: "Request", "请求";
     LOGIN: "Login", "登录";
     LOGIN_REFUSED: "Login refused", "登录被拒";
     SWITCH_GROUP: "Group selected", "切换分组";
@@ -40,7 +36,6 @@ texts! {
     ENDED: "ended the session opened {0} from {1}", "结束了 {0} 从 {1} 打开的会话";
     UNKNOWN_TIME: "at an unknown time", "（时间未知）";
     UNKNOWN_SOURCE: "an unknown address", "未知地址";
-    IN_GROUP: "group {0}", "分组 {0}";
     TIMES: "{0} times", "{0} 次";
     LOGIN_REPLACED: "Login, replaced a session", "登录，替换了会话";
     FILE: "file {0}", "文件 {0}";

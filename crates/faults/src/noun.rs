@@ -8,20 +8,9 @@ use kiosque_contract::endpoint::{
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
 /// A call of the interface.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    IntoStaticStr,
-    EnumString,
-    VariantArray,
-)]
+#[derive(IntoStaticStr, EnumString, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Noun {
     /// Log in.
     Login,

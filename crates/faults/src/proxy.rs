@@ -18,7 +18,7 @@ use crate::forward::{Answer, Read, Reading};
 use crate::made;
 use crate::noun::Noun;
 use crate::plan::{Faults, Plan, Planned};
-use crate::rows::{PageAsked, Success};
+use crate::rows::{EXPIRES_IN, PageAsked, Success, TOTAL};
 use crate::sessions::{Begun, Opener};
 
 /// Forwards calls to a server, and injects faults into some answers.
@@ -49,11 +49,11 @@ impl FaultProxy {
             metrics: ConnectionMetrics::unregistered(),
             when_full: WhenFull::Refused,
         };
-        let stop = Stop::new();
+        let stop = Stop::default();
         let proxy = Arc::new(self);
-        let answer = Box::new(move |request, peer| {
+        let answer = Box::new(move |request, _: IpAddr| {
             let proxy = Arc::clone(&proxy);
-            Box::pin(async move { proxy.answer(request, peer).await }) as _
+            Box::pin(async move { proxy.answer(request).await }) as _
         });
         let serving = listener.serve_boxed(options, answer, stop.clone());
         let ending = async {
@@ -64,7 +64,7 @@ impl FaultProxy {
         open.drain().await;
     }
 
-    async fn answer(&self, request: Request<Incoming>, _peer: IpAddr) -> Response<Content> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Content> {
         let noun = Noun::at(request.uri().path());
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let Some(request) = Read::of(request).await else {
@@ -136,7 +136,11 @@ impl FaultProxy {
                 response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
                 response
             }
-            None => protect(answer.into_response(), noun),
+            // Answers with a token are never compressed (ENV-14).
+            None if noun.is_some_and(|noun| Noun::SESSIONS.contains(&noun)) => {
+                answer.into_response().map(Content::secret)
+            }
+            None => answer.into_response(),
         }
     }
 
@@ -165,7 +169,7 @@ impl FaultProxy {
                 Kind::DropRow => success.drop_row(noun, draw),
                 Kind::StaleTotal(rows) => {
                     let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-                    success.alter_total(|total| total.saturating_sub(rows).max(0))
+                    success.alter(TOTAL, |total| total.saturating_sub(rows).max(0))
                 }
                 Kind::ShiftPage(rows) => {
                     before.is_some_and(|before| success.shift(&before.page, rows, before.size))
@@ -174,11 +178,11 @@ impl FaultProxy {
                     .is_some_and(|before| success.stay_shifted(&before.page, rows, before.size)),
                 Kind::Expire(after) => {
                     let end = now.plus_ms(kiosque_clock::millis(after)).0;
-                    success.alter_end(|given| given.min(end))
+                    success.alter(EXPIRES_IN, |given| given.min(end))
                 }
                 // Its name is added with the header that it also changes.
                 Kind::Clock(offset_ms) => {
-                    is_altered |= success.alter_end(|end| end.saturating_add(offset_ms));
+                    is_altered |= success.alter(EXPIRES_IN, |end| end.saturating_add(offset_ms));
                     false
                 }
                 _ => false,
@@ -205,7 +209,8 @@ impl FaultProxy {
     /// unchanged. It is read first: an order that arrives between the two answers is then in both
     /// rather than in neither (PAGE-8).
     async fn page_before(&self, request: &Read, plan: &Plan) -> Option<PageBefore> {
-        plan.faults.iter().find(|fault| shifts(fault.kind))?;
+        let shifts = |fault: &&Planned| matches!(fault.kind, Kind::ShiftPage(_) | Kind::Shifted(_));
+        plan.faults.iter().find(shifts)?;
         let PageAsked { current, size } = PageAsked::of(request.head.uri.query())?;
         let before = current.checked_sub(1).filter(|before| *before > 0)?;
         let response = self.server.send(request.request_for_page(before, size)?).await.ok()?;
@@ -246,11 +251,6 @@ fn replacement(
     })
 }
 
-/// Returns whether a fault needs the page before the requested one.
-fn shifts(kind: Kind) -> bool {
-    matches!(kind, Kind::ShiftPage(_) | Kind::Shifted(_))
-}
-
 /// Returns whether a fault changes the JSON of an answer.
 fn alters_json(kind: Kind) -> bool {
     matches!(
@@ -269,14 +269,6 @@ fn delay_of(kind: Kind) -> Duration {
     match kind {
         Kind::Slow(delay) => delay,
         _ => Duration::ZERO,
-    }
-}
-
-/// Answers with a token are never compressed (ENV-14).
-fn protect(response: Response<Content>, noun: Option<Noun>) -> Response<Content> {
-    match noun {
-        Some(noun) if Noun::SESSIONS.contains(&noun) => response.map(Content::secret),
-        _ => response,
     }
 }
 

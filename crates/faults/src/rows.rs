@@ -7,9 +7,9 @@ use crate::noun::Noun;
 /// The fields of the data of a page, and the field of an envelope.
 const RECORDS: &str = "records";
 const LIST: &str = "list";
-const TOTAL: &str = "total";
+pub(crate) const TOTAL: &str = "total";
 const DATA: &str = "data";
-const EXPIRES_IN: &str = "expiresIn";
+pub(crate) const EXPIRES_IN: &str = "expiresIn";
 const ACCESS_TOKEN: &str = "accessToken";
 const GROUP_ID: &str = "groupId";
 
@@ -38,14 +38,15 @@ impl Success {
         self.0.get(DATA)?.get(GROUP_ID)?.as_str()
     }
 
-    /// Changes `expiresIn`. This and all other alterations return whether the answer has the field
-    /// that they change.
-    pub(crate) fn alter_end(&mut self, alter: impl FnOnce(i64) -> i64) -> bool {
-        let end = self.0.get_mut(DATA).and_then(|data| data.get_mut(EXPIRES_IN));
-        let Some((end, ms)) = end.and_then(|end| end.as_i64().map(|ms| (end, ms))) else {
+    /// Changes a number of the data. This and all other alterations return whether the answer has
+    /// the field that they change.
+    pub(crate) fn alter(&mut self, field: &str, alter: impl FnOnce(i64) -> i64) -> bool {
+        let number = self.0.get_mut(DATA).and_then(|data| data.get_mut(field));
+        let Some((number, given)) = number.and_then(|it| it.as_i64().map(|given| (it, given)))
+        else {
             return false;
         };
-        *end = alter(ms).into();
+        *number = alter(given).into();
         true
     }
 
@@ -60,17 +61,6 @@ impl Success {
         let Some(rows) = self.rows(noun).filter(|rows| !rows.is_empty()) else { return false };
         let index = usize::try_from(draw % rows.len() as u64).unwrap_or_default();
         rows.remove(index);
-        true
-    }
-
-    /// Changes `total`.
-    pub(crate) fn alter_total(&mut self, alter: impl FnOnce(i64) -> i64) -> bool {
-        let total = self.0.get_mut(DATA).and_then(|data| data.get_mut(TOTAL));
-        let Some((total, rows)) = total.and_then(|total| total.as_i64().map(|it| (total, it)))
-        else {
-            return false;
-        };
-        *total = alter(rows).into();
         true
     }
 
@@ -96,7 +86,7 @@ impl Success {
         own.splice(0..0, moved.iter().cloned());
         own.truncate(size);
         let arrived = i64::try_from(arrived).unwrap_or_default();
-        self.alter_total(|total| total.saturating_add(arrived))
+        self.alter(TOTAL, |total| total.saturating_add(arrived))
     }
 
     /// Returns the rows of a page.

@@ -3,7 +3,7 @@
 mod exchanges;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ use kiosque_conformance::{
 use kiosque_https_client::{BaseUrl, HttpsClient, trust};
 
 use crate::output::eprint_line;
-use crate::{CommandOutcome, output};
+use crate::{CommandOutcome, confirmation, output};
 
 /// The arguments of `kiosque check`.
 #[derive(Args, Debug)]
@@ -247,11 +247,5 @@ fn is_confirmed(account: &Credentials, second: Option<&Credentials>) -> anyhow::
         None => account.username.clone(),
     };
     let warning = format!("the check logs in as {names}, which ends the account's session");
-    if !io::stdin().is_terminal() {
-        bail!("{warning}; standard input is not a terminal on which to confirm this; give --yes");
-    }
-    write!(io::stderr(), "{warning}. Continue? [y/N] ")?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    confirmation::is_confirmed(&format!("{warning}; "), &format!("{warning}. Continue?"))
 }

@@ -1,7 +1,6 @@
 //! `kiosque device`
 
 use std::fmt::{self, Display};
-use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
@@ -10,6 +9,7 @@ use kiosque_model::{DeviceCode, GroupId, Zone};
 use kiosque_store::WhenAbsent;
 
 use crate::args::DeviceWhat;
+use crate::confirmation::is_confirmed;
 use crate::output::{self, Output, YesNo, print_line, time};
 use crate::settings::Settings;
 use crate::table::{Table, printable};
@@ -54,23 +54,12 @@ pub(crate) fn unknown(code: &DeviceCode) -> String {
 async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<()> {
     let parsed = DeviceCode::parse(code.clone()).context("the device's code")?;
     let store = open::store(settings, WhenAbsent::Refuse).await?;
-    if !yes && !is_confirmed(&code)? {
+    let prompt = format!("Delete device {}, its aisles and its owners?", printable(&code));
+    if !yes && !is_confirmed("", &prompt)? {
         return print_line!("device {code} was not deleted");
     }
     store.fleet().delete_device(parsed, acting::by("device delete")).await?;
     print_line!("deleted device {code}")
-}
-
-/// Asks on the terminal whether to delete a device.
-fn is_confirmed(code: &str) -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("standard input is not a terminal on which to confirm this; give --yes");
-    }
-    let prompt = format!("Delete device {}, its aisles and its owners?", printable(code));
-    write!(io::stderr(), "{prompt} [y/N] ")?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 fn table(devices: &[DeviceItem], zone: &Zone) -> Table<7> {

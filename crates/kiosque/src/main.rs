@@ -18,6 +18,7 @@ mod broker;
 mod check;
 mod completions;
 mod config;
+mod confirmation;
 mod console_link;
 mod demo;
 mod device;

@@ -15,21 +15,17 @@ use crate::table::Table;
 use crate::{CommandOutcome, acting, open};
 
 pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<CommandOutcome> {
+    let store = open::store(settings, WhenAbsent::Refuse).await?;
     match what {
         KeyWhat::Create { name, may } => {
-            let store = open::store(settings, WhenAbsent::Refuse).await?;
             create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
         }
         KeyWhat::List { json, output } => {
-            let store = open::store(settings, WhenAbsent::Refuse).await?;
             let keys = store.operators().keys().await?;
             let output = if json { Output { output: Format::Json } } else { output };
             output.print(&json_of(&keys), |_| table(&keys, store.zone()))?;
         }
-        KeyWhat::Revoke { name } => {
-            let store = open::store(settings, WhenAbsent::Refuse).await?;
-            revoke(&store, parsed(name)?).await?;
-        }
+        KeyWhat::Revoke { name } => revoke(&store, parsed(name)?).await?,
     }
     Ok(CommandOutcome::Complete)
 }

@@ -220,7 +220,7 @@ pub(crate) async fn serve(
     let (retention, deadline) = (settings.audit_retention, settings.limits.shutdown_deadline);
     let token_validity = settings.token_validity;
     observe_time(&store, &clock, token_validity).await;
-    let stop = Stop::new();
+    let stop = Stop::default();
     let stopper = stop.clone();
     tokio::spawn(async move {
         end.await;

@@ -139,7 +139,7 @@ where
     A: Fn(Request<Incoming>, IpAddr) -> F + Send + Sync + 'static,
     F: Future<Output = Response<Content>> + Send + 'static,
 {
-    let protocol = activity.protocol();
+    let protocol = activity.protocol;
     let active = activity.request_to(request.uri().path());
     active.room().await;
     if let Some(kept) = &peer.kept {

@@ -40,7 +40,7 @@ const SLOTS: usize = 32;
 /// The phase of a connection with its start, its requests in progress and its unsent answers.
 #[derive(Debug)]
 pub(crate) struct ConnectionActivity {
-    protocol: Protocol,
+    pub(crate) protocol: Protocol,
     start: Instant,
     phase: AtomicUsize,
     phase_since_us: AtomicU64,
@@ -90,10 +90,6 @@ impl ConnectionActivity {
             unsent_max_bytes: limits.unsent_max_bytes,
             sent: Notify::new(),
         })
-    }
-
-    pub(crate) fn protocol(&self) -> Protocol {
-        self.protocol
     }
 
     /// Sets the initial window of the connection's HTTP/2 streams.

@@ -30,11 +30,7 @@ impl Json {
     /// Returns whether the value counts as absent, as null and the empty string do (REQ-9).
     #[must_use]
     pub fn is_left_out(&self) -> bool {
-        match self {
-            Json::Null => true,
-            Json::Text(text) => text.is_empty(),
-            _ => false,
-        }
+        matches!(self, Json::Null) || matches!(self, Json::Text(text) if text.is_empty())
     }
 }
 
@@ -89,6 +85,7 @@ const OUT_OF_RANGE: &str = "number out of range";
 fn within_range(text: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
+    let is_in_number = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
     while let Some(first) = rest.chars().next() {
         let is_number = first == '-' || first.is_ascii_digit();
         let length = match first {
@@ -120,10 +117,6 @@ fn string_length(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-fn is_in_number(c: char) -> bool {
-    c.is_ascii_digit() || "+-.eE".contains(c)
 }
 
 fn is_out_of_range(number: &str) -> bool {

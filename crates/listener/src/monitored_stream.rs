@@ -20,7 +20,7 @@ pub(crate) struct MonitoredStream<S> {
 
 impl<S> MonitoredStream<S> {
     pub(crate) fn new(stream: S, activity: &Arc<ConnectionActivity>) -> MonitoredStream<S> {
-        let control_frames = match activity.protocol() {
+        let control_frames = match activity.protocol {
             Protocol::Http1 => None,
             Protocol::Http2 => Some(ControlFrames::new()),
         };

@@ -3,22 +3,10 @@
 use tokio::sync::watch;
 
 /// Stops listeners.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Stop(watch::Sender<bool>);
 
-impl Default for Stop {
-    fn default() -> Self {
-        Stop::new()
-    }
-}
-
 impl Stop {
-    /// Returns a signal that is not set.
-    #[must_use]
-    pub fn new() -> Stop {
-        Stop(watch::Sender::new(false))
-    }
-
     /// Sets the signal: listeners accept no new connection, and requests in progress are answered.
     pub fn now(&self) {
         self.0.send_replace(true);

@@ -21,20 +21,9 @@ pub struct Origin {
 }
 
 /// A kind of entry.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    IntoStaticStr,
-    EnumString,
-    VariantArray,
-)]
+#[derive(IntoStaticStr, EnumString, VariantArray)]
 #[strum(serialize_all = "camelCase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AuditEvent {
     /// An account logged in.
     Login,

@@ -68,20 +68,9 @@ impl KeyDigest {
 }
 
 /// A right of a key; each call of the operator's requires one.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    IntoStaticStr,
-    EnumString,
-    VariantArray,
-    Display,
-)]
+#[derive(IntoStaticStr, EnumString, VariantArray, Display)]
 #[strum(serialize_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Right {
     /// Send orders.
     Orders,

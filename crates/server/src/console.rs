@@ -51,7 +51,7 @@ use crate::panics::catch_panic;
 use fields::Fields;
 use reply::Reply;
 use request::SignedIn;
-use return_path::ReturnPath;
+use return_path::{ReturnPath, sign_in_address};
 
 /// The maximum size of a posted form.
 const FORM_MAX_BYTES: usize = 16 << 10;
@@ -128,7 +128,7 @@ async fn route(
     let Some((session, failed_checks)) = session else {
         // A form that was sent after the end of the session is not repeated.
         let page = ReturnPath::of(&call.head.uri).filter(|_| !is_post);
-        return Ok(sign_in::redirect(page.as_ref()));
+        return Ok(Reply::see_other(&sign_in_address(page.as_ref())));
     };
     // Only a few reads run at a time, so that they do not delay the streams of the listener. A form
     // is not refused because of others' reads.

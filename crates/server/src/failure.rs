@@ -12,6 +12,7 @@ use kiosque_listener::BodyError;
 use kiosque_locale::{Locale, Message};
 use kiosque_model::{Refusal, Right};
 use kiosque_store::{Error, Refused};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Why a request failed.
 #[derive(Debug)]
@@ -57,7 +58,8 @@ pub(crate) struct SystemFailure {
 }
 
 /// The cause of a failure, as a label of metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub(crate) enum FailureKind {
     /// The store was busy for too long.
     StoreBusy,

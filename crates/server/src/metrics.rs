@@ -14,6 +14,7 @@ use kiosque_listener::ConnectionMetrics;
 use kiosque_model::{Refusal, UnixMs};
 use kiosque_store::FileSizes;
 use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::answer::DataJson;
 use crate::audience::Audience;
@@ -73,7 +74,8 @@ pub(crate) struct Sampled {
 }
 
 /// The outcome of a login.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 enum LoginOutcome {
     Accepted,
     Refused,
@@ -82,24 +84,6 @@ enum LoginOutcome {
     Invalid,
     Failed,
 }
-
-const LOGIN_OUTCOMES: [(LoginOutcome, &str); 6] = [
-    (LoginOutcome::Accepted, "accepted"),
-    (LoginOutcome::Refused, "refused"),
-    (LoginOutcome::Limited, "limited"),
-    (LoginOutcome::NotAllowed, "not_allowed"),
-    (LoginOutcome::Invalid, "invalid"),
-    (LoginOutcome::Failed, "failed"),
-];
-
-const FAULT_KINDS: [(FailureKind, &str); 6] = [
-    (FailureKind::StoreBusy, "store_busy"),
-    (FailureKind::StoreFailed, "store_failed"),
-    (FailureKind::DamagedOrder, "damaged_order"),
-    (FailureKind::TooMuchWork, "too_much_work"),
-    (FailureKind::Overloaded, "overloaded"),
-    (FailureKind::Internal, "internal"),
-];
 
 impl LoginOutcome {
     fn of<T>(outcome: &Result<T, Failure>) -> LoginOutcome {
@@ -137,27 +121,21 @@ impl Metrics {
             gateway: listeners.of(Audience::Gateway, ENDPOINTS.iter().map(|one| one.route)),
             operator: listeners.of(Audience::Operator, OPERATOR_CALLS.iter().map(|one| one.path)),
             logins: registry.each(
-                (
-                    "kiosque_logins_total",
-                    "Logins, by outcome: accepted; refused (wrong name or password); limited (too \
-                     many failures, the password was not checked); not_allowed (no API access \
-                     or no active group); invalid (the request could not be read); failed \
-                     (the server failed).",
-                    "outcome",
-                ),
-                &LOGIN_OUTCOMES,
+                "kiosque_logins_total",
+                "Logins, by outcome: accepted; refused (wrong name or password); limited (too \
+                 many failures, the password was not checked); not_allowed (no API access \
+                 or no active group); invalid (the request could not be read); failed \
+                 (the server failed).",
+                "outcome",
             ),
             faults: registry.each(
-                (
-                    "kiosque_faults_total",
-                    "Requests that the server could not answer: store_busy and store_failed; \
-                     damaged_order (the checksum of a stored order is wrong); \
-                     too_much_work (a read took too long, or its account had too many at a time); \
-                     overloaded (a limit on concurrent work was reached); internal (a defect, \
-                     described in the log).",
-                    "kind",
-                ),
-                &FAULT_KINDS,
+                "kiosque_faults_total",
+                "Requests that the server could not answer: store_busy and store_failed; \
+                 damaged_order (the checksum of a stored order is wrong); \
+                 too_much_work (a read took too long, or its account had too many at a time); \
+                 overloaded (a limit on concurrent work was reached); internal (a defect, \
+                 described in the log).",
+                "kind",
             ),
             orders: OrderCounters::new(&registry),
             heartbeats_accepted,
@@ -184,9 +162,8 @@ impl Metrics {
     /// Returns the number of requests that failed by overload, with the label of their kind.
     pub(crate) fn overload(&self) -> [(&'static str, u64); FailureKind::OVERLOAD.len()] {
         FailureKind::OVERLOAD.map(|kind| {
-            let label = FAULT_KINDS.iter().find(|(known, _)| *known == kind);
             let count = self.faults.of(&kind).map_or(0, IntCounter::get);
-            (label.map_or("", |(_, label)| label), count)
+            (kind.into(), count)
         })
     }
 

@@ -85,9 +85,7 @@ impl HashSlots {
         });
         compared.await.map_err(|error| Failure::internal(&error))
     }
-}
 
-impl HashSlots {
     /// Returns the number of logins being hashed and the number waiting for a slot.
     pub(crate) fn load(&self) -> (usize, usize) {
         // The queue is read first: a login takes its permit before a slot's.

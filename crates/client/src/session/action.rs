@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use kiosque_model::GroupId;
 
 use super::grant::Grant;
-use super::lanes::{Lane, Ticket, Waiting};
+use super::lanes::{Lane, Length, Ticket, Waiting};
 use crate::error::Error;
 
 /// What to do next.
@@ -44,13 +44,7 @@ pub(super) struct Started {
 pub(super) struct Running {
     pub(super) lane: Lane,
     pub(super) epoch: u64,
+    /// [`Length::Short`] once it was interrupted.
     pub(super) length: Length,
     pub(super) waiting: Waiting,
-}
-
-/// Whether a call only waits for something to happen, and may be interrupted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
-    Short,
-    Long,
 }

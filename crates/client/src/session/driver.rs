@@ -13,9 +13,9 @@ use kiosque_model::GroupId;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
-use super::action::{Action, Length, Started};
+use super::action::{Action, Started};
 use super::grant::{Failure, Grant, Granted};
-use super::lanes::{Lane, Ticket};
+use super::lanes::{Lane, Length, Ticket};
 use super::machine::Machine;
 use super::stored::StoredSession;
 use super::{Called, LongCall, SessionCounts, SessionParts};
@@ -93,7 +93,10 @@ impl Driver {
 
     /// Runs until the last clone of the session is dropped.
     pub(super) async fn run(mut self) {
-        self.resume();
+        // A session that an earlier program has stored.
+        let stored = self.parts.resume.take();
+        let stored = stored.and_then(|stored| stored.into_granted(&self.parts.clock));
+        self.machine.replace(Instant::now(), stored);
         loop {
             let rest = self.act();
             tokio::select! {
@@ -137,16 +140,6 @@ impl Driver {
 
     fn stored(&self) -> Option<StoredSession> {
         self.machine.held().map(|(held, group)| StoredSession::new(held, group))
-    }
-
-    /// Takes over a session that an earlier program has stored.
-    fn resume(&mut self) {
-        let stored = self.parts.resume.take();
-        if let Some((granted, default)) =
-            stored.and_then(|stored| stored.into_granted(&self.parts.clock))
-        {
-            self.machine.resume(Instant::now(), granted, default);
-        }
     }
 
     /// Does everything that can be done now. Returns the time at which there may be more.

@@ -27,6 +27,14 @@ pub(super) struct Waiting {
     pub(super) since: Instant,
     /// How often it was refused with -4.
     pub(super) refusals: u32,
+    pub(super) length: Length,
+}
+
+/// Whether a call only waits for something to happen, and may be interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Short,
+    Long,
 }
 
 /// The waiting calls of all lanes. The waiting lanes are derived from their calls: a separate list
@@ -44,18 +52,8 @@ impl Lanes {
         self.0.is_empty()
     }
 
-    /// Returns the lane with the oldest call among those that run while `selected` is selected: its
-    /// own, and [`Lane::Any`].
-    pub(super) fn oldest_own(&self, selected: &Lane) -> Option<&Lane> {
-        self.oldest_of(|lane| lane == selected || *lane == Lane::Any)
-    }
-
-    /// Returns the lane with the oldest call among those that need another group.
-    pub(super) fn oldest_other(&self, selected: &Lane) -> Option<&Lane> {
-        self.oldest_of(|lane| lane != selected && *lane != Lane::Any)
-    }
-
-    fn oldest_of(&self, belongs: impl Fn(&Lane) -> bool) -> Option<&Lane> {
+    /// Returns the lane with the oldest call among some lanes.
+    pub(super) fn oldest_of(&self, belongs: impl Fn(&Lane) -> bool) -> Option<&Lane> {
         let lanes = self.0.iter().filter(|(lane, _)| belongs(lane));
         let firsts = lanes.filter_map(|(lane, calls)| Some((calls.first_key_value()?.0, lane)));
         firsts.min_by_key(|(first, _)| **first).map(|(_, lane)| lane)

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use kiosque_clock::Entropy;
 use kiosque_model::GroupId;
 
-use super::action::{Action, Length, Running, Started};
+use super::action::{Action, Running, Started};
 use super::grant::{Failure, Granted};
 use super::held::Held;
 use super::holdback::Holdback;
-use super::lanes::{Lane, Lanes, Ticket, Waiting};
+use super::lanes::{Lane, Lanes, Length, Ticket, Waiting};
 use super::pace::Pace;
 use crate::error::{Error, Refusal};
 use crate::jitter;
@@ -24,7 +24,6 @@ pub(super) struct Machine {
     pace: Pace,
     entropy: Entropy,
     lanes: Lanes,
-    lengths: BTreeMap<Ticket, Length>,
     running: BTreeMap<Ticket, Running>,
     failed: VecDeque<(Ticket, Error)>,
     held: Option<Held>,
@@ -55,7 +54,6 @@ impl Machine {
             pace,
             entropy,
             lanes: Lanes::default(),
-            lengths: BTreeMap::new(),
             running: BTreeMap::new(),
             failed: VecDeque::new(),
             held: None,
@@ -83,8 +81,7 @@ impl Machine {
             (Lane::Default, Some(group)) => Lane::Group(group.clone()),
             (lane, _) => lane,
         };
-        self.lengths.insert(ticket, length);
-        self.lanes.add(lane, ticket, Waiting { since: now, refusals: 0 });
+        self.lanes.add(lane, ticket, Waiting { since: now, refusals: 0, length });
         ticket
     }
 
@@ -93,18 +90,15 @@ impl Machine {
         self.wants_log_out = true;
     }
 
-    /// Takes over a session.
-    pub(super) fn resume(&mut self, now: Instant, granted: Granted, default: GroupId) {
-        self.default = Some(default);
-        self.hold(now, Held::new(now, granted, &self.pace));
-    }
-
     /// Replaces the session by another one, or by none. A login or a switch in progress takes
     /// precedence: its token is the later one.
     pub(super) fn replace(&mut self, now: Instant, session: Option<(Granted, GroupId)>) {
         match session {
             _ if self.is_changing => {}
-            Some((granted, default)) => self.resume(now, granted, default),
+            Some((granted, default)) => {
+                self.default = Some(default);
+                self.hold(now, Held::new(now, granted, &self.pace));
+            }
             None => self.held = None,
         }
     }
@@ -130,7 +124,6 @@ impl Machine {
     pub(super) fn next(&mut self, now: Instant) -> Action {
         self.fail_late_calls(now);
         if let Some((ticket, error)) = self.failed.pop_front() {
-            self.lengths.remove(&ticket);
             return Action::Fail(ticket, error);
         }
         if self.is_changing {
@@ -216,8 +209,9 @@ impl Machine {
 
     fn next_call(&mut self, now: Instant, selected: &Lane) -> Action {
         let turn_ends = self.turn_began + self.pace.turn;
-        let own = self.lanes.oldest_own(selected).cloned();
-        let Some(other) = self.lanes.oldest_other(selected).cloned() else {
+        let runs = |lane: &Lane| lane == selected || *lane == Lane::Any;
+        let own = self.lanes.oldest_of(runs).cloned();
+        let Some(other) = self.lanes.oldest_of(|lane| !runs(lane)).cloned() else {
             return match own {
                 Some(lane) => self.start_from(now, &lane),
                 None => self.rest(None),
@@ -258,8 +252,8 @@ impl Machine {
         let Some(held) = self.held.as_ref().filter(|_| has_room) else { return self.rest(None) };
         let grant = Arc::clone(&held.grant);
         let Some((ticket, waiting)) = self.lanes.take(lane) else { return self.rest(None) };
-        let length = self.lengths.get(&ticket).copied().unwrap_or(Length::Short);
-        let running = Running { lane: lane.clone(), epoch: self.epoch, length, waiting };
+        let (lane, length) = (lane.clone(), waiting.length);
+        let running = Running { lane, epoch: self.epoch, length, waiting };
         self.running.insert(ticket, running);
         let waited = now.saturating_duration_since(waiting.since);
         let started = Started { grant, epoch: self.epoch, waited, refusals: waiting.refusals };
@@ -269,7 +263,6 @@ impl Machine {
     /// A call ended: with an answer, without one, or because its caller has gone.
     pub(super) fn ended(&mut self, now: Instant, ticket: Ticket) {
         self.running.remove(&ticket);
-        self.lengths.remove(&ticket);
         self.last_answer = Some(now);
     }
 

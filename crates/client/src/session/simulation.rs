@@ -11,9 +11,9 @@ use kiosque_clock::Entropy;
 use kiosque_model::{GroupId, UnixMs};
 use kiosque_testkit::Rng;
 
-use super::action::{Action, Length, Started};
+use super::action::{Action, Started};
 use super::grant::{Failure, Grant, Granted};
-use super::lanes::{Lane, Ticket};
+use super::lanes::{Lane, Length, Ticket};
 use super::machine::Machine;
 use super::pace::Pace;
 use crate::error::{Error, Refusal};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::pages::{no_records, past_the_end};
 use super::rule;
-use crate::answer::{Expected, Type, all_have_fields, has_fields, met};
+use crate::answer::{Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::{Facts, ORDERS_QUERY, UNKNOWN};
 use crate::paths::{DETAIL, ORDERS};
@@ -205,7 +205,8 @@ pub(super) const RULES: &[Rule] = &[
         "The detail has the fields of the list record with the same values.",
         |facts| detail(facts, "tradeNoIn"),
         |facts, answer| {
-            let (order, detail) = (first_order(facts)?, answer.success()?);
+            let order = facts.orders.first().ok_or_else(|| "an order".to_owned())?;
+            let detail = answer.success()?;
             let fields = order.as_object().ok_or_else(|| "an order".to_owned())?;
             for (name, value) in fields.iter().filter(|(name, _)| *name != "detailVOList") {
                 met!(detail.get(name) == Some(value), || format!("{name} of the list record"))?;
@@ -279,10 +280,6 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.refused(Message::OrderUnknown),
     ),
 ];
-
-fn first_order(facts: &Facts) -> Expected<&Value> {
-    facts.orders.first().ok_or_else(|| "an order".to_owned())
-}
 
 fn detail(facts: &Facts, field: &str) -> Option<Ask> {
     let number = &facts.orders.first()?[field];

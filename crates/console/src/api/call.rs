@@ -11,10 +11,10 @@ use crate::components::{Column, card, table};
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::text::texts;
+use crate::words::{CODE, REQUEST, STATUS};
 
 texts! {
     ALL: "All calls", "全部调用";
-    REQUEST: "Request", "请求";
     PARAMETERS: "Parameters", "参数";
     OF_QUERY: "in the query string", "位于查询字符串";
     OF_HEADER: "in a header", "位于请求头";
@@ -24,7 +24,6 @@ texts! {
     WITH_KEY: "Its header Authorization has the key.", "请求头 Authorization 为密钥。";
     WITHOUT_SECRET: "It takes neither token nor key.", "不需要令牌或密钥。";
     ANSWERS: "Answers", "应答";
-    STATUS: "Status", "状态";
     MEANING: "Meaning", "含义";
     CONTENT_TYPE: "Content type", "内容类型";
     HEADERS: "Headers", "响应头";
@@ -32,7 +31,6 @@ texts! {
     FAILURE: "Body of a failure", "失败时的正文";
     PLAIN: "Text.", "纯文本。";
     REFUSALS: "Codes of refusals", "拒绝代码";
-    CODE: "Code", "代码";
     MESSAGE: "Message", "消息";
     EXAMPLE: "Example", "示例";
 }

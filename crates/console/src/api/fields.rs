@@ -8,9 +8,9 @@ use crate::components::{Column, table};
 use crate::format;
 use crate::frame::Frame;
 use crate::text::texts;
+use crate::words::NAME;
 
 texts! {
-    NAME: "Name", "名称";
     TYPE: "Type", "类型";
     REQUIRED: "Required", "必需";
     NULL: "Null", "可为空";

@@ -9,6 +9,7 @@ use super::Document;
 use crate::components::{address, card, parameter};
 use crate::frame::Frame;
 use crate::text::texts;
+use crate::words::COPY;
 
 texts! {
     HEADING: "Snippets", "代码示例";
@@ -19,7 +20,6 @@ texts! {
         authority signed the certificate. office.key has the line “Authorization: Bearer KEY”, \
         and the variable KEY the key itself.",
         "CERT 是服务器证书文件；若证书由公共机构签发则可省略。office.key 文件的内容为一行“Authorization: Bearer 密钥”，变量 KEY 为密钥本身。";
-    COPY: "Copy", "复制";
 }
 
 /// The value of a parameter that a call requires: a device of the demo.

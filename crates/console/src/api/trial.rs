@@ -9,6 +9,7 @@ use crate::components::{card, facts, text_field};
 use crate::format;
 use crate::frame::Frame;
 use crate::text::texts;
+use crate::words::{ANSWER, STATUS};
 
 texts! {
     HEADING: "Try it", "试用";
@@ -31,8 +32,6 @@ texts! {
     SEND: "Send", "发送";
     NOT_OFFERED: "This call changes data and cannot be tried here. Use one of the snippets.",
         "此调用会更改数据，无法在此试用。请使用代码示例。";
-    ANSWER: "Answer", "应答";
-    STATUS: "Status", "状态";
     CUT: "The answer is longer; its first {0} bytes are shown.", "应答较长，仅显示前 {0} 字节。";
     EMPTY: "The answer has no body.", "应答没有正文。";
 }

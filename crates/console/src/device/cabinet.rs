@@ -8,6 +8,7 @@ use crate::components::{card, empty};
 use crate::format;
 use crate::frame::Frame;
 use crate::text::texts;
+use crate::words::DISABLED;
 
 texts! {
     AISLES: "Aisles", "货道";
@@ -15,7 +16,6 @@ texts! {
     CABINET: "Cabinet {0}", "货柜 {0}";
     LAYER: "Layer {0}", "第 {0} 层";
     BROKEN: "out of order", "故障";
-    OFF: "disabled", "已停用";
     EMPTY: "empty", "缺货";
     LOW: "low", "不足";
     STOCK: "{0} of {1}", "余 {0} / {1}";
@@ -43,7 +43,7 @@ impl Aisle {
         let is_low = permille(curr_stock, max_stock) <= LOW_PERMILLE;
         match (broken, enabled) {
             (true, _) => ("aisle broken", Some(BROKEN)),
-            (false, false) => ("aisle off", Some(OFF)),
+            (false, false) => ("aisle off", Some(DISABLED)),
             _ if curr_stock <= 0 => ("aisle broken", Some(EMPTY)),
             _ if is_low => ("aisle low", Some(LOW)),
             _ => ("aisle", None),

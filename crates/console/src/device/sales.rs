@@ -14,17 +14,13 @@ use crate::frame::Frame;
 use crate::orders::{Sales, sales_path};
 use crate::sort::Sort;
 use crate::text::{Text, texts};
+use crate::words::{DAY, ORDER_COUNT, SEVEN_DAYS, SUM_PAID, TODAY};
 
 texts! {
     SALES: "Sales", "销售";
     PERIOD: "Period", "时段";
-    TODAY: "Today", "今天";
-    SEVEN_DAYS: "7 days", "7 天";
     ALL_DAYS: "28 days", "28 天";
-    ORDERS: "Orders", "订单数";
-    AMOUNT: "Paid", "实付";
     FAILED: "Not shipped", "出货失败";
-    DAY: "Day", "日期";
     SUMMARY: "Orders of each of the last 28 days: {0}", "最近 28 天每天的订单：共 {0} 单";
     NONE: "No sales in the last 28 days.", "最近 28 天没有销售。";
 }
@@ -55,7 +51,7 @@ pub(super) fn render(frame: &Frame<'_>, view: &Device) -> Markup {
 }
 
 fn periods(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
-    let columns = columns(frame, &[PERIOD], &[ORDERS, AMOUNT, FAILED]);
+    let columns = columns(frame, &[PERIOD], &[ORDER_COUNT, SUM_PAID, FAILED]);
     let rows = html! {
         @for (name, days) in PERIODS {
             @let (all, by_currency) = sum(view, Day(today.0 - days));
@@ -113,7 +109,7 @@ fn trend(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
         &Bars {
             id: "sales-of-days",
             summary: &SUMMARY.fill(frame.language, &[&format::count(orders)]),
-            headings: [frame.say(DAY), frame.say(ORDERS), frame.say(FAILED)],
+            headings: [frame.say(DAY), frame.say(ORDER_COUNT), frame.say(FAILED)],
             points: &points,
             axis: format::count,
             figure: format::count,

@@ -9,12 +9,10 @@ use crate::components::{card, facts, time};
 use crate::format;
 use crate::frame::Frame;
 use crate::text::texts;
+use crate::words::{FILE, SOURCE, USER};
 
 texts! {
-    SOURCE: "Source", "来源";
     IMPORT: "Import", "导入";
-    FILE: "File", "文件";
-    USER: "User", "用户";
     STARTED: "Started", "开始时间";
     KEY: "Key of the stream", "数据流的密钥";
     NODE: "Node", "节点";

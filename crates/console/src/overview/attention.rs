@@ -10,9 +10,9 @@ use crate::format;
 use crate::frame::{Frame, Section};
 use crate::orders::refunding_path;
 use crate::text::texts;
+use crate::words::NEEDS_ATTENTION;
 
 texts! {
-    ATTENTION: "Needs attention", "需要关注";
     NOTHING: "Nothing needs attention.", "没有需要关注的事项。";
     REFUNDING: "Open refunds", "退款中的订单";
     CHECKS: "Checks of the service", "服务检查未通过";
@@ -50,5 +50,5 @@ pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
             }
         }
     };
-    card("attention", frame.say(ATTENTION), "", &body)
+    card("attention", frame.say(NEEDS_ATTENTION), "", &body)
 }

@@ -15,6 +15,7 @@ use crate::format;
 use crate::frame::Frame;
 use crate::orders::Sales;
 use crate::refill::path_of_product;
+use crate::words::ORDER_COUNT;
 
 pub(super) fn products(frame: &Frame<'_>, view: &Overview) -> Markup {
     let rows = view.sales.products.iter().map(|product| product_row(view, product));
@@ -44,7 +45,7 @@ pub(super) fn failures(frame: &Frame<'_>, view: &Overview) -> Markup {
     });
     let none = if view.sales.devices.is_empty() { NO_SALES } else { NO_FAILURES };
     let body = list(rows, format::count, frame.say(none));
-    card("failures", frame.say(FAILURES), frame.say(super::ORDERS), &body)
+    card("failures", frame.say(FAILURES), frame.say(ORDER_COUNT), &body)
 }
 
 /// Returns the devices by a figure, the largest first, and then by code.

@@ -28,24 +28,14 @@ pub(super) enum Value {
 }
 
 impl Value {
-    pub(super) fn key(self) -> Option<&'static str> {
+    /// Returns the key of the value, and an example of it.
+    pub(super) fn named(self) -> Option<(&'static str, &'static str)> {
         match self {
             Value::None(_) => None,
-            Value::Duration(key, ..)
-            | Value::OptionalDuration(key, _)
-            | Value::Rows(key, ..)
-            | Value::Offset(key, _) => Some(key),
-        }
-    }
-
-    /// Returns an example of the value.
-    pub(super) fn example(self) -> Option<&'static str> {
-        match self {
-            Value::None(_) => None,
-            Value::Duration(..) => Some("a duration such as 800ms"),
-            Value::OptionalDuration(..) => Some("a duration such as 5m"),
-            Value::Rows(..) => Some("a number of rows such as 1"),
-            Value::Offset(..) => Some("an offset such as +2h or -90s"),
+            Value::Duration(key, ..) => Some((key, "a duration such as 800ms")),
+            Value::OptionalDuration(key, _) => Some((key, "a duration such as 5m")),
+            Value::Rows(key, ..) => Some((key, "a number of rows such as 1")),
+            Value::Offset(key, _) => Some((key, "an offset such as +2h or -90s")),
         }
     }
 }

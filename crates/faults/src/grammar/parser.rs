@@ -169,8 +169,8 @@ impl<'t> Parser<'t> {
         if value.is_some() {
             return Err(self.error(argument, "a call, since the value is already given"));
         }
-        let given = match (form.value.key(), argument.text.split_once('=')) {
-            (Some(key), Some((name, given))) if name.trim() == key => {
+        let given = match (form.value.named(), argument.text.split_once('=')) {
+            (Some((key, _)), Some((name, given))) if name.trim() == key => {
                 let given = given.trim_start();
                 Part { at: argument.at + argument.text.len() - given.len(), text: given }
             }
@@ -179,8 +179,9 @@ impl<'t> Parser<'t> {
         };
         *value = Some(parse(form.value, given.text).ok_or_else(|| {
             let is_value = given.at != argument.at;
-            let example = form.value.example().filter(|_| is_value);
-            self.error(given, example.map_or_else(|| expected(form), str::to_owned))
+            let named = form.value.named().filter(|_| is_value);
+            let example = named.map(|(_, example)| example.to_owned());
+            self.error(given, example.unwrap_or_else(|| expected(form)))
         })?);
         Ok(())
     }
@@ -195,9 +196,9 @@ fn names() -> String {
 fn expected(form: &Form) -> String {
     let is_of_all = form.allowed.len() == Noun::ALL.len();
     let calls = if is_of_all { Noun::names() } else { Noun::joined(form.allowed) };
-    let value = match (form.value.key(), form.value.example()) {
-        (Some(key), Some(example)) => format!("{example}, also as {key}=…, or "),
-        _ => String::new(),
+    let value = match form.value.named() {
+        Some((key, example)) => format!("{example}, also as {key}=…, or "),
+        None => String::new(),
     };
     format!("{value}a call: {calls}")
 }

@@ -1,6 +1,5 @@
 //! One broker for each account: two would end each other's sessions.
 
-use std::fmt::Write as _;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,11 +13,9 @@ use sha2::{Digest, Sha256};
 /// Locks the account until the file is dropped, or the process ends in any way.
 pub(crate) fn lock(directory: &Path, server: &str, username: &str) -> anyhow::Result<File> {
     create_directory(directory).map_err(anyhow::Error::msg)?;
-    let mut name = "broker-".to_owned();
-    for byte in Sha256::digest(format!("{server}\n{username}")).iter().take(8) {
-        write!(name, "{byte:02x}")?;
-    }
-    let path = directory.join(name + ".pid");
+    let digest = Sha256::digest(format!("{server}\n{username}"));
+    let digits: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let path = directory.join(format!("broker-{digits}.pid"));
     let cannot = || format!("cannot lock {}", path.display());
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);

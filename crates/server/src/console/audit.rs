@@ -7,7 +7,7 @@ use kiosque_model::Source;
 use kiosque_model::audit::AuditEvent;
 use kiosque_store::{AuditQuery, Oversight};
 
-use super::choices::wants_csv;
+use super::choices::{Format, format};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ const ENTRIES: usize = 50;
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let known = ["account", "event", "source", "since", "after", "format"];
     let fields = caller.call.known_fields(&known)?;
-    let wants_csv = wants_csv(&fields)?;
+    let format = format(&fields)?;
     let text = |name| fields.text(name).unwrap_or_default();
     let typed = |name| fields.trimmed(name).unwrap_or_default();
     let filters = Filters {
@@ -39,7 +39,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         (_, Err(_)) => Some(BadFilter::Since),
         _ => None,
     };
-    if let Some(bad) = bad.filter(|_| !wants_csv) {
+    if let Some(bad) = bad.filter(|_| format == Format::Page) {
         let view = Audit { filters, entries: Err(bad), next: None };
         return Ok(Reply::page(view::page(&frame, &view)).with_status(StatusCode::BAD_REQUEST));
     }
@@ -53,7 +53,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     };
     let found = app.store.trail().entries(query).await?;
     let entries: Vec<AuditEntry> = found.entries.into_iter().map(audit_entry).collect();
-    if wants_csv {
+    if format == Format::Csv {
         return Ok(Reply::csv("audit.csv", view::csv(&frame, &entries)));
     }
     let next = found.next.map(|entry| entry.to_string());

@@ -8,6 +8,13 @@ use kiosque_store::Store;
 use super::fields::Fields;
 use crate::failure::Failure;
 
+/// The format of a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Page,
+    Csv,
+}
+
 /// Returns the group that a query chooses, and the groups to choose from.
 pub(super) async fn choice(store: &Store, query: &Fields) -> Result<Groups, Failure> {
     let names = store.inventory().group_names(LISTED_MAX + 1).await?;
@@ -36,11 +43,11 @@ pub(super) fn sort<T: Listed>(query: &Fields) -> Result<Sort, Failure> {
     Sort::of::<T>(chosen.as_deref()).ok_or(Failure::Parameter(sort::PARAMETER))
 }
 
-/// Returns whether a query requests a CSV file instead of a page.
-pub(super) fn wants_csv(query: &Fields) -> Result<bool, Failure> {
+/// Returns the format that a query requests.
+pub(super) fn format(query: &Fields) -> Result<Format, Failure> {
     match query.text("format").as_deref() {
-        None => Ok(false),
-        Some("csv") => Ok(true),
+        None => Ok(Format::Page),
+        Some("csv") => Ok(Format::Csv),
         Some(_) => Err(Failure::Parameter("format")),
     }
 }

@@ -6,13 +6,13 @@ use kiosque_console::device::{self, Aisle, Device};
 use kiosque_console::devices::{self, DeviceRow, Devices, WEEK_DAYS};
 use kiosque_console::sort::PARAMETER;
 use kiosque_contract::inventory::AisleItem;
-use kiosque_model::{Day, DeviceCode, DeviceState, GroupId, Need, UnixMs, Zone};
+use kiosque_model::{Day, DeviceCode, DeviceState, GroupId, Need, Zone};
 use kiosque_store::{
     DeviceOrders, DeviceSearch, FleetSalesQuery, FoundDevice, FoundDevices, Listing, OrderFilter,
     Oversight, SaleTimes,
 };
 
-use super::choices::{choice, chosen, sort, wants_csv};
+use super::choices::{choice, chosen, format, sort};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -60,10 +60,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let devices = devices.into_iter().map(row).collect();
     let sort = sort.of_part(after.as_deref(), next.as_deref());
     let view = Devices { groups, search, state, needs, after, next, devices, is_partial, sort };
-    match wants_csv(&query)? {
-        true => Ok(Reply::csv("devices.csv", devices::csv(&view))),
-        false => Ok(Reply::page(devices::page(&caller.frame(), &view))),
-    }
+    Ok(caller.reply(format(&query)?, &view, devices::page, "devices.csv", devices::csv))
 }
 
 /// Returns the codes of the devices that need attention for a reason.
@@ -171,13 +168,5 @@ fn row(found: FoundDevice) -> DeviceRow {
     for (day, number) in week.iter_mut().zip(orders) {
         *day = number;
     }
-    DeviceRow {
-        code: item.device_code,
-        name: item.device_name,
-        group_id: item.group_id,
-        state,
-        last_active: item.last_active_timestamp.map(UnixMs),
-        week,
-        stock: item.total_curr_stock,
-    }
+    DeviceRow { item, state, week }
 }

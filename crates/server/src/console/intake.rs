@@ -8,7 +8,7 @@ use kiosque_ingest::intake_record;
 use kiosque_model::UnixMs;
 use kiosque_store::{ImportRejections, Listing, Oversight};
 
-use super::choices::wants_csv;
+use super::choices::format;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::app::App;
@@ -20,7 +20,7 @@ const IMPORTS: usize = 20;
 /// Shows the streams and the queue of this node, the imports, and the latest rejected lines of
 /// both.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
-    let wants_csv = wants_csv(&caller.call.known_fields(&["format"])?)?;
+    let format = format(&caller.call.known_fields(&["format"])?)?;
     let (app, now) = (caller.call.app, caller.call.now);
     let imports = app.store.intake().imports(Listing { after: None, limit: IMPORTS }, now).await?;
     let (is_storing, waiting) = app.intake.waiting_to_be_stored();
@@ -35,10 +35,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         heartbeats_unwritten: app.store.intake().unwritten_activity(),
         last_active: app.store.inventory().status(now).await?.last_active_timestamp.map(UnixMs),
     };
-    match wants_csv {
-        true => Ok(Reply::csv("rejected.csv", view::csv(&view))),
-        false => Ok(Reply::page(view::page(&caller.frame(), &view))),
-    }
+    Ok(caller.reply(format, &view, view::page, "rejected.csv", view::csv))
 }
 
 /// Returns the latest rejected lines of the streams of this node, and of the imports on the page.

@@ -12,7 +12,7 @@ use kiosque_store::{
     AccountUse, AuditPage, AuditQuery, EndedSession, FunctionUsage, Listing, Oversight,
 };
 
-use super::choices::{self, wants_csv};
+use super::choices::{self, Format, format};
 use super::fields::Fields;
 use super::refused;
 use super::reply::Reply;
@@ -30,7 +30,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let (app, now) = (caller.call.app, caller.call.now);
     let query = caller.call.known_fields(&["after", sort::PARAMETER, "format", PARAMETER])?;
     let sort = choices::sort::<Account>(&query)?;
-    let (after, wants_csv) = (query.text("after"), wants_csv(&query)?);
+    let (after, format) = (query.text("after"), format(&query)?);
     let listing = || Listing { after: after.clone(), limit: ROWS };
     let accounts = app.store.inventory().accounts(listing(), now).await?;
     let sessions = app.store.inventory().sessions(listing(), now).await?;
@@ -58,10 +58,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         after,
         look_up: refused::look_up(caller).await?,
     };
-    match wants_csv {
-        true => Ok(Reply::csv("accounts.csv", view::csv(&view))),
-        false => Ok(Reply::page(view::page(&caller.frame(), &view))),
-    }
+    Ok(caller.reply(format, &view, view::page, "accounts.csv", view::csv))
 }
 
 /// Shows the history of an account. It is a part of the audit trail, which requires a separate
@@ -70,7 +67,7 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let known = ["name", "after", sort::PARAMETER, "format"];
     let fields = caller.call.known_fields(&known)?;
     let sort = choices::sort::<Function>(&fields)?;
-    let wants_csv = wants_csv(&fields)?;
+    let format = format(&fields)?;
     let account = fields.text("name").ok_or_else(Failure::not_found)?;
     let store = &caller.call.app.store;
     let found = store.inventory().account(account.clone(), caller.call.now).await?;
@@ -86,13 +83,13 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     };
     let found = match caller.oversight(Right::Audit) {
         Ok(_) => Some(store.trail().entries(query).await?),
-        Err(refused) if wants_csv => return Err(refused),
+        Err(refused) if format == Format::Csv => return Err(refused),
         Err(_) => None,
     };
     let next = found.as_ref().and_then(|found| found.next.as_ref()).map(ToString::to_string);
     let entries = |found: AuditPage| found.entries.into_iter().map(audit_entry).collect();
     let entries: Option<Vec<AuditEntry>> = found.map(entries);
-    if wants_csv {
+    if format == Format::Csv {
         let rows = kiosque_console::audit::csv(&caller.frame(), &entries.unwrap_or_default());
         return Ok(Reply::csv("account.csv", rows));
     }

@@ -5,7 +5,7 @@ use kiosque_console::sort::{PARAMETER, Sort};
 use kiosque_model::{KeyName, OperatorKey, Rights};
 use kiosque_store::{CreatedKey, KeyHolder, Oversight, RevokedKey};
 
-use super::choices::{sort, wants_csv};
+use super::choices::{format, sort};
 use super::fields::Fields;
 use super::reply::Reply;
 use super::request::SignedIn;
@@ -17,12 +17,9 @@ const REVOKED_MAX: usize = 50;
 /// Lists the keys.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let query = caller.call.known_fields(&[PARAMETER, "format"])?;
-    let (wants_csv, sort) = (wants_csv(&query)?, sort::<Key>(&query)?);
+    let (format, sort) = (format(&query)?, sort::<Key>(&query)?);
     let view = listed(caller, sort).await?;
-    match wants_csv {
-        true => Ok(Reply::csv("keys.csv", view::csv(&view))),
-        false => Ok(Reply::page(view::page(&caller.frame(), &view))),
-    }
+    Ok(caller.reply(format, &view, view::page, "keys.csv", view::csv))
 }
 
 /// Creates or revokes a key, and shows the result. A page with a key is not stored, and sending its

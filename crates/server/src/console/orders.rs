@@ -9,7 +9,7 @@ use kiosque_store::{
     OrderPlace, OrderPosition, OrderSource, OrdersOf, Oversight, Span,
 };
 
-use super::choices::{choice, chosen, wants_csv};
+use super::choices::{choice, chosen, format};
 use super::fields::Fields as Query;
 use super::overview;
 use super::reply::Reply;
@@ -46,10 +46,7 @@ pub(super) async fn list(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         _ => (with_number(caller, &fields, (group, filter)).await?, None),
     };
     let view = Orders { groups, fields, found, after: query.text("after"), next };
-    match wants_csv(&query)? {
-        true => Ok(Reply::csv("orders.csv", orders::csv(&view))),
-        false => Ok(Reply::page(orders::page(&caller.frame(), &view))),
-    }
+    Ok(caller.reply(format(&query)?, &view, orders::page, "orders.csv", orders::csv))
 }
 
 /// Returns a part of the orders by time, and the key of the next one.

@@ -6,7 +6,7 @@ use kiosque_console::sort::PARAMETER;
 use kiosque_model::Day;
 use kiosque_store::{FleetSalesQuery, Oversight};
 
-use super::choices::{choice, chosen, sort, wants_csv};
+use super::choices::{choice, chosen, format, sort};
 use super::fields::Fields;
 use super::reply::Reply;
 use super::request::SignedIn;
@@ -34,10 +34,7 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     });
     let sales = sales.await?.ok_or_else(Failure::not_found)?;
     let view = Overview { period, groups, sales, failed_checks: caller.failed_checks, sort };
-    match wants_csv(&query)? {
-        true => Ok(Reply::csv("sales.csv", overview::csv(&view))),
-        false => Ok(Reply::page(overview::page(&caller.frame(), &view))),
-    }
+    Ok(caller.reply(format(&query)?, &view, overview::page, "sales.csv", overview::csv))
 }
 
 /// Returns the period that a query chooses.

@@ -5,7 +5,7 @@ use kiosque_console::sort::{PARAMETER, Sort};
 use kiosque_contract::inventory::RefillItem;
 use kiosque_store::Oversight;
 
-use super::choices::{choice, chosen, sort, wants_csv};
+use super::choices::{Format, choice, chosen, format, sort};
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
@@ -19,9 +19,9 @@ const FILE: usize = 20_000;
 pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
     let (store, now) = (&caller.call.app.store, caller.call.now);
     let query = caller.call.known_fields(&["group", "product", PARAMETER, "format"])?;
-    let (groups, wants_csv) = (choice(store, &query).await?, wants_csv(&query)?);
+    let (groups, format) = (choice(store, &query).await?, format(&query)?);
     let sort = sort::<RefillItem>(&query)?;
-    let limit = if wants_csv { FILE } else { PAGE };
+    let limit = if format == Format::Csv { FILE } else { PAGE };
     let product = query.text("product");
     let of = (chosen(store, &groups).await?, product.clone());
     let mut items = store.inventory().refill(of, limit + 1, now).await?;
@@ -29,8 +29,5 @@ pub(super) async fn show(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     items.truncate(limit);
     let sort = if is_cut { Sort::Fixed } else { sort };
     let view = Refill { groups, product, items, is_cut, sort };
-    match wants_csv {
-        true => Ok(Reply::csv("refill.csv", refill::csv(&view))),
-        false => Ok(Reply::page(refill::page(&caller.frame(), &view))),
-    }
+    Ok(caller.reply(format, &view, refill::page, "refill.csv", refill::csv))
 }

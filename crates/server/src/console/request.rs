@@ -5,8 +5,10 @@ use kiosque_console::assets::RENEWAL_HEADER;
 use kiosque_model::{ActedBy, ConsoleDigest, Right};
 use kiosque_store::{ConsoleSession, Oversight, SessionUse};
 
+use super::choices::Format;
 use super::cookies;
 use super::fields::Fields;
+use super::reply::Reply;
 use crate::call::Call;
 use crate::failure::Failure;
 
@@ -62,6 +64,21 @@ impl<'a> SignedIn<'a> {
     /// Returns the actor for the audit trail.
     pub(super) fn acted_by(&self) -> ActedBy {
         ActedBy::key(self.session.holder().name.clone(), self.call.origin())
+    }
+
+    /// Answers with a view as a page, or as the file of this name.
+    pub(super) fn reply<V>(
+        &self,
+        format: Format,
+        view: &V,
+        page: impl FnOnce(&Frame<'_>, &V) -> String,
+        name: &str,
+        csv: impl FnOnce(&V) -> String,
+    ) -> Reply {
+        match format {
+            Format::Page => Reply::page(page(&self.frame(), view)),
+            Format::Csv => Reply::csv(name, csv(view)),
+        }
     }
 
     /// Returns the frame of the page.

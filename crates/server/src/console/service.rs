@@ -4,7 +4,7 @@ use kiosque_console::Section;
 use kiosque_console::service::{self as view, Limit, Service};
 use kiosque_store::{Error, Oversight};
 
-use super::choices::wants_csv;
+use super::choices::format;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::app::App;
@@ -13,12 +13,9 @@ use crate::failure::Failure;
 
 /// Shows the state of the server and of its data.
 pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Reply, Failure> {
-    let wants_csv = wants_csv(&caller.call.known_fields(&["format"])?)?;
-    let (frame, view) = (caller.frame(), service(caller).await?);
-    match wants_csv {
-        true => Ok(Reply::csv("service.csv", view::csv(&frame, &view))),
-        false => Ok(Reply::page(view::page(&frame, &view))),
-    }
+    let format = format(&caller.call.known_fields(&["format"])?)?;
+    let csv = |view: &Service| view::csv(&caller.frame(), view);
+    Ok(caller.reply(format, &service(caller).await?, view::page, "service.csv", csv))
 }
 
 /// Returns the number of checks that are not ok; 0 for a key that may not see them, and if they

@@ -21,11 +21,6 @@ const AGAIN: &str = "again";
 /// A parameter: the person has signed out.
 const SIGNED_OUT: &str = "signed-out";
 
-/// Redirects a caller without a session to the sign-in, and from there to a page.
-pub(super) fn redirect(page: Option<&ReturnPath>) -> Reply {
-    Reply::see_other(&sign_in_address(page))
-}
-
 /// Shows the form for a key, or the button of a link. A signed-in person gets the page.
 pub(super) async fn show(call: &Call<'_>) -> Result<Reply, Failure> {
     let query = call.fields();

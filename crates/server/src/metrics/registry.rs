@@ -6,6 +6,7 @@ use prometheus::{
     Gauge, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
     Registry,
 };
+use strum::VariantArray;
 
 /// Upper bounds of the buckets of durations, in seconds.
 const DURATIONS_S: [f64; 13] =
@@ -52,14 +53,16 @@ impl MetricRegistry {
     }
 
     /// Returns the counters with one name, one for each value of its only label.
-    pub(super) fn each<K: Copy>(
-        &self,
-        (name, help, label): (&str, &str, &str),
-        values: &[(K, &str)],
-    ) -> Each<K> {
+    pub(super) fn each<K>(&self, name: &str, help: &str, label: &str) -> Each<K>
+    where
+        K: VariantArray + Copy + Into<&'static str>,
+    {
         let counters = self.counters(name, help, &[label]);
-        let counter = |(key, value): &(K, &str)| (*key, counters.with_label_values(&[value]));
-        Each(values.iter().map(counter).collect())
+        let counter = |key: &K| {
+            let value: &str = (*key).into();
+            (*key, counters.with_label_values(&[value]))
+        };
+        Each(K::VARIANTS.iter().map(counter).collect())
     }
 
     /// Adds the metrics that never change: the version, and the time of the start.

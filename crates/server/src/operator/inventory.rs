@@ -20,18 +20,15 @@ pub(super) async fn status(Caller { call, .. }: Caller<'_>) -> Result<Status, Fa
 }
 
 pub(super) async fn groups(caller: Caller<'_>) -> Result<Listed<GroupItem>, Failure> {
-    let Caller { call, query, .. } = caller;
-    page(call.app.store.inventory().groups(query.listing()?, call.now).await)
+    page(caller.call.app.store.inventory().groups(caller.query.listing()?, caller.call.now).await)
 }
 
 pub(super) async fn accounts(caller: Caller<'_>) -> Result<Listed<AccountItem>, Failure> {
-    let Caller { call, query, .. } = caller;
-    page(call.app.store.inventory().accounts(query.listing()?, call.now).await)
+    page(caller.call.app.store.inventory().accounts(caller.query.listing()?, caller.call.now).await)
 }
 
 pub(super) async fn sessions(caller: Caller<'_>) -> Result<Listed<SessionItem>, Failure> {
-    let Caller { call, query, .. } = caller;
-    page(call.app.store.inventory().sessions(query.listing()?, call.now).await)
+    page(caller.call.app.store.inventory().sessions(caller.query.listing()?, caller.call.now).await)
 }
 
 pub(super) async fn products(caller: Caller<'_>) -> Result<Listed<ProductItem>, Failure> {
@@ -43,8 +40,7 @@ pub(super) async fn rates(caller: Caller<'_>) -> Result<Listed<RateItem>, Failur
 }
 
 pub(super) async fn imports(caller: Caller<'_>) -> Result<Listed<ImportItem>, Failure> {
-    let Caller { call, query, .. } = caller;
-    page(call.app.store.intake().imports(query.listing()?, call.now).await)
+    page(caller.call.app.store.intake().imports(caller.query.listing()?, caller.call.now).await)
 }
 
 pub(super) async fn fleet(caller: Caller<'_>) -> Result<FleetPage, Failure> {

@@ -89,7 +89,7 @@ mod tests {
         let identity = self_signed(directory.path(), now).expect("a certificate");
         let certificate = Certificate::open(identity).expect("a certificate");
         let listener = Listener::bind("127.0.0.1:0", certificate).await;
-        let stop = Stop::new();
+        let stop = Stop::default();
         stop.now();
         let listener = listener.expect("a port");
         Arc::clone(&app).serve(Audience::Gateway, listener, stop).await;

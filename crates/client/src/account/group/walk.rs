@@ -10,7 +10,6 @@
 mod joiner;
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 use std::iter;
 
 use futures_util::stream::{Stream, try_unfold};
@@ -223,11 +222,8 @@ impl OrderWalk {
         if self.certificate.is_some() {
             return;
         }
-        let mut sha256 = String::new();
-        for byte in self.digest.clone().finalize() {
-            // Writing to a String does not fail.
-            let _ = write!(sha256, "{byte:02x}");
-        }
+        let digest = self.digest.clone().finalize();
+        let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let (device, after) = (self.filter.device_code.clone(), self.after);
         let count = self.joiner.read_to() - after;
         self.certificate = Some(Certificate { device, after, count, sha256 });

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use kiosque_testkit::{Rng, seed, size};
 
-use super::super::action::{Action, Length};
+use super::super::action::Action;
 use super::super::grant::Failure;
-use super::super::lanes::Lane;
+use super::super::lanes::{Lane, Length};
 use super::super::pace::Pace;
 use super::{Plan, World, group_id, refusal};
 use crate::error::{Error, Refusal};

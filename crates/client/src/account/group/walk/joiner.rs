@@ -11,7 +11,7 @@ use super::PageOf;
 const MISSES_MAX: u32 = 100;
 
 /// The orders that were read so far, and the page to read next.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Joiner {
     device: String,
     /// Maximum orders of a page.
@@ -29,15 +29,7 @@ pub(super) struct Joiner {
 
 impl Joiner {
     pub(super) fn new(device: &str, size_max: u64) -> Joiner {
-        Joiner {
-            device: device.to_owned(),
-            size_max,
-            read_to: 0,
-            total: None,
-            growth: 0,
-            misses: 0,
-            last_ids: VecDeque::new(),
-        }
+        Joiner { device: device.to_owned(), size_max, ..Joiner::default() }
     }
 
     /// Begins after this ordinal.
@@ -82,11 +74,8 @@ impl Joiner {
     pub(super) fn join(&mut self, page: PageOf<Order>) -> Result<Vec<(u64, Order)>, WalkError> {
         let PageOf { total, current, size, records } = page;
         if total < self.read_to {
-            return Err(WalkError::Shorter {
-                device: self.device.clone(),
-                had: self.read_to,
-                total,
-            });
+            let (device, had) = (self.device.clone(), self.read_to);
+            return Err(WalkError::Shorter { device, had, total });
         }
         if size < self.next_page().1 {
             // The server has a smaller limit for pages.
@@ -133,12 +122,10 @@ impl Joiner {
         let first = self.read_to + 1 - self.last_ids.len() as u64;
         let at = ordinal.checked_sub(first).and_then(|at| usize::try_from(at).ok());
         match at.and_then(|at| self.last_ids.get(at)) {
-            Some(was) if was != order.id() => Err(WalkError::Moved {
-                device: self.device.clone(),
-                ordinal,
-                was: was.clone(),
-                is: order.id().to_owned(),
-            }),
+            Some(was) if was != order.id() => {
+                let (device, was, is) = (self.device.clone(), was.clone(), order.id().to_owned());
+                Err(WalkError::Moved { device, ordinal, was, is })
+            }
             _ => Ok(()),
         }
     }
