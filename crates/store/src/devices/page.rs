@@ -122,3 +122,39 @@ impl Reports<'_> {
         Ok(page)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::PAGE;
+    use crate::explain;
+
+    /// Devices of the group.
+    const DEVICES: u32 = 1_000;
+
+    /// Behind the devices that it skips, a page reads its own and no others.
+    #[tokio::test]
+    async fn a_page_reads_no_devices_behind_it() {
+        let schema = explain::with_tables().await;
+        schema.script(&format!(
+            "insert into group_changes (group_no, last_change_no) values (1, 0);
+            insert into device_owners (group_no, device_code, since_ms, until_ms, listed, device_no)
+                select 1, 'd' || n, 0, 9223372036854775807, true, n
+                from generate_series(1, {DEVICES}) n;
+            insert into devices (device_no, device_code, device_name, device_model, address,
+                    enabled, created_at_ms, total_curr_stock)
+                select n, 'd' || n, '', '', '', true, 0, 0 from generate_series(1, {DEVICES}) n;
+            insert into ledger (group_no, device_code, device_no, since_ms, first_seq, archived_seq,
+                    last_seq)
+                select 1, 'd' || n, n, 0, 1, 0, 0 from generate_series(1, {DEVICES}) n;
+            analyze;"
+        ));
+        let plan = schema.sql(&format!(
+            "{} prepare page as {};
+            explain (analyze, costs off, timing off, summary off) execute page(1, 5, 20, 10)",
+            explain::settings(),
+            PAGE.for_postgres().expect("a statement")
+        ));
+        let read = explain::rows_read(&plan, &["device_owners", "devices", "ledger"]);
+        assert!(read <= 60.0, "{read} rows\n{plan}");
+    }
+}
