@@ -251,16 +251,12 @@ impl Sessions<'_> {
     }
 
     /// Changes a session. This node must hold the session lease before and after: another primary
-    /// may have been promoted meanwhile, on which this node may already write.
+    /// may have been promoted meanwhile.
     async fn change_session<T: Send + 'static>(
         self,
         change: impl AsyncFn(&Write<'_>) -> Result<T, Refused> + Send + 'static,
     ) -> Result<T, Refused> {
         self.0.db.check_session_lease()?;
-        let change = async move |write: &Write<'_>| {
-            write.outlive_earlier_leases().await?;
-            change(write).await
-        };
         let changed = self.0.db.write(Deadline::OfRequest, change).await?;
         self.0.db.check_session_lease()?;
         Ok(changed)

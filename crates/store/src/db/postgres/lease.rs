@@ -3,6 +3,7 @@
 //! reach a standby, so nodes that still read from it lose the lease; nodes that read from the new
 //! primary wait for the duration of a lease before they answer.
 
+use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
@@ -170,18 +171,26 @@ impl Lease {
         connection: &Connection,
         ends: Instant,
     ) -> Result<(), Error> {
-        let is_over = || {
-            let state = self.state();
-            let has_begun = state.starts_at.is_some_and(|start| start <= BootTime::now());
-            state.timeline == connection.timeline && has_begun
-        };
-        while !is_over() {
-            if Instant::now() >= ends {
+        loop {
+            let (order, has_begun) = {
+                let state = self.state();
+                let has_begun = state.starts_at.is_some_and(|start| start <= BootTime::now());
+                (state.timeline.cmp(&connection.timeline), has_begun)
+            };
+            match order {
+                Ordering::Equal if has_begun => return Ok(()),
+                // This node does not know the new primary yet, or others may not.
+                Ordering::Less | Ordering::Equal => {}
+                Ordering::Greater => {
+                    let why = "writes to a primary that was replaced".to_owned();
+                    return Err(Error::Unreachable(why));
+                }
+            }
+            if !connection.is_open() || Instant::now() >= ends {
                 return Err(Error::Unreachable(NEW_PRIMARY.to_owned()));
             }
             tokio::time::sleep(CHECK_INTERVAL).await;
         }
-        Ok(())
     }
 
     /// Returns whether a connection leads to the last known primary.
