@@ -226,7 +226,7 @@ impl Operators<'_> {
     pub async fn sign_out(self, session: &ConsoleSession, by: ActedBy) -> Result<(), Error> {
         let digest = session.digest.clone();
         let sign_out = async move |write: &Write<'_>| {
-            write.outlive_earlier_leases().await?;
+            write.wait_for_earlier_leases().await?;
             if write.execute(&END, &[digest.as_str().into()]).await? > 0 {
                 let logout = Act::new(AuditEvent::ConsoleLogout, AuditDetails::default());
                 audit::act(write, &logout, &by).await?;

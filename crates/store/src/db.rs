@@ -408,10 +408,10 @@ impl Write<'_> {
     /// commits: after the promotion of a PostgreSQL standby, a node on the old primary may answer
     /// until its lease ends. A change that ends access waits before its first statement, so that it
     /// holds no lock meanwhile.
-    pub(crate) async fn outlive_earlier_leases(&self) -> Result<(), Error> {
+    pub(crate) async fn wait_for_earlier_leases(&self) -> Result<(), Error> {
         match &self.0 {
             Read::Sqlite(_) => Ok(()),
-            Read::Postgres(transaction) => transaction.outlive_earlier_leases().await,
+            Read::Postgres(transaction) => transaction.wait_for_earlier_leases().await,
         }
     }
 

@@ -168,7 +168,7 @@ impl FleetView<'_> {
             .db
             .write(Deadline::None, async move |write: &Write<'_>| {
                 let read_ahead = lock_ignoring_poison(&read_ahead).take();
-                write.outlive_earlier_leases().await?;
+                write.wait_for_earlier_leases().await?;
                 metadata::lock(write, metadata::FLEET).await?;
                 let by = ActedBy { at: clock.now(), ..by.clone() };
                 let apply = Apply { write, new_hashes: &new_hashes, by: &by, opening, is_dry_run };

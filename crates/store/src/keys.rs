@@ -157,7 +157,7 @@ impl Operators<'_> {
     /// The store failed.
     pub async fn revoke_key(self, name: KeyName, by: ActedBy) -> Result<RevokedKey, Error> {
         let revoke = async move |write: &Write<'_>| {
-            write.outlive_earlier_leases().await?;
+            write.wait_for_earlier_leases().await?;
             // This key cannot be creating another one meanwhile.
             write.take_layout_lock().await?;
             let revoked = write.execute(&REVOKE_KEY, &[name.as_str().into(), by.at.into()]).await?;

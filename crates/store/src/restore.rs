@@ -120,9 +120,9 @@ impl Staged {
         // refused.
         self.mark()?;
         let _lock = exclusive(&database)?;
-        // A command that ends removes its log, which it can no longer do.
-        // The database is moved first, since it can be opened without its log, and the log last: as
-        // long as it is there, a restore after an interruption knows that a database was moved.
+        // Under the lock: a command that ends before removes its log. The database is moved first,
+        // since it must not be opened without its log, and the log last: as long as the log is in
+        // its place, a repeated restore knows that a database was moved.
         let [_, log, index] = database_files(&database);
         let mut present = vec![&database, &index, &log];
         present.retain(|path| path.exists());

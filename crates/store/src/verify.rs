@@ -70,9 +70,9 @@ pub struct Verified {
     pub sums: usize,
     /// A description of each difference.
     pub differences: Vec<String>,
-    /// The same of differences that other rules of the time zone explain: local times in orders,
-    /// and the sums of days to which orders then belong or not. They are no damage: the rules that
-    /// the system has for the zone have changed since the orders were stored.
+    /// A description of each difference that other rules of the time zone explain: local times in
+    /// orders, and the sums of days that then have other orders. They are no damage: a version of
+    /// this program with other rules for the zone stored the orders.
     pub by_other_rules: Vec<String>,
     /// Differences of the sums of the current group, with their days.
     of_sums: Vec<(Day, String)>,

@@ -36,6 +36,16 @@ fn backed_up() -> Sandbox {
     sandbox
 }
 
+/// Kills a server of the data, and returns the log that it leaves.
+fn log_of_killed_server(sandbox: &Sandbox) -> Vec<u8> {
+    let mut served = sandbox.serve();
+    served.connect().log_in("walker", "secret");
+    served.kill_9();
+    let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
+    assert!(!log.is_empty());
+    log
+}
+
 /// The directories, inside the data directory, to which data was moved.
 fn moved_aside(sandbox: &Sandbox) -> Vec<PathBuf> {
     let entries = fs::read_dir(sandbox.data()).unwrap().map(|entry| entry.unwrap().path());
@@ -87,11 +97,7 @@ fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
 #[test]
 fn a_restore_that_was_killed_between_its_moves_does_not_split_the_old_data() {
     let sandbox = backed_up();
-    let mut served = sandbox.serve();
-    served.connect().log_in("walker", "secret");
-    served.kill_9();
-    let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
-    assert!(!log.is_empty());
+    let log = log_of_killed_server(&sandbox);
     let aside = ["02", "03"].map(|day| {
         let aside = sandbox.data().join(format!("replaced-202601{day}T030405.006Z"));
         fs::create_dir(&aside).unwrap();
@@ -302,11 +308,7 @@ fn the_log_of_the_replaced_data_is_not_read_into_the_backup() {
 #[test]
 fn a_backup_next_to_another_log_is_replaced() {
     let sandbox = backed_up();
-    let mut served = sandbox.serve();
-    served.connect().log_in("walker", "secret");
-    served.kill_9();
-    let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
-    assert!(!log.is_empty());
+    let log = log_of_killed_server(&sandbox);
     fs::copy(sandbox.path("monday.db"), sandbox.data().join("kiosque.db")).unwrap();
     let dry = sandbox.run(&["restore", "monday.db", "--dry-run"]).success();
     assert_eq!(dry.stdout, "verified monday.db: 120 orders, no difference\n");

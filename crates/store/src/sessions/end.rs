@@ -33,7 +33,7 @@ impl Sessions<'_> {
     /// The store failed.
     pub async fn end(self, account: LoginName, by: ActedBy) -> Result<EndedSession, Error> {
         let end_it = async move |write: &Write<'_>| {
-            write.outlive_earlier_leases().await?;
+            write.wait_for_earlier_leases().await?;
             let name = account.as_str();
             let number = write.one(&ACCOUNT_NAMED, &[name.into()], |row| row.read()).await?;
             let Some(number) = number else { return Ok(EndedSession::UnknownAccount) };

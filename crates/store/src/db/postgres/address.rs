@@ -64,7 +64,7 @@ impl Address {
     /// and certificate against the file `sslrootcert`. There is no unverified encryption.
     pub(super) fn parse(text: &str) -> Result<Address, Error> {
         if !SCHEMES.iter().any(|scheme| text.starts_with(scheme)) {
-            return Err(fault(
+            return Err(invalid(
                 "is not an address like postgres://user:password@host:5432/database",
             ));
         }
@@ -72,13 +72,13 @@ impl Address {
         let mut hosts = each_host(&text).map(read_host).collect::<Result<Vec<_>, _>>()?;
         let requested = hosts.first().map(|host| host.config.get_ssl_mode());
         let (mode, encryption) = match (requested, roots) {
-            (None, _) => return Err(fault("has no host")),
+            (None, _) => return Err(invalid("has no host")),
             (Some(SslMode::Disable | SslMode::Prefer), None) => {
                 (SslMode::Disable, Encryption::None)
             }
             (_, Some(file)) => (SslMode::Require, Encryption::Tls(tls(&file)?)),
             (_, None) => {
-                return Err(fault(
+                return Err(invalid(
                     "sslmode=require needs sslrootcert=FILE, the root certificates for the \
                      server's",
                 ));
@@ -104,7 +104,7 @@ pub fn shown_address(text: &str) -> String {
 
 /// Returns an error without the address, which may contain a password; the caller adds where it was
 /// given.
-fn fault(why: &str) -> Error {
+fn invalid(why: &str) -> Error {
     Error::Data(why.to_owned())
 }
 
@@ -120,7 +120,7 @@ fn each_host(text: &str) -> impl Iterator<Item = (String, String)> {
 fn read_host((name, text): (String, String)) -> Result<Host, Error> {
     let mut config: Config = text.parse().map_err(|error: tokio_postgres::Error| {
         let why = std::error::Error::source(&error).map(ToString::to_string);
-        fault(&why.unwrap_or_else(|| error.to_string()))
+        invalid(&why.unwrap_or_else(|| error.to_string()))
     })?;
     config.target_session_attrs(TargetSessionAttrs::ReadWrite);
     if config.get_application_name().is_none() {
@@ -140,19 +140,20 @@ fn without_root_certificates(text: &str) -> (String, Option<String>) {
 }
 
 fn tls(file: &str) -> Result<MakeRustlsConnect, Error> {
-    let fault = |why: &dyn std::fmt::Display| fault(&format!("{ROOT_CERTIFICATES}: {file}: {why}"));
+    let unusable =
+        |why: &dyn std::fmt::Display| invalid(&format!("{ROOT_CERTIFICATES}: {file}: {why}"));
     let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| fault(&error))? {
-        let certificate = certificate.map_err(|error| fault(&error))?;
-        roots.add(certificate).map_err(|error| fault(&error))?;
+    for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unusable(&error))? {
+        let certificate = certificate.map_err(|error| unusable(&error))?;
+        roots.add(certificate).map_err(|error| unusable(&error))?;
     }
     if roots.is_empty() {
-        return Err(fault(&"contains no certificate"));
+        return Err(unusable(&"contains no certificate"));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| fault(&error))?
+        .map_err(|error| unusable(&error))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
@@ -193,11 +194,9 @@ mod tests {
             ("postgres://ops:secret@one/db?colour=red", "colour"),
             ("postgres://ops:secret@one/db?sslrootcert=/none.pem", "/none.pem"),
         ] {
-            let Err(Error::Data(fault)) = Address::parse(text) else {
-                panic!("{text} is no fault")
-            };
-            assert!(fault.contains(expected), "{fault}");
-            assert!(!fault.contains("secret"), "{fault}");
+            let Err(Error::Data(error)) = Address::parse(text) else { panic!("{text} was parsed") };
+            assert!(error.contains(expected), "{error}");
+            assert!(!error.contains("secret"), "{error}");
         }
     }
 }

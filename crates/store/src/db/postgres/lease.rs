@@ -21,7 +21,7 @@ const READING_LEASES: u32 = 2;
 /// Nodes without a renewal for this long are deleted, in ms.
 const NODE_EXPIRY_MS: &str = "86400000";
 
-/// The interval at which a change waits for the end of earlier leases.
+/// How often a change that waits for the end of earlier leases checks whether they have ended.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 const NEW_PRIMARY: &str = "a new primary: waiting until leases on the old one have expired";
 
@@ -69,7 +69,7 @@ struct State {
     clock: Option<ClockReading>,
     clock_is_off_by_ms: Option<i64>,
     /// The failure of the last renewal.
-    fault: Option<String>,
+    failure: Option<String>,
 }
 
 /// A reading of the database's clock, which happened between two times.
@@ -166,7 +166,7 @@ impl Lease {
 
     /// Waits until no node can hold a lease on a primary before this connection's: from then on,
     /// every node that answers sees what is committed over it.
-    pub(super) async fn outlive_earlier(
+    pub(super) async fn wait_for_earlier(
         &self,
         connection: &Connection,
         ends: Instant,
@@ -182,7 +182,7 @@ impl Lease {
                 // This node does not know the new primary yet, or others may not.
                 Ordering::Less | Ordering::Equal => {}
                 Ordering::Greater => {
-                    let why = "writes to a primary that was replaced".to_owned();
+                    let why = "the primary was replaced; repeat the request".to_owned();
                     return Err(Error::Unreachable(why));
                 }
             }
@@ -231,7 +231,7 @@ impl Lease {
         let mut state = self.state();
         state.expires_at = Some(started.plus(self.terms.length));
         state.note_clock(reading, self.terms.length * READING_LEASES);
-        state.fault = None;
+        state.failure = None;
         *kept = Some(node);
         Ok(())
     }
@@ -280,7 +280,7 @@ impl State {
             return Err(Error::Unreachable(NEW_PRIMARY.to_owned()));
         }
         if self.expires_at.is_none_or(|end| end <= now) {
-            let why = self.fault.as_deref().unwrap_or("it was not renewed in time");
+            let why = self.failure.as_deref().unwrap_or("it was not renewed in time");
             return Err(Error::Unreachable(format!("no lease for sessions: {why}")));
         }
         Ok(())
@@ -347,7 +347,7 @@ async fn keep_renewing(lease: Weak<Lease>, mut node: Option<Node>, pause: Durati
         tokio::time::sleep(pause).await;
         let Some(lease) = lease.upgrade() else { return };
         if let Err(error) = lease.try_renew(&mut node).await {
-            lease.state().fault = Some(error.to_string());
+            lease.state().failure = Some(error.to_string());
         }
     }
 }

@@ -289,10 +289,10 @@ impl Transaction<'_> {
     }
 
     /// Waits until no node can hold a session lease on an earlier primary.
-    pub(crate) async fn outlive_earlier_leases(&self) -> Result<(), Error> {
+    pub(crate) async fn wait_for_earlier_leases(&self) -> Result<(), Error> {
         let Access::ReadWrite(lease) = self.access else { return Ok(()) };
         let ends = self.ends.unwrap_or_else(|| Instant::now() + self.connection.wait);
-        lease.outlive_earlier(self.connection, ends).await
+        lease.wait_for_earlier(self.connection, ends).await
     }
 
     /// Takes the lock of the layout. A dry run would hold it until its end, and every starting
