@@ -63,7 +63,7 @@ fn owner_text(owner: &OwnerDifference, zone: &Zone) -> String {
             };
             let noun = if moves.len() == 1 { "move" } else { "moves" };
             let moves = moves.iter().map(text).collect::<Vec<_>>().join(" and ");
-            format!("planned {noun} {moves} cancelled, stays with group {stays_with}")
+            format!("cancels the planned {noun} {moves}; stays with group {stays_with}")
         }
     }
 }

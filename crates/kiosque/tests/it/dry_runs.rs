@@ -96,15 +96,15 @@ fn apply_names_the_planned_moves_that_it_cancels() {
     let second = entry("second.toml", "north", "since = \"2999-06-01 00:00:00\"\n");
     let south = "south from 2998-06-01 00:00:00 on";
     let north = "north from 2999-06-01 00:00:00 on";
-    let stay = "cancelled, stays with group north";
+    let stay = "stays with group north";
     assert_eq!(changed(&first), [format!("device D1: changed: group north -> {south}")]);
     sandbox.run(&["apply", &first]).success();
-    let one = format!("device D1: changed: planned move to group {south} {stay}");
+    let one = format!("device D1: changed: cancels the planned move to group {south}; {stay}");
     assert_eq!(changed(&stays), [one]);
     assert_eq!(changed(&second), [format!("device D1: changed: group south -> {north}")]);
     sandbox.run(&["apply", &second]).success();
-    let two =
-        format!("device D1: changed: planned moves to group {south} and to group {north} {stay}");
+    let both = format!("to group {south} and to group {north}");
+    let two = format!("device D1: changed: cancels the planned moves {both}; {stay}");
     assert_eq!(changed(&stays), [two]);
     sandbox.run(&["apply", &stays]).success();
     assert_eq!(changed(&stays), [""; 0]);
