@@ -226,15 +226,15 @@ pub(crate) async fn serve(
         end.await;
         stopper.now();
     });
+    let mut background = JoinSet::new();
     if let Some(age) = archive_after {
-        tokio::spawn(maintenance::archive_regularly(store.clone(), age, clock.clone()));
+        background.spawn(maintenance::archive_regularly(store.clone(), age, clock.clone()));
     }
-    tokio::spawn(maintenance::purge_regularly(store.clone(), retention, clock.clone()));
-    tokio::spawn(watch_clock(store.clone(), clock.clone()));
-    tokio::spawn(watch_readiness(Arc::clone(&app)));
-    tokio::spawn(watch_damage(store.clone()));
-    let writing = maintenance::write_activity_regularly(store.clone(), activity_flush);
-    let writing = tokio::spawn(writing);
+    background.spawn(maintenance::purge_regularly(store.clone(), retention, clock.clone()));
+    background.spawn(watch_clock(store.clone(), clock.clone()));
+    background.spawn(watch_readiness(Arc::clone(&app)));
+    background.spawn(watch_damage(store.clone()));
+    background.spawn(maintenance::write_activity_regularly(store.clone(), activity_flush));
     let operator_runtime = operator_runtime()?;
     let mut serving = JoinSet::new();
     for (audience, listener) in listeners {
@@ -245,7 +245,8 @@ pub(crate) async fn serve(
         serving.spawn_on(Arc::clone(&app).serve(audience, listener, stop.clone()), &threads);
     }
     report_regularly(&app, (&store, &clock), token_validity, serving.join_all()).await;
-    writing.abort();
+    // Before the runtime ends, whose end they would report as a failure.
+    background.shutdown().await;
     maintenance::write_activity(&store).await;
     if let Err(error) = store.sessions().store_time().await {
         tracing::error!(cause = %error, "the time of the clock could not be stored");
