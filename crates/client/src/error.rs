@@ -15,7 +15,7 @@ pub enum Error {
     #[error("the server refused the call: {0}")]
     Refused(Refusal),
     /// The request has violations (REQ-7), a string for each field: a defect of the caller.
-    #[error("the server found errors in the request: {}", .0.join("; "))]
+    #[error("the server found errors in the request: {}", printable(&.0.join("; ")))]
     Invalid(Vec<String>),
     /// The answer is not an envelope of the interface, such as the HTML page of a proxy.
     #[error("{0}")]
@@ -65,15 +65,25 @@ pub struct Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "code {}, {}", self.code, self.msg)?;
+        write!(f, "code {}, {}", self.code, printable(&self.msg))?;
         if let Some(data) = &self.data {
-            write!(f, " ({data})")?;
+            write!(f, " ({})", printable(data))?;
         }
         match &self.request_id {
             Some(id) => write!(f, " [request {id}]"),
             None => Ok(()),
         }
     }
+}
+
+/// Returns a text of an answer as an error shows it: a server must not control the terminal or
+/// write lines of its own.
+fn printable(text: &str) -> String {
+    text.chars().map(printable_char).collect()
+}
+
+fn printable_char(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
 }
 
 /// An answer without an envelope.
@@ -93,11 +103,10 @@ impl NotAnEnvelope {
     #[must_use]
     pub fn of(answer: &Answer) -> NotAnEnvelope {
         let text = String::from_utf8_lossy(&answer.body);
-        let printable = |c: char| if c.is_control() { ' ' } else { c };
         NotAnEnvelope {
             status: answer.status,
             content_type: answer.header("content-type").map(str::to_owned),
-            excerpt: text.chars().take(EXCERPT_CHARS).map(printable).collect(),
+            excerpt: text.chars().take(EXCERPT_CHARS).map(printable_char).collect(),
         }
     }
 }
@@ -202,5 +211,25 @@ fn gave_up(tries: u32) -> String {
         0 => "no session was available in time".to_owned(),
         1 => "gave up after 1 attempt".to_owned(),
         _ => format!("gave up after {tries} attempts"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_a_server_are_shown_without_control_characters() {
+        let refusal = Refusal {
+            code: -1,
+            msg: "a\u{1b}]0;b\u{7}".to_owned(),
+            data: Some("c\r\nkiosque: d".to_owned()),
+            request_id: None,
+            retry_after_s: None,
+        };
+        let shown = Error::Refused(refusal).to_string();
+        assert_eq!(shown, "the server refused the call: code -1, a ]0;b  (c  kiosque: d)");
+        let shown = Error::Invalid(vec!["e\u{9b}f".to_owned()]).to_string();
+        assert_eq!(shown, "the server found errors in the request: e f");
     }
 }
