@@ -47,8 +47,7 @@ pub(crate) struct OrderCounters([IntCounter; 4]);
 /// Gauges that are set when metrics are read.
 #[derive(Debug)]
 struct Gauges {
-    database_bytes: IntGauge,
-    log_bytes: IntGauge,
+    store_bytes: IntGaugeVec,
     /// Without labels; absent until it is set.
     free_bytes: IntGaugeVec,
     /// The same.
@@ -283,15 +282,13 @@ impl OrderCounters {
 
 impl Gauges {
     fn new(registry: &MetricRegistry) -> Gauges {
-        let store = registry.gauges(
-            "kiosque_store_bytes",
-            "Size of the store's files: the database and the write-ahead log, which grows while a \
-             long read or a backup needs an old snapshot.",
-            &["file"],
-        );
         Gauges {
-            database_bytes: store.with_label_values(&["database"]),
-            log_bytes: store.with_label_values(&["log"]),
+            store_bytes: registry.gauges(
+                "kiosque_store_bytes",
+                "Size of the store's files: the database and the write-ahead log, which grows \
+                 while a long read or a backup needs an old snapshot; absent with a database.",
+                &["file"],
+            ),
             free_bytes: registry.gauges(
                 "kiosque_store_free_bytes",
                 "Free bytes of the data's file system for this program; absent with a \
@@ -323,8 +320,9 @@ impl Gauges {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         if let Some(sizes) = sampled.store {
-            self.database_bytes.set(bytes(sizes.database));
-            self.log_bytes.set(bytes(sizes.log));
+            for (file, size) in [("database", sizes.database), ("log", sizes.log)] {
+                self.store_bytes.with_label_values(&[file]).set(bytes(size));
+            }
             self.free_bytes.with_label_values::<&str>(&[]).set(bytes(sizes.free));
         }
         if let Some(end) = sampled.certificate_not_after {
