@@ -76,14 +76,10 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Returns a text of an answer as an error shows it: a server must not control the terminal or
-/// write lines of its own.
+/// Replaces the control characters of a text that the server sent: printed, they could control the
+/// terminal or begin lines that look like the program's.
 fn printable(text: &str) -> String {
-    text.chars().map(printable_char).collect()
-}
-
-fn printable_char(c: char) -> char {
-    if c.is_control() { ' ' } else { c }
+    text.replace(char::is_control, " ")
 }
 
 /// An answer without an envelope.
@@ -103,10 +99,11 @@ impl NotAnEnvelope {
     #[must_use]
     pub fn of(answer: &Answer) -> NotAnEnvelope {
         let text = String::from_utf8_lossy(&answer.body);
+        let excerpt: String = text.chars().take(EXCERPT_CHARS).collect();
         NotAnEnvelope {
             status: answer.status,
             content_type: answer.header("content-type").map(str::to_owned),
-            excerpt: text.chars().take(EXCERPT_CHARS).map(printable_char).collect(),
+            excerpt: printable(&excerpt),
         }
     }
 }

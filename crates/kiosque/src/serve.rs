@@ -245,7 +245,7 @@ pub(crate) async fn serve(
         serving.spawn_on(Arc::clone(&app).serve(audience, listener, stop.clone()), &threads);
     }
     report_regularly(&app, (&store, &clock), token_validity, serving.join_all()).await;
-    // Before the runtime ends, whose end they would report as a failure.
+    // These tasks would report the end of the runtime as a failure of the store.
     background.shutdown().await;
     maintenance::write_activity(&store).await;
     if let Err(error) = store.sessions().store_time().await {

@@ -286,13 +286,12 @@ impl Gauges {
             store_bytes: registry.gauges(
                 "kiosque_store_bytes",
                 "Size of the store's files: the database and the write-ahead log, which grows \
-                 while a long read or a backup needs an old snapshot; absent with a database.",
+                 while a long read or a backup needs an old snapshot; absent with PostgreSQL.",
                 &["file"],
             ),
             free_bytes: registry.gauges(
                 "kiosque_store_free_bytes",
-                "Free bytes of the data's file system for this program; absent with a \
-                 database.",
+                "Free bytes of the data's file system for this program; absent with PostgreSQL.",
                 &[],
             ),
             certificate_not_after_s: registry.gauges(
