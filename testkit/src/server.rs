@@ -42,6 +42,8 @@ pub struct ServerOptions {
     pub data: TestData,
     /// The time zone of new data.
     pub zone: Zone,
+    /// The duration of the session lease, on PostgreSQL.
+    pub session_lease: Duration,
     /// The settings.
     pub settings: Settings,
 }
@@ -60,7 +62,7 @@ impl Default for ServerOptions {
             ingest_threads: 1,
             ..settings.limits
         };
-        ServerOptions { data, zone: Zone::utc(), settings }
+        ServerOptions { data, zone: Zone::utc(), session_lease: WAIT_MAX, settings }
     }
 }
 
@@ -84,6 +86,7 @@ pub struct TestServer {
     /// [`TestServer::flush_refused_logins`].
     pub app: Arc<App>,
     zone: Zone,
+    session_lease: Duration,
     clock: ManualClock,
     stop: Stop,
     serving: Option<JoinHandle<()>>,
@@ -128,6 +131,7 @@ impl TestServer {
         let options = ServerOptions {
             data: self.data.clone(),
             zone: self.zone.clone(),
+            session_lease: self.session_lease,
             settings: self.settings.clone(),
         };
         TestServer::open_at(options, self.clock.clone()).await
@@ -139,7 +143,7 @@ impl TestServer {
             TestData::Postgres(_) => Arc::new(TempDir::new().unwrap()),
         };
         let serving = serve(&directory, &options, &clock).await;
-        let ServerOptions { data, zone, settings } = options;
+        let ServerOptions { data, zone, session_lease, settings } = options;
         TestServer {
             directory,
             data,
@@ -150,6 +154,7 @@ impl TestServer {
             certificate: serving.certificate,
             app: serving.app,
             zone,
+            session_lease,
             clock,
             stop: serving.stop,
             serving: Some(serving.task),
@@ -162,6 +167,7 @@ impl TestServer {
         let options = ServerOptions {
             data: self.data.clone(),
             zone: self.zone.clone(),
+            session_lease: self.session_lease,
             settings: self.settings.clone(),
         };
         let again = serve(&self.directory, &options, &self.clock).await;
@@ -365,7 +371,7 @@ async fn serve(directory: &TempDir, options: &ServerOptions, clock: &ManualClock
     let opening = OpenOptions {
         zone: Some(&options.zone),
         wait: options.settings.limits.store_wait,
-        lease: SessionLease { length: WAIT_MAX, ..SessionLease::default() },
+        lease: SessionLease { length: options.session_lease, ..SessionLease::default() },
         now: clock.now(),
         ..open_options(&options.data)
     };

@@ -181,6 +181,7 @@ impl Operators<'_> {
             return Ok(None);
         }
         let sign_in = async move |write: &Write<'_>| {
+            write.check_session_lease()?;
             let (key_digest, by) = match &proof {
                 SignInProof::Key(key) => (key.as_str().to_owned(), "key"),
                 SignInProof::Link(link) => match spend(write, link, origin.at).await? {

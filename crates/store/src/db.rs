@@ -404,6 +404,15 @@ impl Write<'_> {
         }
     }
 
+    /// Checks that this node may answer for sessions, from the primary that this transaction
+    /// changes. Until then, nodes on an earlier primary may answer for what it replaces.
+    pub(crate) fn check_session_lease(&self) -> Result<(), Error> {
+        match &self.0 {
+            Read::Sqlite(_) => Ok(()),
+            Read::Postgres(transaction) => transaction.check_session_lease(),
+        }
+    }
+
     /// Waits until every node that answers for sessions and keys sees what this transaction
     /// commits: after the promotion of a PostgreSQL standby, a node on the old primary may answer
     /// until its lease ends. A change that ends access waits before its first statement, so that it

@@ -256,7 +256,10 @@ impl Sessions<'_> {
         self,
         change: impl AsyncFn(&Write<'_>) -> Result<T, Refused> + Send + 'static,
     ) -> Result<T, Refused> {
-        self.0.db.check_session_lease()?;
+        let change = async move |write: &Write<'_>| {
+            write.check_session_lease()?;
+            change(write).await
+        };
         let changed = self.0.db.write(Deadline::OfRequest, change).await?;
         self.0.db.check_session_lease()?;
         Ok(changed)

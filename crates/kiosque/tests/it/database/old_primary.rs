@@ -1,6 +1,8 @@
 //! A standby is promoted while the old primary continues, and a node is still connected to it.
 
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
@@ -8,6 +10,7 @@ use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{FleetToml, Served, wait_until};
 
 use super::{Node, log_in, use_of};
+use crate::KIOSQUE;
 
 const ACTIVITY: &str = "/operator/v1/activity";
 /// Uses of the old token that are answered after its session has ended.
@@ -100,6 +103,71 @@ fn a_node_on_an_old_primary_accepts_no_token_that_a_command_ended_on_the_new() {
         new.run(&["apply", &file]).success();
     });
     assert_eq!(stale(disabled), 0);
+}
+
+/// AUTH-22: a node whose lease on the old primary has not ended may already write to the new one.
+#[test]
+fn a_node_that_loses_its_old_primary_ends_no_session_while_others_may_answer() {
+    let primary = Server::start(Durability::Full).unwrap();
+    let standby = primary.standby().unwrap();
+    // Longer than the promotion takes, so that the lease has not ended when the login is tried.
+    let lease = ["--session-lease", "5s"];
+    let (staying, network) = (Node::on(&[&primary]), Network::to(&primary));
+    staying.create_data();
+    let hosts = format!("127.0.0.1:{},127.0.0.1:{}", network.port, standby.port());
+    let store = format!("postgres://kiosque@{hosts}/kiosque");
+    let changing = Node { sandbox: KIOSQUE.sandbox(), store };
+    let (old, new) = (staying.serve(&lease), changing.serve(&lease));
+    let token = log_in(&mut new.connect(), "guest");
+    let replaced = accepted_until_ended(&old, &token, || {
+        network.cut();
+        standby.promote().unwrap();
+        log_in(&mut new.connect(), "guest");
+    });
+    assert_eq!(stale(replaced), 0);
+}
+
+/// The network between a node and a server, which can be cut.
+struct Network {
+    port: u16,
+    is_cut: Arc<AtomicBool>,
+    connections: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Network {
+    fn to(server: &Server) -> Network {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (is_cut, connections) = (Arc::<AtomicBool>::default(), Arc::default());
+        let network = Network { port, is_cut, connections };
+        let (is_cut, connections) = (Arc::clone(&network.is_cut), Arc::clone(&network.connections));
+        let server = server.port();
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let mut open = connections.lock().unwrap();
+                if is_cut.load(Ordering::SeqCst) {
+                    continue;
+                }
+                let (client, server) =
+                    (client.unwrap(), TcpStream::connect(("127.0.0.1", server)).unwrap());
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    thread::spawn(move || std::io::copy(&mut from, &mut to));
+                }
+                open.extend([client, server]);
+            }
+        });
+        network
+    }
+
+    /// Closes the connections, and every later one.
+    fn cut(&self) {
+        let open = self.connections.lock().unwrap();
+        self.is_cut.store(true, Ordering::SeqCst);
+        for connection in open.iter() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 /// The same holds for the key of an operator: while the old primary continues, the node on it says

@@ -20,6 +20,8 @@ use tokio::task::JoinSet;
 use super::linear::{Answer, Op, Recorder, Violation, check};
 
 const NODES: usize = 3;
+/// Nodes on a promoted standby wait for as long before they answer.
+const SESSION_LEASE: Duration = Duration::from_secs(3);
 const CLIENTS: usize = 8;
 const ACCOUNTS: usize = 2;
 const GROUPS: usize = 3;
@@ -60,7 +62,8 @@ pub(super) struct Nodes {
 
 impl Nodes {
     async fn start(data: TestData, copy: Option<Copy>) -> Nodes {
-        let options = ServerOptions { data, ..ServerOptions::default() };
+        let options =
+            ServerOptions { data, session_lease: SESSION_LEASE, ..ServerOptions::default() };
         let first = TestServer::start_on(fleet(), options).await;
         wander(&first).await;
         let mut servers = vec![first];

@@ -155,13 +155,20 @@ impl Lease {
         if matches!(answer, Err(Refused::Store(_))) {
             return answer;
         }
+        self.check_on(connection)?;
+        answer
+    }
+
+    /// Checks that this node may answer for sessions, and that this connection leads to the primary
+    /// of its lease: a node that has not noticed the end of one primary may already be connected to
+    /// the next.
+    pub(super) fn check_on(&self, connection: &Connection) -> Result<(), Error> {
         let state = self.state();
         if state.timeline != connection.timeline {
-            let why = "read from a primary that was replaced".to_owned();
-            return Err(Error::Unreachable(why).into());
+            let why = "the primary was replaced; repeat the request".to_owned();
+            return Err(Error::Unreachable(why));
         }
-        state.check(BootTime::now(), self.terms)?;
-        answer
+        state.check(BootTime::now(), self.terms)
     }
 
     /// Waits until no node can hold a lease on a primary before this connection's: from then on,

@@ -288,6 +288,14 @@ impl Transaction<'_> {
         }
     }
 
+    /// Checks that this node may answer for sessions, from the primary of this transaction.
+    pub(crate) fn check_session_lease(&self) -> Result<(), Error> {
+        match self.access {
+            Access::ReadWrite(lease) => lease.check_on(self.connection),
+            Access::ReadOnly | Access::DryRun(_) => Ok(()),
+        }
+    }
+
     /// Waits until no node can hold a session lease on an earlier primary.
     pub(crate) async fn wait_for_earlier_leases(&self) -> Result<(), Error> {
         let Access::ReadWrite(lease) = self.access else { return Ok(()) };
