@@ -44,6 +44,8 @@ class Retries(unittest.TestCase):
                          (WORKING, 2, [7.0]))
         error, calls, waits = calling(answer(code=500, status=500, retry_after="61"))
         self.assertEqual((error.retry_after, calls, waits), (61.0, 1, []))
+        self.assertTrue(str(error).endswith(
+            ": message 500; the server asks for a wait of 61 s (Retry-After)"), error)
 
     def test_an_answer_that_was_cut_is_asked_for_again_at_once(self):
         """DASH-27."""
@@ -66,6 +68,17 @@ class Retries(unittest.TestCase):
         self.assertEqual((error.http_status, error.excerpt, calls), (404, "<h1>Page</h1>", 1))
         for body in [b"7", b"{}", b'{"code":true}']:
             self.assertIsInstance(calling(Answer(200, JSON, body))[0], NotAnEnvelope)
+
+    def test_a_redirect_is_described_with_its_address_or_without(self):
+        begin = ("third-center-web/openapi/v1/kioskDashboard/onlineDevices: HTTP 302, no content "
+                 "type, is no answer of the interface; it is a redirect ")
+        end = ": check the base URL, and proxies between client and server: ''"
+        for headers, address in [
+            ({}, "without an address"),
+            ({"location": "https://b/login"}, "to 'https://b/login', which is not followed"),
+        ]:
+            error, calls, _ = calling(Answer(302, headers, b""))
+            self.assertEqual((str(error), calls), (begin + address + end, 1))
 
     def test_http_500_is_no_success_whatever_code_says(self):
         self.assertEqual(calling(answer(7, status=500))[0], WORKING)

@@ -3,7 +3,7 @@
 import random
 import unittest
 
-from kiosque_client import ListChanged, OrderWalk, WrongGroup
+from kiosque_client import ListChanged, OrderWalk, SetupError, WrongGroup
 
 from .fake_server import FakeServer, account, answer
 
@@ -101,6 +101,18 @@ class Walks(unittest.TestCase):
         self.assertEqual(self.failing(drop), "d: page 2 has 3 orders instead of 4")
         newest = self.failing(lambda listed, current, size: page(listed, 1, size))
         self.assertEqual(newest, "d: orders arrive faster than 101 pages")
+
+    def test_numbers_that_no_walk_can_have_are_refused_at_once(self):
+        server = FakeServer()
+        north = account(server)[0].group("north")
+        for given, said in [
+            ({"after": -5}, "after is -5; an ordinal is at least 0, before the first order"),
+            ({"size": 0}, "size is 0; a page has at least 1 order"),
+        ]:
+            with self.assertRaises(SetupError) as caught:
+                north.walk("d", **given)
+            self.assertEqual(str(caught.exception), said)
+        self.assertEqual(server.calls, [])
 
     def test_a_server_may_have_a_smaller_limit_for_pages(self):
         walk = OrderWalk("d", lambda current, size: page(list(range(10)), current, min(size, 3)))

@@ -215,6 +215,21 @@ class Failures(unittest.TestCase):
         self.assertEqual((caught.exception.wanted, caught.exception.got), ("south", "west"))
         self.assertNotIn("onlineDevices", server.calls)
 
+    def test_a_token_that_cannot_be_sent_is_named(self):
+        """AUTH-3: the login is not repeated, and the token is not shown."""
+        for token in ["s3cret\r\nx: y", "s3cret\0", "s3crét"]:
+            data = {"accessToken": token, "groupId": "north", "expiresIn": 0}
+            server = FakeServer(lambda name, before: answer(data) if name == "token" else None)
+            acme, sleeps = account(server)
+            with self.assertRaises(NotAnEnvelope) as caught:
+                acme.groups()
+            self.assertEqual(
+                str(caught.exception),
+                "platform-auth/auth/third-api/token: HTTP 200, application/json; charset=UTF-8, is "
+                "no answer of the interface: 'the accessToken has a character that no header can "
+                "have'")
+            self.assertEqual((server.calls, sleeps.waits), (["token"], []))
+
     def test_data_of_another_kind_is_no_login(self):
         for data in [None, {}, {"accessToken": "SECRET-1"}, "text"]:
             acme, _ = account(FakeServer(lambda name, before: answer(data)))
@@ -243,10 +258,45 @@ class Failures(unittest.TestCase):
                 account(server, **arguments)
         with self.assertRaises(SetupError):
             account(server, transport=None, ca_file="/no/such/file")
-        acme, _ = account(server, password=None, password_file="/no/such/file")
-        with self.assertRaises(SetupError):
-            acme.groups()
         self.assertEqual(server.calls, [])
+
+    def test_a_password_file_that_cannot_be_used_is_named(self):
+        server = FakeServer()
+        limit = "it has more than 4194304 bytes, the limit; check that it is the intended one"
+        with tempfile.TemporaryDirectory() as directory:
+            empty, latin = Path(directory, "empty"), Path(directory, "latin")
+            empty.write_text("\n")
+            latin.write_bytes(b"caf\xe9\n")
+            for file, said in [
+                ("/no/such/file", "cannot read the password file FILE: No such file or directory"),
+                (directory, "cannot read the password file FILE: Is a directory"),
+                ("/dev/zero", f"cannot read the password file FILE: {limit}"),
+                (latin, "cannot read the password file FILE: it is not UTF-8 text"),
+                (empty, "the password file FILE is empty; write the password to it, on one line"),
+            ]:
+                acme, _ = account(server, password=None, password_file=file)
+                with self.assertRaises(SetupError) as caught:
+                    acme.groups()
+                self.assertEqual(str(caught.exception), said.replace("FILE", str(file)))
+        self.assertEqual(server.calls, [])
+
+    def test_a_file_of_certificates_is_read_up_to_the_limit(self):
+        limit = "it has more than 4194304 bytes, the limit; check that it is the intended one"
+        for file, said in [("/dev/zero", limit),
+                           ("/dev/null", "expected a certificate in PEM, found none"),
+                           ("/no/such/file", "No such file or directory")]:
+            with self.assertRaises(SetupError) as caught:
+                account(FakeServer(), transport=None, ca_file=file)
+            self.assertEqual(str(caught.exception), f"{file}: no certificates to trust: {said}")
+
+    def test_a_password_in_the_base_url_is_refused_and_not_shown(self):
+        for url in ["https://me:secret@a.example/v8", "http://me:secret@a.example/v8",
+                    "https://me:se/cret@a.example/v8"]:
+            with self.assertRaises(SetupError) as caught:
+                Account(url, "acme", password="x", transport=FakeServer())
+            self.assertEqual(str(caught.exception),
+                             "the base URL contains a user name or a password, which is not sent; "
+                             "write it like https://kiosque.example.com/v8")
 
 
 class SessionFiles(unittest.TestCase):
@@ -304,6 +354,22 @@ class SessionFiles(unittest.TestCase):
             self.file.write_text(text)
             self.account().groups()
         self.assertEqual(self.server.calls, ["token"] * 6)
+
+    def test_a_file_without_an_end_is_no_session(self):
+        """It is neither read to its end nor replaced."""
+        self.file.symlink_to("/dev/zero")
+        with self.assertRaises(SetupError) as caught:
+            self.account().groups()
+        self.assertEqual(str(caught.exception),
+                         f"cannot use the session in {self.file}: it has more than 4194304 bytes, "
+                         "the limit; check that it is the intended one")
+        self.assertTrue(self.file.is_symlink())
+
+    def test_a_token_of_the_file_that_cannot_be_sent_is_not_used(self):
+        self.account().groups()
+        self.file.write_text(self.file.read_text().replace("TOKEN-1", "TOKEN-1\\r\\n"))
+        self.account().groups()
+        self.assertEqual(self.server.calls, ["token"] * 2)
 
     def test_only_its_owner_may_read_it(self):
         self.account().groups()

@@ -148,8 +148,8 @@ impl Account {
                 }
                 Ok(LongCall::Answered(called)) => return Ok(Some(called.answer)),
                 Ok(LongCall::Interrupted) => return Ok(None),
-                Err(error @ Error::Transport(_)) => (error, None),
-                Err(error) => return Err(error),
+                Err(error) if error.is_final() => return Err(error),
+                Err(error) => (error, None),
             };
             let (first, after) = (self.0.retry_first, after.map(Duration::from_secs));
             match retry::wait(&self.0.entropy, first, tries, after) {
@@ -167,6 +167,7 @@ mod tests {
 
     use super::*;
     use crate::scripted::{EMPTY, account, granted, html, json, no_answer, success};
+    use crate::transport::TransportError;
 
     /// An HTML page is not an envelope; it is not taken for a refusal, and not requested again.
     #[tokio::test]
@@ -199,6 +200,53 @@ mod tests {
         };
         assert_eq!((tries, requested.lock().expect("no panic").len()), (4, 1 + 4));
         assert!(matches!(*last, Error::Transport(_)), "{last}");
+    }
+
+    /// A request that fails in the same way each time is sent once, and so is a login.
+    #[tokio::test]
+    async fn a_final_failure_is_not_repeated() {
+        for failing in [LogIn::PATH, DevicePage::PATH] {
+            let (account, requested) = account(move |path, _| match path {
+                _ if path == failing => no_answer().map_err(|error| TransportError {
+                    cause: "invalid peer certificate".to_owned(),
+                    is_final: true,
+                    ..error
+                }),
+                _ => granted("t", "north"),
+            });
+            let failed = account.default_group().devices().await.expect_err("no answer");
+            assert_eq!(failed.to_string(), "no answer from it: invalid peer certificate");
+            let sent = requested.lock().expect("no panic");
+            assert_eq!(sent.iter().filter(|path| *path == failing).count(), 1, "{sent:?}");
+        }
+    }
+
+    /// AUTH-3: a token that no header can have is refused with the reason, and is not shown. The
+    /// login is not repeated.
+    #[tokio::test]
+    async fn a_token_that_cannot_be_sent_is_named() {
+        let (account, requested) = account(|_, _| granted("s3cret\r\nx: y", "north"));
+        let failed = account.default_group().devices().await.expect_err("no session");
+        assert_eq!(
+            failed.to_string(),
+            "HTTP 200 with no content type is not an answer of this interface: \"the accessToken \
+             of the login has a character that no header can have\""
+        );
+        assert_eq!(*requested.lock().expect("no panic"), [LogIn::PATH]);
+    }
+
+    /// A path that no request can have is refused before anything is sent.
+    #[tokio::test]
+    async fn a_path_that_cannot_be_sent_is_refused_at_once() {
+        let (account, requested) = account(|_, _| granted("t", "north"));
+        let failed = account.default_group().call_path("a b\u{1b}", &serde_json::json!({})).await;
+        let failed = failed.expect_err("no path").to_string();
+        assert_eq!(
+            failed,
+            "\"a b\\u{1b}\" is not a path with a query; write characters that a URL cannot have \
+             as in %20, which is a space"
+        );
+        assert!(requested.lock().expect("no panic").is_empty());
     }
 
     /// A server that fails every call gets a fifth more requests than calls, and ten at first.

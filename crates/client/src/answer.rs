@@ -115,7 +115,10 @@ mod tests {
         let Error::NotAnEnvelope(page) = error_of(&page) else { panic!("{page:?}") };
         let excerpt = "<html> <h1>Not Found</h1>".to_owned();
         let content_type = Some("text/html".to_owned());
-        assert_eq!(page, NotAnEnvelope { status: 404, content_type, excerpt });
+        let (location, retry_after_s) = (None, None);
+        let expected =
+            NotAnEnvelope { status: 404, content_type, excerpt, location, retry_after_s };
+        assert_eq!(page, expected);
 
         let other = json(200, r#"{"code":200,"data":"seven"}"#);
         assert!(matches!(data_of::<i64>(&other), Err(Error::NotAnEnvelope(_))));

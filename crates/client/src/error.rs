@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::printable::printable;
 use crate::transport::{Answer, TransportError};
 
 /// Number of characters that [`Error::NotAnEnvelope`] quotes of a body.
@@ -42,7 +43,8 @@ pub enum Error {
     /// The list of orders changed other than by growing, so that a walk over it cannot be complete.
     #[error("{0}")]
     Walk(WalkError),
-    /// The client cannot be created: an invalid URL, or an unreadable certificate or password.
+    /// An argument or a file of the caller cannot be used: an invalid URL or path, or an unreadable
+    /// certificate or password. Nothing was sent.
     #[error("{0}")]
     Setup(String),
 }
@@ -69,17 +71,19 @@ impl fmt::Display for Refusal {
         if let Some(data) = &self.data {
             write!(f, " ({})", printable(data))?;
         }
-        match &self.request_id {
-            Some(id) => write!(f, " [request {id}]"),
-            None => Ok(()),
+        if let Some(id) = &self.request_id {
+            write!(f, " [request {id}]")?;
         }
+        write_wait(f, self.retry_after_s)
     }
 }
 
-/// Replaces the control characters of a text that the server sent: printed, they could control the
-/// terminal or begin lines that look like the program's.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, " ")
+/// Writes the wait that the server asks for.
+fn write_wait(f: &mut fmt::Formatter<'_>, retry_after_s: Option<u64>) -> fmt::Result {
+    match retry_after_s {
+        Some(seconds) => write!(f, "; the server asks for a wait of {seconds} s (Retry-After)"),
+        None => Ok(()),
+    }
 }
 
 /// An answer without an envelope.
@@ -92,6 +96,10 @@ pub struct NotAnEnvelope {
     pub content_type: Option<String>,
     /// The beginning of the body, as text.
     pub excerpt: String,
+    /// The header `location`, the address of a redirect, which the client does not follow.
+    pub location: Option<String>,
+    /// `Retry-After`, in seconds.
+    pub retry_after_s: Option<u64>,
 }
 
 impl NotAnEnvelope {
@@ -104,7 +112,14 @@ impl NotAnEnvelope {
             status: answer.status,
             content_type: answer.header("content-type").map(str::to_owned),
             excerpt: printable(&excerpt),
+            location: answer.header("location").map(str::to_owned),
+            retry_after_s: answer.retry_after_s(),
         }
+    }
+
+    /// Describes an answer whose body may have a secret, by the reason instead of its beginning.
+    pub(crate) fn because(answer: &Answer, reason: &str) -> NotAnEnvelope {
+        NotAnEnvelope { excerpt: reason.to_owned(), ..NotAnEnvelope::of(answer) }
     }
 }
 
@@ -115,7 +130,15 @@ impl fmt::Display for NotAnEnvelope {
         if self.status == 404 {
             f.write_str("; check that the base URL has the prefix /v8 exactly once")?;
         }
-        write!(f, ": {:?}", self.excerpt)
+        if (300..400).contains(&self.status) {
+            match &self.location {
+                Some(to) => write!(f, "; it is a redirect to {to:?}, which is not followed")?,
+                None => f.write_str("; it is a redirect without an address")?,
+            }
+            f.write_str(": check the base URL, and proxies between client and server")?;
+        }
+        write!(f, ": {:?}", self.excerpt)?;
+        write_wait(f, self.retry_after_s)
     }
 }
 
@@ -177,6 +200,12 @@ pub enum WalkError {
 }
 
 impl Error {
+    /// Returns whether the same request fails in the same way again, so that repeating it is of no
+    /// use.
+    pub(crate) fn is_final(&self) -> bool {
+        !matches!(self, Error::Transport(TransportError { is_final: false, .. }))
+    }
+
     pub(crate) fn gave_up(tries: u32, last: Error) -> Error {
         Error::GaveUp { tries, last: Box::new(last) }
     }
@@ -213,6 +242,9 @@ fn gave_up(tries: u32) -> String {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use http::{HeaderMap, HeaderValue};
+
     use super::*;
 
     #[test]
@@ -226,7 +258,51 @@ mod tests {
         };
         let shown = Error::Refused(refusal).to_string();
         assert_eq!(shown, "the server refused the call: code -1, a ]0;b  (c  kiosque: d)");
-        let shown = Error::Invalid(vec!["e\u{9b}f".to_owned()]).to_string();
-        assert_eq!(shown, "the server found errors in the request: e f");
+        let shown = Error::Invalid(vec!["e\u{9b}f\u{202e}g".to_owned()]).to_string();
+        assert_eq!(shown, "the server found errors in the request: e f g");
+    }
+
+    /// ENV-12: a call that is not repeated because of a long wait has the wait in its error.
+    #[test]
+    fn the_wait_that_a_server_asks_for_is_shown() {
+        let refusal = Refusal {
+            code: -1,
+            msg: "a".to_owned(),
+            data: None,
+            request_id: Some("r-1".to_owned()),
+            retry_after_s: Some(61),
+        };
+        let shown = Error::gave_up(1, Error::Refused(refusal)).to_string();
+        assert_eq!(
+            shown,
+            "gave up after 1 attempt; the last failure: the server refused the call: code -1, a \
+             [request r-1]; the server asks for a wait of 61 s (Retry-After)"
+        );
+        let page = page(503, &[("retry-after", "61")]);
+        assert_eq!(
+            page,
+            "HTTP 503 with no content type is not an answer of this interface: \"\"; the server \
+             asks for a wait of 61 s (Retry-After)"
+        );
+    }
+
+    /// Returns the description of an empty answer with these headers.
+    fn page(status: u16, fields: &[(&'static str, &'static str)]) -> String {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields.iter().copied() {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        NotAnEnvelope::of(&Answer { status, headers, body: Bytes::new() }).to_string()
+    }
+
+    #[test]
+    fn a_redirect_is_described_with_its_address_or_without() {
+        let begin = "HTTP 302 with no content type is not an answer of this interface; it is a";
+        let end = ": check the base URL, and proxies between client and server: \"\"";
+        let without = page(302, &[]);
+        assert_eq!(without, format!("{begin} redirect without an address{end}"));
+        let with = page(302, &[("location", "https://b/login")]);
+        let to = r#"redirect to "https://b/login", which is not followed"#;
+        assert_eq!(with, format!("{begin} {to}{end}"));
     }
 }

@@ -50,20 +50,24 @@ async fn exchange(
     let url = format!("{}/{}", server.base, request.path);
     let begun = Instant::now();
     let result = send(client, server, &request, token.as_ref()).await;
-    let result = result.map_err(|cause| TransportError { to: url.clone(), cause });
+    let result = result.map_err(|(cause, is_final)| {
+        let to = url.clone();
+        TransportError { to, cause, is_final }
+    });
     if let Some(observer) = &server.observer {
         observer.show(&Exchange::of(&url, &request, token.as_ref(), &result, begun.elapsed()));
     }
     result
 }
 
-/// Sends a request. Returns the answer, or the reason why there is none.
+/// Sends a request. Returns the answer, or the reason why there is none and whether the same
+/// request fails in the same way again.
 async fn send(
     client: &HttpsClient,
     server: &Server,
     request: &Request,
     token: Option<&Token>,
-) -> Result<Answer, String> {
+) -> Result<Answer, (String, bool)> {
     let path = format!("{GATEWAY_PREFIX}/{}", request.path);
     let mut sent = http::Request::post(path).header(header::USER_AGENT, USER_AGENT);
     if !request.body.is_empty() {
@@ -75,11 +79,13 @@ async fn send(
     if let Some(locale) = &server.locale {
         sent = sent.header(LOCALE_HEADER, locale);
     }
-    let mut sent = sent.body(Bytes::clone(&request.body)).map_err(|error| error.to_string())?;
+    let sent = sent.body(Bytes::clone(&request.body));
+    let mut sent = sent.map_err(|error| (format!("it cannot be requested: {error}"), true))?;
     for (name, value) in &request.headers {
         sent.headers_mut().insert(name, value.clone());
     }
-    let answer = client.exchange(sent).await.map_err(|error| error.to_string())?;
+    let answer = client.exchange(sent).await;
+    let answer = answer.map_err(|error| (error.to_string(), error.is_final()))?;
     let (head, body) = answer.into_parts();
     Ok(Answer { status: head.status.as_u16(), headers: head.headers, body })
 }

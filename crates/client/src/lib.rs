@@ -37,6 +37,7 @@ mod jitter;
 mod money;
 mod order;
 mod password;
+mod printable;
 mod profile;
 mod retry;
 #[cfg(test)]
@@ -51,7 +52,7 @@ mod wall_time;
 struct Readme;
 
 pub use kiosque_contract as contract;
-pub use kiosque_https_client::{BaseUrl, BaseUrlError};
+pub use kiosque_https_client::{BaseUrl, BaseUrlError, read_bounded, read_file, read_text_file};
 pub use kiosque_model::money::MoneyError;
 pub use kiosque_model::{Currency, Instants, UnixMs, Zone};
 

@@ -68,5 +68,5 @@ pub(crate) const EMPTY: &str = r#"{"code":200,"msg":"success","enMsg":null,
     "data":{"total":0,"current":1,"size":500,"records":[]}}"#;
 
 pub(crate) fn no_answer() -> Scripted {
-    Err(TransportError { to: "it".to_owned(), cause: "reset".to_owned() })
+    Err(TransportError { to: "it".to_owned(), cause: "reset".to_owned(), is_final: false })
 }

@@ -219,5 +219,6 @@ impl Session {
 /// The error of a session whose task has ended with its runtime.
 pub(crate) fn ended() -> Error {
     let cause = "its task has ended".to_owned();
-    Error::Transport(TransportError { to: "the shared session".to_owned(), cause })
+    let to = "the shared session".to_owned();
+    Error::Transport(TransportError { to, cause, is_final: true })
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
+
+use crate::printable::printable;
 
 /// A request without its token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +45,11 @@ impl Token {
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// Returns whether a header can have the text.
+    pub(crate) fn is_sendable(&self) -> bool {
+        HeaderValue::from_str(&self.0).is_ok()
     }
 }
 
@@ -101,11 +108,14 @@ pub struct TransportError {
     pub to: String,
     /// The failure and its causes.
     pub cause: String,
+    /// Whether the same request fails in the same way again: its path or its token cannot be sent,
+    /// or the certificate of the server is not trusted. Such a request is not repeated.
+    pub is_final: bool,
 }
 
 impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no answer from {}: {}", self.to, self.cause)
+        write!(f, "no answer from {}: {}", printable(&self.to), printable(&self.cause))
     }
 }
 
@@ -150,6 +160,13 @@ impl Transport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_is_shown_without_control_characters() {
+        let (to, cause) = ("https://a/v8/\u{202e}x".to_owned(), "b\u{1b}[2J".to_owned());
+        let shown = TransportError { to, cause, is_final: false }.to_string();
+        assert_eq!(shown, "no answer from https://a/v8/ x: b [2J");
+    }
 
     #[test]
     fn the_code_is_read_wherever_it_is_in_the_envelope() {

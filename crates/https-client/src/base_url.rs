@@ -60,7 +60,7 @@ impl FromStr for BaseUrl {
 
     /// Parses a base URL. `/v8` at its end may be omitted, and a slash may follow it.
     fn from_str(text: &str) -> Result<BaseUrl, BaseUrlError> {
-        let invalid = |reason| BaseUrlError { text: text.to_owned(), reason };
+        let invalid = |reason| BaseUrlError { text: without_user_info(text), reason };
         let uri: Uri = text.parse().map_err(|_| invalid("is not a URL"))?;
         match uri.scheme_str() {
             Some("https") => {}
@@ -68,8 +68,9 @@ impl FromStr for BaseUrl {
             _ => return Err(invalid("does not begin with https://")),
         }
         let authority = uri.authority().ok_or_else(|| invalid("has no host"))?;
-        if authority.as_str().contains('@') {
-            return Err(invalid("contains a user name, which is not sent"));
+        // A password with a slash ends the authority before its `@`.
+        if text.contains('@') {
+            return Err(invalid("contains a user name or a password, which is not sent"));
         }
         if uri.query().is_some() {
             return Err(invalid("has a query"));
@@ -94,6 +95,15 @@ impl FromStr for BaseUrl {
             prefix: prefix.to_owned(),
         })
     }
+}
+
+/// Returns a text that may be a URL with stars in place of its user name and password. A password
+/// that is not encoded may contain a slash or `@`, so everything before the last `@` is replaced.
+#[must_use]
+pub fn without_user_info(text: &str) -> String {
+    let Some((before, rest)) = text.rsplit_once('@') else { return text.to_owned() };
+    let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://"));
+    format!("{}***@{rest}", scheme.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -124,7 +134,6 @@ mod tests {
             ("a b", "is not a URL"),
             ("http://a.example/v8", "is not HTTPS"),
             ("a.example", "does not begin with https://"),
-            ("https://me:secret@a.example/v8", "contains a user name"),
             ("https://a.example/v8?x=1", "has a query"),
             ("https://a.example/v9", "does not end with /v8"),
             ("https://a.example/v8/v8", "has /v8 twice"),
@@ -134,6 +143,24 @@ mod tests {
             let error = text.parse::<BaseUrl>().expect_err(text).to_string();
             assert!(error.starts_with(&format!("{text:?} {reason}")), "{error}");
             assert!(error.ends_with("write it like https://kiosque.example.com/v8"), "{error}");
+        }
+    }
+
+    /// Whatever else is wrong with the URL.
+    #[test]
+    fn a_password_in_a_url_is_not_shown() {
+        let has_user_info = "contains a user name or a password, which is not sent";
+        for (text, shown, reason) in [
+            ("https://me:secret@a.example/v8", "https://***@a.example/v8", has_user_info),
+            ("https://me@a.example/v8", "https://***@a.example/v8", has_user_info),
+            ("https://me:s/e@cret@a.example/v8", "https://***@a.example/v8", has_user_info),
+            ("https://me:se cret@a.example/v8", "https://***@a.example/v8", "is not a URL"),
+            ("http://me:secret@a.example/v8", "http://***@a.example/v8", "is not HTTPS"),
+            ("me:secret@a.example", "***@a.example", "does not begin with https://"),
+        ] {
+            let error = text.parse::<BaseUrl>().expect_err(text).to_string();
+            let end = "write it like https://kiosque.example.com/v8";
+            assert_eq!(error, format!("{shown:?} {reason}; {end}"));
         }
     }
 }

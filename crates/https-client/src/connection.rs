@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, Uri};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{self, Client};
@@ -58,6 +58,12 @@ pub enum ClientError {
          file"
     )]
     Handshake(BaseUrl, String),
+    /// The server's certificate is not one that this client trusts.
+    #[error(
+        "cannot connect to {0}: TLS: {1}; if its certificate is self-signed, specify it as the CA \
+         file"
+    )]
+    Certificate(BaseUrl, String),
     /// The server has the certificate of a CA.
     #[error(
         "cannot connect to {0}: TLS: the server's certificate is one of a CA; a server needs one \
@@ -71,12 +77,38 @@ pub enum ClientError {
     /// The connection ended before the answer.
     #[error("{0} did not answer: {1}")]
     Broken(BaseUrl, String),
-    /// The connection ended within the answer, or the answer is too large.
+    /// The connection ended within the answer.
     #[error("the answer broke off: {0}")]
     BrokenOff(String),
+    /// The answer exceeds the limit.
+    #[error(
+        "the answer has more than {0} bytes, the limit; request less, such as smaller pages or \
+         fewer devices"
+    )]
+    TooLarge(usize),
     /// The request's path cannot be sent.
     #[error("{0:?} is not a path")]
     Path(String),
+}
+
+impl ClientError {
+    /// Returns whether the same request fails in the same way again, until the server or the
+    /// settings of the client change.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        match self {
+            ClientError::Host(_)
+            | ClientError::Certificate(..)
+            | ClientError::CaCertificate(_)
+            | ClientError::TooLarge(_)
+            | ClientError::Path(_) => true,
+            ClientError::Connect(..)
+            | ClientError::Handshake(..)
+            | ClientError::Late(..)
+            | ClientError::Broken(..)
+            | ClientError::BrokenOff(_) => false,
+        }
+    }
 }
 
 impl HttpsClient {
@@ -136,9 +168,7 @@ impl HttpsClient {
     /// Like [`HttpsClient::send`]; or the answer is incomplete or too large.
     pub async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, ClientError> {
         let (head, body) = self.send(request.map(Full::new)).await?.into_parts();
-        let body = Limited::new(body, ANSWER_MAX_BYTES).collect().await;
-        let body = body.map_err(|error| ClientError::BrokenOff(error.to_string()))?;
-        Ok(Response::from_parts(head, body.to_bytes()))
+        Ok(Response::from_parts(head, whole(body, ANSWER_MAX_BYTES).await?))
     }
 
     fn failed(&self, error: &legacy::Error) -> ClientError {
@@ -151,10 +181,24 @@ impl HttpsClient {
         }
         match causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>()) {
             Some(error) if is_of_ca_certificate(error) => ClientError::CaCertificate(url),
+            Some(rustls::Error::InvalidCertificate(_)) => ClientError::Certificate(url, reason),
             Some(_) => ClientError::Handshake(url, reason),
             None => ClientError::Connect(url, reason),
         }
     }
+}
+
+/// Reads the body of an answer to its end.
+async fn whole(
+    body: impl Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
+    bytes_max: usize,
+) -> Result<Bytes, ClientError> {
+    let read = Limited::new(body, bytes_max).collect().await;
+    let read = read.map_err(|error| match error.is::<LengthLimitError>() {
+        true => ClientError::TooLarge(bytes_max),
+        false => ClientError::BrokenOff(without_link(&error.to_string())),
+    })?;
+    Ok(read.to_bytes())
 }
 
 /// Returns whether a certificate was refused because it is one of a CA. rustls has no variant for
@@ -188,7 +232,12 @@ fn reason(error: &legacy::Error) -> String {
             let _ = write!(text, "{colon}{cause}");
         }
     }
-    if text.is_empty() { error.to_string() } else { text }
+    if text.is_empty() { error.to_string() } else { without_link(&text) }
+}
+
+/// Returns a text without the link to the manual of rustls, which is for programmers.
+fn without_link(text: &str) -> String {
+    text.split(": https://docs.rs/").next().unwrap_or(text).to_owned()
 }
 
 /// Opens connections, within a time.
@@ -214,5 +263,31 @@ impl Service<Uri> for Connector {
     fn call(&mut self, server: Uri) -> Self::Future {
         let connecting = timeout(CONNECT_MAX, self.0.call(server));
         Box::pin(async move { connecting.await.unwrap_or_else(|_| Err(Late.into())) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_that_ends_early_is_described_without_a_link() {
+        let ended = "peer closed connection without sending TLS close_notify";
+        let link = "https://docs.rs/rustls/latest/rustls/manual/_03_howto/index.html";
+        assert_eq!(without_link(&format!("{ended}: {link}")), ended);
+        assert_eq!(without_link(ended), ended);
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_read_up_to_the_limit() {
+        let read = async |bytes_max| whole(Full::new(Bytes::from_static(b"ab")), bytes_max).await;
+        assert_eq!(read(2).await.expect("a whole answer"), "ab");
+        let too_large = read(1).await.expect_err("too large");
+        assert!(too_large.is_final());
+        assert_eq!(
+            too_large.to_string(),
+            "the answer has more than 1 bytes, the limit; request less, such as smaller pages or \
+             fewer devices"
+        );
     }
 }

@@ -1,12 +1,13 @@
 //! The certificates that a client trusts.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+
+use crate::bounded::read_file;
 
 /// The certificates to trust, and the versions of TLS.
 pub type TlsConfig = Arc<ClientConfig>;
@@ -62,7 +63,7 @@ fn trusting(roots: RootCertStore) -> Result<TlsConfig, TrustError> {
 
 fn of_file(path: &Path) -> Result<RootCertStore, TrustError> {
     let unusable = |text: String| TrustError::File(path.to_owned(), text);
-    let pem = std::fs::read(path).map_err(|error: io::Error| unusable(error.to_string()))?;
+    let pem = read_file(path).map_err(|error| unusable(error.to_string()))?;
     of_pem(&pem).map_err(unusable)
 }
 
@@ -99,5 +100,8 @@ mod tests {
         assert!(absent.starts_with("absent.pem: No such file"), "{absent}");
         let none = trust(Some(Path::new("Cargo.toml"))).expect_err("not PEM").to_string();
         assert_eq!(none, "Cargo.toml: expected a certificate in PEM, found none");
+        let endless = trust(Some(Path::new("/dev/zero"))).expect_err("no end").to_string();
+        let reason = "it has more than 4194304 bytes, the limit; check that it is the intended one";
+        assert_eq!(endless, format!("/dev/zero: {reason}"));
     }
 }

@@ -10,17 +10,19 @@ mod remote;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::{io, process};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
+use kiosque_https_client::without_user_info;
 
 use self::examples::{BROKER_HELP, CHECK_HELP, DEMO_HELP, EXAMPLES, FAULT_PROXY_HELP};
 use crate::check::CheckArgs;
 use crate::console_link::ConsoleLinkArgs;
 use crate::demo::DemoFlags;
 use crate::fault_proxy::FaultProxyArgs;
-use crate::output::Output;
+use crate::output::{CANNOT_WRITE, Output, eprint_line};
 use crate::schema::Schema;
 use crate::settings::{self, CONFIG_VARIABLE, Given};
 
@@ -353,8 +355,8 @@ impl Cli {
     /// exits.
     pub(crate) fn parse_arguments() -> (Cli, Given) {
         let matches = Cli::described().try_get_matches();
-        let matches = matches.unwrap_or_else(|error| suggesting(error).exit());
-        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let matches = matches.unwrap_or_else(|error| exit(suggesting(error)));
+        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| exit(error));
         (cli, Given::by_command(&matches))
     }
 
@@ -377,6 +379,33 @@ impl Cli {
             _ => self.config.as_deref(),
         }
     }
+}
+
+/// Prints help, the version or an error of the arguments, and ends the process. Help that cannot be
+/// written is a failure, unless its reader has closed the output.
+fn exit(error: clap::Error) -> ! {
+    let error = without_password(error);
+    match error.print() {
+        Err(cause) if !error.use_stderr() && cause.kind() != io::ErrorKind::BrokenPipe => {
+            let cause = crate::without_error_numbers(cause.to_string());
+            eprint_line!("kiosque: {CANNOT_WRITE}: {cause}");
+            process::exit(1)
+        }
+        _ => process::exit(error.exit_code()),
+    }
+}
+
+/// Replaces the user name and the password of a URL that an error quotes.
+fn without_password(mut error: clap::Error) -> clap::Error {
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg] {
+        if let Some(ContextValue::String(quoted)) = error.get(kind)
+            && quoted.contains("://")
+        {
+            let shown = ContextValue::String(without_user_info(quoted));
+            error.insert(kind, shown);
+        }
+    }
+    error
 }
 
 /// Suggests the commands that have the given name as a subcommand: `device list` for `list`. By

@@ -4,7 +4,6 @@ mod one_per_account;
 mod status;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use kiosque_broker::{
     Broker, BrokerOptions, DeviceLists, Listeners, WorkerLogin, broker_limits, serve,
 };
 use kiosque_client::session::Pace;
-use kiosque_client::{BaseUrl, Profile};
+use kiosque_client::{BaseUrl, Profile, read_text_file};
 use kiosque_clock::Clock;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, PlainListener};
@@ -121,7 +120,7 @@ fn read_secret(file: &Path) -> anyhow::Result<String> {
         let path = file.display();
         tracing::warn!(%path, mode = format!("{mode:o}"), "other users can read the secret");
     }
-    fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
+    read_text_file(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
 impl BrokerSharing {

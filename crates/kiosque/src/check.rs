@@ -15,7 +15,7 @@ use kiosque_conformance::{
     Checked, Checker, Credentials, Effect, Ended, Mark, Outcome, Rule, Scope, all, json, junit,
     list, text,
 };
-use kiosque_https_client::{BaseUrl, HttpsClient, trust};
+use kiosque_https_client::{BaseUrl, HttpsClient, read_text_file, trust};
 
 use crate::output::eprint_line;
 use crate::{CommandOutcome, confirmation, output};
@@ -199,11 +199,15 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     };
     let is_skipped = |it: &Checked| matches!(it.outcome, Outcome::Skipped(_));
     let has_begun = !checked.iter().all(is_skipped);
-    if has_begun || cause.is_none() {
-        output::print(&text(&checked))?;
-    }
-    for report in reports {
-        report.write(&checked)?;
+    let printed = match has_begun || cause.is_none() {
+        true => output::print(&text(&checked)),
+        false => Ok(()),
+    };
+    let written = reports.into_iter().map(|report| report.write(&checked));
+    let failures: Vec<anyhow::Error> =
+        [printed].into_iter().chain(written).filter_map(Result::err).collect();
+    for failure in &failures {
+        eprint_line!("kiosque: the outcomes cannot be shown: {}", crate::describe(failure));
     }
     let is_broken = |it: &Checked| matches!(it.outcome, Outcome::Broken(_));
     match cause {
@@ -212,6 +216,7 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
             Ok(CommandOutcome::CannotRun)
         }
         Some(cause) => Err(cause.into()),
+        None if !failures.is_empty() => Ok(CommandOutcome::CannotRun),
         None if checked.iter().any(is_broken) => Ok(CommandOutcome::Partial),
         None => Ok(CommandOutcome::Complete),
     }
@@ -231,7 +236,7 @@ fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
 
 /// Returns an account with the password of a file.
 fn credentials(username: String, flag: &str, file: &Path) -> anyhow::Result<Credentials> {
-    let password = std::fs::read_to_string(file);
+    let password = read_text_file(file);
     let password = password.with_context(|| format!("{flag} {}", file.display()))?;
     let password = password.trim_end_matches(['\r', '\n']).to_owned();
     if password.is_empty() || password.contains('\n') {

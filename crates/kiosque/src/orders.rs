@@ -59,6 +59,7 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
             );
             Ok(CommandOutcome::Partial)
         }
+        Err(error) if error.is::<io::Error>() => Err(error.context(output::CANNOT_WRITE)),
         Err(error) => Err(error),
     }
 }

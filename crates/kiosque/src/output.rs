@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use kiosque_model::{UnixMs, Zone};
 use kiosque_store::{Error, Listed, Listing};
@@ -45,11 +46,15 @@ impl Output {
 /// Prints a text on stdout. It is not an error if a reader, such as `head`, has closed it. All
 /// commands print with this function: `println!` would panic in this case.
 pub(crate) fn print(text: &impl Display) -> anyhow::Result<()> {
-    match write!(io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+    let mut out = io::stdout().lock();
+    match write!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context(CANNOT_WRITE),
         _ => Ok(()),
     }
 }
+
+/// The context of an error of stdout.
+pub(crate) const CANNOT_WRITE: &str = "cannot write to standard output";
 
 /// Prints a line on stdout, with the arguments of `println!`; see [`print()`].
 macro_rules! print_line {

@@ -16,6 +16,7 @@ use kiosque_remote::{CommandError, Given, Places, Profiles, Remote, Resolved, va
 use crate::CommandOutcome;
 use crate::args::{Access, RemoteWhat};
 use crate::output::eprint_line;
+use crate::table::printable;
 use crate::without_error_numbers;
 
 /// Runs a command, and prints why it failed.
@@ -81,18 +82,26 @@ fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name)
 }
 
-/// Prints an exchange, with secrets replaced by stars.
+/// Prints an exchange, with secrets replaced by stars, and without characters that control the
+/// terminal.
 fn explain(exchange: &Exchange) {
     let token = if exchange.has_token { " (token ***)" } else { "" };
-    eprint_line!("> POST {}{token}", exchange.url);
-    eprint_line!("> {}", exchange.body);
+    eprint_line!("> POST {}{token}", printable(&exchange.url));
+    eprint_lines('>', &exchange.body);
     match &exchange.result {
         Ok((status, id, body)) => {
             let id = id.as_deref().unwrap_or("none");
             eprint_line!("< HTTP {status}, request {id}, {:?}", exchange.took);
-            eprint_line!("< {body}");
+            eprint_lines('<', body);
         }
-        Err(cause) => eprint_line!("< no answer: {cause}"),
+        Err(cause) => eprint_line!("< no answer: {}", printable(cause)),
+    }
+}
+
+/// Prints each line of a body after a mark.
+fn eprint_lines(mark: char, body: &str) {
+    for line in body.split('\n') {
+        eprint_line!("{mark} {}", printable(line.trim_end_matches('\r')));
     }
 }
 

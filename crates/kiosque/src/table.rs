@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kiosque_model::controls_terminal;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The text of an absent value.
@@ -118,9 +119,10 @@ pub(crate) fn cut(line: &str, width: usize) -> String {
     kept + "…"
 }
 
-/// Returns a text without control characters, which could move the cursor of a terminal.
+/// Returns a text without characters that control a terminal: they could move its cursor, or show
+/// the text in another order.
 pub(crate) fn printable(text: &str) -> String {
-    let replaced = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let replaced = |c: char| if controls_terminal(c) { char::REPLACEMENT_CHARACTER } else { c };
     text.chars().map(replaced).collect()
 }
 
@@ -140,6 +142,15 @@ mod tests {
             "K-2      1200  -\n",
         ];
         assert_eq!(table.to_string(), lines.concat());
+    }
+
+    /// A name of a device may have any characters.
+    #[test]
+    fn no_cell_changes_the_direction_of_writing() {
+        let mut table = Table::new(["CODE", "NAME"]);
+        table.add(["K-001", "\u{202e}erag\u{202c} \u{2066}1\u{2069}"].map(str::to_owned));
+        let name = "\u{fffd}erag\u{fffd} \u{fffd}1\u{fffd}";
+        assert_eq!(table.to_string(), format!("CODE   NAME\nK-001  {name}\n"));
     }
 
     #[test]

@@ -61,5 +61,5 @@ pub use session::{
     Claim, PresentedToken, Scope, Session, SessionRow, Token, TokenDigest, TokenError,
 };
 pub use source::{Source, SourcePrefix, TrustedProxies};
-pub use text::{counted, orders_of_devices, size};
+pub use text::{controls_terminal, counted, orders_of_devices, size};
 pub use time::{Instants, UnixMs, Zone};

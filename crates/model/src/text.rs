@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers as people read them, and characters that they do not see.
 
 use std::fmt::Display;
 
@@ -27,6 +27,15 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// Returns whether a character controls how a terminal shows the characters around it: a control
+/// character, or one that sets the direction of writing, with which a text can look like another.
+#[must_use]
+pub fn controls_terminal(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(c, '\u{2066}'..='\u{2069}')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +44,18 @@ mod tests {
     fn a_count_of_one_has_a_singular() {
         let texts = [0_i64, 1, 2].map(|count| counted(count, "order"));
         assert_eq!(texts, ["0 orders", "1 order", "2 orders"]);
+    }
+
+    #[test]
+    fn control_characters_and_directions_of_writing_control_a_terminal() {
+        let controls = "\0\n\u{1b}\u{7f}\u{9b}";
+        let directions = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}";
+        for c in controls.chars().chain(directions.chars()) {
+            assert!(controls_terminal(c), "{c:?}");
+        }
+        for c in " aé東\u{200d}\u{202f}\u{2065}\u{206a}\u{5d0}".chars() {
+            assert!(!controls_terminal(c), "{c:?}");
+        }
     }
 
     #[test]

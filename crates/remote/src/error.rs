@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use kiosque_client::Error;
 
+use crate::password::NO_SOURCE;
+
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -33,7 +35,7 @@ pub enum CommandError {
     #[error("{} differs from the server; delete it, and run the command again", .0.display())]
     Differs(PathBuf),
     /// The output cannot be written.
-    #[error("cannot write the output: {0}")]
+    #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
 
@@ -56,8 +58,10 @@ impl From<Error> for CommandError {
         }
         match last {
             Error::Transport(_) | Error::NotAnEnvelope(_) => CommandError::Transport(error),
-            // The account was opened before, so it is the password that cannot be read.
-            Error::Setup(message) => CommandError::not_authenticated(message.clone()),
+            Error::Setup(message) if message == NO_SOURCE => {
+                CommandError::not_authenticated(message.clone())
+            }
+            Error::Setup(message) => CommandError::Usage(message.clone()),
             _ => CommandError::Refused(error),
         }
     }

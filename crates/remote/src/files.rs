@@ -1,10 +1,12 @@
-//! Files that only their owner may read.
+//! Files that only their owner may read. They are read up to a limit.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process;
+
+use kiosque_client::read_text_file;
 
 /// Permissions of the owner alone.
 const FILE: u32 = 0o600;
@@ -43,7 +45,7 @@ pub(crate) fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
 
 /// Returns the content of a file; `None` if there is no file.
 pub(crate) fn read(file: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(file) {
+    match read_text_file(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         read => read.map(Some),
     }

@@ -5,10 +5,16 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use kiosque_client::{read_bounded, read_file, read_text_file};
 use sha2::{Digest, Sha256};
 
 /// The permissions of other users of the machine.
 const OTHERS: u32 = 0o077;
+
+/// The error of a session that has ended and cannot be renewed. All other errors are of a local
+/// file or command.
+pub(crate) const NO_SOURCE: &str = "the session has ended, and the profile has no source of the \
+                                    password; run `kiosque remote login`";
 
 /// The source of a password.
 #[derive(Clone)]
@@ -44,9 +50,7 @@ impl PasswordSource {
             PasswordSource::File(file) => from_file(file),
             PasswordSource::Command(command) => from_command(command),
             PasswordSource::Once(text) => Ok(text.clone()),
-            PasswordSource::None => Err("the session has ended, and the profile has no \
-                 source of the password; run `kiosque remote login`"
-                .to_owned()),
+            PasswordSource::None => Err(NO_SOURCE.to_owned()),
         }
     }
 
@@ -56,12 +60,14 @@ impl PasswordSource {
         match self {
             PasswordSource::File(file) => {
                 digest.update(format!("file\n{}\n", file.display()));
-                if let Ok(meta) = fs::metadata(file) {
-                    let (time, nanos) = (meta.mtime(), meta.mtime_nsec());
-                    digest.update(format!("{} {time} {nanos}\n", meta.len()));
+                let Ok(meta) = fs::metadata(file) else { return };
+                let (time, nanos) = (meta.mtime(), meta.mtime_nsec());
+                digest.update(format!("{} {time} {nanos}\n", meta.len()));
+                // A pipe is read once, for the login. An unreadable file now differs from the one
+                // whose password was refused.
+                if meta.is_file() {
+                    digest.update(read_file(file).unwrap_or_default());
                 }
-                // An unreadable file now differs from the one whose password was refused.
-                digest.update(fs::read(file).unwrap_or_default());
             }
             PasswordSource::Command(command) => digest.update(format!("command\n{command}\n")),
             PasswordSource::Once(text) => digest.update(format!("once\n{text}\n")),
@@ -80,20 +86,30 @@ fn from_file(file: &Path) -> Result<String, String> {
             "other users may access the password file {name} (mode {mode:o}); run: chmod 600 {name}"
         ));
     }
-    let text = fs::read_to_string(file).map_err(failed)?;
-    without_line_end(&text).ok_or_else(|| format!("the password file {name} is empty"))
+    let text = read_text_file(file).map_err(failed)?;
+    without_line_end(&text).ok_or_else(|| {
+        format!("the password file {name} is empty; write the password to it, on one line")
+    })
 }
 
 fn from_command(command: &str) -> Result<String, String> {
     let mut shell = Command::new("sh");
     // Its messages are for the user.
     shell.args(["-c", command]).stdin(Stdio::null()).stderr(Stdio::inherit());
-    let output =
-        shell.output().map_err(|error| format!("the password command cannot run: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("the password command failed ({}): {command}", output.status));
+    let failed = |error| format!("the password command cannot run: {error}");
+    let mut running = shell.stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let printed = running.stdout.take().map_or_else(|| Ok(Vec::new()), read_bounded);
+    if printed.is_err() {
+        // It may print without an end. One that has ended cannot be killed, and need not be.
+        let _ = running.kill();
     }
-    let text = String::from_utf8(output.stdout);
+    let status = running.wait().map_err(failed)?;
+    let printed = printed
+        .map_err(|error| format!("cannot read what the password command printed: {error}"))?;
+    if !status.success() {
+        return Err(format!("the password command failed ({status}): {command}"));
+    }
+    let text = String::from_utf8(printed);
     let text = text.map_err(|_| "the password command printed bytes that are not UTF-8")?;
     without_line_end(&text)
         .ok_or_else(|| format!("the password command printed nothing: {command}"))
@@ -124,12 +140,43 @@ mod tests {
         set_mode(0o600).expect("set");
         assert_eq!(source.read().as_deref(), Ok("s p"));
         fs::write(&file, "\n").expect("written");
-        assert!(source.read().expect_err("empty").ends_with(" is empty"));
+        let name = file.display();
+        let refused = |reason: &str| format!("cannot read the password file {name}: {reason}");
+        let empty = "is empty; write the password to it, on one line";
+        assert_eq!(source.read(), Err(format!("the password file {name} {empty}")));
+        fs::write(&file, b"caf\xe9\n").expect("written");
+        assert_eq!(source.read(), Err(refused("it is not UTF-8 text")));
 
         let of = |command: &str| PasswordSource::Command(command.to_owned()).read();
         assert_eq!(of("printf 'a b\\n'").as_deref(), Ok("a b"));
         assert!(of("exit 3").expect_err("failed").contains("exit status: 3"));
         assert!(of(":").expect_err("nothing").contains("printed nothing"));
+    }
+
+    #[test]
+    fn a_password_is_read_up_to_the_limit() {
+        let reason = "it has more than 4194304 bytes, the limit; check that it is the intended one";
+        let file = PasswordSource::File("/dev/zero".into()).read();
+        let refused = format!("cannot read the password file /dev/zero: {reason}");
+        assert_eq!(file, Err(refused));
+        let command = PasswordSource::Command("exec cat /dev/zero".to_owned()).read();
+        let refused = format!("cannot read what the password command printed: {reason}");
+        assert_eq!(command, Err(refused));
+    }
+
+    /// A digest is computed after a login was refused: a pipe would then wait for a writer.
+    #[test]
+    fn the_digest_of_a_pipe_does_not_read_it() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let pipe = directory.path().join("pipe");
+        let made = Command::new("mkfifo").arg(&pipe).status().expect("a program");
+        assert!(made.success());
+        let (sent, received) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            PasswordSource::File(pipe).update(&mut Sha256::new());
+            sent.send(())
+        });
+        received.recv_timeout(std::time::Duration::from_secs(60)).expect("a digest");
     }
 
     #[test]

@@ -1,5 +1,10 @@
 //! An account whose session processes use in turn.
 
+use std::io::{self, Write};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use kiosque_client::{Account, GroupClient, Observer, Zone};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::Summary;
@@ -11,12 +16,20 @@ use crate::refusal::Refused;
 use crate::resolve::Resolved;
 use crate::session_file::{Content, SessionFile};
 
+/// The number of replaced sessions of one process from which on it prints a message. One is usual:
+/// another user of the account has logged in since the last command.
+const REPLACED_MIN: u64 = 2;
+/// The interval at which that number is read.
+const COUNT_INTERVAL: Duration = Duration::from_millis(500);
+
 /// An account whose session is shared with other processes.
 #[derive(Debug)]
 pub struct Remote {
     profile: Resolved,
     file: SessionFile,
     account: Account,
+    /// Whether the message about replaced sessions was printed.
+    has_warned: AtomicBool,
 }
 
 /// The time for which a process has the session.
@@ -46,7 +59,7 @@ impl Remote {
         let account = Account::open(profile.client_profile(observer)?);
         let account = account.map_err(|error| CommandError::setup(&error))?;
         let file = SessionFile::of(&places.sessions, &profile.name)?;
-        Ok(Remote { profile, file, account })
+        Ok(Remote { profile, file, account, has_warned: AtomicBool::new(false) })
     }
 
     /// Returns the profile.
@@ -108,7 +121,8 @@ impl Remote {
         let mut content = before.clone();
         let session = self.account.session();
         session.resume(content.session.take()).await?;
-        let result = work(&mut Turn { account: &self.account, content: &mut content }).await;
+        let mut turn = Turn { account: &self.account, content: &mut content };
+        let result = self.watched(work(&mut turn)).await;
         content.session = session.stored().await?;
         match &result {
             Err(CommandError::NotAuthenticated { message, is_password_refused: true }) => {
@@ -121,6 +135,34 @@ impl Remote {
             locked.write(&content)?;
         }
         result
+    }
+
+    /// Waits for the end of `work`, and prints a message if other logins end the session meanwhile
+    /// again and again: the command is slow then, or fails.
+    async fn watched<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        loop {
+            let ended = tokio::time::timeout(COUNT_INTERVAL, work.as_mut()).await;
+            self.warn_of_other_logins().await;
+            if let Ok(result) = ended {
+                return result;
+            }
+        }
+    }
+
+    async fn warn_of_other_logins(&self) {
+        let counts = self.account.session().counts().await;
+        let is_due = counts.is_ok_and(|counts| counts.replaced >= REPLACED_MIN);
+        if !is_due || self.has_warned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let username = &self.profile.username;
+        // A message that cannot be written is lost.
+        let _ = writeln!(
+            io::stderr(),
+            "warning: other logins as {username} end the session of this command again and again; \
+             use a separate account, or let all programs of the account use one `kiosque broker`"
+        );
     }
 }
 

@@ -11,6 +11,9 @@ use crate::variables as names;
 
 /// The name of the default profile.
 const DEFAULT: &str = "default";
+/// The number of times that one call of a command may be refused with -4, which takes some seconds:
+/// a person waits for it.
+const REFUSALS_MAX: u32 = 5;
 
 /// A profile with all its fields.
 #[derive(Clone, Debug)]
@@ -88,8 +91,8 @@ impl Resolved {
         let source = self.password.clone();
         let password = Password::read_by(move || source.read());
         let profile = Profile::new(&self.url, &self.username, password);
-        let mut profile =
-            profile.map_err(|error| CommandError::setup(&error))?.pace(Pace::default());
+        let pace = Pace { refusals_max: REFUSALS_MAX, ..Pace::default() };
+        let mut profile = profile.map_err(|error| CommandError::setup(&error))?.pace(pace);
         if let Some(file) = &self.fields.ca_file {
             profile = profile.ca_file(file).map_err(|error| CommandError::setup(&error))?;
         }

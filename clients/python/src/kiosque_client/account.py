@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from .bounded import read_file
 from .errors import KiosqueError, NoAnswer, ServerFailed, SetupError, TokenRefused
 from .group import Group
 from .retry import Timing
@@ -37,6 +38,9 @@ class Account:
         `ca_file` has the certificates to trust, as PEM, in place of the system's. Processes
         with the same `session_file` share one session; it must be on a local file system, in a
         directory that only its owner may write."""
+        if "@" in base_url:
+            raise SetupError("the base URL contains a user name or a password, which is not sent; "
+                             "write it like https://kiosque.example.com/v8")
         if not base_url.startswith("https://"):
             raise SetupError(f"{base_url!r} does not begin with https://")
         if (password is None) == (password_file is None):
@@ -126,8 +130,15 @@ class Account:
     def _password(self) -> str:
         if self._password_file is None:
             return self._known_password or ""
+        path = os.fspath(self._password_file)
         try:
-            with open(self._password_file, encoding="utf-8") as file:
-                return file.read().rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SetupError(f"cannot read the password: {error}") from None
+            password = read_file(path).decode().rstrip("\r\n")
+        except OSError as error:
+            raise SetupError(f"cannot read the password file {path}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            reason = "it is not UTF-8 text"
+            raise SetupError(f"cannot read the password file {path}: {reason}") from None
+        if not password:
+            raise SetupError(f"the password file {path} is empty; write the password to it, on one "
+                             "line")
+        return password

@@ -31,9 +31,18 @@ class NoAnswer(KiosqueError):
 class NotAnEnvelope(KiosqueError):
     """The answer is not one of the interface: an HTML page of a proxy, for example."""
 
-    def __init__(self, path: str, http_status: int, content_type: str, excerpt: str) -> None:
+    def __init__(
+        self, path: str, http_status: int, content_type: str, excerpt: str,
+        location: str | None = None,
+    ) -> None:
+        redirect = ""
+        if 300 <= http_status < 400:
+            known = f"to {location!r}, which is not followed"
+            address = known if location else "without an address"
+            redirect = (f"; it is a redirect {address}: check the base URL, and proxies between "
+                        "client and server")
         super().__init__(f"{path}: HTTP {http_status}, {content_type or 'no content type'}, "
-                         f"is no answer of the interface: {excerpt!r}")
+                         f"is no answer of the interface{redirect}: {excerpt!r}")
         self.path, self.http_status = path, http_status
         self.content_type, self.excerpt = content_type, excerpt
 
@@ -53,7 +62,11 @@ class Refused(KiosqueError):
     ) -> None:
         details = f": {data}" if data not in (None, en_msg) else ""
         request = f" (request {request_id})" if request_id else ""
-        super().__init__(f"{path}: HTTP {http_status}, code {code}: {en_msg}{details}{request}")
+        wait = ""
+        if retry_after is not None:
+            wait = f"; the server asks for a wait of {retry_after:g} s (Retry-After)"
+        super().__init__(
+            f"{path}: HTTP {http_status}, code {code}: {en_msg}{details}{request}{wait}")
         self.path, self.http_status, self.code = path, http_status, code
         self.en_msg, self.data = en_msg, data
         self.request_id, self.retry_after = request_id, retry_after

@@ -59,9 +59,15 @@ class Held:
     def stored(content: dict[str, Any] | None) -> Held | None:
         """Reads a session of the session file."""
         try:
-            return Held(**content) if content else None
+            held = Held(**content) if content else None
         except TypeError:
             return None
+        return held if held is not None and held.is_sendable else None
+
+    @property
+    def is_sendable(self) -> bool:
+        """Whether a header can have the token."""
+        return isinstance(self.token, str) and self.token.isascii() and self.token.isprintable()
 
 
 class Session:
@@ -317,12 +323,17 @@ class Session:
         if not envelope.is_success:
             raise envelope.error()
         now = self._timing.clock()
+        reason = "data is not that of a login"
         try:
-            return Held.granted(envelope.data, now, before.since if before else now)
+            held = Held.granted(envelope.data, now, before.since if before else now)
+            if held.is_sendable:
+                return held
+            reason = "the accessToken has a character that no header can have"
         except (KeyError, TypeError, AttributeError):
-            self._keep(None)
-            kind = envelope.answer.headers.get("content-type", "")
-            raise NotAnEnvelope(path, 200, kind, "data is not that of a login") from None
+            pass
+        self._keep(None)
+        kind = envelope.answer.headers.get("content-type", "")
+        raise NotAnEnvelope(path, 200, kind, reason)
 
     def _post(self, path: str, body: object, token: str | None) -> Envelope:
         sent = b"" if body is None else json.dumps(body).encode()

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .bounded import read_file
 from .errors import SetupError
 
 
@@ -72,8 +73,7 @@ class SessionFile:
         understood is as good as none: a login replaces it."""
         with self._usable():
             try:
-                with open(self._path, encoding="utf-8") as file:
-                    content = json.load(file)
+                content = json.loads(read_file(self._path))
             except (FileNotFoundError, ValueError):
                 return None
         is_own = isinstance(content, dict) and self._owner.items() <= content.items()

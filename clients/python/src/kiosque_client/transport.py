@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import ssl
 import time
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 import urllib3
 from urllib3.exceptions import DecodeError, HTTPError, ProtocolError
 
+from .bounded import read_file
 from .errors import InvalidRequest, NoAnswer, NotAnEnvelope, Refused, ServerFailed, SetupError
 from .errors import TokenRefused, WrongCredentials
 
@@ -44,9 +46,9 @@ class HttpsTransport:
     def __init__(self, base_url: str, ca_file: str | None) -> None:
         self._base = base_url.rstrip("/")
         try:
-            context = ssl.create_default_context(cafile=ca_file)
+            context = ssl.create_default_context(cadata=None if ca_file is None else _pem(ca_file))
         except OSError as error:
-            raise SetupError(f"{ca_file}: no certificates to trust: {error}") from error
+            raise SetupError(f"{ca_file}: no certificates to trust: {error.strerror}") from error
         self._pool = urllib3.PoolManager(maxsize=16, retries=False, ssl_context=context)
 
     def send(self, path: str, body: bytes, token: str | None, timeout: float) -> Answer:
@@ -60,6 +62,10 @@ class HttpsTransport:
                 timeout=timeout, redirect=False, preload_content=False,
             )
         except HTTPError as error:
+            # The library passes the error of the TLS connection as an argument of its own.
+            if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in error.args):
+                raise SetupError(f"{path}: the certificate of the server is not trusted: {error}; "
+                                 "if it is self-signed, give it as ca_file") from error
             raise NoAnswer(path, str(error)) from error
         received = bytearray()
         try:
@@ -79,6 +85,14 @@ class HttpsTransport:
 
     def close(self) -> None:
         self._pool.clear()
+
+
+def _pem(ca_file: str) -> str:
+    """Returns the certificates of a file. Comments between them may have any characters."""
+    pem = read_file(ca_file).decode("ascii", "ignore")
+    if "-----BEGIN " not in pem:
+        raise OSError(errno.EINVAL, "expected a certificate in PEM, found none")
+    return pem
 
 
 @dataclass(frozen=True)
@@ -139,4 +153,5 @@ def envelope_of(path: str, answer: Answer) -> Envelope:
     if answer.status >= 500:
         raise ServerFailed(path, answer.status, 0, "no envelope", excerpt,
                            retry_after=retry_after(answer))
-    raise NotAnEnvelope(path, answer.status, answer.headers.get("content-type", ""), excerpt)
+    raise NotAnEnvelope(path, answer.status, answer.headers.get("content-type", ""), excerpt,
+                        answer.headers.get("location"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from .errors import ListChanged
+from .errors import ListChanged, SetupError
 from .types import Order, OrderPage
 
 SIZE = 500
@@ -31,6 +31,10 @@ class OrderWalk:
         """`read` returns a page by its number and its size. The walk begins after the order with
         the ordinal `after`, whose id is `after_id` if it is known, which an earlier walk with the
         same filters has read."""
+        if after < 0:
+            raise SetupError(f"after is {after}; an ordinal is at least 0, before the first order")
+        if size < 1:
+            raise SetupError(f"size is {size}; a page has at least 1 order")
         self.device = device
         self.last_ordinal, self.last_id = after, after_id
         self._read, self._size, self._read_to = read, size, after

@@ -6,8 +6,11 @@ mod walk;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use http::uri::PathAndQuery;
 use kiosque_contract::endpoint::{DevicePage, OrderDetail};
-use kiosque_contract::{DeviceFilter, Endpoint, OrderDetailRequest, Request as _, RequestBody};
+use kiosque_contract::{
+    DeviceFilter, Endpoint, GATEWAY_PREFIX, OrderDetailRequest, Request as _, RequestBody,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -136,8 +139,14 @@ impl GroupClient {
     /// Makes any call that reads, with a body that is sent unchanged, and returns its `data`.
     ///
     /// # Errors
-    /// See [`Error`].
+    /// See [`Error`]. [`Error::Setup`] for a path that no request can have.
     pub async fn call_bytes(&self, path: &str, body: Bytes) -> Result<Value, Error> {
+        if format!("{GATEWAY_PREFIX}/{path}").parse::<PathAndQuery>().is_err() {
+            return Err(Error::Setup(format!(
+                "{path:?} is not a path with a query; write characters that a URL cannot have as \
+                 in %20, which is a space"
+            )));
+        }
         self.read(path.to_owned(), body).await
     }
 
@@ -170,7 +179,8 @@ impl GroupClient {
         last.ok_or_else(|| {
             let cause = "the list of devices changed whenever it was read".to_owned();
             let to = DevicePage::PATH.to_owned();
-            Error::gave_up(LIST_TRIES, Error::Transport(TransportError { to, cause }))
+            let last = TransportError { to, cause, is_final: false };
+            Error::gave_up(LIST_TRIES, Error::Transport(last))
         })
     }
 

@@ -199,9 +199,7 @@ impl Driver {
         Box::pin(async move {
             let to = request.path.clone();
             let answer = tokio::time::timeout(most, transport.send(request, token)).await;
-            answer.unwrap_or_else(|_| {
-                Err(TransportError { to, cause: format!("it did not arrive within {most:?}") })
-            })
+            answer.unwrap_or_else(|_| Err(late(to, most)))
         })
     }
 
@@ -217,7 +215,8 @@ impl Driver {
             let body = LoginRequest { username: credentials.username, password };
             let sent = transport.send(request::<LogIn>(&body), None);
             let answer = tokio::time::timeout(most, sent).await;
-            Event::LoggedIn(granted(answer.unwrap_or_else(|_| Err(late::<LogIn>(most))), &clock))
+            let answer = answer.unwrap_or_else(|_| Err(late(LogIn::PATH.to_owned(), most)));
+            Event::LoggedIn(granted(answer, &clock))
         }));
     }
 
@@ -318,8 +317,8 @@ fn request<E: Endpoint>(body: &impl Serialize) -> Request {
     Request::new(E::PATH.to_owned(), body)
 }
 
-fn late<E: Endpoint>(most: Duration) -> TransportError {
-    TransportError { to: E::PATH.to_owned(), cause: format!("it did not arrive within {most:?}") }
+fn late(to: String, most: Duration) -> TransportError {
+    TransportError { to, cause: format!("it did not arrive within {most:?}"), is_final: false }
 }
 
 /// Reads the answer to a login or a switch.
@@ -327,15 +326,21 @@ fn granted(
     answer: Result<Answer, TransportError>,
     clock: &kiosque_clock::Clock,
 ) -> Result<Granted, Failure> {
-    let answer = answer.map_err(|error| Failure::Unclear(Error::Transport(error), None))?;
+    let answer = answer.map_err(|error| match error.is_final {
+        true => Failure::Unusable(Error::Transport(error)),
+        false => Failure::Unclear(Error::Transport(error), None),
+    })?;
     if answer.status >= 500 {
         let after = answer.retry_after_s().map(Duration::from_secs);
         return Err(Failure::Unclear(error_of(&answer), after));
     }
-    let unusable = || Failure::Unusable(Error::NotAnEnvelope(NotAnEnvelope::of(&answer)));
     if answer.code() != Some(SUCCESS) {
+        let unusable = || Failure::Unusable(Error::NotAnEnvelope(NotAnEnvelope::of(&answer)));
         return Err(refusal_of(&answer).map_or_else(unusable, Failure::Refused));
     }
-    let grant = Grant::of(&answer).ok_or_else(unusable)?;
+    // The answer may have a token, and is not shown.
+    let grant = Grant::of(&answer).map_err(|reason| {
+        Failure::Unusable(Error::NotAnEnvelope(NotAnEnvelope::because(&answer, reason)))
+    })?;
     Ok(Granted::new(grant, clock))
 }

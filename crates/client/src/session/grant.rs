@@ -79,13 +79,17 @@ pub struct Group {
 }
 
 impl Grant {
-    /// Reads a successful answer; `None` if it does not have these fields.
-    pub(super) fn of(answer: &Answer) -> Option<Grant> {
+    /// Reads a successful answer, or returns why it cannot be used.
+    pub(super) fn of(answer: &Answer) -> Result<Grant, &'static str> {
         #[derive(Deserialize)]
         struct WithData {
             data: Grant,
         }
-        serde_json::from_slice(&answer.body).ok().map(|WithData { data }| data)
+        match serde_json::from_slice(&answer.body) {
+            Ok(WithData { data }) if data.token.is_sendable() => Ok(data),
+            Ok(_) => Err("the accessToken of the login has a character that no header can have"),
+            Err(_) => Err("the data is not that of a login"),
+        }
     }
 }
 

@@ -69,6 +69,21 @@ impl Lanes {
         first
     }
 
+    /// Counts a refusal of each call of a lane. Removes and returns those that were refused
+    /// `refusals_max` times.
+    pub(super) fn refuse(&mut self, lane: &Lane, refusals_max: u32) -> Vec<Ticket> {
+        let Some(calls) = self.0.get_mut(lane) else { return Vec::new() };
+        calls
+            .values_mut()
+            .for_each(|waiting| waiting.refusals = waiting.refusals.saturating_add(1));
+        let refused = calls.extract_if(.., |_, waiting| waiting.refusals >= refusals_max);
+        let refused = refused.map(|(ticket, _)| ticket).collect();
+        if calls.is_empty() {
+            self.0.remove(lane);
+        }
+        refused
+    }
+
     /// Removes all calls of a lane.
     pub(super) fn take_lane(&mut self, lane: &Lane) -> Vec<Ticket> {
         self.0.remove(lane).unwrap_or_default().into_keys().collect()

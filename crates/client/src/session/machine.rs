@@ -47,6 +47,8 @@ pub(super) struct Machine {
 /// The time after a login that was refused for a reason other than its password, before the next
 /// one.
 const REFUSED_FOR: Duration = Duration::from_secs(10);
+/// The largest `Retry-After` of a failed login or switch that is obeyed.
+const RETRY_AFTER_MAX: Duration = Duration::from_hours(24);
 
 impl Machine {
     pub(super) fn new(pace: Pace, entropy: Entropy, now: Instant) -> Machine {
@@ -156,7 +158,8 @@ impl Machine {
         for (ticket, waiting) in self.lanes.take_until(made) {
             let last = self.last_trouble.clone().unwrap_or_else(|| {
                 let cause = format!("its turn did not come within {:?}", self.pace.wait_max);
-                Error::Transport(TransportError { to: "the shared session".to_owned(), cause })
+                let to = "the shared session".to_owned();
+                Error::Transport(TransportError { to, cause, is_final: false })
             });
             self.failed.push_back((ticket, Error::gave_up(waiting.refusals, last)));
         }
@@ -321,7 +324,8 @@ impl Machine {
     fn log_in_refused(&mut self, now: Instant, refusal: Refusal) {
         let until = match (refusal.code, refusal.retry_after_s) {
             (-2, _) => None,
-            (_, Some(seconds)) => Some(now + Duration::from_secs(seconds)),
+            // A time beyond those of the clock never comes.
+            (_, Some(seconds)) => now.checked_add(Duration::from_secs(seconds)),
             (_, None) => Some(now + REFUSED_FOR),
         };
         self.fail_all(&Error::Refused(refusal.clone()));
@@ -340,7 +344,7 @@ impl Machine {
             return;
         }
         let wait = jitter::before_retry(&self.entropy, self.pace.retry_first, self.unclear);
-        self.hold_until = Some(now + after.unwrap_or_default() + wait);
+        self.hold_until = Some(now + after.unwrap_or_default().min(RETRY_AFTER_MAX) + wait);
     }
 
     /// A switch to a group ended.
@@ -369,6 +373,11 @@ impl Machine {
             }
             Err(Failure::Refused(refusal)) if refusal.code == -4 => {
                 self.session_refused(now, self.epoch, &refusal);
+                // The calls that wait for the switch are as far from an answer as refused ones.
+                let refusals_max = self.pace.refusals_max;
+                let refused = self.lanes.refuse(&lane, refusals_max);
+                let error = Error::gave_up(refusals_max, Error::Refused(refusal));
+                self.failed.extend(refused.into_iter().map(|ticket| (ticket, error.clone())));
             }
             Err(Failure::Refused(refusal)) => self.fail_lane(&lane, &Error::Refused(refusal)),
             Err(Failure::Unclear(error, after)) => self.unclear(now, error, after),

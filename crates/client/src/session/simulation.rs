@@ -310,7 +310,8 @@ impl World {
             None => {
                 self.causes += 1;
                 let (to, cause) = ("it".to_owned(), "lost".to_owned());
-                Err(Failure::Unclear(Error::Transport(TransportError { to, cause }), None))
+                let lost = TransportError { to, cause, is_final: false };
+                Err(Failure::Unclear(Error::Transport(lost), None))
             }
         }
     }

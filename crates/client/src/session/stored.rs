@@ -28,11 +28,14 @@ impl StoredSession {
         StoredSession { grant, default_group: default.clone(), logged_in_at }
     }
 
-    /// Returns the token and the default group; `None` if the session has ended. An end before the
-    /// login shows that the clocks of client and server differ: such a session is used until the
-    /// server refuses it.
+    /// Returns the token and the default group; `None` if the session has ended, or if its token
+    /// cannot be sent. An end before the login shows that the clocks of client and server differ:
+    /// such a session is used until the server refuses it.
     pub(super) fn into_granted(self, clock: &Clock) -> Option<(Granted, GroupId)> {
         let StoredSession { grant, default_group, logged_in_at } = self;
+        if !grant.token.is_sendable() {
+            return None;
+        }
         let now = clock.now();
         let lifetime = match time_between(logged_in_at, grant.expires_at) {
             Some(_) => Some(time_between(now, grant.expires_at)?),
@@ -76,5 +79,18 @@ mod tests {
         assert_eq!(resumed(1_000, 10_000), None);
         assert_eq!(resumed(20_000, 25_000), Some((None, seconds(5))));
         assert_eq!(resumed(4_000, 1_000), Some((Some(seconds(9)), Duration::ZERO)));
+    }
+
+    #[test]
+    fn a_stored_token_that_no_header_can_have_is_not_used() {
+        let stored = |token: &str| {
+            let session = serde_json::json!({
+                "accessToken": token, "groupId": "north", "expiresIn": 0,
+                "defaultGroupId": "north", "loggedInAt": 0
+            });
+            let stored: StoredSession = serde_json::from_value(session).expect("a session");
+            stored.into_granted(&at(0)).is_some()
+        };
+        assert_eq!(["t", "t\r\nx: y", "t\u{0}"].map(stored), [true, false, false]);
     }
 }

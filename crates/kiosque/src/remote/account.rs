@@ -1,8 +1,9 @@
 //! `kiosque remote login` and `logout`
 
-use std::io::Read;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use kiosque_client::read_bounded;
 use kiosque_remote::{CommandError, Fields, Given, PasswordSource, Profiles, Resolved, variables};
 
 use super::{open, open_resolved, places, variable};
@@ -66,9 +67,11 @@ fn absolute(file: PathBuf) -> Result<PathBuf, CommandError> {
 }
 
 fn from_standard_input() -> Result<String, CommandError> {
-    let mut text = String::new();
-    let read = std::io::stdin().read_to_string(&mut text);
-    read.map_err(|error| CommandError::Usage(format!("cannot read standard input: {error}")))?;
+    let failed = |error: &dyn std::fmt::Display| {
+        CommandError::Usage(format!("cannot read the password from standard input: {error}"))
+    };
+    let text = read_bounded(io::stdin()).map_err(|error| failed(&error))?;
+    let text = String::from_utf8(text).map_err(|_| failed(&"it is not UTF-8 text"))?;
     let password = text.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
         return Err(CommandError::Usage("standard input has no password".to_owned()));
@@ -77,5 +80,5 @@ fn from_standard_input() -> Result<String, CommandError> {
 }
 
 fn output(error: anyhow::Error) -> CommandError {
-    CommandError::Output(std::io::Error::other(error))
+    CommandError::Output(error.downcast().unwrap_or_else(io::Error::other))
 }

@@ -9,6 +9,7 @@ use super::print::Printer;
 use super::{open, repeat};
 use crate::args::ChangesArgs;
 use crate::output::eprint_line;
+use crate::table::printable;
 
 /// Prints the changes up to the last one; each later round prints new ones.
 pub(super) async fn run(args: ChangesArgs) -> Result<(), CommandError> {
@@ -34,7 +35,7 @@ pub(super) async fn run(args: ChangesArgs) -> Result<(), CommandError> {
             printer.print(&ChangeReader::listing(mem::take(&mut collected)))?;
         }
         if let Some(cursor) = reader.cursor().filter(|_| shown.watch.is_none()) {
-            eprint_line!("next cursor: {cursor}");
+            eprint_line!("next cursor: {}", printable(&cursor));
         }
         is_first = false;
         Ok(())

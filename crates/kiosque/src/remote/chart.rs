@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::table::cut;
+use crate::table::{cut, printable};
 use kiosque_model::counted;
 
 /// The widest bar, in characters.
@@ -38,7 +38,7 @@ impl Day {
         let amount = day.get("amount").and_then(Value::as_f64).unwrap_or_default();
         let orders = day.get("orderCount").and_then(Value::as_i64).unwrap_or_default();
         Day {
-            label: day.get("label").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            label: printable(day.get("label").and_then(Value::as_str).unwrap_or_default()),
             amount,
             sales: format!("{amount:.2} USD"),
             orders: counted(orders, "order"),

@@ -13,11 +13,12 @@ use kiosque_remote::{
 use serde_json::Value;
 
 use super::print::Printer;
-use super::queries::range;
+use super::queries::{range, with_options};
 use super::{open, repeat};
 use crate::args::{OrdersArgs, RemoteFormat};
 use crate::orders::have_blank_texts;
 use crate::output::eprint_line;
+use crate::table::printable;
 
 /// Prints the orders of each round.
 pub(super) async fn run(args: OrdersArgs) -> Result<(), CommandError> {
@@ -71,7 +72,9 @@ async fn print_all(
         false => None,
     };
     let mut collected = Vec::new();
-    while let Some(OrderPage { group, records }) = reader.next_page(remote).await? {
+    while let Some(OrderPage { group, records }) =
+        reader.next_page(remote).await.map_err(with_options)?
+    {
         match &mut csv {
             Some(csv) => write_csv(csv, &group, &records)?,
             None if printer.prints_rows() => printer.print(&OrderPage::listing(records))?,
@@ -117,6 +120,7 @@ fn finish(csv: CsvExport<BufWriter<Stdout>>) -> Result<(), CommandError> {
 fn print_ends(reader: &OrderReader, is_complete: bool) {
     let mut count = 0;
     for (device, end) in &reader.ends {
+        let device = printable(device);
         match end {
             DeviceEnd::Complete(certificate) => {
                 count += certificate.count;

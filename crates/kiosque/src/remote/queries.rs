@@ -1,8 +1,9 @@
 //! The commands that print one answer, or one for each round of `--watch`.
 
-use std::io::Read;
+use std::path::Path;
 
 use bytes::Bytes;
+use kiosque_client::{Error, read_bounded, read_file};
 use kiosque_clock::Clock;
 use kiosque_contract::{DashboardFilter, DeviceFilter, ZeroOrOne};
 use kiosque_remote::lists::{
@@ -104,9 +105,24 @@ async fn show_report(what: Report, args: ReportArgs) -> Result<(), CommandError>
         let device_codes = device.clone();
         let filter =
             DashboardFilter { start_timestamp, end_timestamp, device_codes, group_id: None };
-        report(remote, what, group.group.as_deref(), &filter).await
+        let listing = report(remote, what, group.group.as_deref(), &filter).await;
+        listing.map_err(with_options)
     })
     .await
+}
+
+/// Names the options of a range in place of the fields that the server found errors in.
+pub(super) fn with_options(error: CommandError) -> CommandError {
+    let named = |violation: String| {
+        violation.replace("startTimestamp", "--since").replace("endTimestamp", "--until")
+    };
+    match error {
+        CommandError::Refused(Error::Invalid(violations)) => {
+            let violations = violations.into_iter().map(named).collect();
+            CommandError::Refused(Error::Invalid(violations))
+        }
+        other => other,
+    }
 }
 
 /// Returns the ends of a range as Unix milliseconds. Local times are in `--time-zone`, or in the
@@ -122,11 +138,12 @@ pub(super) async fn range(
         zone = remote.turn(async |turn| turn.platform_zone().await).await?;
     }
     let now = Clock::System.now();
-    let end = |time: &Option<kiosque_remote::TimeText>| {
-        let instant = time.as_ref().map(|time| time.instant(now, zone.as_ref())).transpose()?;
+    let end = |option: &str, time: &Option<kiosque_remote::TimeText>| {
+        let instant = time.as_ref().map(|time| time.instant(now, zone.as_ref())).transpose();
+        let instant = instant.map_err(|error| CommandError::Usage(format!("{option}: {error}")))?;
         Ok::<_, CommandError>(instant.map(|instant| instant.0))
     };
-    Ok((end(&span.since)?, end(&span.until)?))
+    Ok((end("--since", &span.since)?, end("--until", &span.until)?))
 }
 
 async fn make_call(args: CallArgs) -> Result<(), CommandError> {
@@ -145,12 +162,13 @@ fn read_body(argument: &str) -> Result<Bytes, CommandError> {
     };
     match argument.strip_prefix('@') {
         _ if argument == "-" => {
-            let mut body = Vec::new();
-            let read = std::io::stdin().read_to_end(&mut body);
-            read.map_err(|error| failed("standard input", error))?;
-            Ok(body.into())
+            let body = read_bounded(std::io::stdin()).map(Bytes::from);
+            body.map_err(|error| failed("standard input", error))
         }
-        Some(file) => std::fs::read(file).map(Bytes::from).map_err(|error| failed(file, error)),
+        Some(file) => {
+            let body = read_file(Path::new(file)).map(Bytes::from);
+            body.map_err(|error| failed(file, error))
+        }
         None => Ok(Bytes::copy_from_slice(argument.as_bytes())),
     }
 }

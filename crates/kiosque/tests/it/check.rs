@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use kiosque_testkit::{Program, Ran, Sandbox, Served};
 use serde_json::Value;
@@ -13,12 +14,18 @@ use crate::demo::FREE_PORTS;
 
 /// Runs a check with this account, whose password is in a file, and returns what it printed.
 fn check(sandbox: &Sandbox, base: &str, account: [&str; 2], more: &[&str]) -> Ran {
+    Ran::of(&mut checking(sandbox, base, account, more))
+}
+
+/// Returns the command of such a check.
+fn checking(sandbox: &Sandbox, base: &str, account: [&str; 2], more: &[&str]) -> Command {
     let [username, password] = account;
     let password = sandbox.file("password", format!("{password}\n"));
     let certificate = sandbox.data().join("tls/cert.pem");
     let mut command = KIOSQUE.command();
     command.args(["check", base, "--username", username, "--password-file", &password]);
-    Ran::of(command.arg("--ca-file").arg(certificate).arg("--yes").args(more))
+    command.arg("--ca-file").arg(certificate).arg("--yes").args(more);
+    command
 }
 
 /// Returns the ids of the broken rules.
@@ -270,4 +277,20 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
 fn the_list_has_every_rule() {
     let ran = Ran::of(KIOSQUE.command().args(["check", "--list"])).success();
     insta::assert_snapshot!(ran.stdout);
+}
+
+/// Outcomes that cannot be printed are reported in the files nevertheless.
+#[test]
+fn outcomes_that_cannot_be_printed_are_a_failure_of_their_own() {
+    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let served = sandbox.serve();
+    let report = format!("json={}", sandbox.path("rules.json").display());
+    let more = ["--rules", "ADDR-3", "--report", &report];
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = checking(&sandbox, &served.base, ["walker", "secret"], &more);
+    let ran = Ran::of(command.stdout(full));
+    let message = "kiosque: the outcomes cannot be shown: cannot write to standard output: \
+                   No space left on device\n";
+    assert_eq!((ran.status, &*ran.stderr), (2, message));
+    assert!(sandbox.read("rules.json").contains("ADDR-3"));
 }

@@ -82,6 +82,27 @@ fn a_command_does_its_work_when_its_messages_are_not_read() {
     }
 }
 
+/// Output that cannot be written is a failure, and named as such; so is help.
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let orders = sandbox.file("orders.ndjson", order("o1"));
+    sandbox.run(&["import", "orders", &orders]).success();
+    for args in [
+        &["status"][..],
+        &["orders", "export"],
+        &["orders", "export", "--output", "csv"],
+        &["--help"],
+        &["remote", "call", "--help"],
+        &["--version"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = Ran::of(sandbox.command(args).stdout(full));
+        let reason = "kiosque: cannot write to standard output: No space left on device\n";
+        assert_eq!((ran.status, &*ran.stderr), (1, reason), "{args:?}");
+    }
+}
+
 /// A key is shown once alone: a command that cannot show it fails, and says what to do.
 #[test]
 fn a_key_that_cannot_be_printed_is_to_be_revoked() {

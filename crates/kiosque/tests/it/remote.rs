@@ -122,7 +122,7 @@ impl Place {
 }
 
 /// Gives a command the changes of another one's environment.
-fn take_environment(command: &mut Command, of: &Command) {
+pub(crate) fn take_environment(command: &mut Command, of: &Command) {
     for (name, value) in of.get_envs() {
         match value {
             Some(value) => command.env(name, value),

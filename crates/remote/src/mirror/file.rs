@@ -52,7 +52,10 @@ impl MirrorFile {
         let usage = |cause: &str| CommandError::Usage(format!("{}: {cause}", path.display()));
         let lock = files::open_lock(path).map_err(|error| usage(&error.to_string()))?;
         lock.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => usage("another process writes this file"),
+            TryLockError::WouldBlock => usage(
+                "another process writes this file; end that `kiosque remote mirror`, or specify \
+                 another file with --into",
+            ),
             TryLockError::Error(error) => usage(&error.to_string()),
         })?;
         let mut connection = Connection::open(path)?;

@@ -91,10 +91,11 @@ impl OrderChanges {
         OrderChanges { group, position, size: 500, round: VecDeque::new() }
     }
 
-    /// Reads at most this many changes at a time; by default 500.
+    /// Reads at most this many changes at a time, and at least one; by default 500. At a server
+    /// without a feed, as [`OrderWalk::page_size`](super::OrderWalk::page_size).
     #[must_use]
     pub fn size(mut self, size: u64) -> OrderChanges {
-        self.size = size.max(2);
+        self.size = size.max(1);
         self
     }
 

@@ -136,7 +136,7 @@ impl OrderWalk {
         self
     }
 
-    /// Reads pages of at most this many orders; by default 500.
+    /// Reads pages of at most this many orders, and at least 2; by default 500.
     #[must_use]
     pub fn page_size(mut self, size: u64) -> OrderWalk {
         self.joiner = self.joiner.with_size_max(size.max(2));

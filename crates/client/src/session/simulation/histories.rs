@@ -175,6 +175,58 @@ fn a_refused_login_is_not_repeated() {
     }
 }
 
+/// AUTH-11: a switch that is refused with -4 again and again fails the calls that wait for it,
+/// after as many refusals as a call.
+#[test]
+fn a_switch_that_is_refused_again_and_again_fails_its_calls() {
+    let mut world = World::new(Plan::calm(1), Pace { refusals_max: 3, ..Pace::default() }, 1);
+    let mut now = world.now;
+    let calls = [(); 2].map(|()| world.machine.add(now, Lane::Group(group_id(1)), Length::Short));
+    let mut failed = Vec::new();
+    while failed.len() < calls.len() {
+        match world.machine.next(now) {
+            Action::LogIn => {
+                world.log_ins += 1;
+                let granted = world.server.open(now, 0);
+                world.machine.logged_in(now, Ok(granted));
+            }
+            Action::Switch(_, group) => {
+                world.switches += 1;
+                let refused = Err(Failure::Refused(refusal()));
+                world.machine.switched(now, Duration::ZERO, &group, refused);
+            }
+            Action::Fail(ticket, error) => failed.push((ticket, error.to_string())),
+            Action::Rest(until) => now = until.expect("a login is held back"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let error = "gave up after 3 attempts; the last failure: the server refused the call: code -4, \
+                 Token is incorrect or invalid,please login again";
+    assert_eq!(failed, calls.map(|ticket| (ticket, error.to_owned())));
+    assert_eq!((world.log_ins, world.switches), (3, 3));
+}
+
+/// ENV-12, LIM-7: a `Retry-After` that no clock reaches is obeyed like a long one.
+#[test]
+fn a_wait_without_an_end_does_not_end_the_session() {
+    let refusal = Refusal { code: -1, retry_after_s: Some(u64::MAX), ..refusal() };
+    let busy = Error::Refused(refusal.clone());
+    let wait = Some(Duration::from_secs(u64::MAX));
+    for failure in [Failure::Refused(refusal), Failure::Unclear(busy, wait)] {
+        let mut world = World::new(Plan::calm(1), Pace::default(), 1);
+        let now = world.now;
+        world.machine.add(now, Lane::Default, Length::Short);
+        assert!(matches!(world.machine.next(now), Action::LogIn));
+        world.machine.logged_in(now, Err(failure));
+        let later = now + Duration::from_secs(3_600);
+        world.machine.add(later, Lane::Default, Length::Short);
+        for _ in 0..2 {
+            let next = world.machine.next(later);
+            assert!(matches!(next, Action::Fail(..) | Action::Rest(_)), "{next:?}");
+        }
+    }
+}
+
 /// A call that waits for something to happen does not hold up other groups, and is interrupted
 /// once.
 #[test]

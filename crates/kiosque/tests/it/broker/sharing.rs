@@ -59,7 +59,8 @@ fn lose_switches(parts: &mut SessionParts, lost: &Arc<AtomicUsize>) {
             let result = transport.send(request, token).await;
             if number.is_some_and(|number| number % 5 == 1) {
                 lost.fetch_add(1, Ordering::SeqCst);
-                return Err(TransportError { to: "it".to_owned(), cause: "lost".to_owned() });
+                let (to, cause) = ("it".to_owned(), "lost".to_owned());
+                return Err(TransportError { to, cause, is_final: false });
             }
             result
         })

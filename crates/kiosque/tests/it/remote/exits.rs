@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use kiosque_testkit::Ran;
@@ -30,6 +31,19 @@ fn each_kind_of_failure_has_its_exit_status() {
     assert!(refused.status == 1 && refused.stderr.contains("code -1"), "{refused:?}");
     let unknown = place.run(&["call", "third-center-web/openapi/v1/nothing"]);
     assert!(unknown.status == 1 && unknown.stderr.contains("code 0"), "{unknown:?}");
+    let path = place.run(&["call", "a b\u{1b}[2J", "--explain"]);
+    let reason = "kiosque: \"a b\\u{1b}[2J\" is not a path with a query; write characters that a \
+                  URL cannot have as in %20, which is a space\n";
+    assert_eq!((path.status, &*path.stderr), (2, reason), "nothing was sent");
+    let date = place.run(&["summary", "--since", "2026-03-01", "--until", "2026-02-30"]);
+    let reason = "kiosque: --until: \"2026-02-30\" does not exist in the calendar\n";
+    assert_eq!((date.status, &*date.stderr), (2, reason));
+    let late = ["--since", "2026-03-02", "--until", "2026-03-01"];
+    for command in [&["summary"][..], &["orders", "--all-devices"]] {
+        let range = place.run(&[command, &late].concat());
+        let named = range.stderr.contains("--since") && !range.stderr.contains("Timestamp");
+        assert!(range.status == 1 && named, "{range:?}");
+    }
     for args in [
         &["orders"][..],
         &["devices", "--columns", "deviceCode,nothing"],
@@ -45,6 +59,57 @@ fn each_kind_of_failure_has_its_exit_status() {
     place.stop();
     let unreachable = place.run(&["devices"]);
     assert!(unreachable.status == 4 && unreachable.stderr.contains("no answer"), "{unreachable:?}");
+}
+
+/// A password that cannot be read is the fault of a local file or command, and nothing is sent.
+#[test]
+fn a_password_that_cannot_be_read_is_no_lack_of_a_session() {
+    let place = Place::new();
+    let empty = place.write_password("empty", "");
+    let latin = place.sandbox.file("latin", b"caf\xe9\n");
+    fs::set_permissions(&latin, fs::Permissions::from_mode(0o600)).unwrap();
+    let limit = "it has more than 4194304 bytes, the limit; check that it is the intended one";
+    for (file, reason) in [
+        ("absent", "cannot read the password file FILE: No such file or directory"),
+        (".", "cannot read the password file FILE: Is a directory"),
+        (&*empty, "the password file FILE is empty; write the password to it, on one line"),
+        (&*latin, "cannot read the password file FILE: it is not UTF-8 text"),
+        ("/dev/full", &*format!("cannot read the password file FILE: {limit}")),
+    ] {
+        let ran = place.run(&place.login("ops", file));
+        let path = std::path::absolute(place.sandbox.path(file)).unwrap();
+        let reason = reason.replace("FILE", path.to_str().unwrap());
+        assert_eq!((ran.status, ran.stderr), (2, format!("kiosque: {reason}\n")));
+    }
+    let of_url = ["login", "--url", &place.server.base, "--username", "ops"];
+    let trusted = ["--ca-file", "data/tls/cert.pem"];
+    for (command, reason) in [
+        ("exit 3", "the password command failed (exit status: 3): exit 3"),
+        ("exec cat /dev/zero", &*format!("cannot read what the password command printed: {limit}")),
+    ] {
+        let source = ["--password-command", command];
+        let ran = place.run(&[&of_url[..], &source, &trusted].concat());
+        assert_eq!((ran.status, ran.stderr), (2, format!("kiosque: {reason}\n")));
+    }
+    let endless = ["--password-file", "pw", "--ca-file", "/dev/zero"];
+    let ran = place.run(&[&of_url[..], &endless].concat());
+    assert_eq!((ran.status, ran.stderr), (2, format!("kiosque: /dev/zero: {limit}\n")));
+    assert_eq!(place.trail("login"), 0);
+}
+
+/// A certificate that is not trusted is not verified again.
+#[test]
+fn a_certificate_that_is_not_trusted_is_requested_once() {
+    let place = Place::new();
+    let other = Place::new();
+    let certificate = other.sandbox.path("data/tls/cert.pem");
+    let ca_file = certificate.to_str().unwrap();
+    let url = ["login", "--url", &place.server.base, "--username", "ops", "--explain"];
+    let source = ["--password-file", "pw", "--ca-file", ca_file];
+    let ran = place.run(&[&url[..], &source].concat());
+    assert_eq!((ran.status, ran.stderr.matches("> POST ").count()), (4, 1), "{ran:?}");
+    assert!(ran.stderr.contains("\nkiosque: no answer from https://127.0.0.1:"), "{ran:?}");
+    assert!(!ran.stderr.contains("gave up"), "{ran:?}");
 }
 
 /// AUTH-8: a refused password is sent once, until its file changes or a login is requested.

@@ -280,7 +280,9 @@ fn a_copy_is_followed_and_belongs_to_its_account() {
         assert_eq!(ran.status, 2, "{ran:?}");
         assert!(ran.stderr.contains(cause), "{ran:?}");
     };
-    refused(place.run(&MIRROR), "orders.db: another process writes this file");
+    let next = "orders.db: another process writes this file; end that `kiosque remote mirror`, or \
+                specify another file with --into\n";
+    refused(place.run(&MIRROR), next);
     drop(watching);
     let mut other = place.command(&MIRROR);
     other.env("KIOSQUE_REMOTE_USERNAME", "guest");

@@ -1,6 +1,7 @@
 //! Orders and changes: all of them, once.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::io;
 use std::process::Command;
 
@@ -171,6 +172,19 @@ fn changes_go_on_after_the_cursor() {
     assert_eq!(said.lines().count(), 3, "{said}");
 }
 
+/// ORD-23: the smallest size is requested as it is given.
+#[test]
+fn changes_are_read_one_by_one() {
+    let place = Place::new();
+    place.import("N-1", 2);
+    place.log_in();
+    let args = ["changes", "--size", "1", "--output", "ndjson", "--explain"];
+    let ran = place.run(&args).success();
+    assert_eq!(ran.stdout.lines().count(), 2, "{ran:?}");
+    // After the last change, none is there.
+    assert_eq!(ran.stderr.matches(r#""size":1,"#).count(), 3, "{ran:?}");
+}
+
 /// Later rounds of `--watch` print the orders that have arrived since.
 #[test]
 fn watched_orders_are_printed_once() {
@@ -274,6 +288,25 @@ fn the_csv_is_imported_unchanged() {
     let mapping = place.sandbox.file("mapping.toml", mapping);
     let imported = place.sandbox.run(&["import", "orders", &csv, "--map", &mapping]).success();
     assert_eq!(imported.counts(), [0, 0, 13, 0], "{imported:?}");
+}
+
+/// Output that cannot be written is named as such.
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let place = Place::new();
+    place.import("N-1", 2);
+    place.log_in();
+    for args in [
+        &["devices"][..],
+        &["orders", "--all-devices", "--output", "csv"],
+        &["mirror", "--into", "orders.db"],
+        &["logout"],
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let ran = Ran::of(place.command(args).stdout(full));
+        let reason = "kiosque: cannot write to standard output: No space left on device\n";
+        assert!(ran.status == 2 && ran.stderr.ends_with(reason), "{args:?}: {ran:?}");
+    }
 }
 
 /// Output that is not read to its end is no failure.

@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use kiosque_testkit::Served;
+use kiosque_testkit::{Ran, Served};
 use serde_json::Value;
 
 use super::{PASSWORD, Place};
+use crate::KIOSQUE;
 
 /// Returns the token of the stored session.
 fn token(place: &Place) -> String {
@@ -49,6 +50,27 @@ fn a_password_file_for_others_is_refused() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let ran = place.run(&place.login("ops", "pw"));
     let mend = format!("(mode 644); run: chmod 600 {}\n", file.display());
-    assert!(ran.status == 3 && ran.stderr.ends_with(&mend), "{ran:?}");
+    assert!(ran.status == 2 && ran.stderr.ends_with(&mend), "{ran:?}");
     assert_eq!(place.trail("login"), 0);
+}
+
+/// A URL with a password is refused by each command that takes one, and is not shown.
+#[test]
+fn a_password_in_a_url_is_refused_and_not_shown() {
+    let place = Place::new();
+    let url = format!("https://ops:{PASSWORD}@127.0.0.1/v8");
+    let reason = "\"https://***@127.0.0.1/v8\" contains a user name or a password, which is not \
+                  sent; write it like https://kiosque.example.com/v8\n";
+    let login = ["login", "--url", &url, "--username", "ops", "--password-file", "pw"];
+    let ran = place.run(&login);
+    assert_eq!((ran.status, ran.stderr), (2, format!("kiosque: {reason}")));
+    let value = "error: invalid value 'https://***@127.0.0.1/v8' for '";
+    for args in [
+        &["check", &url, "--username", "ops", "--password-file", "pw"][..],
+        &["fault-proxy", &url, "--listen", "127.0.0.1:0"],
+    ] {
+        let ran = Ran::of(KIOSQUE.command().args(args));
+        assert!(ran.status == 2 && ran.stderr.starts_with(value), "{ran:?}");
+        assert!(ran.stderr.contains(reason) && !ran.stderr.contains(PASSWORD), "{ran:?}");
+    }
 }

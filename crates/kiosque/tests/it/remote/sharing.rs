@@ -52,6 +52,27 @@ fn a_replaced_session_is_renewed() {
     assert_eq!(place.trail("login"), 3);
 }
 
+/// AUTH-11: a command whose session others end again and again says so once, while it still tries,
+/// and gives up after a few logins.
+#[test]
+fn a_session_that_is_replaced_again_and_again_is_given_up() {
+    let place = Place::new();
+    let _proxy = place.log_in_with_fault("evict(devices)");
+    let ran = place.run(&["devices"]);
+    let warning = "warning: other logins as ops end the session of this command again and again; \
+                   use a separate account, or let all programs of the account use one \
+                   `kiosque broker`\n";
+    let (said, error) = ran.stderr.split_once("kiosque: ").unwrap();
+    assert_eq!((ran.status, said), (3, warning), "{ran:?}");
+    assert!(
+        error.starts_with(
+            "gave up after 5 attempts; the last failure: the server refused the call: code -4, "
+        ),
+        "{ran:?}"
+    );
+    assert_eq!(place.trail("login"), 5);
+}
+
 /// A token is used for the account that it belongs to alone.
 #[test]
 fn another_account_does_not_use_the_token() {
