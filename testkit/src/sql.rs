@@ -9,6 +9,8 @@ macro_rules! files {
 }
 
 files! {
+    /// PostgreSQL: makes the server request the password of the role `tills`.
+    ASK_PASSWORD = "ask_password.sql",
     /// PostgreSQL: the number of the nodes' connections.
     BACKENDS = "backends.sql",
     /// The range of sale times stored for each day.
@@ -32,6 +34,8 @@ files! {
     EMPTY_LOG = "empty_log.sql",
     /// PostgreSQL: ends the sessions that [`HELD`] counts.
     END_HELD = "end_held.sql",
+    /// PostgreSQL: ends the sessions of the role `tills` that wait for another transaction.
+    END_POOLED = "end_pooled.sql",
     /// PostgreSQL: every row of every table, with the transaction that wrote it.
     EVERY_ROW = "every_row.sql",
     /// Citus: every row of every table, with the transaction on its node that wrote it.
@@ -63,6 +67,8 @@ files! {
     /// SQLite: the number and the entries of each page of the orders, or of an index of them, that
     /// has no pages below it.
     LEAVES_OF_ORDERS = "leaves_of_orders.sql",
+    /// PostgreSQL: locks the table of sessions, so that no other transaction can read it.
+    LOCK_SESSIONS = "lock_sessions.sql",
     /// Makes the last change of each group that has two the first one.
     LOSE_CHANGE = "lose_change.sql",
     /// SQLite: marks the data as moved to a database.

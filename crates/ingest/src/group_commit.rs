@@ -347,7 +347,7 @@ impl GroupCommit {
 }
 
 fn is_busy(error: &Error) -> bool {
-    matches!(error, Error::Busy(_) | Error::Unreachable(_))
+    matches!(error, Error::Busy(_) | Error::Unreachable(_) | Error::NoAccess(_))
 }
 
 /// Restores the order that the orders had in their batch.

@@ -86,7 +86,8 @@ pub(crate) fn lock_to_serve(
     Ok(Some(ServerLock::take(directory, "serve")?))
 }
 
-/// Opens the data for a server, and waits for a database that cannot be reached yet.
+/// Opens the data for a server, and waits for a database that cannot be reached yet. A database
+/// that refuses the role, or is not there, does not change by waiting: the server does not start.
 pub(crate) async fn store_to_serve(
     directory: &Path,
     settings: &Settings,

@@ -31,7 +31,7 @@ pub use http1_request::is_for_domain;
 pub use listener::{AnswerFuture, BoxedAnswer, Listener, OpenConnections};
 pub use metrics::ConnectionMetrics;
 pub use plain_listener::PlainListener;
-pub use request_body::{BodyError, read_body};
+pub use request_body::{BodyError, BoxError, read_body};
 pub use source_limits::{KeptConnection, WhenFull};
 pub use stop::{Stop, Stopping};
 pub use unread_answers::{AnswerMemory, UnreadAnswers};

@@ -1,5 +1,7 @@
 //! Reads the body of a request, within its limit and its deadline.
 
+use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -23,6 +25,26 @@ pub enum BodyError {
     /// The connection ended before the body did.
     #[error("the body broke off")]
     Broken,
+    /// Its chunks are not those of RFC 9112, so that its end is unknown.
+    #[error("the chunked encoding of the body is malformed")]
+    Malformed,
+}
+
+/// An error of a body of any kind.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+impl BodyError {
+    /// Returns why no more of a body arrives. hyper reports malformed chunks as invalid input or
+    /// data.
+    #[must_use]
+    pub fn of_rest(error: impl Into<BoxError>) -> BodyError {
+        let error: BoxError = error.into();
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        match cause.map(io::Error::kind) {
+            Some(io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => BodyError::Malformed,
+            _ => BodyError::Broken,
+        }
+    }
 }
 
 /// Reads a whole body of at most `max_bytes`, within the body deadline (LIM-1, LIM-6).
@@ -30,7 +52,7 @@ pub enum BodyError {
 /// # Errors
 /// The body is too large, late or incomplete.
 pub async fn read_body(
-    body: &mut (impl Body<Data = Bytes> + Unpin),
+    body: &mut (impl Body<Data = Bytes, Error: Into<BoxError>> + Unpin),
     max_bytes: usize,
     limits: &Limits,
 ) -> Result<Bytes, BodyError> {
@@ -39,14 +61,14 @@ pub async fn read_body(
 }
 
 async fn collect(
-    body: &mut (impl Body<Data = Bytes> + Unpin),
+    body: &mut (impl Body<Data = Bytes, Error: Into<BoxError>> + Unpin),
     max: usize,
 ) -> Result<Bytes, BodyError> {
     let mut first = Bytes::new();
     let mut rest: Vec<u8> = Vec::new();
     let mut seen = 0_usize;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| BodyError::Broken)?;
+        let frame = frame.map_err(BodyError::of_rest)?;
         let Ok(data) = frame.into_data() else { continue };
         let is_first = seen == 0;
         seen = seen.saturating_add(data.len());

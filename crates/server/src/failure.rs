@@ -261,6 +261,7 @@ impl From<&Error> for Failure {
             | Error::NoData
             | Error::Postgres(_)
             | Error::Unreachable(_)
+            | Error::NoAccess(_)
             | Error::Data(_)
             | Error::Closed
             | Error::Gone => (FailureKind::StoreFailed, "the store is not available"),
@@ -275,6 +276,8 @@ impl From<&Error> for Failure {
                     | Error::FileChanged(_)
                     | Error::Damaged(_)
                     | Error::UnreadableOrder(_)
+                    | Error::Unreachable(_)
+                    | Error::NoAccess(_)
             ),
             // A damaged order stays damaged.
             retry_after_s: Some(1).filter(|_| !matches!(error, Error::UnreadableOrder(_))),
@@ -308,7 +311,7 @@ impl From<BodyError> for Failure {
         let status = match error {
             BodyError::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             BodyError::Late(_) => StatusCode::REQUEST_TIMEOUT,
-            BodyError::Broken => StatusCode::BAD_REQUEST,
+            BodyError::Broken | BodyError::Malformed => StatusCode::BAD_REQUEST,
         };
         Failure::denied(status, error.to_string())
     }

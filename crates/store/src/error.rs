@@ -42,6 +42,9 @@ pub enum Error {
     /// PostgreSQL does not answer, or its answers cannot be trusted now.
     #[error("the database cannot be relied on at the moment: {0}")]
     Unreachable(String),
+    /// PostgreSQL refuses the role, or has no such database or schema: waiting does not help.
+    #[error("{0}")]
+    NoAccess(String),
     /// The outcome of a commit is unknown.
     #[error("it is not known whether this was done: {0}")]
     Unknown(String),
@@ -143,7 +146,7 @@ impl Error {
 }
 
 /// Formats a PostgreSQL error: its message and SQLSTATE, or the transport error.
-fn describe(error: &tokio_postgres::Error) -> String {
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) => format!("{} ({})", error.message(), error.code().code()),
         None => {

@@ -30,7 +30,8 @@ pub(crate) async fn open_unsettled(options: &OpenOptions<'_>) -> Result<State, E
             let zone = metadata::settle_zone(write, wanted.as_ref()).await?;
             Ok::<_, Error>((zone, metadata::clock(write).await?))
         })
-        .await?;
+        .await
+        .map_err(|error| db.explained(error))?;
     Ok(State {
         db,
         zone,

@@ -1,12 +1,14 @@
 //! The program on PostgreSQL: the database is replaced, goes away, or takes over the data of a
 //! directory. Each test has its own servers, with durable commits.
 
+mod access;
 mod away_standby;
 mod dictionaries;
 mod encryption;
 mod failover;
 mod followers;
 mod moving;
+mod no_connection;
 mod old_primary;
 mod outage;
 mod read_only;
@@ -51,6 +53,15 @@ impl Node {
             servers.iter().map(|server| format!("127.0.0.1:{}", server.port())).collect();
         let store = format!("postgres://kiosque@{}/kiosque", hosts.join(","));
         Node { sandbox: KIOSQUE.sandbox(), store }
+    }
+
+    /// Returns a node whose role `tills` owns the database, and is not a superuser.
+    fn of_owner(server: &Server) -> Node {
+        server.sql("create role tills login password 'right'").unwrap();
+        server.sql("alter database kiosque owner to tills").unwrap();
+        let mut node = Node::on(&[server]);
+        node.store = node.store.replace("kiosque@", "tills@");
+        node
     }
 
     fn run(&self, args: &[&str]) -> kiosque_testkit::Ran {

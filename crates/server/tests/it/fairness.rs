@@ -10,7 +10,7 @@ use kiosque_model::{Claim, PresentedToken};
 use kiosque_store::{DashboardQuery, DevicePart, Refused};
 use kiosque_testkit::{
     CHANGES_PATH, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine, PROFILE_PATH,
-    Reply, TestServer, dashboard_paths,
+    Reply, ServerOptions, TestData, TestServer, dashboard_paths, sql,
 };
 use tokio::task::JoinHandle;
 
@@ -162,6 +162,30 @@ async fn a_share_that_is_taken_for_too_long_is_too_much_work() {
     let counted = "kiosque_faults_total{kind=\"too_much_work\"} 1";
     assert!(metrics.text.contains(counted), "{}", metrics.text);
     drop(held);
+}
+
+/// ENV-11, ENV-13: a request that waits for a lock of another program has not requested too much:
+/// it is answered as busy.
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn a_request_that_waits_for_a_lock_is_busy() {
+    let mut options = ServerOptions { data: TestData::postgres(), ..ServerOptions::default() };
+    options.settings.limits.store_wait = Duration::from_secs(4);
+    let server = TestServer::start_on(fleet(), options).await;
+    let (token, key) = (server.log_in("a").await.token, server.create_key("read").await);
+    let lock = server.data.hold(sql::LOCK_SESSIONS).await;
+    let refused = server.call(PROFILE_PATH, Some(&token), "{}").await;
+    assert_eq!((refused.status, refused.code()), (500, 500), "{refused:?}");
+    assert_eq!(refused.headers["retry-after"], "1");
+    let id = &refused.headers["x-request-id"];
+    assert_eq!(*refused.data(), format!("the store is busy; try again (request {id})"));
+    let request = http::Request::get("/operator/v1/sessions").header("host", "localhost");
+    let request = request.header("authorization", format!("Bearer {key}"));
+    let request = request.body(Default::default()).unwrap();
+    let refused = server.connect_operator().await.send(request).await;
+    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
+    assert_eq!(refused.json["detail"], "the store is busy; try again");
+    lock.release().await;
+    assert_answered(&server.call(PROFILE_PATH, Some(&token), "{}").await, "after the lock");
 }
 
 /// LIM-14: a page of many records takes a share of its account, and one of 100 does not.

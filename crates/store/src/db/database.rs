@@ -24,6 +24,14 @@ impl Db {
         }
     }
 
+    /// Returns a failure to open the data, with the remedy if the database server refuses the role.
+    pub(crate) fn explained(&self, error: Error) -> Error {
+        match self {
+            Db::Sqlite(_) => error,
+            Db::Postgres(postgres) => postgres.explained(error),
+        }
+    }
+
     /// Returns the hosts and the name of the database; `None` for SQLite.
     pub(crate) fn database(&self) -> Option<String> {
         match self {

@@ -8,6 +8,7 @@ mod conflict;
 mod connection;
 mod dry_run;
 pub(super) mod lease;
+mod no_access;
 mod params;
 mod room;
 mod shared;
@@ -30,7 +31,7 @@ use crate::error::Error;
 use crate::sql::Sql;
 use address::Address;
 pub(crate) use connection::PLANNER;
-use connection::{Connection, until};
+use connection::{Connection, limits_of_read, until};
 use lease::Lease;
 use room::Room;
 use shared::{SHARED_STATEMENT_MAX, Slot};
@@ -95,7 +96,7 @@ impl Postgres {
             wait: options.wait,
             single: slots(SHARED_FOR_SINGLE, None),
             short: slots(SHARED_FOR_SHORT, Some(SHARED_STATEMENT_MAX)),
-            long: slots(long_read_permits.total(), None),
+            long: slots(long_read_permits.total(), Some(options.wait)),
             long_read_permits,
             permits: Arc::new(Semaphore::new(pool_max)),
             idle: Mutex::default(),
@@ -221,8 +222,8 @@ impl Postgres {
             // The server cancels a long statement and reports it before the caller gives up.
             Deadline::OfRequest if begin == SNAPSHOT => {
                 let left = limits.ends.saturating_duration_since(Instant::now());
-                let left = left.saturating_sub(AFTER_STATEMENT_TIMEOUT).as_millis().max(1);
-                format!("{begin}; set local statement_timeout = {left}")
+                let left = left.saturating_sub(AFTER_STATEMENT_TIMEOUT);
+                format!("{begin}; {}", limits_of_read("set local", left))
             }
             Deadline::OfRequest => begin.to_owned(),
             Deadline::None => format!("{begin}; set local statement_timeout = 0"),
@@ -260,7 +261,10 @@ impl Postgres {
                     return Ok(idle);
                 }
                 Some(_) => {}
-                None => return self.connect().await,
+                None => {
+                    let lacks = |error: &Error| self.room.lacks(error.to_string(), Instant::now());
+                    return self.connect().await.inspect_err(lacks);
+                }
             }
         }
     }
@@ -273,6 +277,12 @@ impl Postgres {
         let connection = self.runtime.spawn(connecting).await.unwrap_or(Err(Error::Gone))?;
         self.is_sharded.store(connection.is_sharded, Ordering::Relaxed);
         Ok(connection)
+    }
+
+    /// Returns a failure to open the data. If the role lacks a right or a schema, it names the role
+    /// and the remedy.
+    pub(super) fn explained(&self, error: Error) -> Error {
+        no_access::of_opening(&self.address, error)
     }
 
     /// Returns the hosts and the name of the database, as in the address.

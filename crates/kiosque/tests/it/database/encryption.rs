@@ -25,10 +25,24 @@ fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate()
     drop(other.serve());
     let stranger = other.data().join("tls/cert.pem");
     let refused = with(&format!("?sslmode=require&sslrootcert={}", stranger.display())).failure();
-    assert!(refused.stderr.contains("certificate"), "{}", refused.stderr);
-    let refused = with("?sslmode=require").failure();
-    assert!(refused.stderr.contains("sslrootcert=FILE"), "{}", refused.stderr);
+    let host = format!("127.0.0.1:{}", server.port());
+    let (said, remedy) = (
+        format!("{host}: the server's certificate cannot be verified (invalid peer certificate: "),
+        "the file of sslrootcert must have the root certificate of the server, and its certificate \
+         the host of the address\n",
+    );
+    assert!(refused.stderr.contains(&said), "{}", refused.stderr);
+    assert!(refused.stderr.ends_with(remedy), "{}", refused.stderr);
+    for mode in ["sslmode=require", "sslmode=verify-full"] {
+        let refused = with(&format!("?{mode}")).failure();
+        let needs =
+            format!("{mode} needs sslrootcert=FILE, the root certificates for the server's");
+        assert_eq!(refused.stderr, format!("kiosque: --store: {needs}\n"));
+    }
     // Without encryption the server itself refuses.
     let refused = with("").failure();
-    assert!(refused.stderr.contains("no encryption"), "{}", refused.stderr);
+    let said =
+        format!("kiosque: --store: {host}: role kiosque has no access to database kiosque: ");
+    assert!(refused.stderr.starts_with(&said), "{}", refused.stderr);
+    assert!(refused.stderr.contains("no encryption (28000); "), "{}", refused.stderr);
 }

@@ -40,6 +40,15 @@ pub(super) enum Encryption {
     Tls(MakeRustlsConnect),
 }
 
+impl Host {
+    /// Returns the role and the database that the address names, for messages. Both are the user of
+    /// this process by default.
+    pub(super) fn role_and_database(&self) -> (&str, &str) {
+        let role = self.config.get_user().unwrap_or("of this user");
+        (role, self.config.get_dbname().unwrap_or(role))
+    }
+}
+
 impl std::fmt::Debug for Encryption {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -68,6 +77,8 @@ impl Address {
                 "is not an address like postgres://user:password@host:5432/database",
             ));
         }
+        let requires_encryption = |option: &&str| option.starts_with("sslmode=");
+        let required = text.split(['?', '&']).find(requires_encryption).unwrap_or_default();
         let (text, roots) = without_root_certificates(text);
         let mut hosts = each_host(&text).map(read_host).collect::<Result<Vec<_>, _>>()?;
         let requested = hosts.first().map(|host| host.config.get_ssl_mode());
@@ -78,10 +89,10 @@ impl Address {
             }
             (_, Some(file)) => (SslMode::Require, Encryption::Tls(tls(&file)?)),
             (_, None) => {
-                return Err(invalid(
-                    "sslmode=require needs sslrootcert=FILE, the root certificates for the \
-                     server's",
-                ));
+                return Err(invalid(&format!(
+                    "{required} needs {ROOT_CERTIFICATES}=FILE, the root certificates for the \
+                     server's"
+                )));
             }
         };
         for host in &mut hosts {
@@ -187,8 +198,8 @@ mod tests {
     #[test]
     fn faults_do_not_show_the_address() {
         for (text, expected) in [
-            ("postgres://ops:secret@one/db?sslmode=require", "sslrootcert=FILE"),
-            ("postgres://ops:secret@one/db?sslmode=verify-full", "sslrootcert=FILE"),
+            ("postgres://ops:secret@one/db?sslmode=require", "sslmode=require needs sslrootcert"),
+            ("postgres://a:secret@b?sslmode=verify-full", "sslmode=verify-full needs sslrootcert"),
             ("postgre://ops:secret@one/db", "postgres://"),
             ("", "postgres://"),
             ("postgres://ops:secret@one/db?colour=red", "colour"),

@@ -1,4 +1,4 @@
-//! Conflicts with other transactions.
+//! Conflicts with other transactions, and waits for their locks.
 
 use tokio_postgres::error::SqlState;
 
@@ -17,4 +17,10 @@ pub(super) fn is_conflict(error: &Error) -> bool {
         SqlState::IN_FAILED_SQL_TRANSACTION,
     ]
     .contains(code)
+}
+
+/// Returns whether a statement has waited for a lock as long as it may.
+pub(super) fn is_lock_timeout(error: &Error) -> bool {
+    let Error::Postgres(error) = error else { return false };
+    error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }

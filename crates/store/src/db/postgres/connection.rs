@@ -18,6 +18,7 @@ use crate::sql::Sql;
 
 use super::address::{Address, Encryption, Host};
 use super::conflict::is_conflict;
+use super::no_access;
 
 /// The settings of every connection. The server ends a transaction that idles, which releases its
 /// locks.
@@ -131,14 +132,18 @@ impl Connection {
         let ends = Instant::now() + wait;
         let hosts = address.hosts.iter().map(|host| async move {
             let opened = until(ends, Connection::open_host(host, &address.encryption, wait)).await;
-            opened.map_err(|error| match error {
-                Error::Unreachable(why) => format!("{}: {why}", host.name),
-                error => format!("{}: {error}", host.name),
+            opened.map_err(|error| {
+                let has_access = !matches!(error, Error::NoAccess(_));
+                let why = match error {
+                    Error::Unreachable(why) | Error::NoAccess(why) => why,
+                    error => error.to_string(),
+                };
+                (has_access, format!("{}: {why}", host.name))
             })
         });
         let mut hosts: FuturesUnordered<_> = hosts.collect();
         let (mut newest, mut faults) = (None::<Connection>, Vec::new());
-        let mut deadline = ends;
+        let (mut deadline, mut refused) = (ends, 0);
         while let Ok(Some(opened)) = tokio::time::timeout_at(deadline.into(), hosts.next()).await {
             match opened {
                 Ok(opened) => {
@@ -146,11 +151,16 @@ impl Connection {
                     let is_newer = newest.as_ref().is_none_or(|it| it.timeline < opened.timeline);
                     newest = if is_newer { Some(opened) } else { newest };
                 }
-                Err(fault) => faults.push(fault),
+                Err((has_access, fault)) => {
+                    refused += usize::from(!has_access);
+                    faults.push(fault);
+                }
             }
         }
         newest.ok_or_else(|| match faults.as_slice() {
             [] => Error::Unreachable(format!("no connection within {wait:?}")),
+            // A host that does not answer now may be the primary, and accept the role.
+            faults if refused == address.hosts.len() => Error::NoAccess(faults.join("; ")),
             faults => Error::Unreachable(faults.join("; ")),
         })
     }
@@ -161,14 +171,17 @@ impl Connection {
         wait: Duration,
     ) -> Result<Connection, Error> {
         let warnings = Arc::new(AtomicU64::new(0));
+        let refused = |error| no_access::of_host(host, error);
         let client = match encryption {
             Encryption::None => {
-                let (client, connection) = host.config.connect(NoTls).await?;
+                let connecting = host.config.connect(NoTls).await;
+                let (client, connection) = connecting.map_err(refused)?;
                 tokio::spawn(listen(connection, Arc::clone(&warnings)));
                 client
             }
             Encryption::Tls(tls) => {
-                let (client, connection) = host.config.connect(tls.clone()).await?;
+                let connecting = host.config.connect(tls.clone()).await;
+                let (client, connection) = connecting.map_err(refused)?;
                 tokio::spawn(listen(connection, Arc::clone(&warnings)));
                 client
             }
@@ -409,6 +422,15 @@ where
             warnings.fetch_add(1, Ordering::AcqRel);
         }
     }
+}
+
+/// Returns the settings, by `set` or `set local`, of reads whose statements take at most `most`. A
+/// statement waits for a lock half as long: one that another program holds is then not taken for
+/// the work of the read, even if the statement begins late.
+pub(super) fn limits_of_read(set: &str, most: Duration) -> String {
+    let most = most.as_millis().max(1);
+    let lock_wait = (most / 2).max(1);
+    format!("{set} statement_timeout = {most}; {set} lock_timeout = {lock_wait}")
 }
 
 /// Runs `work` with a deadline.

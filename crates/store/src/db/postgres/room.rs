@@ -1,5 +1,6 @@
-//! Whether the database server has space for orders: after a write for which there was none, the
-//! server periodically writes a test file until that succeeds.
+//! Whether the database server has room for orders, that is space on its disk and a connection:
+//! after a transaction for which there was none, the server periodically writes a test file until
+//! that succeeds.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,22 +19,23 @@ const WRITE_FILE: &str = "select count(*) from unnest(array_fill(repeat('x', 819
 /// The time between two files.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Why the last write found no space; empty while writes succeed.
+/// Why a transaction found no space or no connection; empty while there are both.
 #[derive(Debug, Default)]
 pub(super) struct Room(Mutex<Option<Full>>);
 
 #[derive(Debug)]
 struct Full {
-    /// The server's message.
+    /// The server's message, or why there was no connection.
     reason: String,
     /// When the next file is due.
     next_at: Instant,
 }
 
 impl Postgres {
-    /// Fails after a write that found no space, until a file has shown that there is space again.
-    /// The next file is written if it is due; the caller does not wait for it. Neither the lease
-    /// nor most changes show whether there is space: they write to existing pages and log files.
+    /// Fails after a transaction that found no space or no connection, until a file has shown that
+    /// there are both again. The next file is written if it is due; the caller does not wait for
+    /// it. The lease does not show it: it has its own connection, and, like most changes, writes to
+    /// existing pages and log files.
     pub(in crate::db) fn check_room(self: &Arc<Self>) -> Result<(), Error> {
         if self.room.is_due(Instant::now()) {
             let postgres = Arc::clone(self);
@@ -58,7 +60,7 @@ impl Postgres {
 }
 
 impl Room {
-    /// Records that a write found no space.
+    /// Records that a transaction found no space or no connection.
     pub(super) fn lacks(&self, reason: String, now: Instant) {
         *lock_ignoring_poison(&self.0) = Some(Full { reason, next_at: now + INTERVAL });
     }

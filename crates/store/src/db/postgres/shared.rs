@@ -10,7 +10,8 @@ use tokio::runtime::Handle;
 
 use super::Postgres;
 use super::checked;
-use super::connection::{Connection, until};
+use super::conflict::is_lock_timeout;
+use super::connection::{Connection, limits_of_read, until};
 use super::transaction::{Access, Transaction};
 use crate::db::CheckedRead;
 use crate::db::read_permits::ReadPermit;
@@ -55,15 +56,24 @@ impl Postgres {
         again: impl FnOnce() -> R,
     ) -> Result<Option<R>, Refused> {
         let now = Instant::now();
-        match self.read_short(read, account, now).await {
+        let waited_for_lock = match self.read_short(read, account, now).await {
             // It returned too many rows, or the server cancelled its statement.
-            Err(Refused::Store(Error::TooMuchWork(_))) => {}
+            Err(Refused::Store(Error::TooMuchWork(_))) => false,
+            Err(Refused::Store(error)) if is_lock_timeout(&error) => true,
             done => return done.map(|()| None),
-        }
+        };
         let mut read = again();
         // `ends` includes the wait for a permit.
-        self.read_long(&mut read, account, now + self.wait).await?;
-        Ok(Some(read))
+        let ran = self.read_long(&mut read, account, now + self.wait).await;
+        // A request for less waits for a lock as well. While one is held, other reads that wait for
+        // it have the permits of the account.
+        let waited = |error: &Error| {
+            is_lock_timeout(error) || waited_for_lock && matches!(error, Error::TooMuchWork(_))
+        };
+        ran.map(|()| Some(read)).map_err(|refused| match refused {
+            Refused::Store(error) if waited(&error) => Error::Busy(self.wait).into(),
+            refused => refused,
+        })
     }
 
     /// Reads on a shared connection.
@@ -221,8 +231,7 @@ impl Slot {
         }
         let new = Arc::new(postgres.connect().await?);
         if let Some(most) = self.statement_max {
-            let most = most.as_millis();
-            new.simple(&format!("set statement_timeout = {most}")).await?;
+            new.simple(&limits_of_read("set", most)).await?;
         }
         *write_ignoring_poison(&self.connection) = Some(Arc::clone(&new));
         Ok(new)

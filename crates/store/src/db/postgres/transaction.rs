@@ -6,10 +6,10 @@ use std::time::Instant;
 use futures_util::TryStreamExt;
 use tokio::sync::MutexGuard;
 use tokio_postgres::Statement;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::checked::pipelined;
+use super::conflict::is_lock_timeout;
 use super::connection::Connection;
 use super::lease::Lease;
 use super::params::{all_params, columns};
@@ -60,9 +60,7 @@ impl Transaction<'_> {
             },
         };
         let done = done.map_err(|error| match error {
-            Error::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) => {
-                Error::Busy(self.connection.wait)
-            }
+            error if is_lock_timeout(&error) => Error::Busy(self.connection.wait),
             // The caller of a write cannot request less.
             Error::TooMuchWork(why) if !matches!(self.access, Access::ReadOnly) => {
                 Error::Unreachable(why.to_owned())
