@@ -1,7 +1,7 @@
 //! The order in which the orders of a file, or of a chunk of a stream, are stored: sorted for page
 //! locality, except for lines that depend on one another.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use kiosque_model::GroupNo;
 use kiosque_store::{DeviceGroups, Incoming, yield_if_due};
@@ -19,7 +19,7 @@ pub(crate) struct CheckedOrder {
 /// Orders in the order in which they are stored.
 #[derive(Debug)]
 pub(crate) struct StorageOrder {
-    /// Lines that depend on no other one, by group; each device's lines by trade start.
+    /// Lines that depend on no earlier one, by group; each device's lines by trade start.
     pub(crate) sorted: Vec<CheckedOrder>,
     /// The other lines, in their order. They are stored after the sorted ones.
     pub(crate) by_line: Vec<CheckedOrder>,
@@ -64,45 +64,25 @@ pub(crate) fn sort_for_storage(
 /// orders of a device that moved may belong to several.
 type Scope = Option<GroupNo>;
 
-/// An order id among the lines.
-struct OrderId<'a> {
-    device: &'a str,
-    /// Whether its lines depend on another order's, or on the same id's on another device.
-    is_contested: bool,
-}
-
-/// Returns which lines, in order, depend on other lines: those after the first of their order, and
-/// all lines of orders that share an id or an internal trade number.
+/// Returns which lines, in order, depend on earlier ones: those whose order id or internal trade
+/// number an earlier line has. The first line of an id and a number has its place among the sorted
+/// ones, so that an order is not stored last because a later line claims its number.
 fn dependent_lines(orders: &[CheckedOrder], groups: &DeviceGroups) -> Vec<bool> {
     let of_moved = names_of_moved_devices(orders, groups);
     let scope = |one: &CheckedOrder, name: &str| -> Scope {
         if of_moved.contains(name) { None } else { group_of(one, groups) }
     };
-    let mut ids: Vec<OrderId<'_>> = Vec::with_capacity(orders.len());
-    let mut by_id: HashMap<(Scope, &str), usize> = HashMap::with_capacity(orders.len());
-    let mut by_number: HashMap<(Scope, &str), usize> = HashMap::new();
-    let mut lines = Vec::with_capacity(orders.len());
-    for one in orders {
+    let mut ids: HashSet<(Scope, &str)> = HashSet::with_capacity(orders.len());
+    let mut numbers: HashSet<(Scope, &str)> = HashSet::new();
+    let lines = orders.iter().map(|one| {
         yield_if_due();
-        let (name, device) = (one.incoming.order_id.as_str(), one.incoming.device_code.as_str());
-        let next = ids.len();
-        let id = *by_id.entry((scope(one, name), name)).or_insert(next);
-        let is_first = id == next;
-        if is_first {
-            ids.push(OrderId { device, is_contested: false });
-        }
-        let mut other = id;
-        if let Some(number) = &one.incoming.trade_no_in {
-            let number = number.as_str();
-            other = *by_number.entry((scope(one, number), number)).or_insert(id);
-        }
-        if other != id || ids[id].device != device {
-            ids[id].is_contested = true;
-            ids[other].is_contested = true;
-        }
-        lines.push((id, is_first));
-    }
-    lines.into_iter().map(|(id, is_first)| !is_first || ids[id].is_contested).collect()
+        let id = one.incoming.order_id.as_str();
+        let is_new_id = ids.insert((scope(one, id), id));
+        let number = one.incoming.trade_no_in.as_ref().map(|number| number.as_str());
+        let is_new_number = number.is_none_or(|it| numbers.insert((scope(one, it), it)));
+        !is_new_id || !is_new_number
+    });
+    lines.collect()
 }
 
 /// Returns the ids and internal trade numbers on lines of devices that moved.
@@ -198,20 +178,20 @@ pub(crate) mod tests {
         }
     }
 
-    /// Lines of orders that share an id or an internal trade number keep their order; all others
-    /// are sorted.
+    /// ORD-3: the first lines of an id and an internal trade number are sorted; those after them
+    /// follow in their order.
     #[test]
     fn lines_that_depend_on_one_another_are_stored_in_their_order() {
         for (orders, sorted, by_line) in [
             // A number claimed by two orders of a group, and by one order on two devices.
-            (&["1@a1#N", "2@a2#N", "3@a1", "1@a1"][..], "3", "1 2 1"),
-            (&["1@a2", "2@a1", "1@a1", "3@b1"], "2 3", "1 1"),
+            (&["1@a1#N", "2@a2#N", "3@a1", "1@a1"][..], "3 1", "2 1"),
+            (&["1@a2", "2@a1", "1@a1", "3@b1"], "2 1 3", "1"),
             // The order's own number, and another group's.
             (&["1@a1#N", "1@a1#N", "2@b1#N", "1@c1"], "1 2 1", "1"),
             // A number of a later line of an order.
-            (&["1@a1", "2@a2#N", "3@a1", "1@a1#N"], "3", "1 2 1"),
+            (&["1@a1", "2@a2#N", "3@a1", "1@a1#N"], "3 1 2", "1"),
             // A device that moved may share ids and numbers with any group.
-            (&["1@m2", "1@c1", "2@c1", "3@m2#N", "4@a1#N", "5@a1"], "5 2", "1 1 3 4"),
+            (&["1@m2", "1@c1", "2@c1", "3@m2#N", "4@a1#N", "5@a1"], "5 3 1 2", "1 4"),
         ] {
             let order = sort_for_storage(checked(orders), &groups());
             assert_eq!(ids(&order.sorted), sorted, "{orders:?}");

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::day::Day;
-use crate::money::{Currency, Minor, MoneyError};
+use crate::money::{Currency, Minor};
 use crate::order::{Line, Order, PayStatus, ShipmentStatus};
 use crate::time::UnixMs;
 pub use fleet::{DeviceSales, FleetSales, ProductRank};
@@ -258,22 +258,12 @@ impl CurrencyRates<'_> {
 pub struct Usd(i128);
 
 impl Usd {
-    /// Converts an amount.
-    ///
-    /// # Errors
-    /// The sum is too large.
-    pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Result<Usd, MoneyError> {
-        // Most refunds are zero.
-        if amount == Minor(0) {
-            return Ok(Usd(0));
-        }
-        let shift = 10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
-        // The product of two 64-bit numbers has at most 128 bits, and needs no check.
-        let worth = match amount.0.checked_mul(shift) {
-            Some(shifted) => Some(i128::from(shifted) * i128::from(rate.0)),
-            None => (i128::from(amount.0) * i128::from(rate.0)).checked_mul(shift.into()),
-        };
-        worth.map(Usd).ok_or_else(|| MoneyError::TooLarge(amount.0.to_string()))
+    /// Converts an amount, saturating.
+    #[must_use]
+    pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Usd {
+        let shift = i128::from(10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent())));
+        // The product of two 64-bit numbers has at most 128 bits, and does not overflow.
+        Usd((i128::from(amount.0) * i128::from(rate.0)).saturating_mul(shift))
     }
 
     /// Returns the sum, saturating.
@@ -337,27 +327,19 @@ pub struct Turnover {
 
 impl Turnover {
     /// Adds sales in one currency, with a known rate or without one.
-    ///
-    /// # Errors
-    /// The sum is too large.
-    pub fn add(
-        &mut self,
-        (currency, rate): (Currency, Option<Rate>),
-        totals: Totals,
-    ) -> Result<(), MoneyError> {
+    pub fn add(&mut self, (currency, rate): (Currency, Option<Rate>), totals: Totals) {
         self.orders += totals.orders;
         self.items += totals.items;
         self.shipped += totals.shipped;
         self.failed += totals.failed;
         match rate {
             Some(rate) => {
-                self.amount = self.amount.plus(Usd::of(Minor(totals.amount), currency, rate)?);
-                self.refund = self.refund.plus(Usd::of(Minor(totals.refund), currency, rate)?);
+                self.amount = self.amount.plus(Usd::of(Minor(totals.amount), currency, rate));
+                self.refund = self.refund.plus(Usd::of(Minor(totals.refund), currency, rate));
                 self.converted_items += totals.items;
             }
             None => self.unconverted_orders += totals.orders,
         }
-        Ok(())
     }
 
     /// Adds other sales.

@@ -100,7 +100,7 @@ pub struct BatchPart {
     /// Their indexes in the batch.
     pub orders: Range<usize>,
     /// The number of orders that come first and are sorted for page locality. They share no order
-    /// id and no internal trade number with any other line. One that finds its number taken, or
+    /// id and no internal trade number with an earlier line. One that finds its number taken, or
     /// would free a number, depends on the lines before it: it is [`OrderOutcome::Deferred`]. The
     /// other orders follow in line order; they are [`OrderOutcome::NotReached`] if one of the
     /// sorted ones is not decided.

@@ -7,7 +7,7 @@ pub(crate) mod device_set;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use kiosque_model::sales::{Sale, Sold, Totals};
+use kiosque_model::sales::{Sale, Totals};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs, Zone};
 use tokio::try_join;
 
@@ -25,6 +25,12 @@ row! {
         pub(crate) currency: &'r str,
         pub(crate) devices: &'r [u8],
         pub(crate) products: &'r [u8],
+    }
+    /// The name of goods that are no product, as of a sale.
+    pub(crate) struct GoodsName {
+        pub(crate) goods_id: String,
+        pub(crate) goods_name: String,
+        pub(crate) sale_at_ms: UnixMs,
     }
 }
 
@@ -65,10 +71,10 @@ statements! {
             goods_name = excluded.goods_name, sale_at_ms = excluded.sale_at_ms
         where excluded.sale_at_ms > total.sale_at_ms
             or (excluded.sale_at_ms = total.sale_at_ms and excluded.goods_name > total.goods_name)";
-    CORRECT_NAMES(group_no) = "update goods_names set goods_name = r.name
-        from {rows r: goods text, name text, old text, sale_ms bigint}
+    TAKE_BACK_NAMES(group_no, no_sale_ms) = "update goods_names set sale_at_ms = $no_sale_ms
+        from {rows r: goods text, name text, sale_ms bigint}
         where goods_names.group_no = $group_no and goods_names.goods_id = r.goods
-            and goods_names.goods_name = r.old and goods_names.sale_at_ms = r.sale_ms";
+            and goods_names.goods_name = r.name and goods_names.sale_at_ms = r.sale_ms";
 }
 
 /// The sum of a day, and bounds of the times of its sales.
@@ -92,14 +98,18 @@ pub(crate) struct BlockDay {
 pub(crate) struct Sums {
     by_day: BTreeMap<(Day, &'static str), DayTotals>,
     by_device: BTreeMap<BlockDay, BlockSums>,
-    names: BTreeMap<String, (UnixMs, String)>,
-    /// Goods with a new and an old name, and the time of the sale.
-    corrected_names: Vec<([String; 3], UnixMs)>,
+    /// The names that sales give to goods, with the times of these sales.
+    names: BTreeMap<String, BTreeSet<(UnixMs, String)>>,
+    /// Goods, the names that sales no longer give them, and the times of these sales.
+    taken_names: BTreeSet<(String, String, UnixMs)>,
     /// The rows that were read; empty for absent rows.
     stored: BTreeMap<BlockDay, StoredBlock>,
     /// The day of the last sale, and its times.
     cached_day: Option<(Day, Range<UnixMs>)>,
 }
+
+/// The stored time of a name that no sale gives any more: that of any sale is later.
+pub(crate) const NO_SALE: UnixMs = UnixMs(i64::MIN);
 
 /// Whether a sale is added to the sums or removed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,36 +189,37 @@ impl Sums {
         }
     }
 
-    /// Records the names of goods that are not products of the fleet. An empty name is not
-    /// recorded.
+    /// Records the names that a sale gives to its goods, except for empty ones. The names of
+    /// received sales are of goods that are not products of the fleet.
     pub(crate) fn record_goods_names(&mut self, sale: &Sale) {
-        for goods in &sale.goods {
-            let Some(name) = goods.name.as_ref().filter(|name| !name.is_empty()) else { continue };
-            let named = (sale.at, name.clone());
-            let latest = self.names.entry(goods.goods_id.clone());
-            let latest = latest.or_insert_with(|| named.clone());
-            if named > *latest {
-                *latest = named;
-            }
+        for (goods_id, name) in names_in(sale) {
+            let names = self.names.entry(goods_id.to_owned()).or_default();
+            names.insert((sale.at, name.to_owned()));
         }
     }
 
-    /// Replaces the names that a sale has given by the names in its correction.
-    pub(crate) fn correct_goods_names(&mut self, old: &Sale, new: &Sale) {
-        for goods in &new.goods {
-            let of_goods = |old: &&Sold| old.goods_id == goods.goods_id && old.name != goods.name;
-            let old = old.goods.iter().find(of_goods).filter(|_| old.at == new.at);
-            let (Some(old), Some(new_name)) = (old.and_then(|old| old.name.as_ref()), &goods.name)
-            else {
+    /// Takes back the names that a stored sale gave, and its new version, if it still is a sale,
+    /// does not give at the same time. Such a name remains until a sale gives the goods one: to
+    /// find the sale before it could take reading every order. Both versions have the names that
+    /// are stored.
+    pub(crate) fn correct_goods_names(&mut self, old: &Sale, new: Option<&Sale>) {
+        let same_time = new.filter(|new| new.at == old.at);
+        let mut is_corrected = false;
+        for named in names_in(old) {
+            if same_time.is_some_and(|new| names_in(new).any(|kept| kept == named)) {
                 continue;
-            };
-            if let Some((at, name)) = self.names.get_mut(&goods.goods_id)
-                && (*at, &*name) == (new.at, old)
-            {
-                name.clone_from(new_name);
             }
-            let names = [&goods.goods_id, new_name, old].map(String::clone);
-            self.corrected_names.push((names, new.at));
+            is_corrected = true;
+            let (goods_id, name) = (named.0, named.1.to_owned());
+            let of_sale = (old.at, name.clone());
+            if let Some(names) = self.names.get_mut(goods_id) {
+                names.remove(&of_sale);
+            }
+            self.taken_names.insert((goods_id.to_owned(), name, old.at));
+        }
+        // The lines that were given without a name keep the stored one.
+        if let Some(new) = new.filter(|_| is_corrected) {
+            self.record_goods_names(new);
         }
     }
 
@@ -286,14 +297,15 @@ impl Sums {
     }
 
     async fn write_names(&self, write: &Write<'_>, group: GroupNo) -> Result<(), Error> {
-        let names = self.names.iter().map(|(goods_id, (at, name))| {
+        let taken = self.taken_names.iter().map(|(goods_id, name, at)| {
             [goods_id.as_str().into(), name.as_str().into(), (*at).into()]
         });
-        let corrected = self.corrected_names.iter().map(|([goods_id, name, old], at)| {
-            [goods_id.as_str().into(), name.as_str().into(), old.as_str().into(), (*at).into()]
+        write.execute_each(&TAKE_BACK_NAMES, taken, &[group.into(), NO_SALE.into()]).await?;
+        let latest = self.names.iter().filter_map(|(goods_id, names)| {
+            let (at, name) = names.last()?;
+            Some([goods_id.as_str().into(), name.as_str().into(), (*at).into()])
         });
-        write.execute_each(&CORRECT_NAMES, corrected, &[group.into()]).await?;
-        write.execute_each(&NAME_GOODS, names, &[group.into()]).await
+        write.execute_each(&NAME_GOODS, latest, &[group.into()]).await
     }
 }
 
@@ -301,6 +313,13 @@ impl BlockDay {
     fn values(&self) -> [Value<'static>; 3] {
         [self.day.into(), self.block.into(), self.currency.into()]
     }
+}
+
+/// Returns the goods of a sale that have a name, each with it.
+fn names_in(sale: &Sale) -> impl Iterator<Item = (&str, &str)> {
+    let goods = sale.goods.iter();
+    let named = goods.filter_map(|sold| Some((sold.goods_id.as_str(), sold.name.as_deref()?)));
+    named.filter(|(_, name)| !name.is_empty())
 }
 
 /// Returns the figures of a sum, in the order of their columns in every table.

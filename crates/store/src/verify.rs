@@ -9,9 +9,9 @@ mod devices;
 mod owners;
 mod sums;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kiosque_model::{Day, GroupNo};
+use kiosque_model::{Day, GroupNo, UnixMs};
 
 use crate::archive::LedgerRow;
 use crate::db::{Deadline, Read};
@@ -80,6 +80,8 @@ pub struct Verified {
     days_by_other_rules: BTreeSet<Day>,
     /// Orders of the current group that are being refunded.
     refunding: i64,
+    /// Names of goods of the current group, and the times of their sales, which are not found yet.
+    names_without_sale: BTreeMap<String, (UnixMs, String)>,
 }
 
 impl Upkeep<'_> {

@@ -137,7 +137,8 @@ fn rate(
 }
 
 fn date_of(text: &str) -> Result<Day, String> {
-    let wrong = || format!("date: {text:?} is not a date; write it like 2026-03-31");
+    let wrong =
+        || format!("date: {text:?} is not a date from 1970 to 9998; write it like 2026-03-31");
     let date: Date = Date::strptime("%Y-%m-%d", text).map_err(|_| wrong())?;
     let plain = text.len() == 10 && (1970..=9998).contains(&date.year());
     plain.then(|| Day::of(date)).ok_or_else(wrong)
@@ -181,22 +182,31 @@ mod tests {
         let text = "date,currency,usd_per_unit\n2026-02-30,EUR,1\n2026-01-31,ZZZ,1\n\
                     2026-01-31,EUR,1,5\n2026-01-31,EUR,\"1,5\"\n2026-01-31,USD,2\n\
                     2026-01-31,EUR,2\n2026-01-31,EUR,3\n31.01.2026,EUR,1\n2026-1-31,EUR,1\n\
-                    2026-01-31,EUR\n";
+                    2026-01-31,EUR\n0001-01-01,EUR,1\n9999-12-31,EUR,1\n2026-01-31,JPY,1000000.1\n";
         let said = read(text).expect_err("faults");
+        let no_date = |line: u64, text: &str| {
+            format!(
+                "line {line}: date: {text:?} is not a date from 1970 to 9998; write it like \
+                 2026-03-31"
+            )
+        };
         for error in [
-            "line 2: date: \"2026-02-30\" is not a date; write it like 2026-03-31",
+            no_date(2, "2026-02-30").as_str(),
             "line 3: currency: ZZZ is not an ISO 4217 code",
             "line 4: has 4 cells, the header has 3",
             "line 5: usd_per_unit: \"1,5\" is not a decimal number above zero",
             "line 6: usd_per_unit: a dollar is worth 1",
             "line 8: duplicate rate of EUR on 2026-01-31, first on line 7",
-            "line 9: date: \"31.01.2026\" is not a date; write it like 2026-03-31",
-            "line 10: date: \"2026-1-31\" is not a date; write it like 2026-03-31",
+            no_date(9, "31.01.2026").as_str(),
+            no_date(10, "2026-1-31").as_str(),
             "line 11: has 2 cells, the header has 3",
+            no_date(12, "0001-01-01").as_str(),
+            no_date(13, "9999-12-31").as_str(),
+            "line 14: usd_per_unit: \"1000000.1\" is more than a million dollars per unit",
         ] {
             assert!(said.lines().any(|line| line == error), "{error}\nis not in\n{said}");
         }
-        assert_eq!(said.lines().count(), 9, "{said}");
+        assert_eq!(said.lines().count(), 12, "{said}");
         for (text, error) in [
             ("", "line 1: the file is empty; the header must be date,currency,usd_per_unit"),
             (

@@ -82,13 +82,13 @@ impl Reports<'_> {
                 return Ok(Vec::new());
             };
             let mut sales = sums.sales;
-            add_parts(&mut sales, parts, &devices, &sums.rates)?;
+            add_parts(&mut sales, parts, &devices, &sums.rates);
             let best = best(sales, most)?;
             let ids = || best.iter().map(|(goods_id, _)| goods_id.clone());
             // Only the goods that were looked up have names, prices and devices.
             if ids().all(|goods_id| goods.contains(&goods_id)) {
                 self.0.best_seller_hints.insert(key, ids().collect());
-                return Ok(of_goods.describe(best)?);
+                return Ok(of_goods.describe(best));
             }
             goods.extend(ids());
         }

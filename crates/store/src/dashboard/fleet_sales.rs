@@ -206,15 +206,15 @@ impl Converted {
     }
 
     /// Returns the days with sales.
-    fn days(&self) -> Result<BTreeMap<Day, Turnover>, Error> {
+    fn days(&self) -> BTreeMap<Day, Turnover> {
         let mut days: BTreeMap<Day, Turnover> = BTreeMap::new();
         for ((day, _), (currency, totals)) in &self.by_day {
             if !totals.is_zero() {
                 let conversion = (*currency, self.rates.on(*currency, *day));
-                days.entry(*day).or_default().add(conversion, *totals)?;
+                days.entry(*day).or_default().add(conversion, *totals);
             }
         }
-        Ok(days)
+        days
     }
 
     /// Returns the number of sales from a day on without a rate, by currency.
@@ -302,7 +302,7 @@ impl FleetSums {
             items: totals.items,
             amount: totals.amount,
         });
-        let days = totals.days()?;
+        let days = totals.days();
         let last_before = match days.range(query.first_day..).next() {
             Some(_) => None,
             None => match days.keys().next_back() {

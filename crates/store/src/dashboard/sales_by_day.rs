@@ -76,7 +76,7 @@ impl Reports<'_> {
         let mut days = sums.sales;
         each_in_parts(&parts, &devices, &sums.rates, |day, _, turnover| {
             days.entry(day).or_default().join(turnover);
-        })?;
+        });
         Ok((scope, days, others))
     }
 
@@ -106,11 +106,11 @@ impl Reports<'_> {
         };
         let (scope, (versions, (sums, rates), parts, others)) =
             scoped(self.0, claim, filter, about).await?;
-        let totals = totals_of_days(&sums, &rates)?;
+        let totals = totals_of_days(&sums, &rates);
         let mut days = days_within(&totals, range);
         each_in_parts(&parts, &Devices::All, &rates, |day, _, turnover| {
             days.entry(day).or_default().join(turnover);
-        })?;
+        });
         if let Some(versions) = versions.flatten() {
             self.cache_days(scope.group(), range, versions, totals);
         }

@@ -49,7 +49,7 @@ impl Reports<'_> {
         let mut sales = sums.sales;
         each_in_parts(&parts, &devices, &sums.rates, |_, device, turnover| {
             sales.entry(device).or_default().join(turnover);
-        })?;
+        });
         Ok(named(sales, names)?)
     }
 }

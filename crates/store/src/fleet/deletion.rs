@@ -35,8 +35,9 @@ pub enum DeleteError {
     Unknown(DeviceCode),
     /// It has orders, which stay with their groups.
     #[error(
-        "device {code} has {orders} orders, which cannot be deleted; to hide the device, apply a \
-         fleet with `enabled = false` for it"
+        "device {code} has {orders} order{}, which cannot be deleted; to hide the device, apply a \
+         fleet with `enabled = false` for it",
+        if *.orders == 1 { "" } else { "s" }
     )]
     HasOrders {
         /// The device.

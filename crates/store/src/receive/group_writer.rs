@@ -259,9 +259,8 @@ impl<'a> GroupWriter<'a> {
         if let Some(at) = stored.sale_at {
             let old = sale::sale_of(stored.record.text().as_bytes(), at)?;
             self.sums.count(self.batch.zone, ownership.device, &old, SaleChange::Removed);
-            if let Some(new) = &order.sale {
-                self.sums.correct_goods_names(&old, new);
-            }
+            let new_sale = new.sale_at.map(|at| sale::sale_of(new.record.text().as_bytes(), at));
+            self.sums.correct_goods_names(&old, new_sale.transpose()?.as_ref());
         }
         self.count_sale(ownership.device, order.sale.as_ref());
         self.refunding += i64::from(new.is_refunding()) - i64::from(stored.is_refunding());

@@ -15,7 +15,7 @@ use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{row, statements};
 use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
-use crate::sums::{BlockRow, SaleChange, Sums, figures};
+use crate::sums::{BlockRow, GoodsName, NO_SALE, SaleChange, Sums, figures};
 
 row! {
     struct SumRow { currency: String, totals: Totals }
@@ -44,6 +44,8 @@ statements! {
     SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select day, device_block, currency,
             devices, products
         from sales_by_device where group_no = $group_no and day = $day";
+    GOODS_NAMES(group_no, no_sale_ms) -> GoodsName = "select goods_id, goods_name, sale_at_ms
+        from goods_names where group_no = $group_no and sale_at_ms <> $no_sale_ms";
     REFUNDING(group_no) -> i64 = "select refunding from group_changes
         where group_no = $group_no";
     DEVICE_CODES() -> DeviceCode = "select device_no, device_code from devices";
@@ -87,9 +89,27 @@ impl Recount<'_> {
         let stored = self.read.all(&DAYS_WITH_SUMS, &group, |row| row.read()).await?;
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
         self.add_days_with_sales(&mut days).await?;
+        let params = [self.group.number.into(), NO_SALE.into()];
+        self.read
+            .each(&GOODS_NAMES, &params, |row| {
+                let GoodsName { goods_id, goods_name, sale_at_ms } = row.read()?;
+                verified.names_without_sale.insert(goods_id, (sale_at_ms, goods_name));
+                Ok(())
+            })
+            .await?;
         for day in days {
             let checked = self.check_day(day, &codes, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
+        }
+        // An order with a difference may be a sale that gives a name.
+        if verified.differences.is_empty() {
+            for (goods_id, (at, name)) in std::mem::take(&mut verified.names_without_sale) {
+                verified.differences.push(format!(
+                    "group {}: {goods_id} is named {name:?} by a sale at {}, and no such sale is \
+                     stored",
+                    self.group.id, at.0
+                ));
+            }
         }
         // Known once the orders of all days are read.
         for (day, difference) in std::mem::take(&mut verified.of_sums) {
@@ -204,7 +224,14 @@ impl Recount<'_> {
         let mut sums = Sums::default();
         let group = self.group.number;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        let Verified { differences, refunding, by_other_rules, days_by_other_rules, .. } = verified;
+        let Verified {
+            differences,
+            refunding,
+            by_other_rules,
+            days_by_other_rules,
+            names_without_sale,
+            ..
+        } = verified;
         self.read
             .each(&SALES, &[group.into(), start.into(), end.into()], |row| {
                 let order: StoredOrder<'_> = match row.read() {
@@ -218,6 +245,7 @@ impl Recount<'_> {
                 match sale_and_error((&order, self.dictionaries), self.zone) {
                     Ok((sale, error)) => {
                         sums.count(self.zone, order.device_no, &sale, SaleChange::Added);
+                        remove_names_of(&sale, names_without_sale);
                         match error {
                             Some((error, Some(recorded))) => {
                                 by_other_rules.push(self.name(&order, codes, error));
@@ -266,6 +294,16 @@ impl Recount<'_> {
                 Ok(())
             })
             .await
+    }
+}
+
+/// Removes the names that a sale gives to its goods.
+fn remove_names_of(sale: &Sale, names: &mut BTreeMap<String, (UnixMs, String)>) {
+    for sold in &sale.goods {
+        let named = names.get(&sold.goods_id);
+        if named.is_some_and(|(at, name)| *at == sale.at && sold.name.as_ref() == Some(name)) {
+            names.remove(&sold.goods_id);
+        }
     }
 }
 

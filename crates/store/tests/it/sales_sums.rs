@@ -12,7 +12,7 @@ use kiosque_model::{ActedBy, Claim, Currency, Day, DeviceCode, Minor, PresentedT
 use kiosque_store::{
     DashboardQuery, Incoming, OnlineSince, OrderOutcome, ProductSales, ReceiveOptions, Store,
 };
-use kiosque_testkit::entries::{device, order, sold};
+use kiosque_testkit::entries::{cancelled, device, order, sold};
 use kiosque_testkit::{TestStore, no_owners};
 
 const DAY_MS: i64 = 86_400_000;
@@ -74,22 +74,25 @@ async fn answers(store: &Store, session: &PresentedToken, ask: &DashboardQuery) 
     }
 }
 
-/// Goods that are no product have the name of their latest sale, also after it was corrected.
+/// A sale of the goods `x`, with a line for each name.
+fn named_sale(at: i64, names: &[&str]) -> Sale {
+    let goods = names.iter().map(|name| Sold {
+        goods_id: "x".to_owned(),
+        items: 1,
+        amount: Minor(5),
+        name: Some((*name).to_owned()),
+    });
+    let (at, goods) = (UnixMs(at), goods.collect());
+    let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
+    Sale { at, currency, amount: Minor(5), refund: Minor(0), shipment, goods }
+}
+
+/// DASH-17: goods that are no product have the name of their latest sale, also after it was
+/// corrected.
 #[tokio::test]
 async fn a_corrected_sale_corrects_the_name_of_its_goods() {
     let fixture = TestStore::with_fleet().await;
-    let named = |id: &str, at: i64, name: &str| {
-        let sold = Sold {
-            goods_id: "x".to_owned(),
-            items: 1,
-            amount: Minor(5),
-            name: Some(name.to_owned()),
-        };
-        let (currency, shipment) = (Currency::parse("EUR").unwrap(), ShipmentStatus::Success);
-        let (at, goods) = (UnixMs(at), vec![sold]);
-        let sale = Sale { at, currency, amount: Minor(5), refund: Minor(0), shipment, goods };
-        kiosque_testkit::entries::sold(order(id, "d1", at.0), sale)
-    };
+    let named = |id: &str, at: i64, name: &str| sold(order(id, "d1", at), named_sale(at, &[name]));
     for (id, at, name, stored) in [
         ("o1", 2_000, "Water (wrong)", "Water (wrong)"),
         ("o1", 2_000, "Water", "Water"),
@@ -102,6 +105,38 @@ async fn a_corrected_sale_corrects_the_name_of_its_goods() {
     let batch = [named("o4", 4_000, "Wrong"), named("o4", 4_000, "Right")];
     receive(&fixture.store, batch.into()).await;
     assert_eq!(fixture.query("select goods_name from goods_names"), ["Right"]);
+}
+
+/// DASH-17: the name follows a sale whose lines are corrected or that moves. A name whose sale is
+/// cancelled, or moves to an earlier time, remains until the next sale of the goods is received.
+#[tokio::test]
+async fn a_name_without_a_sale_remains_until_the_next_sale() {
+    let fixture = TestStore::with_fleet().await;
+    let started = |id: &str| order(id, "d1", 500);
+    let named = |id: &str, at: i64, names: &[&str]| sold(started(id), named_sale(at, names));
+    for (change, name) in [
+        (named("o1", 2_000, &["Old A", "Old B"]), "Old B"),
+        (named("o1", 2_000, &["New A", "New B"]), "New B"),
+        (named("o1", 2_000, &["New A"]), "New A"),
+        (named("o1", 5_000, &["New A"]), "New A"),
+        (named("o2", 4_000, &["Earlier"]), "New A"),
+        (named("o1", 3_000, &["New A"]), "New A"),
+        (named("o3", 3_500, &["Next"]), "Next"),
+        (cancelled(started("o3"), named_sale(3_500, &["Next"])), "Next"),
+        (named("o4", 1_000, &["After"]), "After"),
+    ] {
+        receive(&fixture.store, vec![change]).await;
+        assert_eq!(fixture.query("select goods_name from goods_names"), [name]);
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0], "{name}");
+    }
+    // The same of one batch, whose last version of a sale counts.
+    let batch = [
+        named("o5", 6_000, &["First"]),
+        named("o6", 7_000, &["Second"]),
+        cancelled(started("o6"), named_sale(7_000, &["Second"])),
+    ];
+    receive(&fixture.store, batch.into()).await;
+    assert_eq!(fixture.query("select goods_name from goods_names"), ["First"]);
 }
 
 /// The best sellers of 1970: goods, items and devices.

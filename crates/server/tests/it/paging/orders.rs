@@ -206,6 +206,30 @@ async fn an_import_numbers_each_device_by_trade_start_whatever_else_is_in_the_fi
     }
 }
 
+/// ORD-3: an order whose internal trade number a later line claims is numbered by the start of its
+/// trade. ORD-5: as the oldest order it is archived, and holds up no other one.
+#[tokio::test]
+async fn a_contested_number_leaves_its_order_at_the_start_of_its_trade() {
+    let server = server().await;
+    Kiosk::new(&server, "K".to_owned()).await;
+    let days_ago = |id: &str, days: i64| line("K", id, START_MS - days * DAY_MS);
+    let numbered = |line: String| line.replace("}\n", ",\"tradeNoIn\":\"N\"}\n");
+    let lines = [
+        numbered(days_ago("old", 4)),
+        days_ago("recent", 1),
+        days_ago("older", 3),
+        numbered(days_ago("claims", 2)),
+    ];
+    let (imported, rejected) = server.import(lines.concat()).await;
+    assert_eq!((imported.accepted, imported.rejected, rejected.len()), (3, 1, 1), "{rejected:?}");
+    let mut reader = PageReader::new(&server, ORDERS_PATH, "orderId").await;
+    let all = json!({"deviceCode": "K", "includeHistory": true});
+    assert_eq!(reader.read(&all, 10).await, ["recent", "older", "old"]);
+    let before = UnixMs(START_MS - 2 * DAY_MS);
+    server.store.upkeep().archive(before, server.now()).await.unwrap();
+    assert_eq!(reader.read(&json!({"deviceCode": "K"}), 10).await, ["recent"]);
+}
+
 /// Filters compare milliseconds and records show seconds: an update within a second counts.
 #[tokio::test]
 async fn an_update_moves_an_order_by_less_than_a_second() {

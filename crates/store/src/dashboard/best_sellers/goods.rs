@@ -231,18 +231,11 @@ impl Goods {
     }
 
     /// Returns sales of goods with their names and prices.
-    pub(super) fn describe(
-        &self,
-        sales: Vec<(String, SalesOfProduct)>,
-    ) -> Result<Vec<ProductSales>, Error> {
+    pub(super) fn describe(&self, sales: Vec<(String, SalesOfProduct)>) -> Vec<ProductSales> {
         sales.into_iter().map(|(goods_id, sales)| self.product_sales(goods_id, &sales)).collect()
     }
 
-    fn product_sales(
-        &self,
-        goods_id: String,
-        sales: &SalesOfProduct,
-    ) -> Result<ProductSales, Error> {
+    fn product_sales(&self, goods_id: String, sales: &SalesOfProduct) -> ProductSales {
         let ProductTotals { items, converted_items, amount } = sales.totals;
         let devices = sales.devices.len();
         let mut answer =
@@ -253,13 +246,13 @@ impl Goods {
                 let (currency, default_price) = (product.currency, product.default_price);
                 let dollars = |price| Usd::of(price, currency, rate);
                 let lowest = self.lowest_price(&goods_id).or(default_price);
-                answer.price = lowest.map(dollars).transpose()?;
-                answer.default_price = default_price.map(dollars).transpose()?;
+                answer.price = lowest.map(dollars);
+                answer.default_price = default_price.map(dollars);
             }
         } else if let Some(name) = self.names_of_sales.iter().find(|it| it.goods_id == goods_id) {
             answer.goods_name.clone_from(&name.goods_name);
         }
         answer.goods_id = goods_id;
-        Ok(answer)
+        answer
     }
 }

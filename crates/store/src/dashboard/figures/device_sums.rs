@@ -101,7 +101,7 @@ impl DeviceSums<BTreeMap<Day, Turnover>> {
             }
         })?;
         if !totals.is_zero() {
-            self.sales.entry(row.day).or_default().add(conversion, totals)?;
+            self.sales.entry(row.day).or_default().add(conversion, totals);
         }
         Ok(())
     }
@@ -113,12 +113,12 @@ impl DeviceSums<BTreeMap<DeviceNo, Turnover>> {
         &mut self,
         (row, conversion): (SumsOfDay<'_>, Conversion),
     ) -> Result<(), Error> {
-        let (mut added, mut new) = (Ok(()), Vec::new());
+        let mut new = Vec::new();
         let first = DeviceNo(row.device_block.saturating_mul(SIZE));
         // Both are sorted by device.
         let mut known = self.sales.range_mut(first..).peekable();
         each_device(row.sums, row.device_block, |device, figures| {
-            if added.is_err() || !self.devices.selects(device) {
+            if !self.devices.selects(device) {
                 return;
             }
             while known.next_if(|(before, _)| **before < device).is_some() {}
@@ -126,10 +126,10 @@ impl DeviceSums<BTreeMap<DeviceNo, Turnover>> {
                 Some((_, turnover)) => turnover,
                 None => &mut new.push_mut((device, Turnover::default())).1,
             };
-            added = turnover.add(conversion, totals_of(figures));
+            turnover.add(conversion, totals_of(figures));
         })?;
         self.sales.extend(new);
-        Ok(added?)
+        Ok(())
     }
 }
 
@@ -160,7 +160,7 @@ impl DeviceSums<Products> {
                 Some(sales) => sales,
                 None => self.sales.entry(product.id_bytes.to_vec()).or_default(),
             };
-            sales.totals.join(ProductTotals::of((items, Minor(amount)), conversion)?);
+            sales.totals.join(ProductTotals::of((items, Minor(amount)), conversion));
             if is_of_all && !sales.wants_devices {
                 return Ok(());
             }

@@ -120,17 +120,13 @@ impl SegmentSums {
 
     /// Adds a row of stored sums, which has the figures of a day in a currency.
     fn add(&mut self, row: &BlockRow<'_>, currency: Currency, rates: &Rates) -> Result<(), Error> {
-        let (mut added, conversion) = (Ok(()), (currency, rates.on(currency, row.day)));
+        let conversion = (currency, rates.on(currency, row.day));
         each_device(row.devices, row.device_block, |device, figures| {
-            if added.is_ok() {
-                let turnover = self.devices.entry(device).or_default();
-                added = turnover.add(conversion, totals_of(figures));
-            }
+            self.devices.entry(device).or_default().add(conversion, totals_of(figures));
         })?;
-        added?;
         each_product(row.products, |product| {
             let ([items, amount], goods_id) = (product.figures, product.goods_id()?);
-            let sales = ProductTotals::of((items, Minor(amount)), conversion)?;
+            let sales = ProductTotals::of((items, Minor(amount)), conversion);
             match self.products.get_mut(goods_id) {
                 Some(known) => known.join(sales),
                 None => {
@@ -285,7 +281,8 @@ async fn days_of_groups(
         let DayRow { group_no, day, currency, totals } = row.read()?;
         let currency = currencies.parse(currency)?;
         let turnover = days.entry(group_no).or_default().entry(day).or_default();
-        Ok(turnover.add((currency, rates.on(currency, day)), totals)?)
+        turnover.add((currency, rates.on(currency, day)), totals);
+        Ok(())
     })
     .await?;
     Ok(days.into_iter().map(|(group, days)| (group, days.into_iter().collect())).collect())

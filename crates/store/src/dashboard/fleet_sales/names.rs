@@ -8,17 +8,17 @@ use super::super::figures::products::ProductTotals;
 use crate::db::Read;
 use crate::error::Error;
 use crate::sql::{Value, distinct, row, statements};
+use crate::sums::GoodsName;
 
 row! {
     struct NameRow { goods_id: String, goods_name: String }
-    struct SaleNameRow { goods_id: String, goods_name: String, sale_at_ms: UnixMs }
 }
 
 statements! {
     PRODUCTS() -> NameRow = "select p.goods_id, p.goods_name
         from {rows r: goods text} cross join products p where p.goods_id = r.goods";
     /// The names of goods that are no products, as of their latest sale in a group.
-    OTHER_GOODS() -> SaleNameRow = "select n.goods_id, n.goods_name, n.sale_at_ms
+    OTHER_GOODS() -> GoodsName = "select n.goods_id, n.goods_name, n.sale_at_ms
         from {rows r: group_no bigint, goods text} cross join goods_names n
         where n.group_no = r.group_no and n.goods_id = r.goods";
 }
@@ -39,7 +39,7 @@ pub(super) async fn of_goods(
         .collect();
     let mut latest: HashMap<String, (UnixMs, String)> = HashMap::new();
     read.each_of(&OTHER_GOODS, &others, &[], |row| {
-        let SaleNameRow { goods_id, goods_name, sale_at_ms } = row.read()?;
+        let GoodsName { goods_id, goods_name, sale_at_ms } = row.read()?;
         let newer = (sale_at_ms, goods_name);
         let name = latest.entry(goods_id).or_insert_with(|| newer.clone());
         if *name < newer {

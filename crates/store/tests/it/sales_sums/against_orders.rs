@@ -102,7 +102,7 @@ impl Model {
             let (day, currency) = (zone.day_of(sale.at), sale.currency);
             let rate = rates.on(currency, day);
             let mut one = Turnover::default();
-            one.add((currency, rate), sale.totals()).unwrap();
+            one.add((currency, rate), sale.totals());
             turnover.join(&one);
             by_device.entry(device.clone()).or_insert_with(Turnover::default).join(&one);
             trend.entry(day).or_insert_with(Turnover::default).join(&one);
@@ -110,7 +110,7 @@ impl Model {
                 let sold = products.entry(&goods.goods_id).or_default();
                 sold.0 += goods.items;
                 if let Some(rate) = rate {
-                    sold.1 = sold.1.plus(Usd::of(goods.amount, currency, rate).unwrap());
+                    sold.1 = sold.1.plus(Usd::of(goods.amount, currency, rate));
                     sold.2 += goods.items;
                 }
                 if goods.items != 0 {

@@ -259,6 +259,23 @@ async fn sums_that_cannot_be_read_are_a_difference() {
     }
 }
 
+/// DASH-17: goods that are no product have a name that a sale gives them.
+#[tokio::test]
+async fn names_of_goods_are_those_of_sales() {
+    for (planted, name, at) in [("goods_name = 'Z'", "Z", 5_000), ("sale_at_ms = 4999", "P", 4_999)]
+    {
+        let fixture = TestStore::with_fleet().await;
+        let mut named = sale("o1", "d1", PAID, "EUR").sale.unwrap();
+        named.goods[0].name = Some("P".to_owned());
+        fixture.receive_new(vec![sold(order("o1", "d1", 10), named)]).await;
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [""; 0]);
+        fixture.tamper(&format!("update goods_names set {planted}"));
+        let want =
+            format!("group a: p is named {name:?} by a sale at {at}, and no such sale is stored");
+        assert_eq!(fixture.store.upkeep().verify().await.unwrap().differences, [want], "{planted}");
+    }
+}
+
 /// The row of a day has loose bounds of its sale times.
 #[tokio::test]
 async fn bounds_hold_every_sale_and_stay_within_their_day() {
