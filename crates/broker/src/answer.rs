@@ -110,6 +110,13 @@ pub(crate) fn forbidden(reason: &str, locale: Locale) -> Answered {
     failure(StatusCode::FORBIDDEN, Message::System, locale, reason.into())
 }
 
+/// Renders the refusal of a request with the header `Origin`; `None` for any other one. Callers are
+/// programs: only a browser sends this header, for a page of some site.
+pub(crate) fn refused_page(headers: &HeaderMap, locale: Locale) -> Option<Answered> {
+    let reason = "the request has the header Origin: pages of sites may not call the broker";
+    headers.contains_key(header::ORIGIN).then(|| forbidden(reason, locale))
+}
+
 /// Renders the refusal of a login or of a switch by the server.
 fn refused_by_server(refusal: &UpstreamRefusal, locale: Locale) -> Answered {
     if refusal.code == Message::Credentials.code().number() {

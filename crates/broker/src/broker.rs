@@ -172,11 +172,8 @@ impl Broker {
     }
 
     async fn route(&self, asked: &Asked, peer: IpAddr) -> Result<Answered, Failure> {
-        // Workers are programs: only a browser sends this header, for a page of some site.
-        if asked.head.headers.contains_key(header::ORIGIN) {
-            let reason =
-                "the request has the header Origin: pages of sites may not call the broker";
-            return Ok(answer::forbidden(reason, asked.locale));
+        if let Some(refused) = answer::refused_page(&asked.head.headers, asked.locale) {
+            return Ok(refused);
         }
         // Only the calls of the interface are sent to the server (ADDR-4): it might read another
         // spelling of a path as a switch or a log out.

@@ -15,7 +15,7 @@ use kiosque_locale::Locale;
 use kiosque_model::{Limits, TrustedProxies};
 use tokio::task::JoinSet;
 
-use crate::answer::{Answered, forbidden};
+use crate::answer::{Answered, forbidden, refused_page};
 use crate::broker::Broker;
 
 /// The time limit of the log out.
@@ -61,7 +61,13 @@ pub async fn serve(broker: Arc<Broker>, listeners: Listeners, stop: impl Future<
         let broker = Arc::clone(&broker);
         boxed(move |request, _| {
             let broker = Arc::clone(&broker);
-            async move { self::status(&broker, request.uri().path()).await }
+            async move {
+                let refused = refused_page(request.headers(), Locale::En);
+                match refused {
+                    Some(refused) => refused,
+                    None => self::status(&broker, request.uri().path()).await,
+                }
+            }
         })
     };
     // Each has separate connections, so that workers cannot take the ones for the status.

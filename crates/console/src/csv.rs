@@ -28,17 +28,35 @@ fn line<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
     text.push_str("\r\n");
 }
 
+/// Characters at which spreadsheets split a file of some languages into cells, and into rows where
+/// a quote does not begin such a cell.
+const SPLITTING: [char; 4] = [';', '\t', '\n', '\r'];
+
 /// Appends a field. Spreadsheets evaluate texts that begin like a formula: those get an apostrophe.
 fn put(text: &mut String, field: &str) {
     let is_number = field.parse::<f64>().is_ok();
-    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number;
-    let mark = if is_formula { "'" } else { "" };
-    if field.contains(['"', ',', '\n', '\r']) {
-        text.push_str(&format!("\"{mark}{}\"", field.replace('"', "\"\"")));
+    let field = if is_number { field.to_owned() } else { without_formulas(field) };
+    if field.contains(['"', ',']) || field.contains(SPLITTING) {
+        text.push_str(&format!("\"{}\"", field.replace('"', "\"\"")));
     } else {
-        text.push_str(mark);
-        text.push_str(field);
+        text.push_str(&field);
     }
+}
+
+/// Returns a text with an apostrophe before each part that a spreadsheet may take for a formula: at
+/// the beginning, and after each of [`SPLITTING`], where quotes may belong to the part.
+fn without_formulas(field: &str) -> String {
+    let mut text = String::with_capacity(field.len());
+    let mut begins = true;
+    for (at, c) in field.char_indices() {
+        let part = field[at..].trim_start_matches('"');
+        if begins && part.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+            text.push('\'');
+        }
+        text.push(c);
+        begins = SPLITTING.contains(&c);
+    }
+    text
 }
 
 /// Returns an amount of cents as a plain decimal number of dollars.
@@ -56,6 +74,14 @@ mod tests {
         let row = ["a,\"b\"", "=1+1", "-5.20", "x\ny", "-a,b", ""].map(str::to_owned);
         let text = file(["a", "b", "c", "d", "e", "f"], [row]);
         assert_eq!(text, "a,b,c,d,e,f\r\n\"a,\"\"b\"\"\",'=1+1,-5.20,\"x\ny\",\"'-a,b\",\r\n");
+        // A spreadsheet that splits lines at `;` does not see the quotes of a later cell.
+        let row = ["a;=1+1", "a;\"=1+1\"", "=1;-2;3", "a\n@b", "a\t=b", "a; b"].map(str::to_owned);
+        let text = file(["a", "b", "c", "d", "e", "f"], [row]);
+        assert_eq!(
+            text,
+            "a,b,c,d,e,f\r\n\"a;'=1+1\",\"a;'\"\"=1+1\"\"\",\"'=1;'-2;3\",\"a\n'@b\",\
+             \"a\t'=b\",\"a; b\"\r\n"
+        );
         assert_eq!([dollars(-5), dollars(123_456)], ["-0.05", "1234.56"]);
     }
 }

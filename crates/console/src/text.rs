@@ -18,12 +18,21 @@ impl Text {
         }
     }
 
-    /// Returns the text in a language, with its placeholders filled in.
+    /// Returns the text in a language, with its placeholders filled in. Values stay as they are:
+    /// a name may contain a placeholder.
     pub(crate) fn fill(self, language: Locale, values: &[&str]) -> String {
-        let text = self.of(language).to_owned();
-        let filled =
-            |text: String, (at, value): (usize, &&str)| text.replace(&format!("{{{at}}}"), value);
-        values.iter().enumerate().fold(text, filled)
+        let mut parts = self.of(language).split('{');
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let value = part.split_once('}').and_then(|(number, rest)| {
+                Some((*values.get(number.parse::<usize>().ok()?)?, rest))
+            });
+            match value {
+                Some((value, rest)) => text.extend([value, rest]),
+                None => text.extend(["{", part]),
+            }
+        }
+        text
     }
 }
 
@@ -105,5 +114,9 @@ mod tests {
         let text = Text { en: "{0} of {1}", zh: "共 {1} 台，{0} 台在线" };
         assert_eq!(text.fill(Locale::En, &["8", "11"]), "8 of 11");
         assert_eq!(text.fill(Locale::ZhCn, &["8", "11"]), "共 11 台，8 台在线");
+        // A value is no text with placeholders, and other braces are kept.
+        assert_eq!(text.fill(Locale::En, &["{1}", "{0}{2}"]), "{1} of {0}{2}");
+        let text = Text { en: "{1} {0} {2} {x} { }", zh: "" };
+        assert_eq!(text.fill(Locale::En, &["a", "b"]), "b a {2} {x} { }");
     }
 }

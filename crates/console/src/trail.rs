@@ -121,17 +121,17 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Mar
             } }
             td { (entry.actor_with_user().unwrap_or_default()) }
             td { (entry.source.as_deref().unwrap_or_default()) }
-            td.long { (detail(frame, &shown)) }
+            td.long { (detail(frame, &shown, |at| frame.zone.text(at))) }
             td { code.id { (entry.request_id.as_deref().unwrap_or_default()) } }
         }
     }
 }
 
-/// Returns the details in one line; for an ended session, its origin.
-fn detail(frame: &Frame<'_>, entry: &AuditEntry) -> String {
+/// Returns the details in one line, with times as `written`; for an ended session, its origin.
+fn detail(frame: &Frame<'_>, entry: &AuditEntry, written: impl Fn(UnixMs) -> String) -> String {
     let mut parts = Vec::new();
     if let Some(earlier) = &entry.replaced {
-        let at = earlier.timestamp.map(|at| frame.zone.text(UnixMs(at)));
+        let at = earlier.timestamp.map(|at| written(UnixMs(at)));
         let at = at.unwrap_or_else(|| frame.say(UNKNOWN_TIME).to_owned());
         let source = earlier.source.as_deref().unwrap_or(frame.say(UNKNOWN_SOURCE));
         let is_replaced = entry.event == AuditEvent::SessionReplaced.name();
@@ -175,7 +175,7 @@ fn changes(frame: &Frame<'_>, details: &AuditDetails) -> Option<String> {
     Some(IMPORTED.fill(frame.language, &counts.each_ref().map(String::as_str)))
 }
 
-/// Returns the columns of an entry in a download.
+/// Returns the columns of an entry in a download. All times are UTC.
 pub(crate) fn csv_row(frame: &Frame<'_>, entry: &AuditEntry) -> [String; 8] {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     [
@@ -186,7 +186,7 @@ pub(crate) fn csv_row(frame: &Frame<'_>, entry: &AuditEntry) -> [String; 8] {
         entry.actor_with_user().unwrap_or_default(),
         text(&entry.source),
         text(&entry.request_id),
-        detail(frame, entry),
+        detail(frame, entry, UnixMs::rfc3339),
     ]
 }
 

@@ -282,10 +282,17 @@ impl Errors {
     fn device(&mut self, given: FleetDevice, zone: &Zone) -> Option<DeviceEntry> {
         let place = Place::entry(EntryKind::Device, &given.code);
         let name = self.text(&place, "name", given.name);
+        // An invalid group may have been removed before; then it is not missing.
+        let has_group =
+            given.group.is_some() || self.0.iter().any(|error| error.is_of(&place, "group"));
         let group = given.group.map(GroupId::parse);
         let group = group.and_then(|read| self.check(&place, "group", read));
         let since = given.since.map(|since| zone.parse_time_or_date(&since));
         let since = since.and_then(|read| self.check(&place, "since", read));
+        if since.is_some() && !has_group {
+            let error = "is given without group, which owns the device from then on";
+            self.check::<(), _>(&place, "since", Err(error));
+        }
         let model = self.text(&place, "model", given.model);
         let address = self.text(&place, "address", given.address);
         let aisles = given.aisle.map(|aisles| {
@@ -298,11 +305,14 @@ impl Errors {
         Some(DeviceEntry { code, name, group, since, model, address, enabled, aisles })
     }
 
+    /// Reads an aisle. Other errors do not leave it out, so that its product is checked as well.
     fn aisle(&mut self, device: &Place, given: FleetAisle) -> Option<Aisle> {
         let place = device.inside(format_args!("aisle {}", given.code));
-        let price = self.amount(&place, "price", given.price)?;
-        let show_price = given.show_price.unwrap_or(given.price);
-        let show_price = self.amount(&place, "show_price", show_price)?;
+        let price = self.amount(&place, "price", given.price);
+        let show_price = match given.show_price {
+            Some(given) => self.amount(&place, "show_price", given),
+            None => price,
+        };
         let count = |count: i64| {
             if (0..=1_000_000).contains(&count) {
                 Ok(count)
@@ -310,18 +320,18 @@ impl Errors {
                 Err("is not between 0 and 1000000")
             }
         };
-        let stock = self.check(&place, "stock", count(given.stock))?;
-        let capacity = self.check(&place, "capacity", count(given.capacity))?;
+        let stock = self.check(&place, "stock", count(given.stock));
+        let capacity = self.check(&place, "capacity", count(given.capacity));
         let cabinet = self.text(&place, "cabinet", given.cabinet);
-        let goods_id = self.text(&place, "product", Some(given.product))?;
-        self.check(&place, "code", check_id(&given.code))?;
+        let goods_id = self.text(&place, "product", Some(given.product));
+        self.check(&place, "code", check_id(&given.code));
         Some(Aisle {
             code: given.code,
-            goods_id,
-            price,
-            show_price,
-            stock,
-            capacity,
+            goods_id: goods_id?,
+            price: price.unwrap_or_default(),
+            show_price: show_price.unwrap_or_default(),
+            stock: stock.unwrap_or_default(),
+            capacity: capacity.unwrap_or_default(),
             cabinet: cabinet.unwrap_or_else(|| "1".to_owned()),
             layer: given.layer.unwrap_or(1),
             enabled: given.enabled.unwrap_or(true),
@@ -436,15 +446,42 @@ mod tests {
                 "device d: aisle 1: unknown key \"prize\"; known here are code, product, price, \
                  show_price, stock, capacity, cabinet, layer, enabled, broken",
                 "device d: aisle 1: product: is missing",
+                "device d: aisle 1: price: is missing",
                 "device d: aisle 2: price: invalid type: string \"7\", expected a whole number",
                 "device d: unknown key \"nmae\"; known here are code, name, group, since, model, \
                  address, enabled, aisle",
                 "device d: since: a date or time is written in quotes: \"2026-01-01\"",
                 "device[1]: code: is missing",
                 "product p: currency: ZZZ is not an ISO 4217 code",
+                "device d: aisle 2: stock: is not between 0 and 1000000",
                 "device d: duplicate entry",
             ]
         );
+    }
+
+    /// `since` is the time of a move to `group`; without it nothing would happen then.
+    #[test]
+    fn since_is_refused_without_a_group() {
+        let errors = |fields: &str| {
+            let fleet = format!("[[device]]\ncode = \"d\"\n{fields}");
+            parse(&fleet, Format::Toml, &Zone::utc()).map_err(FleetErrors::of_file)
+        };
+        assert_eq!(
+            errors("since = \"2026-01-01\"\n"),
+            Err(vec![
+                "device d: since: is given without group, which owns the device from then on"
+                    .to_owned()
+            ])
+        );
+        assert!(errors("group = \"g\"\nsince = \"2026-01-01\"\n").is_ok());
+        // An invalid group is the only error.
+        for (group, error) in [
+            ("5", "device d: group: invalid type: integer `5`, expected a string"),
+            ("\"\"", "device d: group: must not be blank"),
+        ] {
+            let fields = format!("group = {group}\nsince = \"2026-01-01\"\n");
+            assert_eq!(errors(&fields), Err(vec![error.to_owned()]));
+        }
     }
 
     #[test]

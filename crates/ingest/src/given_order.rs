@@ -16,6 +16,7 @@ use kiosque_model::setting;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
 
 use crate::json_line::{describe_error, object_text};
+use crate::masking::{NO_AMOUNT, NO_LINE_AMOUNT};
 use crate::payment::Payment;
 use crate::unknown_keys::{UnknownKeys, without_positions};
 
@@ -95,13 +96,13 @@ impl OrderErrors {
         if (0..=MINOR_MAX).contains(&given) {
             return Some(Minor(given));
         }
-        self.note(field, format_args!("{given} is not between 0 and {MINOR_MAX}"))
+        self.note(field, format_args!("{given}{NO_AMOUNT}"))
     }
 
     /// Checks an amount of a line, which may be negative: a discount can be a line.
     fn line_amount(&mut self, field: &str, given: i64) -> Minor {
         if !(-MINOR_MAX..=MINOR_MAX).contains(&given) {
-            self.note::<()>(field, format_args!("{given} is beyond {MINOR_MAX} minor units"));
+            self.note::<()>(field, format_args!("{given}{NO_LINE_AMOUNT}"));
         }
         Minor(given)
     }

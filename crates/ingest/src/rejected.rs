@@ -182,6 +182,18 @@ mod tests {
                 "line 12: \"2026-01-02 03:04:05\" has 16777216 bytes, 12 of 345",
             ),
             ("400000000000 is beyond 1000000000000", "********0000 is beyond 1000000000000"),
+            (
+                "totalAmount: 1000000000001 is not between 0 and 1000000000000",
+                "totalAmount: 1000000000001 is not between 0 and 1000000000000",
+            ),
+            (
+                "salePrice: -9223372036854775807 is beyond 1000000000000 minor units",
+                "salePrice: -9223372036854775807 is beyond 1000000000000 minor units",
+            ),
+            (
+                "totalAmount: 5500005555555559 is not between 0 and 1000000000000",
+                "totalAmount: ************5559 is not between 0 and 1000000000000",
+            ),
         ] {
             assert_eq!(&*Reason::new(reason), want);
         }

@@ -56,7 +56,7 @@ async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<
     let store = open::store(settings, WhenAbsent::Refuse).await?;
     let prompt = format!("Delete device {}, its aisles and its owners?", printable(&code));
     if !yes && !is_confirmed("", &prompt)? {
-        return print_line!("device {code} was not deleted");
+        bail!("device {code} was not deleted");
     }
     store.fleet().delete_device(parsed, acting::by("device delete")).await?;
     print_line!("deleted device {code}")

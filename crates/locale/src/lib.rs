@@ -218,6 +218,12 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
         (ViolationKind::Repeated, Locale::ZhCn) => format!("{field} 只能出现一次"),
         (ViolationKind::AfterEnd, Locale::En) => format!("{field} must not be after endTimestamp"),
         (ViolationKind::AfterEnd, Locale::ZhCn) => format!("{field} 不能晚于 endTimestamp"),
+        (ViolationKind::AfterNow, Locale::En) => {
+            format!("{field} must not be after now, the default end")
+        }
+        (ViolationKind::AfterNow, Locale::ZhCn) => {
+            format!("{field} 不能晚于当前时间（默认的结束时间）")
+        }
         (ViolationKind::NoTradeNumber, Locale::En) => {
             format!("{field} or tradeNoIn must not be blank")
         }
@@ -235,6 +241,12 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
         }
         (ViolationKind::RangeTooLong(days), Locale::ZhCn) => {
             format!("{field} 距 endTimestamp 不能超过 {days} 天")
+        }
+        (ViolationKind::RangeToNowTooLong(days), Locale::En) => {
+            format!("{field} must not be more than {days} days before now, the default end")
+        }
+        (ViolationKind::RangeToNowTooLong(days), Locale::ZhCn) => {
+            format!("{field} 距当前时间（默认的结束时间）不能超过 {days} 天")
         }
         (ViolationKind::Seconds, Locale::En) => format!("{field} {NOT_SECONDS}"),
         (ViolationKind::Seconds, Locale::ZhCn) => {

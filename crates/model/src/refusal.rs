@@ -85,6 +85,8 @@ pub enum ViolationKind {
     Repeated,
     /// The start is after the end.
     AfterEnd,
+    /// The start is after the present time, at which a range without an end ends.
+    AfterNow,
     /// Neither of the two trade numbers is given.
     NoTradeNumber,
     /// Not a list of strings.
@@ -93,6 +95,8 @@ pub enum ViolationKind {
     TooMany(usize),
     /// A range of more days than this maximum.
     RangeTooLong(i64),
+    /// A range without an end, which ends at the present time, of more days than this maximum.
+    RangeToNowTooLong(i64),
     /// Apparently Unix seconds, where milliseconds are expected.
     Seconds,
     /// More devices × days than this maximum.

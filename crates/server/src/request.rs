@@ -286,6 +286,12 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
         .ok_or(violation(key, ViolationKind::NotPositive))
 }
 
+/// Returns a query string or the text of a form with the spaces that are sent as `+`
+/// (`application/x-www-form-urlencoded`); a `+` of a value is sent as `%2B`.
+pub(crate) fn with_spaces(encoded: &str) -> String {
+    encoded.replace('+', " ")
+}
+
 /// Returns the names and the values of a query string. A `%` without two digits is kept.
 pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, [u8]>, Cow<'_, [u8]>)> {
     let pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));

@@ -22,8 +22,13 @@ texts! {
         "CERT 是服务器证书文件；若证书由公共机构签发则可省略。office.key 文件的内容为一行“Authorization: Bearer 密钥”，变量 KEY 为密钥本身。";
 }
 
-/// The value of a parameter that a call requires: a device of the demo.
-const SAMPLE: &str = "HBR-001";
+/// Returns a value for a parameter that a call requires: a group of the demo, or a device of it.
+fn sample(name: &str) -> &'static str {
+    match name {
+        "group" => "harbor-offices",
+        _ => "HBR-001",
+    }
+}
 
 /// Renders the snippets of a call at a base URL.
 pub(super) fn list(
@@ -57,7 +62,7 @@ fn url(call: &CallReference, server: &str) -> String {
     let of_query = call.parameters.iter().filter(|parameter| parameter.place == "query");
     let query: Vec<String> = of_query
         .filter_map(|one| {
-            let sample = one.field.is_required.then_some(SAMPLE);
+            let sample = one.field.is_required.then(|| sample(&one.field.name));
             Some(parameter(&one.field.name, one.field.default.as_deref().or(sample)?))
         })
         .collect();
@@ -189,6 +194,10 @@ mod tests {
         let (curl, python) = snippet(Document::Operator, "showDevice");
         assert!(curl.contains("/operator/v1/device?deviceCode=HBR-001'"), "{curl}");
         assert!(python.contains("data=None"), "{python}");
+        let (curl, python) = snippet(Document::Operator, "listChanges");
+        let address = "https://h:1/v8/operator/v1/changes?group=harbor-offices";
+        assert!(curl.contains(&format!("'{address}'")), "{curl}");
+        assert!(python.contains(&format!("\"{address}\"")), "{python}");
         let (curl, _) = snippet(Document::Operator, "livez");
         assert!(!curl.contains("office.key"), "{curl}");
     }

@@ -16,6 +16,8 @@ use crate::json_line::with_plain_types;
 
 /// The key of a date or time without quotes, which TOML allows.
 const DATETIME: &str = "$datetime";
+/// The required field that is not a text.
+const PRICE: &str = "price";
 /// Fields whose values are not quoted in messages.
 const SECRET: [&str; 2] = ["password", "password_hash"];
 
@@ -114,18 +116,20 @@ impl Reader<'_> {
         maps
     }
 
-    /// Reads an entry without its invalid fields; `None` if a required one is missing.
+    /// Reads an entry without its invalid fields; `None` if a required one is missing. A missing
+    /// price is read as 0, so that the product of the aisle is checked as well.
     fn entry<T: DeserializeOwned>(
         &mut self,
         place: &Place,
         mut map: Map<String, Value>,
     ) -> Option<T> {
         self.remove_unknown::<T>(Some(place), &mut map);
-        let mut removed = Vec::new();
+        let mut removed: Vec<String> = Vec::new();
+        let mut added: Vec<String> = Vec::new();
         loop {
             let value = Value::Object(map);
             let error = match serde_path_to_error::deserialize::<_, T>(&value) {
-                Ok(read) => return Some(read),
+                Ok(read) => return Some(read).filter(|_| added.iter().all(|field| field == PRICE)),
                 Err(error) => error,
             };
             let path = error.path().to_string();
@@ -133,16 +137,24 @@ impl Reader<'_> {
             let message = with_plain_types(&error.into_inner().to_string());
             let Value::Object(mut rest) = value else { return None };
             match rest.remove(&field) {
-                Some(given) => self.note_field(place, (&field, &path), &given, &message),
+                Some(given) => {
+                    self.note_field(place, (&field, &path), &given, &message);
+                    removed.push(field);
+                }
                 None => {
-                    let missing = message.split('`').nth(1).unwrap_or_default();
-                    if !removed.iter().any(|field| field == missing) {
-                        self.errors.push(FileError::of_field(place, missing, "is missing"));
+                    let missing = message.split('`').nth(1).unwrap_or_default().to_owned();
+                    if added.contains(&missing) {
+                        return None;
                     }
-                    return None;
+                    if !removed.contains(&missing) {
+                        self.errors.push(FileError::of_field(place, &missing, "is missing"));
+                    }
+                    // The other fields are read with a value for this one.
+                    let value = if missing == PRICE { Value::from(0) } else { Value::from("") };
+                    rest.insert(missing.clone(), value);
+                    added.push(missing);
                 }
             }
-            removed.push(field);
             map = rest;
         }
     }

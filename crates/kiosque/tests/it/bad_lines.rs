@@ -19,7 +19,7 @@ totalAmount":250 -> totalAmount":2.5
 totalAmount":250 -> totalAmount":-250
     totalAmount: -250 is not between 0 and 1000000000000
 totalAmount":250 -> totalAmount":1000000000001
-    totalAmount: *********0001 is not between 0 and 1000000000000
+    totalAmount: 1000000000001 is not between 0 and 1000000000000
 totalAmount":250 -> totalAmount":null
     totalAmount: is missing
 totalAmount" -> totalamount"

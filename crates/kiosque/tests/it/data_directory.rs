@@ -107,6 +107,14 @@ fn a_first_fleet_with_faults_creates_no_data() {
     let said = "device X: group: required for a new device\n\
                 device X: aisle 1: product: no product cola is known\nnothing was applied\n";
     assert_eq!(apply(aisle), said);
+    // An invalid price does not hide that the product is unknown.
+    for (price, error) in [
+        ("-1", "-1 is not between 0 and 1000000000000 minor units"),
+        ("\"5\"", "invalid type: string \"5\", expected a whole number"),
+    ] {
+        let said = format!("device X: aisle 1: price: {error}\n{said}");
+        assert_eq!(apply(&aisle.replace("price = 5", &format!("price = {price}"))), said);
+    }
     // The next one is free to choose another zone.
     let file = sandbox.file("good.toml", fleet());
     sandbox.run(&["apply", &file, "--timezone", "Europe/Paris"]).success();

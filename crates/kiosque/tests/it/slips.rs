@@ -1,12 +1,16 @@
 //! Slips that are taken back: orders that were archived, a device that was created by mistake.
 //! Imports are listed.
 
-use kiosque_testkit::Sandbox;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use kiosque_testkit::{Ran, Sandbox};
 use serde_json::Value;
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order, order_with};
 use crate::pages;
+use crate::remote::take_environment;
 
 fn sandbox() -> Sandbox {
     KIOSQUE.sandbox_with(fleet(), "Europe/Paris")
@@ -125,7 +129,7 @@ fn a_device_without_orders_is_deleted() {
     let ran = sandbox.run_with_input(&["device", "delete", "D2"], b"y\n").failure();
     assert!(ran.stderr.contains("give --yes"), "{ran:?}");
     let ran = sandbox.run(&["device", "delete", "D1", "--yes"]).failure();
-    assert!(ran.stderr.contains("device D1 has 1 orders"), "{ran:?}");
+    assert!(ran.stderr.contains("device D1 has 1 order, which cannot be deleted"), "{ran:?}");
     let ran = sandbox.run(&["device", "delete", "D9", "--yes"]).failure();
     assert!(ran.stderr.contains("no device D9 is known"), "{ran:?}");
     assert_eq!(pages::devices(&mut caller, &token).len(), 2);
@@ -136,4 +140,31 @@ fn a_device_without_orders_is_deleted() {
     let trail = sandbox.run(&["audit", "--event", "deviceDeleted"]).success().stdout;
     assert!(trail.contains("D2"), "{trail}");
     sandbox.run(&["verify"]).success();
+}
+
+/// A deletion that is declined on the terminal is not complete, so its exit status is not 0.
+#[test]
+fn a_deletion_that_is_declined_fails() {
+    let sandbox = sandbox();
+    let inner = sandbox.command(&["device", "delete", "D2"]);
+    let words = [inner.get_program()].into_iter().chain(inner.get_args());
+    let words: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let line = format!("exec {}", words.join(" "));
+    for (answer, status, said) in [
+        ("n\n", 1, "kiosque: device D2 was not deleted"),
+        ("\n", 1, "kiosque: device D2 was not deleted"),
+        ("y\n", 0, "deleted device D2"),
+    ] {
+        let mut terminal = Command::new("script");
+        terminal.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        take_environment(&mut terminal, &inner);
+        terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = terminal.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!(ran.status, status, "{answer:?}: {ran:?}");
+        for text in ["Delete device D2, its aisles and its owners? [y/N]", said] {
+            assert!(ran.stdout.contains(text), "{answer:?}: {ran:?}");
+        }
+    }
 }

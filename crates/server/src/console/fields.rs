@@ -1,7 +1,7 @@
 //! The fields of a query string or of a posted form.
 
 use crate::failure::Failure;
-use crate::request::{pairs, values};
+use crate::request::{pairs, values, with_spaces};
 
 /// Fields in `application/x-www-form-urlencoded`, with spaces already decoded.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +10,7 @@ pub(super) struct Fields(String);
 impl Fields {
     /// Reads a query string or the text of a form.
     pub(super) fn of(encoded: &str) -> Fields {
-        Fields(encoded.replace('+', " "))
+        Fields(with_spaces(encoded))
     }
 
     /// Returns the value of a field, exactly: an id may begin or end with a space. An empty value,

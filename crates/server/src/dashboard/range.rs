@@ -22,7 +22,7 @@ pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs,
 }
 
 /// Adds a violation for each problem of the range: times that look like seconds, an end before the
-/// start, and more than `days_max` days.
+/// start, and more than `days_max` days. A violation names `endTimestamp` only if it was sent.
 pub(super) fn validate(
     filter: &DashboardFilter,
     call: &Call<'_>,
@@ -38,11 +38,15 @@ pub(super) fn validate(
     }
     let zone = call.app.store.zone();
     let (from, until) = of(filter, zone, call.now);
+    let (after, too_long) = match filter.end_timestamp {
+        Some(_) => (ViolationKind::AfterEnd, ViolationKind::RangeTooLong(days_max)),
+        None => (ViolationKind::AfterNow, ViolationKind::RangeToNowTooLong(days_max)),
+    };
     if from > until {
-        violations.add(start, ViolationKind::AfterEnd);
+        violations.add(start, after);
     }
     if is_longer((from, until), zone, days_max) {
-        violations.add(start, ViolationKind::RangeTooLong(days_max));
+        violations.add(start, too_long);
     }
 }
 

@@ -12,6 +12,7 @@ use http::request::Parts;
 use hyper::body::Body;
 use kiosque_contract::operator_call::OperatorCall;
 use kiosque_ingest::ndjson::RawLine;
+use kiosque_listener::BoxError;
 use kiosque_model::{KeyDigest, UnixMs};
 use kiosque_store::{KeyHolder, KeyUse};
 
@@ -109,7 +110,7 @@ impl StreamKey {
     ///
     /// # Errors
     /// An error of the body, or the key was revoked before the lines arrived.
-    pub(super) async fn next_chunk<B: Body<Data = Bytes> + Unpin>(
+    pub(super) async fn next_chunk<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin>(
         &mut self,
         lines: &mut Lines<'_, B>,
         chunk_bytes: usize,

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::failure::Failure;
 use kiosque_ingest::json_body::{JsonError, JsonSplitter};
 use kiosque_ingest::ndjson::{LineSplitter, RawLine};
-use kiosque_listener::BodyError;
+use kiosque_listener::{BodyError, BoxError};
 
 /// Maximum lines of a chunk. A chunk is shorter if its lines arrive slowly.
 const CHUNK_LINES: usize = 1_000;
@@ -28,8 +28,8 @@ pub(super) struct Lines<'a, B> {
     idle_deadline: Duration,
     splitter: Splitter,
     buffer: Bytes,
-    /// Whether the body was aborted: no frame follows, not even the end.
-    is_broken: bool,
+    /// Why no frame follows, not even the end.
+    broken: Option<BodyError>,
     /// Whether the body has ended.
     is_ended: bool,
 }
@@ -74,10 +74,10 @@ impl Splitter {
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
+impl<B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin> Lines<'_, B> {
     pub(super) fn of(body: &mut B, splitter: Splitter, idle_deadline: Duration) -> Lines<'_, B> {
         let buffer = Bytes::new();
-        Lines { body, idle_deadline, splitter, buffer, is_broken: false, is_ended: false }
+        Lines { body, idle_deadline, splitter, buffer, broken: None, is_ended: false }
     }
 
     /// Prepends the index of an element to the reason for its rejection. Lines have none.
@@ -148,8 +148,8 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
 
     /// Returns the next part of the body; `None` at its end.
     async fn receive(&mut self, ends: Instant) -> Result<Option<Bytes>, Failure> {
-        if self.is_broken {
-            return Err(BodyError::Broken.into());
+        if let Some(error) = self.broken {
+            return Err(error.into());
         }
         if self.is_ended {
             return Ok(None);
@@ -157,9 +157,10 @@ impl<B: Body<Data = Bytes> + Unpin> Lines<'_, B> {
         match timeout_at(ends, self.body.frame()).await {
             Err(_) => Err(self.timed_out()),
             Ok(None) => Ok(None),
-            Ok(Some(Err(_))) => {
-                self.is_broken = true;
-                Err(BodyError::Broken.into())
+            Ok(Some(Err(error))) => {
+                let error = BodyError::of_rest(error);
+                self.broken = Some(error);
+                Err(error.into())
             }
             // Trailers are ignored.
             Ok(Some(Ok(frame))) => Ok(Some(frame.into_data().unwrap_or_default())),

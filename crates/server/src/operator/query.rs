@@ -8,7 +8,7 @@ use kiosque_store::Listing;
 use super::cursor::Cursor;
 use crate::failure::Failure;
 use crate::remarks::IgnoredKeys;
-use crate::request::{declared, ignore_others, values};
+use crate::request::{declared, ignore_others, values, with_spaces};
 
 /// Default number of entries of a page.
 const LIMIT_DEFAULT: i64 = 100;
@@ -17,7 +17,10 @@ const LIMIT_MAX: i64 = 1_000;
 
 /// The query string of a call, and the errors found in it, each with its key.
 pub(super) struct Query<'q> {
+    /// As sent.
     text: &'q str,
+    /// With spaces instead of `+`.
+    form: String,
     /// The keys that the call declares.
     declared: &'static [&'static str],
     faults: Vec<(&'static str, String)>,
@@ -31,9 +34,10 @@ impl<'q> Query<'q> {
     /// would be about the data of every group.
     pub(super) fn of<C: OperatorCall>(_: C, text: &'q str) -> Result<Query<'q>, Failure> {
         let (declared, mut unknown) = (declared::<C::Query>(), IgnoredKeys::default());
-        ignore_others(text, declared, &mut unknown);
+        let form = with_spaces(text);
+        ignore_others(&form, declared, &mut unknown);
         let Some(unknown) = unknown.into_list() else {
-            return Ok(Query { text, declared, faults: Vec::new() });
+            return Ok(Query { text, form, declared, faults: Vec::new() });
         };
         let keys = match declared {
             [] => "none".to_owned(),
@@ -45,11 +49,13 @@ impl<'q> Query<'q> {
     /// Returns the text of a key.
     pub(super) fn text(&mut self, key: &'static str) -> Option<String> {
         debug_assert!(self.declared.contains(&key), "the call does not declare {key}");
-        let mut values = values(self.text, key);
-        let value = values.next()?;
-        let text = match values.next() {
-            Some(_) => Err("must be given once"),
-            None => String::from_utf8(value.into_owned()).map_err(|_| "is not valid UTF-8"),
+        let text = {
+            let mut values = values(&self.form, key);
+            let value = values.next()?;
+            match values.next() {
+                Some(_) => Err("must be given once"),
+                None => String::from_utf8(value.into_owned()).map_err(|_| "is not valid UTF-8"),
+            }
         };
         text.map_err(|reason| self.refuse(key, reason)).ok()
     }
@@ -75,10 +81,17 @@ impl<'q> Query<'q> {
         value
     }
 
-    /// Returns a time; a date is its first instant in the zone.
+    /// Returns a time; a date is its first instant in the zone. The `+` of an offset may be sent as
+    /// it is: no time has a space there.
     pub(super) fn time(&mut self, key: &'static str, zone: &Zone) -> Option<UnixMs> {
         let text = self.text(key)?;
-        match zone.parse_time_or_date(&text) {
+        let sent = values(self.text, key).next().unwrap_or_default();
+        let read = zone.parse_time_or_date(&text);
+        let read = read.or_else(|error| {
+            let sent = std::str::from_utf8(&sent).ok();
+            sent.and_then(|sent| zone.parse_time_or_date(sent).ok()).ok_or(error)
+        });
+        match read {
             Ok(time) => return Some(time),
             Err(TimeError::NotATime(..)) => {
                 self.refuse(key, "must be RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss");

@@ -290,6 +290,28 @@ async fn a_field_that_is_given_twice_is_refused_as_by_the_server() {
     assert_eq!(worker.call(DEVICES_PATH, "{}").await.code(), 200);
 }
 
+/// ADDR-4: a page of a site may not read the status either, which has the names of the workers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_of_sites_may_not_read_the_status() {
+    let server = server().await;
+    let local = broker(&server, |_| {}).await;
+    let refusal = concat!(
+        r#"{"code":500,"msg":"system error","enMsg":"system error","#,
+        r#""data":"the request has the header Origin: pages of sites may not call the broker"}"#
+    );
+    for path in ["/", "/status.json", "/metrics", "/nothing"] {
+        for origin in ["https://site.example", "null"] {
+            let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\norigin: {origin}\r\n");
+            let request = head + "connection: close\r\n\r\n";
+            let answer = exchange(Ipv4Addr::LOCALHOST, local.status_address, &request).await;
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("HTTP/1.1 403 "), "{path} {origin}: {answer}");
+            assert_eq!(body, refusal, "{path} {origin}");
+        }
+    }
+    assert!(status(&local, "localhost").await.starts_with("HTTP/1.1 200 "));
+}
+
 /// ADDR-4: requests that a page of a site sends are refused, whatever they ask for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_of_sites_may_not_call_the_broker() {

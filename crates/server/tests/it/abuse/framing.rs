@@ -58,7 +58,8 @@ async fn chunked_bodies_are_bodies() {
     // Where the chunks are malformed the body ends, and the connection with it.
     for broken in ["xyz\r\n", "ffffffffffffffffff\r\n", "2\r\n{}{}\r\n0\r\n\r\n"] {
         let mut wire = Wire::open(&server).await;
-        assert_unreadable(&wire.ask(format!("{head}{broken}")).await, "the body broke off");
+        let diagnostic = "the chunked encoding of the body is malformed";
+        assert_unreadable(&wire.ask(format!("{head}{broken}")).await, diagnostic);
         assert!(wire.is_closed().await, "{broken:?}");
     }
 }

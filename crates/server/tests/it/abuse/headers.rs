@@ -130,6 +130,17 @@ async fn hosts_and_codings_that_are_no_http_are_refused() {
     assert_serves(&server, &token).await;
 }
 
+/// Sends a request that is refused without an envelope, and returns the status of the answer. The
+/// connection closes.
+async fn refused(server: &TestServer, request: &str) -> u16 {
+    let mut wire = Wire::open(server).await;
+    wire.say(request).await;
+    let reply = wire.answer().await.unwrap_or_else(|| panic!("no answer to {request:?}"));
+    assert_eq!(reply.text, "", "{request:?}");
+    assert!(wire.is_closed().await, "{request:?}");
+    reply.status
+}
+
 /// ADDR-8: a message that is not valid HTTP is refused before it is a request, and the connection
 /// closes.
 #[tokio::test]
@@ -149,11 +160,12 @@ async fn bytes_that_are_not_http_are_refused() {
         "third-api-token: x\r\n  folded\r\n",
         ": nameless\r\n",
     ] {
-        let mut wire = Wire::open(&server).await;
-        wire.say(format!("{start}{headers}\r\n{{}}")).await;
-        let reply = wire.answer().await.unwrap_or_else(|| panic!("no answer to {headers:?}"));
-        assert_eq!((reply.status, reply.text.as_str()), (400, ""), "{headers:?}");
-        assert!(wire.is_closed().await, "{headers:?}");
+        assert_eq!(refused(&server, &format!("{start}{headers}\r\n{{}}")).await, 400);
+    }
+    // The two largest lengths of 64 bits are refused like headers over their limit.
+    for length in ["18446744073709551614", "18446744073709551615"] {
+        let request = format!("{start}Content-Length: {length}\r\n\r\n{{}}");
+        assert_eq!(refused(&server, &request).await, 431);
     }
     assert_serves(&server, &token).await;
 }

@@ -222,6 +222,9 @@ async fn the_trail_is_filtered_and_downloaded() {
     let lines: Vec<&str> = csv.text.lines().collect();
     assert_eq!(lines.len(), 2, "{}", csv.text);
     assert!(lines[1].contains(",sessionReplaced,ops,,127.0.0.1,"), "{}", csv.text);
+    // Times are UTC also in the details.
+    let detail = "replaced the session opened 2026-03-02T10:00:00.000Z from 127.0.0.1";
+    assert!(lines[1].contains(detail), "{}", csv.text);
     let none = browser.get("/console/audit?account=unknown&since=2026-01-01").await;
     assert!(none.text.contains("No entry matches"), "{}", none.text);
     for bad in ["event=x", "source=x", "since=x", "after=x", "until=2026-01-01"] {

@@ -24,6 +24,8 @@ const NOT_CURSOR: ViolationKind =
     ("{} must be the value of next in an answer, or null", "{} 必须是某次应答中的 next，或为 null");
 const REPEATED: ViolationKind = ("{} must be given once", "{} 只能出现一次");
 const AFTER_END: ViolationKind = ("{} must not be after endTimestamp", "{} 不能晚于 endTimestamp");
+const AFTER_NOW: ViolationKind =
+    ("{} must not be after now, the default end", "{} 不能晚于当前时间（默认的结束时间）");
 const NO_NUMBER: ViolationKind =
     ("{} or tradeNoIn must not be blank", "{} 与 tradeNoIn 不能同时为空");
 
@@ -32,6 +34,10 @@ const TOO_MANY: ViolationKind = ("{} must have at most 1000 entries", "{} 最多
 const TOO_LONG: ViolationKind = (
     "{} must not be more than 3660 days before endTimestamp",
     "{} 距 endTimestamp 不能超过 3660 天",
+);
+const TOO_LONG_TO_NOW: ViolationKind = (
+    "{} must not be more than 3660 days before now, the default end",
+    "{} 距当前时间（默认的结束时间）不能超过 3660 天",
 );
 
 /// Texts that are no cursors (ORD-28).
@@ -194,7 +200,7 @@ fn violating_filters() -> [Violating; 9] {
         (
             "DASH-5: start after now",
             format!(r#""startTimestamp":{}"#, now + 1),
-            &[("startTimestamp", AFTER_END)],
+            &[("startTimestamp", AFTER_NOW)],
         ),
         (
             "DASH-6: a range of more than 3,660 days",
@@ -204,7 +210,7 @@ fn violating_filters() -> [Violating; 9] {
         (
             "DASH-6: more than 3,660 days until now",
             format!(r#""startTimestamp":{}"#, now - long),
-            &[("startTimestamp", TOO_LONG)],
+            &[("startTimestamp", TOO_LONG_TO_NOW)],
         ),
         (
             "DASH-6: from the smallest time to the largest",
