@@ -47,6 +47,9 @@ pub enum Error {
     /// certificate or password. Nothing was sent.
     #[error("{0}")]
     Setup(String),
+    /// A login is required, and there is [no password](crate::Password::none).
+    #[error("a login is required, and there is no password")]
+    NoPassword,
 }
 
 /// A refused call, as described by its envelope.

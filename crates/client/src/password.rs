@@ -13,6 +13,7 @@ pub struct Password(Source);
 enum Source {
     Known(Arc<str>),
     ReadBy(Arc<dyn Fn() -> Result<String, String> + Send + Sync>),
+    None,
 }
 
 impl fmt::Debug for Password {
@@ -34,6 +35,12 @@ impl Password {
         Password(Source::ReadBy(Arc::new(read)))
     }
 
+    /// Returns the absence of a password: a resumed session is used until it ends.
+    #[must_use]
+    pub const fn none() -> Password {
+        Password(Source::None)
+    }
+
     /// Returns the text.
     pub(crate) async fn reveal(&self) -> Result<String, Error> {
         match &self.0 {
@@ -44,6 +51,7 @@ impl Password {
                 let text = text.unwrap_or_else(|_| Err("reading the password failed".to_owned()));
                 text.map_err(Error::Setup)
             }
+            Source::None => Err(Error::NoPassword),
         }
     }
 }

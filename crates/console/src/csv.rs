@@ -28,8 +28,8 @@ fn line<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
     text.push_str("\r\n");
 }
 
-/// Characters at which spreadsheets split a file of some languages into cells, and into rows where
-/// a quote does not begin such a cell.
+/// Characters at which spreadsheets may begin another cell, depending on their language; they see
+/// no quotes inside of a cell.
 const SPLITTING: [char; 4] = [';', '\t', '\n', '\r'];
 
 /// Appends a field. Spreadsheets evaluate texts that begin like a formula: those get an apostrophe.
@@ -47,14 +47,11 @@ fn put(text: &mut String, field: &str) {
 /// the beginning, and after each of [`SPLITTING`], where quotes may belong to the part.
 fn without_formulas(field: &str) -> String {
     let mut text = String::with_capacity(field.len());
-    let mut begins = true;
-    for (at, c) in field.char_indices() {
-        let part = field[at..].trim_start_matches('"');
-        if begins && part.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+    for part in field.split_inclusive(SPLITTING) {
+        if part.trim_start_matches('"').starts_with(['=', '+', '-', '@', '\t', '\r']) {
             text.push('\'');
         }
-        text.push(c);
-        begins = SPLITTING.contains(&c);
+        text.push_str(part);
     }
     text
 }

@@ -53,10 +53,7 @@ pub enum ClientError {
     #[error("cannot connect to {0}: {1}")]
     Connect(BaseUrl, String),
     /// The TLS handshake failed.
-    #[error(
-        "cannot connect to {0}: TLS: {1}; if its certificate is self-signed, specify it as the CA \
-         file"
-    )]
+    #[error("cannot connect to {0}: TLS: {1}")]
     Handshake(BaseUrl, String),
     /// The server's certificate is not one that this client trusts.
     #[error(
@@ -96,18 +93,14 @@ impl ClientError {
     /// settings of the client change.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        match self {
+        matches!(
+            self,
             ClientError::Host(_)
-            | ClientError::Certificate(..)
-            | ClientError::CaCertificate(_)
-            | ClientError::TooLarge(_)
-            | ClientError::Path(_) => true,
-            ClientError::Connect(..)
-            | ClientError::Handshake(..)
-            | ClientError::Late(..)
-            | ClientError::Broken(..)
-            | ClientError::BrokenOff(_) => false,
-        }
+                | ClientError::Certificate(..)
+                | ClientError::CaCertificate(_)
+                | ClientError::TooLarge(_)
+                | ClientError::Path(_)
+        )
     }
 }
 

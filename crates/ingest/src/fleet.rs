@@ -282,15 +282,12 @@ impl Errors {
     fn device(&mut self, given: FleetDevice, zone: &Zone) -> Option<DeviceEntry> {
         let place = Place::entry(EntryKind::Device, &given.code);
         let name = self.text(&place, "name", given.name);
-        // An invalid group may have been removed before; then it is not missing.
-        let has_group =
-            given.group.is_some() || self.0.iter().any(|error| error.is_of(&place, "group"));
         let group = given.group.map(GroupId::parse);
         let group = group.and_then(|read| self.check(&place, "group", read));
         let since = given.since.map(|since| zone.parse_time_or_date(&since));
         let since = since.and_then(|read| self.check(&place, "since", read));
-        if since.is_some() && !has_group {
-            let error = "is given without group, which owns the device from then on";
+        if since.is_some() && group.is_none() {
+            let error = "is given without a valid group, which owns the device from then on";
             self.check::<(), _>(&place, "since", Err(error));
         }
         let model = self.text(&place, "model", given.model);
@@ -466,22 +463,14 @@ mod tests {
             let fleet = format!("[[device]]\ncode = \"d\"\n{fields}");
             parse(&fleet, Format::Toml, &Zone::utc()).map_err(FleetErrors::of_file)
         };
-        assert_eq!(
-            errors("since = \"2026-01-01\"\n"),
-            Err(vec![
-                "device d: since: is given without group, which owns the device from then on"
-                    .to_owned()
-            ])
-        );
-        assert!(errors("group = \"g\"\nsince = \"2026-01-01\"\n").is_ok());
-        // An invalid group is the only error.
-        for (group, error) in [
-            ("5", "device d: group: invalid type: integer `5`, expected a string"),
-            ("\"\"", "device d: group: must not be blank"),
-        ] {
-            let fields = format!("group = {group}\nsince = \"2026-01-01\"\n");
-            assert_eq!(errors(&fields), Err(vec![error.to_owned()]));
-        }
+        let since = "since = \"2026-01-01\"\n";
+        let error = "device d: since: is given without a valid group, which owns the device from \
+                     then on";
+        assert_eq!(errors(since), Err(vec![error.to_owned()]));
+        let blank = "device d: group: must not be blank";
+        let invalid = errors(&format!("group = \"\"\n{since}"));
+        assert_eq!(invalid, Err([blank, error].map(str::to_owned).to_vec()));
+        assert!(errors(&format!("group = \"g\"\n{since}")).is_ok());
     }
 
     #[test]

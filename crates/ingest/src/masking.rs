@@ -9,9 +9,9 @@ pub(crate) const MASKED_FIELDS: [&str; 2] = ["cardNumber", "phone"];
 pub(crate) const DIGITS_SUSPECT: usize = 7;
 /// [`kiosque_model::money::MINOR_MAX`], which occurs in reasons.
 const AMOUNT_MAX: &str = "1000000000000";
-/// What a reason says after a number that is no amount of an order.
+/// The text after an amount of an order that is refused.
 pub(crate) const NO_AMOUNT: &str = " is not between 0 and 1000000000000";
-/// What a reason says after a number that is no amount of a line.
+/// The text after an amount of a line that is refused.
 pub(crate) const NO_LINE_AMOUNT: &str = " is beyond 1000000000000 minor units";
 /// Digits in groups that may be a card or a phone number. A date with an hour has ten.
 const GROUPED_SUSPECT: usize = 11;
@@ -56,8 +56,7 @@ pub(crate) fn masked_text(text: &str) -> String {
 }
 
 /// Returns a text with the digits masked that may be a card or a phone number: that many adjacent
-/// ones, or groups with more digits than a date with an hour. Numbers that a reason calls amounts
-/// are kept, unless they may be card numbers.
+/// ones, or groups with more digits than a date with an hour. Amounts are kept.
 pub(crate) fn with_masked_digits(text: &str, adjacent: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -68,7 +67,7 @@ pub(crate) fn with_masked_digits(text: &str, adjacent: usize) -> String {
         let digits = groups.bytes().filter(u8::is_ascii_digit).count();
         let mut runs = groups.split([' ', '-']);
         let is_suspect = digits >= GROUPED_SUSPECT || runs.any(|run| run.len() >= adjacent);
-        match is_suspect && groups != AMOUNT_MAX && !is_amount(groups, after) {
+        match is_suspect && !is_amount(groups, after) {
             true => out.push_str(&masked(groups)),
             false => out.push_str(groups),
         }
@@ -78,22 +77,11 @@ pub(crate) fn with_masked_digits(text: &str, adjacent: usize) -> String {
     out
 }
 
-/// Returns whether the text after a number says that it is an amount; a number that may be a card
-/// number is not counted as one.
+/// Returns whether a number is the largest amount, or is followed by the text that refuses an
+/// amount. A number with more digits than the largest amount may be a card number.
 fn is_amount(number: &str, after: &str) -> bool {
-    let is_called_one = [NO_AMOUNT, NO_LINE_AMOUNT].iter().any(|text| after.starts_with(text));
-    is_called_one && !may_be_card(number)
-}
-
-/// Returns whether a number has as many digits as the cards in use, and their check digit (ISO/IEC
-/// 7812-1).
-fn may_be_card(number: &str) -> bool {
-    let weighted = |(at, c): (usize, char)| {
-        let digit = c.to_digit(10).unwrap_or(0);
-        if at.is_multiple_of(2) { digit } else { digit * 2 / 10 + digit * 2 % 10 }
-    };
-    let sum: u32 = number.chars().rev().enumerate().map(weighted).sum();
-    (14..=19).contains(&number.len()) && sum.is_multiple_of(10)
+    let is_refused = || [NO_AMOUNT, NO_LINE_AMOUNT].iter().any(|text| after.starts_with(text));
+    number == AMOUNT_MAX || number.len() <= AMOUNT_MAX.len() && is_refused()
 }
 
 /// Returns the end of the digits at the beginning, including single spaces and dashes between them.

@@ -187,8 +187,8 @@ mod tests {
                 "totalAmount: 1000000000001 is not between 0 and 1000000000000",
             ),
             (
-                "salePrice: -9223372036854775807 is beyond 1000000000000 minor units",
-                "salePrice: -9223372036854775807 is beyond 1000000000000 minor units",
+                "salePrice: -1000000000001 is beyond 1000000000000 minor units",
+                "salePrice: -1000000000001 is beyond 1000000000000 minor units",
             ),
             (
                 "totalAmount: 5500005555555559 is not between 0 and 1000000000000",

@@ -71,7 +71,11 @@ impl BrokerAccount {
         let (upstream, username, password, ca_file) = match profile {
             Some(name) => {
                 let Resolved { url, username, password, fields, .. } = remote::profile(Some(name))?;
-                let password = password.read().map_err(anyhow::Error::msg)?;
+                let source = password.context(
+                    "the profile has no source of the password; run `kiosque remote login` with \
+                     --password-file FILE or --password-command COMMAND",
+                )?;
+                let password = source.read().map_err(anyhow::Error::msg)?;
                 (url, username, password, fields.ca_file)
             }
             None => {

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use kiosque_client::Error;
 
-use crate::password::NO_SOURCE;
-
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -58,9 +56,11 @@ impl From<Error> for CommandError {
         }
         match last {
             Error::Transport(_) | Error::NotAnEnvelope(_) => CommandError::Transport(error),
-            Error::Setup(message) if message == NO_SOURCE => {
-                CommandError::not_authenticated(message.clone())
-            }
+            Error::NoPassword => CommandError::not_authenticated(
+                "the session has ended, and the profile has no source of the password; run \
+                 `kiosque remote login`"
+                    .to_owned(),
+            ),
             Error::Setup(message) => CommandError::Usage(message.clone()),
             _ => CommandError::Refused(error),
         }

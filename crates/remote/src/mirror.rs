@@ -11,7 +11,6 @@ use kiosque_contract::endpoint::OrderChanges;
 use kiosque_contract::{OrderChangesRequest, OrderTotals, SalesTotals};
 
 use crate::error::CommandError;
-use crate::password::PasswordSource;
 use crate::remote::Remote;
 use file::MirrorFile;
 use kiosque_model::counted;
@@ -75,7 +74,7 @@ impl Mirror {
         let (groups, zone) = remote
             .turn(async |turn| {
                 // A stored session has the groups of its login.
-                if !matches!(remote.profile().password, PasswordSource::None) {
+                if remote.profile().password.is_some() {
                     turn.account.session().resume(None).await?;
                 }
                 Ok((turn.account.groups().await?, turn.platform_zone().await?))

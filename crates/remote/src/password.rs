@@ -11,11 +11,6 @@ use sha2::{Digest, Sha256};
 /// The permissions of other users of the machine.
 const OTHERS: u32 = 0o077;
 
-/// The error of a session that has ended and cannot be renewed. All other errors are of a local
-/// file or command.
-pub(crate) const NO_SOURCE: &str = "the session has ended, and the profile has no source of the \
-                                    password; run `kiosque remote login`";
-
 /// The source of a password.
 #[derive(Clone)]
 pub enum PasswordSource {
@@ -25,8 +20,6 @@ pub enum PasswordSource {
     Command(String),
     /// This text, for one login. It is not stored.
     Once(String),
-    /// There is none.
-    None,
 }
 
 impl std::fmt::Debug for PasswordSource {
@@ -35,7 +28,6 @@ impl std::fmt::Debug for PasswordSource {
             PasswordSource::File(file) => write!(f, "File({})", file.display()),
             PasswordSource::Command(_) => f.write_str("Command"),
             PasswordSource::Once(_) => f.write_str("Once"),
-            PasswordSource::None => f.write_str("None"),
         }
     }
 }
@@ -50,7 +42,6 @@ impl PasswordSource {
             PasswordSource::File(file) => from_file(file),
             PasswordSource::Command(command) => from_command(command),
             PasswordSource::Once(text) => Ok(text.clone()),
-            PasswordSource::None => Err(NO_SOURCE.to_owned()),
         }
     }
 
@@ -71,7 +62,6 @@ impl PasswordSource {
             }
             PasswordSource::Command(command) => digest.update(format!("command\n{command}\n")),
             PasswordSource::Once(text) => digest.update(format!("once\n{text}\n")),
-            PasswordSource::None => {}
         }
     }
 }

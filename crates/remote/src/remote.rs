@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Once;
 use std::time::Duration;
 
 use kiosque_client::{Account, GroupClient, Observer, Zone};
@@ -28,8 +28,8 @@ pub struct Remote {
     profile: Resolved,
     file: SessionFile,
     account: Account,
-    /// Whether the message about replaced sessions was printed.
-    has_warned: AtomicBool,
+    /// Prints the message about replaced sessions once.
+    warning: Once,
 }
 
 /// The time for which a process has the session.
@@ -59,7 +59,7 @@ impl Remote {
         let account = Account::open(profile.client_profile(observer)?);
         let account = account.map_err(|error| CommandError::setup(&error))?;
         let file = SessionFile::of(&places.sessions, &profile.name)?;
-        Ok(Remote { profile, file, account, has_warned: AtomicBool::new(false) })
+        Ok(Remote { profile, file, account, warning: Once::new() })
     }
 
     /// Returns the profile.
@@ -152,17 +152,19 @@ impl Remote {
 
     async fn warn_of_other_logins(&self) {
         let counts = self.account.session().counts().await;
-        let is_due = counts.is_ok_and(|counts| counts.replaced >= REPLACED_MIN);
-        if !is_due || self.has_warned.swap(true, Ordering::Relaxed) {
-            return;
+        let print = || {
+            let username = &self.profile.username;
+            // A message that cannot be written is lost.
+            let _ = writeln!(
+                io::stderr(),
+                "warning: other logins as {username} end the session of this command again and \
+                 again; use a separate account, or let all programs of the account use one \
+                 `kiosque broker`"
+            );
+        };
+        if counts.is_ok_and(|counts| counts.replaced >= REPLACED_MIN) {
+            self.warning.call_once(print);
         }
-        let username = &self.profile.username;
-        // A message that cannot be written is lost.
-        let _ = writeln!(
-            io::stderr(),
-            "warning: other logins as {username} end the session of this command again and again; \
-             use a separate account, or let all programs of the account use one `kiosque broker`"
-        );
     }
 }
 

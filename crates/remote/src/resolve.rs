@@ -27,8 +27,8 @@ pub struct Resolved {
     pub url: String,
     /// The login name.
     pub username: String,
-    /// The source of the password.
-    pub password: PasswordSource,
+    /// The source of the password, if there is one.
+    pub password: Option<PasswordSource>,
     /// Which profile is used and the origin of it and its fields, unless all are the default.
     pub origin: Option<String>,
 }
@@ -67,9 +67,9 @@ impl Resolved {
             .map_err(|error: BaseUrlError| CommandError::setup(&Error::Setup(error.to_string())))?;
         let url = base.to_string();
         let password = match (&fields.password_file, &fields.password_command) {
-            (Some(file), _) => PasswordSource::File(file.clone()),
-            (None, Some(command)) => PasswordSource::Command(command.clone()),
-            (None, None) => PasswordSource::None,
+            (Some(file), _) => Some(PasswordSource::File(file.clone())),
+            (None, Some(command)) => Some(PasswordSource::Command(command.clone())),
+            (None, None) => None,
         };
         Ok(Resolved { name, fields, url, username, password, origin })
     }
@@ -79,7 +79,9 @@ impl Resolved {
     pub(crate) fn digest(&self) -> String {
         let mut digest = Sha256::new();
         digest.update(format!("{}\n{}\n", self.url, self.username));
-        self.password.update(&mut digest);
+        if let Some(source) = &self.password {
+            source.update(&mut digest);
+        }
         digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -88,8 +90,10 @@ impl Resolved {
         &self,
         observer: Option<Observer>,
     ) -> Result<Profile, CommandError> {
-        let source = self.password.clone();
-        let password = Password::read_by(move || source.read());
+        let password = match self.password.clone() {
+            Some(source) => Password::read_by(move || source.read()),
+            None => Password::none(),
+        };
         let profile = Profile::new(&self.url, &self.username, password);
         let pace = Pace { refusals_max: REFUSALS_MAX, ..Pace::default() };
         let mut profile = profile.map_err(|error| CommandError::setup(&error))?.pace(pace);
@@ -178,7 +182,8 @@ mod tests {
         flags.fields.url = Some("https://c/v8".to_owned());
         let resolved = resolved(flags, &set).expect("a profile");
         assert_eq!((&*resolved.url, &*resolved.username), ("https://c/v8", "b"));
-        assert!(matches!(&resolved.password, PasswordSource::File(file) if file.ends_with("pw")));
+        let password = resolved.password;
+        assert!(matches!(password, Some(PasswordSource::File(file)) if file.ends_with("pw")));
         assert_eq!(
             resolved.origin.as_deref(),
             Some("profile default, with KIOSQUE_REMOTE_USERNAME")

@@ -82,7 +82,7 @@ async fn route(call: &mut Received<'_>) -> Answer {
         Livez::PATH => call.answer(Livez, watch::livez).await,
         Metrics::PATH => call.answer(Metrics, watch::metrics).await,
         ReceiveActivity::PATH => call.answer_holder(ReceiveActivity, activity::receive).await,
-        ListAudit::PATH => call.answer_holder(ListAudit, audit::list).await,
+        ListAudit::PATH => call.answer_reader(ListAudit, audit::list).await,
         ListChanges::PATH => call.answer_lines(ListChanges, changes::list).await,
         ReadFleet::PATH if call.call.reads() => {
             call.answer_reader(ReadFleet, inventory::fleet).await

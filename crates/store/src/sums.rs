@@ -205,17 +205,15 @@ impl Sums {
     pub(crate) fn correct_goods_names(&mut self, old: &Sale, new: Option<&Sale>) {
         let same_time = new.filter(|new| new.at == old.at);
         let mut is_corrected = false;
-        for named in names_in(old) {
+        for named @ (goods_id, name) in names_in(old) {
             if same_time.is_some_and(|new| names_in(new).any(|kept| kept == named)) {
                 continue;
             }
             is_corrected = true;
-            let (goods_id, name) = (named.0, named.1.to_owned());
-            let of_sale = (old.at, name.clone());
             if let Some(names) = self.names.get_mut(goods_id) {
-                names.remove(&of_sale);
+                names.remove(&(old.at, name.to_owned()));
             }
-            self.taken_names.insert((goods_id.to_owned(), name, old.at));
+            self.taken_names.insert((goods_id.to_owned(), name.to_owned(), old.at));
         }
         // The lines that were given without a name keep the stored one.
         if let Some(new) = new.filter(|_| is_corrected) {

@@ -323,7 +323,7 @@ class Session:
         if not envelope.is_success:
             raise envelope.error()
         now = self._timing.clock()
-        reason = "data is not that of a login"
+        reason = "data does not have the fields of a login"
         try:
             held = Held.granted(envelope.data, now, before.since if before else now)
             if held.is_sendable:

@@ -88,7 +88,7 @@ impl Grant {
         match serde_json::from_slice(&answer.body) {
             Ok(WithData { data }) if data.token.is_sendable() => Ok(data),
             Ok(_) => Err("the accessToken of the login has a character that no header can have"),
-            Err(_) => Err("the data is not that of a login"),
+            Err(_) => Err("the data does not have the fields of a login"),
         }
     }
 }

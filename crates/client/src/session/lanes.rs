@@ -73,10 +73,10 @@ impl Lanes {
     /// `refusals_max` times.
     pub(super) fn refuse(&mut self, lane: &Lane, refusals_max: u32) -> Vec<Ticket> {
         let Some(calls) = self.0.get_mut(lane) else { return Vec::new() };
-        calls
-            .values_mut()
-            .for_each(|waiting| waiting.refusals = waiting.refusals.saturating_add(1));
-        let refused = calls.extract_if(.., |_, waiting| waiting.refusals >= refusals_max);
+        let refused = calls.extract_if(.., |_, waiting| {
+            waiting.refusals = waiting.refusals.saturating_add(1);
+            waiting.refusals >= refusals_max
+        });
         let refused = refused.map(|(ticket, _)| ticket).collect();
         if calls.is_empty() {
             self.0.remove(lane);

@@ -324,8 +324,7 @@ impl Machine {
     fn log_in_refused(&mut self, now: Instant, refusal: Refusal) {
         let until = match (refusal.code, refusal.retry_after_s) {
             (-2, _) => None,
-            // A time beyond those of the clock never comes.
-            (_, Some(seconds)) => now.checked_add(Duration::from_secs(seconds)),
+            (_, Some(seconds)) => Some(now + Duration::from_secs(seconds).min(RETRY_AFTER_MAX)),
             (_, None) => Some(now + REFUSED_FOR),
         };
         self.fail_all(&Error::Refused(refusal.clone()));
@@ -373,7 +372,7 @@ impl Machine {
             }
             Err(Failure::Refused(refusal)) if refusal.code == -4 => {
                 self.session_refused(now, self.epoch, &refusal);
-                // The calls that wait for the switch are as far from an answer as refused ones.
+                // Each call that waits for the switch counts as refused.
                 let refusals_max = self.pace.refusals_max;
                 let refused = self.lanes.refuse(&lane, refusals_max);
                 let error = Error::gave_up(refusals_max, Error::Refused(refusal));

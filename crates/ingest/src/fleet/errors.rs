@@ -80,14 +80,6 @@ impl FileError {
         FileError { text, subject }
     }
 
-    /// Returns whether this is an error of a field of a place.
-    pub(super) fn is_of(&self, place: &Place, field: &str) -> bool {
-        match (&self.subject, place) {
-            (Subject::Field(of, invalid), Place::Entry(entry)) => of == entry && invalid == field,
-            _ => false,
-        }
-    }
-
     /// Returns whether an error of the entries follows from this one: an invalid field is not
     /// missing, and the second entry with an id is not a new one.
     fn explains(&self, error: &FleetError) -> bool {

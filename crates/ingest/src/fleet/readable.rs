@@ -124,12 +124,13 @@ impl Reader<'_> {
         mut map: Map<String, Value>,
     ) -> Option<T> {
         self.remove_unknown::<T>(Some(place), &mut map);
-        let mut removed: Vec<String> = Vec::new();
-        let mut added: Vec<String> = Vec::new();
+        // The fields whose errors are noted.
+        let mut noted: Vec<String> = Vec::new();
+        let mut is_complete = true;
         loop {
             let value = Value::Object(map);
             let error = match serde_path_to_error::deserialize::<_, T>(&value) {
-                Ok(read) => return Some(read).filter(|_| added.iter().all(|field| field == PRICE)),
+                Ok(read) => return is_complete.then_some(read),
                 Err(error) => error,
             };
             let path = error.path().to_string();
@@ -137,22 +138,22 @@ impl Reader<'_> {
             let message = with_plain_types(&error.into_inner().to_string());
             let Value::Object(mut rest) = value else { return None };
             match rest.remove(&field) {
+                // The value below is of another type than the field.
+                Some(_) if noted.contains(&field) => return None,
                 Some(given) => {
                     self.note_field(place, (&field, &path), &given, &message);
-                    removed.push(field);
+                    noted.push(field);
                 }
                 None => {
                     let missing = message.split('`').nth(1).unwrap_or_default().to_owned();
-                    if added.contains(&missing) {
-                        return None;
-                    }
-                    if !removed.contains(&missing) {
+                    if !noted.contains(&missing) {
                         self.errors.push(FileError::of_field(place, &missing, "is missing"));
+                        noted.push(missing.clone());
                     }
                     // The other fields are read with a value for this one.
+                    is_complete &= missing == PRICE;
                     let value = if missing == PRICE { Value::from(0) } else { Value::from("") };
-                    rest.insert(missing.clone(), value);
-                    added.push(missing);
+                    rest.insert(missing, value);
                 }
             }
             map = rest;

@@ -30,9 +30,9 @@ pub(super) async fn log_in(args: LoginArgs) -> Result<(), CommandError> {
     if is_once {
         profile.fields.password_file = None;
         profile.fields.password_command = None;
-        profile.password = PasswordSource::Once(from_standard_input()?);
+        profile.password = Some(PasswordSource::Once(from_standard_input()?));
     }
-    if matches!(profile.password, PasswordSource::None) {
+    if profile.password.is_none() {
         let message = "no source of the password; give --password-file FILE, or - for standard \
              input, or --password-command COMMAND";
         return Err(CommandError::Usage(message.to_owned()));
@@ -67,11 +67,11 @@ fn absolute(file: PathBuf) -> Result<PathBuf, CommandError> {
 }
 
 fn from_standard_input() -> Result<String, CommandError> {
-    let failed = |error: &dyn std::fmt::Display| {
+    let failed = |error: &str| {
         CommandError::Usage(format!("cannot read the password from standard input: {error}"))
     };
-    let text = read_bounded(io::stdin()).map_err(|error| failed(&error))?;
-    let text = String::from_utf8(text).map_err(|_| failed(&"it is not UTF-8 text"))?;
+    let text = read_bounded(io::stdin()).map_err(|error| failed(&error.to_string()))?;
+    let text = String::from_utf8(text).map_err(|_| failed("it is not UTF-8 text"))?;
     let password = text.trim_end_matches(['\r', '\n']);
     if password.is_empty() {
         return Err(CommandError::Usage("standard input has no password".to_owned()));

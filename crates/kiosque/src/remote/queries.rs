@@ -112,17 +112,13 @@ async fn show_report(what: Report, args: ReportArgs) -> Result<(), CommandError>
 }
 
 /// Names the options of a range in place of the fields that the server found errors in.
-pub(super) fn with_options(error: CommandError) -> CommandError {
-    let named = |violation: String| {
-        violation.replace("startTimestamp", "--since").replace("endTimestamp", "--until")
-    };
-    match error {
-        CommandError::Refused(Error::Invalid(violations)) => {
-            let violations = violations.into_iter().map(named).collect();
-            CommandError::Refused(Error::Invalid(violations))
+pub(super) fn with_options(mut error: CommandError) -> CommandError {
+    if let CommandError::Refused(Error::Invalid(violations)) = &mut error {
+        for text in violations {
+            *text = text.replace("startTimestamp", "--since").replace("endTimestamp", "--until");
         }
-        other => other,
     }
+    error
 }
 
 /// Returns the ends of a range as Unix milliseconds. Local times are in `--time-zone`, or in the

@@ -21,7 +21,7 @@ pub(super) async fn list(caller: Caller<'_>) -> Result<AuditPage, Failure> {
 ///
 /// # Errors
 /// All its errors.
-fn audit_query(mut query: Query<'_>) -> Result<AuditQuery, Failure> {
+fn audit_query(mut query: Query) -> Result<AuditQuery, Failure> {
     let events = AuditEvent::ALL.iter().map(|event| event.name()).collect::<Vec<_>>();
     let events = format!("one of {}", events.join(", "));
     let filter = AuditQuery {

@@ -36,7 +36,7 @@ pub(super) struct Caller<'c> {
     pub(super) body: &'c mut SentBody,
     pub(super) proof: &'c Proof,
     pub(super) holder: KeyHolder,
-    pub(super) query: Query<'c>,
+    pub(super) query: Query,
 }
 
 impl Caller<'_> {
@@ -62,12 +62,13 @@ impl<'a> Received<'a> {
         Ok(with_content(C::CONTENT_TYPE, body))
     }
 
-    /// Answers with the handler of a call that takes a key with a right, in JSON.
+    /// Answers with the handler of a call that changes the stored data, in JSON.
     pub(super) async fn answer_holder<'c, C, H>(&'c mut self, call: C, handler: H) -> Answer
     where
         C: OperatorCall,
         H: AsyncFnOnce(Caller<'c>) -> Result<C::Response, Failure>,
     {
+        const { assert!(matches!(C::METHOD, CallMethod::Post), "it reads: use answer_reader") };
         json_answer(call, &handler(self.authorize(call).await?).await?)
     }
 

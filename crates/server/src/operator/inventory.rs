@@ -79,7 +79,7 @@ pub(super) async fn orders(caller: Caller<'_>) -> Result<Listed<OrderItem>, Fail
 }
 
 /// Returns the states and the times selected by a query.
-fn order_filter(call: &Call<'_>, query: &mut Query<'_>) -> OrderFilter {
+fn order_filter(call: &Call<'_>, query: &mut Query) -> OrderFilter {
     let one_of = |words: &[&str]| format!("one or more of {}", words.join(", "));
     let payments = one_of(PayStatus::WORDS);
     let payment = query.parse("payment", &payments, PayStatus::of_words);

@@ -16,28 +16,26 @@ const LIMIT_DEFAULT: i64 = 100;
 const LIMIT_MAX: i64 = 1_000;
 
 /// The query string of a call, and the errors found in it, each with its key.
-pub(super) struct Query<'q> {
-    /// As sent.
-    text: &'q str,
-    /// With spaces instead of `+`.
-    form: String,
+pub(super) struct Query {
+    /// The text, with spaces instead of `+`.
+    text: String,
     /// The keys that the call declares.
     declared: &'static [&'static str],
-    faults: Vec<(&'static str, String)>,
+    errors: Vec<(&'static str, String)>,
 }
 
-impl<'q> Query<'q> {
+impl Query {
     /// Returns the query string of a call.
     ///
     /// # Errors
     /// It has keys that the call does not declare. If a misspelt filter were ignored, the answer
     /// would be about the data of every group.
-    pub(super) fn of<C: OperatorCall>(_: C, text: &'q str) -> Result<Query<'q>, Failure> {
+    pub(super) fn of<C: OperatorCall>(_: C, text: &str) -> Result<Query, Failure> {
         let (declared, mut unknown) = (declared::<C::Query>(), IgnoredKeys::default());
-        let form = with_spaces(text);
-        ignore_others(&form, declared, &mut unknown);
+        let text = with_spaces(text);
+        ignore_others(&text, declared, &mut unknown);
         let Some(unknown) = unknown.into_list() else {
-            return Ok(Query { text, form, declared, faults: Vec::new() });
+            return Ok(Query { text, declared, errors: Vec::new() });
         };
         let keys = match declared {
             [] => "none".to_owned(),
@@ -50,7 +48,7 @@ impl<'q> Query<'q> {
     pub(super) fn text(&mut self, key: &'static str) -> Option<String> {
         debug_assert!(self.declared.contains(&key), "the call does not declare {key}");
         let text = {
-            let mut values = values(&self.form, key);
+            let mut values = values(&self.text, key);
             let value = values.next()?;
             match values.next() {
                 Some(_) => Err("must be given once"),
@@ -82,16 +80,14 @@ impl<'q> Query<'q> {
     }
 
     /// Returns a time; a date is its first instant in the zone. The `+` of an offset may be sent as
-    /// it is: no time has a space there.
+    /// it is, and is a space here: no time has a space in this place.
     pub(super) fn time(&mut self, key: &'static str, zone: &Zone) -> Option<UnixMs> {
         let text = self.text(key)?;
-        let sent = values(self.text, key).next().unwrap_or_default();
-        let read = zone.parse_time_or_date(&text);
-        let read = read.or_else(|error| {
-            let sent = std::str::from_utf8(&sent).ok();
-            sent.and_then(|sent| zone.parse_time_or_date(sent).ok()).ok_or(error)
-        });
-        match read {
+        let with_offset = || {
+            let (time, offset) = text.rsplit_once(' ')?;
+            zone.parse(&format!("{time}+{offset}")).ok()
+        };
+        match zone.parse_time_or_date(&text).or_else(|error| with_offset().ok_or(error)) {
             Ok(time) => return Some(time),
             Err(TimeError::NotATime(..)) => {
                 self.refuse(key, "must be RFC 3339, or yyyy-MM-dd, or yyyy-MM-dd HH:mm:ss");
@@ -103,7 +99,7 @@ impl<'q> Query<'q> {
 
     /// Notes that the value of a key cannot be used.
     pub(super) fn refuse(&mut self, key: &'static str, reason: &str) {
-        self.faults.push((key, reason.to_owned()));
+        self.errors.push((key, reason.to_owned()));
     }
 
     /// Returns the id of a group.
@@ -152,13 +148,13 @@ impl<'q> Query<'q> {
     /// # Errors
     /// All errors, in the order in which the call declares the keys.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
-        if self.faults.is_empty() {
+        if self.errors.is_empty() {
             return Ok(());
         }
         let place = |key| self.declared.iter().position(|declared| *declared == key);
-        self.faults.sort_by_key(|(key, _)| place(*key));
-        let faults = self.faults.into_iter().map(|(key, error)| format!("{key} {error}"));
-        Err(Failure::bad_query(faults.collect()))
+        self.errors.sort_by_key(|(key, _)| place(*key));
+        let errors = self.errors.into_iter().map(|(key, error)| format!("{key} {error}"));
+        Err(Failure::bad_query(errors.collect()))
     }
 }
 

@@ -35,9 +35,9 @@ pub enum DeleteError {
     Unknown(DeviceCode),
     /// It has orders, which stay with their groups.
     #[error(
-        "device {code} has {orders} order{}, which cannot be deleted; to hide the device, apply a \
-         fleet with `enabled = false` for it",
-        if *.orders == 1 { "" } else { "s" }
+        "device {code} has {}, which cannot be deleted; to hide the device, apply a fleet with \
+         `enabled = false` for it",
+        kiosque_model::counted(*.orders, "order")
     )]
     HasOrders {
         /// The device.

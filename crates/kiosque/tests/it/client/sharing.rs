@@ -109,9 +109,9 @@ async fn a_server_without_a_connection_is_named() {
         account.groups().await.unwrap_err()
     };
     let reason = |error: Error| {
-        let Error::Transport(fault) = error else { panic!("{error}") };
-        assert!(fault.to.starts_with(&base), "{fault}");
-        fault.cause
+        let Error::Transport(failed) = error else { panic!("{error}") };
+        assert!(failed.to.starts_with(&base), "{failed}");
+        failed.cause
     };
     let cannot = format!("cannot connect to {base}: ");
     // A certificate is not verified again: it is the same one.

@@ -102,7 +102,8 @@ fn a_role_that_cannot_use_the_database_is_named_with_the_remedy() {
     assert_eq!(node.run(&["apply", &file]).failure().stderr, said);
     node.store = format!("{own}?options=-c%20search_path%3Dabsent");
     let why = "no schema has been selected to create in (3F000); create a schema of its \
-               search_path that the role owns, or correct search_path in the options of the address";
+               search_path that the role owns, or correct search_path in the options of the \
+               address";
     let of = format!("role kiosque cannot use database kiosque on {host}");
     let said = format!("kiosque: --store: {of}: {why}\n");
     assert_eq!(node.run(&["apply", &file]).failure().stderr, said);

@@ -61,7 +61,7 @@ fn each_kind_of_failure_has_its_exit_status() {
     assert!(unreachable.status == 4 && unreachable.stderr.contains("no answer"), "{unreachable:?}");
 }
 
-/// A password that cannot be read is the fault of a local file or command, and nothing is sent.
+/// A password that cannot be read is an error of a local file or command, and nothing is sent.
 #[test]
 fn a_password_that_cannot_be_read_is_no_lack_of_a_session() {
     let place = Place::new();

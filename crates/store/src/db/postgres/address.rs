@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_do_not_show_the_address() {
+    fn errors_do_not_show_the_address() {
         for (text, expected) in [
             ("postgres://ops:secret@one/db?sslmode=require", "sslmode=require needs sslrootcert"),
             ("postgres://a:secret@b?sslmode=verify-full", "sslmode=verify-full needs sslrootcert"),

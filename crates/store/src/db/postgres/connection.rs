@@ -133,16 +133,16 @@ impl Connection {
         let hosts = address.hosts.iter().map(|host| async move {
             let opened = until(ends, Connection::open_host(host, &address.encryption, wait)).await;
             opened.map_err(|error| {
-                let has_access = !matches!(error, Error::NoAccess(_));
+                let is_refused = matches!(error, Error::NoAccess(_));
                 let why = match error {
                     Error::Unreachable(why) | Error::NoAccess(why) => why,
                     error => error.to_string(),
                 };
-                (has_access, format!("{}: {why}", host.name))
+                (is_refused, format!("{}: {why}", host.name))
             })
         });
         let mut hosts: FuturesUnordered<_> = hosts.collect();
-        let (mut newest, mut faults) = (None::<Connection>, Vec::new());
+        let (mut newest, mut errors) = (None::<Connection>, Vec::new());
         let (mut deadline, mut refused) = (ends, 0);
         while let Ok(Some(opened)) = tokio::time::timeout_at(deadline.into(), hosts.next()).await {
             match opened {
@@ -151,17 +151,17 @@ impl Connection {
                     let is_newer = newest.as_ref().is_none_or(|it| it.timeline < opened.timeline);
                     newest = if is_newer { Some(opened) } else { newest };
                 }
-                Err((has_access, fault)) => {
-                    refused += usize::from(!has_access);
-                    faults.push(fault);
+                Err((is_refused, error)) => {
+                    refused += usize::from(is_refused);
+                    errors.push(error);
                 }
             }
         }
-        newest.ok_or_else(|| match faults.as_slice() {
+        newest.ok_or_else(|| match errors.as_slice() {
             [] => Error::Unreachable(format!("no connection within {wait:?}")),
             // A host that does not answer now may be the primary, and accept the role.
-            faults if refused == address.hosts.len() => Error::NoAccess(faults.join("; ")),
-            faults => Error::Unreachable(faults.join("; ")),
+            errors if refused == address.hosts.len() => Error::NoAccess(errors.join("; ")),
+            errors => Error::Unreachable(errors.join("; ")),
         })
     }
 

@@ -24,6 +24,7 @@ const NODE_EXPIRY_MS: &str = "86400000";
 /// How often a change that waits for the end of earlier leases checks whether they have ended.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 const NEW_PRIMARY: &str = "a new primary: waiting until leases on the old one have expired";
+const REPLACED: &str = "the primary was replaced; repeat the request";
 
 /// The conditions under which a node answers for sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,8 +166,7 @@ impl Lease {
     pub(super) fn check_on(&self, connection: &Connection) -> Result<(), Error> {
         let state = self.state();
         if state.timeline != connection.timeline {
-            let why = "the primary was replaced; repeat the request".to_owned();
-            return Err(Error::Unreachable(why));
+            return Err(Error::Unreachable(REPLACED.to_owned()));
         }
         state.check(BootTime::now(), self.terms)
     }
@@ -188,10 +188,7 @@ impl Lease {
                 Ordering::Equal if has_begun => return Ok(()),
                 // This node does not know the new primary yet, or others may not.
                 Ordering::Less | Ordering::Equal => {}
-                Ordering::Greater => {
-                    let why = "the primary was replaced; repeat the request".to_owned();
-                    return Err(Error::Unreachable(why));
-                }
+                Ordering::Greater => return Err(Error::Unreachable(REPLACED.to_owned())),
             }
             if !connection.is_open() || Instant::now() >= ends {
                 return Err(Error::Unreachable(NEW_PRIMARY.to_owned()));

@@ -14,7 +14,7 @@ const NO_PASSWORD: &str = "password missing";
 /// Returns the failure of a connection to a host: [`Error::NoAccess`] if it remains until the
 /// address or the settings of the server are changed.
 pub(super) fn of_host(host: &Host, error: tokio_postgres::Error) -> Error {
-    if let Some(why) = certificate_fault(&error) {
+    if let Some(why) = certificate_error(&error) {
         return Error::Unreachable(format!(
             "the server's certificate cannot be verified ({why}); the file of sslrootcert must \
              have the root certificate of the server, and its certificate the host of the address"
@@ -65,8 +65,8 @@ fn lacks_password(error: &tokio_postgres::Error) -> bool {
 }
 
 /// Returns why the server's certificate was not accepted.
-fn certificate_fault(error: &tokio_postgres::Error) -> Option<&rustls::Error> {
+fn certificate_error(error: &tokio_postgres::Error) -> Option<&rustls::Error> {
     let cause = error.source()?.downcast_ref::<io::Error>()?.get_ref()?;
-    let fault = cause.downcast_ref::<rustls::Error>()?;
-    matches!(fault, rustls::Error::InvalidCertificate(_)).then_some(fault)
+    let error = cause.downcast_ref::<rustls::Error>()?;
+    matches!(error, rustls::Error::InvalidCertificate(_)).then_some(error)
 }
