@@ -92,7 +92,7 @@ pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
     let csv = format!("{}{shown}{separator}format=csv", frame.path());
     let list = |entries: &[AuditEntry]| {
         html! {
-            @if entries.is_empty() { (empty(frame.say(NOTHING))) }
+            @if entries.is_empty() && view.next.is_none() { (empty(frame.say(NOTHING))) }
             @else { (trail::entries(frame, frame.say(ENTRIES), entries)) }
             (pager(frame, &query, after, view.next.as_deref()))
         }

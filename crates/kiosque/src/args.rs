@@ -370,7 +370,8 @@ impl Cli {
     /// in the environment is invalid or unreadable.
     pub(crate) fn config_file(&self) -> Option<&Path> {
         match self.command {
-            Command::Config { .. }
+            Command::Check(_)
+            | Command::Config { .. }
             | Command::Remote { .. }
             | Command::Completions { .. }
             | Command::Man { .. }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use anyhow::Context;
 use kiosque_clock::Clock;
 use kiosque_contract::RejectedOrder;
+use kiosque_https_client::read_text_file;
 use kiosque_ingest::csv::Mapping;
 use kiosque_ingest::import::{
     ImportError, ImportObserver, ImportRules, Imported, Progress, Strictness, import_ndjson,
@@ -126,7 +127,7 @@ fn is_resumable(error: &ImportError) -> bool {
 }
 
 fn read_mapping(path: &Path) -> anyhow::Result<Mapping> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let text = read_text_file(path).with_context(|| path.display().to_string())?;
     Mapping::parse(&text).map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))
 }
 

@@ -185,6 +185,9 @@ const FOREIGN_CURSOR_EN: &str = "must be the value of next in an answer for the 
 const FOREIGN_CURSOR_ZH_CN: &str =
     "必须是当前集团某次应答中的 next；如果已经是，则数据已恢复到较早的状态：请以 null 重新开始";
 
+const FINER_UNIT_EN: &str = "must be in milliseconds; sixteen digits look like microseconds, \
+    nineteen like nanoseconds";
+
 /// Returns a violation in words, beginning with the field.
 #[must_use]
 pub fn violation(violation: &Violation, locale: Locale) -> String {
@@ -251,6 +254,10 @@ pub fn violation(violation: &Violation, locale: Locale) -> String {
         (ViolationKind::Seconds, Locale::En) => format!("{field} {NOT_SECONDS}"),
         (ViolationKind::Seconds, Locale::ZhCn) => {
             format!("{field} 必须以毫秒为单位；十位数字像是秒")
+        }
+        (ViolationKind::FinerUnit, Locale::En) => format!("{field} {FINER_UNIT_EN}"),
+        (ViolationKind::FinerUnit, Locale::ZhCn) => {
+            format!("{field} 必须以毫秒为单位；十六位数字像是微秒，十九位数字像是纳秒")
         }
         (ViolationKind::TooMuchWork(most), Locale::En) => {
             format!("{field} must be later: deviceCodes × days must be at most {most}")

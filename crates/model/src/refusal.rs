@@ -99,6 +99,8 @@ pub enum ViolationKind {
     RangeToNowTooLong(i64),
     /// Apparently Unix seconds, where milliseconds are expected.
     Seconds,
+    /// Apparently Unix microseconds or nanoseconds, where milliseconds are expected.
+    FinerUnit,
     /// More devices × days than this maximum.
     TooMuchWork(i64),
 }

@@ -22,6 +22,17 @@ pub const fn looks_like_seconds(time: i64) -> bool {
     matches!(time, 1_000_000_000..=9_999_999_999)
 }
 
+/// Returns whether a time, in Unix milliseconds, looks like microseconds or nanoseconds (REQ-15).
+#[must_use]
+pub const fn looks_finer_than_milliseconds(time: i64) -> bool {
+    // 16 or 19 digits. The largest integers begin with 9: as an end, they mean no end.
+    matches!(
+        time,
+        1_000_000_000_000_000..=8_999_999_999_999_999
+            | 1_000_000_000_000_000_000..=8_999_999_999_999_999_999
+    )
+}
+
 /// A point in time: milliseconds since 1970-01-01 00:00 UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixMs(pub i64);

@@ -49,9 +49,10 @@ pub(crate) async fn order_changes(
 ) -> Result<Data<OrderChanges>, Failure> {
     let Caller { call, mut claim } = caller;
     let app = call.app;
+    let size_max = app.settings.limits.page_size_max;
     let query = ChangeQuery {
         after: request.after.as_deref().and_then(ChangeCursor::read),
-        size: request.size.unwrap_or(PageRequest::SIZE_DEFAULT),
+        size: request.size.unwrap_or(PageRequest::SIZE_DEFAULT.min(size_max)),
     };
     let totals = match request.include_totals {
         Some(true) => GroupTotals::Included,

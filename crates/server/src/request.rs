@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use kiosque_contract::ZeroOrOne;
 use kiosque_model::refusal::ViolationKind;
-use kiosque_model::time::looks_like_seconds;
+use kiosque_model::time::{looks_finer_than_milliseconds, looks_like_seconds};
 use kiosque_model::{PageRequest, Refusal, Violation};
 use percent_encoding::percent_decode_str;
 use serde::de::value::{BorrowedStrDeserializer, Error, SeqDeserializer};
@@ -37,10 +37,13 @@ impl Violations {
         self.found.extend(violations);
     }
 
-    /// Adds a violation if a time, in Unix milliseconds, looks like seconds (REQ-15).
+    /// Adds a violation if a time, in Unix milliseconds, looks like another unit (REQ-15).
     pub(crate) fn check_milliseconds(&mut self, field: &'static str, time: Option<i64>) {
         if time.is_some_and(looks_like_seconds) {
             self.add(field, ViolationKind::Seconds);
+        }
+        if time.is_some_and(looks_finer_than_milliseconds) {
+            self.add(field, ViolationKind::FinerUnit);
         }
     }
 
@@ -247,13 +250,14 @@ impl<'de> Deserializer<'de> for FieldReader<'_> {
 /// The keys of a query string that specify a page.
 pub(crate) const PAGE_KEYS: &[&str] = &["current", "size"];
 
-/// Returns the page that a query string requests; the defaults are 1 and 10 (PAGE-1 to PAGE-4).
+/// Returns the page that a query string requests; the defaults are 1, and 10 or a smaller maximum
+/// (PAGE-1 to PAGE-4).
 ///
 /// # Errors
 /// The violations of the two keys.
 pub fn page_of(query: &str, size_max: i64) -> Result<PageRequest, Vec<Violation>> {
     let current = number(query, "current", 1);
-    let size = number(query, "size", PageRequest::SIZE_DEFAULT).and_then(|size| {
+    let size = number(query, "size", PageRequest::SIZE_DEFAULT.min(size_max)).and_then(|size| {
         if size <= size_max {
             Ok(size)
         } else {

@@ -66,6 +66,14 @@ impl Activity {
         self.has_any.store(!latest.is_empty(), Ordering::Release);
     }
 
+    /// Replaces later times by `now`: the clock was ahead, and was set back.
+    pub(crate) fn cap(&self, now: UnixMs) {
+        let mut latest = write_ignoring_poison(&self.latest);
+        for beat in latest.values_mut() {
+            beat.at = beat.at.min(now);
+        }
+    }
+
     /// Returns the heartbeats to write, approximately in the order of the ledger's key, for page
     /// locality.
     pub(crate) fn unwritten(&self) -> OwnedHeartbeats {

@@ -71,6 +71,9 @@ statements! {
             and ($only_source = '' or source = $only_source)
             and account = $account
         order by entry_no desc limit $count";
+    /// The first entry that a part which searches `$searched` entries does not reach.
+    UNSEARCHED(before_no, searched) -> i64 = "select entry_no from audit
+        where entry_no < $before_no order by entry_no desc limit 1 offset $searched";
     FLEET_CHANGES_AFTER(after_no) -> i64 = "select count(*) from audit
         where entry_no > $after_no and event in ('fleetApplied', 'deviceDeleted')";
     LATEST_BEFORE(time_ms) -> i64 = "select entry_no from audit where at_ms < $time_ms
@@ -92,6 +95,10 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
 /// The maximum time by which an entry may be written after entries of later events: refused logins
 /// are recorded once a minute, and clocks are adjusted.
 const WRITE_DELAY_MAX_MS: i64 = 3_600_000;
+
+/// The number of entries that one part of a filtered list searches; the next part continues after
+/// them. Those of an account have an index.
+const SEARCHED_MAX: i64 = 100_000;
 
 /// Selects entries of the audit trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +136,7 @@ pub struct AuditEntry {
     pub details: Option<AuditDetails>,
 }
 
-/// A page of entries, newest first.
+/// A page of entries, newest first. Before the last one it may have fewer than requested, or none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditPage {
     /// The entries.
@@ -326,7 +333,17 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     // Numbers increase with time, except for delayed entries: the scan towards older entries stops
     // here.
     let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
-    let floor = read.one(&LATEST_BEFORE, &stop, |row| row.read()).await?.unwrap_or(0_i64);
+    let oldest = read.one(&LATEST_BEFORE, &stop, |row| row.read()).await?.unwrap_or(0_i64);
+    let is_filtered = query.event.is_some() || query.source.is_some();
+    let unsearched: Option<i64> = match is_filtered && query.account.is_none() {
+        true => {
+            let searched = [before.into(), SEARCHED_MAX.into()];
+            read.one(&UNSEARCHED, &searched, |row| row.read()).await?
+        }
+        false => None,
+    };
+    let unsearched = unsearched.filter(|entry| *entry > oldest);
+    let floor = unsearched.unwrap_or(oldest);
     let one_more = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
     let event = query.event.map_or("", AuditEvent::name);
     let source = text(query.source).unwrap_or_default();
@@ -342,7 +359,10 @@ async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
     };
     let is_last = entries.len() <= query.limit;
     entries.truncate(query.limit);
-    let next = entries.last().filter(|_| !is_last).map(|last| last.entry_no);
+    let next = match is_last {
+        false => entries.last().map(|last| last.entry_no),
+        true => unsearched.map(|entry| entry + 1),
+    };
     Ok(AuditPage { entries, next })
 }
 

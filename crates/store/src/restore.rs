@@ -110,7 +110,8 @@ pub async fn stage_backup(
 
 impl Staged {
     /// Moves the data of the directory to a directory in it that is named after `time`, and the
-    /// copy to its place. Returns the name of the directory with the old data, if there was any.
+    /// copy to its place. Returns the name of the directory with the old data, if there was any;
+    /// an interrupted restore may have moved it.
     ///
     /// # Errors
     /// A command has the data open, or a file cannot be moved.
@@ -126,10 +127,9 @@ impl Staged {
         let [_, log, index] = database_files(&database);
         let mut present = vec![&database, &index, &log];
         present.retain(|path| path.exists());
-        let mut old = None;
+        let mut old = self.interrupted(&database, &log)?;
         if !present.is_empty() {
-            let name = self.interrupted(&database, &log)?;
-            let name = name.unwrap_or_else(|| format!("{ASIDE}{time}"));
+            let name = old.unwrap_or_else(|| format!("{ASIDE}{time}"));
             let aside = self.directory.join(&name);
             create_directory(&aside).map_err(RestoreError::Unusable)?;
             for path in present {
@@ -146,22 +146,23 @@ impl Staged {
         Ok(old)
     }
 
-    /// Returns the name of the latest directory to which an interrupted restore has moved a
-    /// database without its log, if the log is still in its place.
+    /// Returns the name of the latest directory to which an interrupted restore has moved the
+    /// database: if its log is still in its place, without it.
     fn interrupted(&self, database: &Path, log: &Path) -> Result<Option<String>, RestoreError> {
-        if database.exists() || !log.exists() {
+        if database.exists() {
             return Ok(None);
         }
+        let has_log = log.exists();
         let failed = |error| RestoreError::File(self.directory.clone(), error);
         let mut latest: Option<String> = None;
         for entry in fs::read_dir(&self.directory).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
             let [moved, moved_log, _] = database_files(&self.directory.join(&name).join(DATABASE));
-            if !name.starts_with(ASIDE) || !moved.exists() || moved_log.exists() {
+            if !name.starts_with(ASIDE) || !moved.exists() || has_log && moved_log.exists() {
                 continue;
             }
             let moved = File::open(moved).map_err(failed)?;
-            if foreign_log(&moved, log).map_err(failed)?.is_none() {
+            if !has_log || foreign_log(&moved, log).map_err(failed)?.is_none() {
                 latest = latest.max(Some(name));
             }
         }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use clap::{Arg, ArgMatches, Args, Command};
+use kiosque_https_client::read_text_file;
 use kiosque_model::setting::{self, OutOfRange};
 use toml::Value;
 
@@ -59,7 +60,7 @@ impl Given {
     /// Adds the values of a settings file for settings that have none yet.
     pub(super) fn or_file(self, path: &Path) -> anyhow::Result<Given> {
         let file = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| file.to_string())?;
+        let text = read_text_file(path).with_context(|| file.to_string())?;
         self.or_text(&text, file)
     }
 

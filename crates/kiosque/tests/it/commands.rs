@@ -158,6 +158,7 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
     let map = "[amount]\nunit = \"minor\"\n[order]\norderId = \"{Id}\"\ndeviceCode = \"D1\"\n\
                currency = \"EUR\"\ntotalAmount = \"{Total}\"\ntradeStartTime = \"{Time}\"\n";
     sandbox.file("good-map.toml", map);
+    sandbox.file("large.toml", "#".repeat((4 << 20) + 1));
     sandbox.file("report.csv", "Id,Time\n1,2\n");
     let cases: &[(&[&str], &[&str])] = &[
         (&["apply", "absent.toml"], &["kiosque: absent.toml: No such file"]),
@@ -180,6 +181,14 @@ fn a_wrong_input_is_named_with_its_file_and_key() {
         (
             &["import", "orders", "report.csv", "--map", "good-map.toml"],
             &["kiosque: report.csv: ", "Total"],
+        ),
+        (
+            &["import", "orders", "report.csv", "--map", "large.toml"],
+            &["kiosque: large.toml: it has more than 4194304 bytes, the limit"],
+        ),
+        (
+            &["verify", "--config", "large.toml"],
+            &["kiosque: large.toml: it has more than 4194304 bytes, the limit"],
         ),
         (
             &["archive", "--before", "yesterday"],

@@ -117,6 +117,33 @@ fn a_restore_that_was_killed_between_its_moves_does_not_split_the_old_data() {
     assert_eq!(verified(&sandbox), "verified: 620 orders");
 }
 
+/// A restore that was killed after it had moved all old files is repeated: it names the directory
+/// that they are in.
+#[test]
+fn a_restore_that_was_killed_before_its_last_move_names_the_old_data() {
+    for has_log in [false, true] {
+        let sandbox = backed_up();
+        if has_log {
+            drop(log_of_killed_server(&sandbox));
+        }
+        let aside = sandbox.data().join("replaced-20260102T030405.006Z");
+        fs::create_dir(&aside).unwrap();
+        for file in ["kiosque.db", "kiosque.db-shm", "kiosque.db-wal"] {
+            let from = sandbox.data().join(file);
+            if from.exists() {
+                fs::rename(from, aside.join(file)).unwrap();
+            }
+        }
+        let ran = sandbox.run(&["restore", "monday.db"]).success();
+        let moved = format!("moved the data that was there to {}\n", aside.display());
+        assert!(ran.stdout.ends_with(&moved), "{}", ran.stdout);
+        assert_eq!(moved_aside(&sandbox), [aside]);
+        assert_eq!(verified(&sandbox), "verified: 120 orders");
+        go_back(&ran.stderr);
+        assert_eq!(verified(&sandbox), "verified: 620 orders");
+    }
+}
+
 /// Orders have local times, and sums have days, by the rules that the time zone had when they were
 /// stored. Those of another zone take the place of later ones.
 #[test]

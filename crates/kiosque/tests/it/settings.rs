@@ -140,6 +140,15 @@ fn a_wrong_configuration_file_is_named_with_its_key() {
     assert!(ran.stderr.starts_with("kiosque: absent.toml: No such file"), "{}", ran.stderr);
 }
 
+/// Commands that use no setting do not read the settings file.
+#[test]
+fn commands_without_settings_need_no_configuration_file() {
+    for args in [["check", "--list"].as_slice(), &["config", "print"], &["openapi"]] {
+        let ran = Ran::of(KIOSQUE.command().args(args).env("KIOSQUE_CONFIG", "absent.toml"));
+        assert_eq!(ran.success().stderr, "", "{args:?}");
+    }
+}
+
 #[test]
 fn an_unknown_variable_is_a_warning_and_no_more() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");

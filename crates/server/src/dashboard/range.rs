@@ -7,6 +7,10 @@ use kiosque_model::{UnixMs, Zone};
 use crate::call::Call;
 use crate::request::Violations;
 
+/// The length of the longest month. No maximum excludes a range that begins with its month because
+/// it has no start.
+const MONTH_DAYS_MAX: i64 = 31;
+
 /// Returns the first instant of a filter's range and the first one after it. Without a start the
 /// range begins with the current month, or with the month of its last instant if that is earlier.
 pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs, UnixMs) {
@@ -21,8 +25,8 @@ pub(super) fn of(filter: &DashboardFilter, zone: &Zone, now: UnixMs) -> (UnixMs,
     (from, until.unwrap_or(now))
 }
 
-/// Adds a violation for each problem of the range: times that look like seconds, an end before the
-/// start, and more than `days_max` days. A violation names `endTimestamp` only if it was sent.
+/// Adds a violation for each problem of the range: times in another unit, an end before the start,
+/// and more than `days_max` days. A violation names `endTimestamp` only if it was sent.
 pub(super) fn validate(
     filter: &DashboardFilter,
     call: &Call<'_>,
@@ -38,6 +42,10 @@ pub(super) fn validate(
     }
     let zone = call.app.store.zone();
     let (from, until) = of(filter, zone, call.now);
+    let days_max = match filter.start_timestamp {
+        Some(_) => days_max,
+        None => days_max.max(MONTH_DAYS_MAX),
+    };
     let (after, too_long) = match filter.end_timestamp {
         Some(_) => (ViolationKind::AfterEnd, ViolationKind::RangeTooLong(days_max)),
         None => (ViolationKind::AfterNow, ViolationKind::RangeToNowTooLong(days_max)),

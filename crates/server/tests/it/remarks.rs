@@ -1,5 +1,5 @@
 //! Headers and violations that explain requests that are easily misunderstood: ignored keys
-//! (REQ-14), times in seconds (REQ-15), a token in the wrong place (AUTH-27).
+//! (REQ-14), times in other units (REQ-15), a token in the wrong place (AUTH-27).
 
 use kiosque_testkit::{
     DEVICES_PATH, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH, Reply, SUMMARY_PATH, SWITCH_PATH,
@@ -73,7 +73,7 @@ async fn the_header_is_bounded() {
 
 /// REQ-15.
 #[tokio::test]
-async fn times_in_seconds_are_violations() {
+async fn times_in_other_units_are_violations() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let (now, fields) = (server.now().0, ["startTimestamp", "endTimestamp"]);
@@ -83,18 +83,40 @@ async fn times_in_seconds_are_violations() {
                 format!(r#"{{"deviceCode":"D1","startTimestamp":{start},"endTimestamp":{end}}}"#);
             TestRequest::to(path).token(&token).locale(locale).body(body)
         };
-        for (locale, text) in [
-            ("en", "must be in milliseconds; ten digits look like seconds"),
-            ("zh-CN", "必须以毫秒为单位；十位数字像是秒"),
+        let (before, seconds) = (now - 60_000, (now / 1_000 - 60, now / 1_000));
+        let finer = [1_000, 1_000_000].map(|parts| (before * parts, now * parts));
+        for (locale, of_seconds, of_finer) in [
+            (
+                "en",
+                "must be in milliseconds; ten digits look like seconds",
+                "must be in milliseconds; sixteen digits look like microseconds, nineteen like \
+                 nanoseconds",
+            ),
+            (
+                "zh-CN",
+                "必须以毫秒为单位；十位数字像是秒",
+                "必须以毫秒为单位；十六位数字像是微秒，十九位数字像是纳秒",
+            ),
         ] {
-            let seconds = ask(locale, now / 1_000 - 60, now / 1_000).send(&server).await;
-            assert_eq!(seconds.code(), -1, "{path}");
-            let want = fields.map(|field| format!("{field} {text}"));
-            assert_eq!(seconds.data(), &serde_json::json!(want), "{path}");
+            let [micros, nanos] = finer;
+            let given = [(seconds, of_seconds), (micros, of_finer), (nanos, of_finer)];
+            for ((start, end), text) in given {
+                let reply = ask(locale, start, end).send(&server).await;
+                let want = fields.map(|field| format!("{field} {text}"));
+                assert_eq!(reply.code(), -1, "{path} {start}");
+                assert_eq!(reply.data(), &serde_json::json!(want), "{path} {start}");
+            }
         }
         let backwards = ask("en", now / 1_000, now / 1_000 - 60).send(&server).await;
         assert_eq!(backwards.data().as_array().unwrap().len(), 2, "{path}: {backwards:?}");
-        for (start, end) in [(0, 999_999_999), (10_000_000_000, 10_000_000_001)] {
+        for (start, end) in [
+            (0, 999_999_999),
+            (10_000_000_000, 10_000_000_001),
+            (999_999_999_999_998, 999_999_999_999_999),
+            (9_007_199_254_740_990, 9_007_199_254_740_991),
+            (999_999_999_999_999_998, 999_999_999_999_999_999),
+            (i64::MAX - 1, i64::MAX),
+        ] {
             let reply = ask("en", start, end).send(&server).await;
             assert_eq!(reply.code(), 200, "{path} {start}: {reply:?}");
         }

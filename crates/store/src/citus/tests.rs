@@ -57,6 +57,7 @@ const OF_ALL_GROUPS: &[(&str, &str)] = &[
     ("inventory::overview::LIVE_SESSIONS", "the sessions of all accounts"),
     ("inventory::refill::AISLES", "a list of all groups, for the operator"),
     ("inventory::refill::SALES", "a list of all groups, for the operator"),
+    ("session_clock::CAP_ACTIVITY", "the ledgers of all groups, when the clock was set back"),
     ("session_clock::END_PASSED", "the sessions of all accounts, when the clock was set back"),
     ("versions::GROUPS", "new rates concern all groups"),
     ("versions::VERSIONS_OF", "the sales of all groups, for the operator"),

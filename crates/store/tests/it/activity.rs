@@ -9,7 +9,7 @@ use kiosque_store::{
     Device, DeviceQuery, Error, Heartbeat, OnlineSince, OpenOptions, RefusedHeartbeat, Store,
 };
 use kiosque_testkit::entries::{bare_device, device, first_devices, group_id, order};
-use kiosque_testkit::{TestStore, open, open_options};
+use kiosque_testkit::{TestData, TestStore, open, open_options};
 
 const ONLINE_SINCE: OnlineSince = OnlineSince(UnixMs(500_000));
 
@@ -115,6 +115,28 @@ async fn activity_only_moves_forwards() {
     fixture.store.intake().write_activity().await.unwrap();
     assert_eq!(rows(&fixture), ["d1|350", "d2|400"]);
     assert_eq!(devices(&fixture, "a").await, "d1@350 d2@400");
+}
+
+/// DEV-7: activity by a clock that was ahead counts, written or not, as of the moment at which the
+/// clock was set back, and later activity counts again.
+#[tokio::test]
+async fn activity_is_not_later_than_a_clock_that_was_set_back() {
+    let fixture = TestStore::with_fleet_on(TestData::sqlite()).await;
+    let observe = async |ms| {
+        let validity = Duration::from_secs(7_200);
+        fixture.store.sessions().observe_time(UnixMs(ms), validity).await.unwrap();
+    };
+    observe(900_000).await;
+    record(&fixture, &[beat("d1", 900_000), beat("d2", 800_000)]).await;
+    fixture.store.intake().write_activity().await.unwrap();
+    record(&fixture, &[beat("e1", 900_000)]).await;
+    observe(850_000).await;
+    assert_eq!(rows(&fixture), ["d1|850000", "d2|800000"]);
+    assert_eq!(devices(&fixture, "a").await, "d1@850000 d2@800000");
+    assert_eq!(devices(&fixture, "b").await, "e1@850000");
+    record(&fixture, &[beat("d1", 850_001)]).await;
+    fixture.store.intake().write_activity().await.unwrap();
+    assert_eq!(rows(&fixture), ["d1|850001", "d2|800000", "e1|850000"]);
 }
 
 /// A heartbeat belongs to the group that owned the device at its timestamp; a change of the fleet

@@ -210,6 +210,42 @@ async fn pages_of_any_size_are_the_whole_trail() {
     assert_eq!([first.entries, second].concat(), all);
 }
 
+/// A part of a filtered list searches at most 100,000 entries, and the next one continues after
+/// them.
+#[tokio::test]
+async fn a_rare_entry_is_found_by_a_later_part() {
+    let fixture = TestStore::new().await;
+    fill(&fixture, 1).await;
+    fixture.tamper(
+        "insert into audit (entry_no, at_ms, event, count)
+        with recursive numbers (number) as (
+            select 2 union all select number + 1 from numbers where number < 100001
+        ) select number, 0, 'login', 1 from numbers",
+    );
+    let [by_event, by_source] = [
+        AuditQuery { event: Some(AuditEvent::LoginRefused), ..ask() },
+        AuditQuery { source: "192.0.2.1".parse().ok(), ..ask() },
+    ];
+    let of_account = AuditQuery { account: Some("ops".to_owned()), ..by_event.clone() };
+    for (mut ask, want) in [
+        (by_event, &[(vec![], Some(2)), (vec![1], None)][..]),
+        (by_source, &[(vec![], Some(2)), (vec![1], None)]),
+        (of_account, &[(vec![1], None)]),
+    ] {
+        let mut parts = Vec::new();
+        loop {
+            let part = fixture.store.trail().entries(ask.clone()).await.unwrap();
+            let numbers: Vec<i64> = part.entries.iter().map(|entry| entry.entry_no).collect();
+            ask.before = part.next;
+            parts.push((numbers, part.next));
+            if part.next.is_none() {
+                break;
+            }
+        }
+        assert_eq!(parts, want, "{ask:?}");
+    }
+}
+
 /// An entry that is written late is found by its time, not by its number.
 #[tokio::test]
 async fn a_refusal_recorded_late_is_listed() {

@@ -27,6 +27,43 @@ pub(super) async fn a_range_is_as_long_as_its_limit() {
     assert_eq!(reply.data(), &json!([said]));
 }
 
+/// DASH-2, DASH-3, DASH-6: no limit excludes the range of a request without a start, which is not
+/// longer than a month.
+#[tokio::test]
+async fn a_range_without_a_start_is_within_every_limit() {
+    let server =
+        TestServer::start_with(catalog::fleet(), |settings| settings.limits.dashboard_days_max = 1)
+            .await;
+    let token = server.log_in("ops").await.token;
+    let now = server.now().0;
+    let month = now - DAY_MS - 10 * 3_600_000;
+    let ask = async |body: serde_json::Value| {
+        server.call(SUMMARY_PATH, Some(&token), &body.to_string()).await
+    };
+    for (body, from, until) in [
+        (json!({}), month, now),
+        (json!({ "endTimestamp": month }), month - 28 * DAY_MS, month),
+        (json!({ "endTimestamp": month + 31 * DAY_MS }), month, month + 31 * DAY_MS),
+    ] {
+        let reply = ask(body).await;
+        let range = ["startTimestamp", "endTimestamp"].map(|end| reply.success()[end].as_i64());
+        assert_eq!(range, [Some(from), Some(until)]);
+    }
+    for (body, said) in [
+        (
+            json!({ "startTimestamp": month }),
+            "startTimestamp must not be more than 1 days before now, the default end",
+        ),
+        (
+            json!({ "endTimestamp": month + 31 * DAY_MS + 1 }),
+            "startTimestamp must not be more than 31 days before endTimestamp",
+        ),
+    ] {
+        let reply = ask(body).await;
+        assert_eq!((reply.code(), reply.data()), (-1, &json!([said])));
+    }
+}
+
 /// DASH-7: as many device codes as the limit, and one more.
 #[tokio::test]
 pub(super) async fn a_filter_names_as_many_devices_as_its_limit() {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Reply, TOKEN_PATH, TestServer};
+use kiosque_testkit::{
+    CHANGES_PATH, DEVICES_PATH, ORDERS_PATH, OrderLine, Reply, TOKEN_PATH, TestServer,
+};
 use serde_json::json;
 
 use crate::abuse::wire::{Target, Wire, post};
@@ -86,16 +88,23 @@ pub(super) async fn json_nests_up_to_its_limit() {
     }
 }
 
-/// PAGE-4: `size` over its limit is a violation that contains the limit.
+/// PAGE-1, PAGE-4: `size` over its limit is a violation that contains the limit; the default is not
+/// over it.
 #[tokio::test]
 pub(super) async fn a_page_is_as_large_as_its_limit() {
     let server =
         TestServer::start_with(fleet(), |settings| settings.limits.page_size_max = 7).await;
+    let orders = (0..8).map(|id| OrderLine::new(id, "D1", "2026-03-01 09:00:00").to_string());
+    server.import_valid(orders.collect::<String>()).await;
     let token = server.log_in("ops").await.token;
+    let changes = server.call(CHANGES_PATH, Some(&token), "{}").await;
+    assert_eq!(changes.success()["records"].as_array().map(Vec::len), Some(7));
     for (path, body) in [(DEVICES_PATH, "{}"), (ORDERS_PATH, r#"{"deviceCode":"D1"}"#)] {
         let ask =
             async |query: &str| server.call(&format!("{path}?{query}"), Some(&token), body).await;
-        assert_eq!(ask("size=7").await.data()["size"], json!(7));
+        for query in ["", "size=7"] {
+            assert_eq!(ask(query).await.data()["size"], json!(7), "{path} {query}");
+        }
         for query in ["size=8", "size=9223372036854775807"] {
             let reply = ask(query).await;
             assert_eq!(reply.code(), -1, "{reply:?}");
