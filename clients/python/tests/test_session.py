@@ -266,7 +266,7 @@ class Failures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             empty, latin = Path(directory, "empty"), Path(directory, "latin")
             empty.write_text("\n")
-            latin.write_bytes(b"caf\xe9\n")
+            latin.write_bytes(b"\xe9\n")
             for file, said in [
                 ("/no/such/file", "cannot read the password file FILE: No such file or directory"),
                 (directory, "cannot read the password file FILE: Is a directory"),

@@ -134,7 +134,7 @@ mod tests {
         let refused = |reason: &str| format!("cannot read the password file {name}: {reason}");
         let empty = "is empty; write the password to it, on one line";
         assert_eq!(source.read(), Err(format!("the password file {name} {empty}")));
-        fs::write(&file, b"caf\xe9\n").expect("written");
+        fs::write(&file, b"\xe9\n").expect("written");
         assert_eq!(source.read(), Err(refused("it is not UTF-8 text")));
 
         let of = |command: &str| PasswordSource::Command(command.to_owned()).read();

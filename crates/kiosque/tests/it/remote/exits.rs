@@ -66,7 +66,7 @@ fn each_kind_of_failure_has_its_exit_status() {
 fn a_password_that_cannot_be_read_is_no_lack_of_a_session() {
     let place = Place::new();
     let empty = place.write_password("empty", "");
-    let latin = place.sandbox.file("latin", b"caf\xe9\n");
+    let latin = place.sandbox.file("latin", b"\xe9\n");
     fs::set_permissions(&latin, fs::Permissions::from_mode(0o600)).unwrap();
     let limit = "it has more than 4194304 bytes, the limit; check that it is the intended one";
     for (file, reason) in [
