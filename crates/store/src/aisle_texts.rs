@@ -13,14 +13,14 @@ use crate::error::Error;
 use crate::sql::{Value, numbers, row, statements};
 
 row! {
-    struct LineRow<'r> {
+    struct LineRow {
         device_no: DeviceNo,
-        device_code: &'r str,
-        device_name: &'r str,
+        device_code: String,
+        device_name: String,
         /// `None` for a device without aisles.
-        placed: Option<PlacedAisle<'r>>,
+        placed: Option<PlacedAisle>,
     }
-    struct PlacedAisle<'r> { cabinet_code: &'r str, layer: i64, aisle: Aisle<'static> }
+    struct PlacedAisle { cabinet_code: String, layer: i64, aisle: Aisle<'static> }
     for Aisle<'static> {
         code, show_name, price, show_price, currency, max_stock, curr_stock, is_enable, is_broken,
         goods_id, goods_name,
@@ -29,7 +29,7 @@ row! {
 }
 
 statements! {
-    LINES_OF() -> LineRow<'_> = "select d.device_no, d.device_code, d.device_name,
+    LINES_OF() -> LineRow = "select d.device_no, d.device_code, d.device_name,
             a.cabinet_code, a.layer, a.aisle_code as code, a.aisle_code as show_name, a.price,
             a.show_price, coalesce(p.currency, '') as currency, a.max_stock, a.curr_stock,
             case when a.enabled then 1 else 0 end as is_enable,
@@ -54,14 +54,7 @@ statements! {
 /// Number of devices whose elements are built and written together.
 const DEVICES_PER_STEP: usize = 1_000;
 
-/// Elements that are built as the lines of their devices arrive.
-#[derive(Default)]
-struct Elements {
-    made: Vec<Made>,
-    open: Option<(DeviceNo, DeviceAisles)>,
-}
-
-/// A finished element.
+/// An element.
 struct Made {
     device: DeviceNo,
     code: String,
@@ -121,53 +114,35 @@ async fn set_elements(write: &Write<'_>, made: &[Made]) -> Result<(), Error> {
 }
 
 async fn elements(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {
-    let mut elements = Elements::default();
     let rows = numbers(devices.iter().copied());
-    read.each_of(&LINES_OF, &rows, &[], |row| elements.add(row.read()?)).await?;
-    elements.finish()
+    elements_of(read.all_of(&LINES_OF, &rows, &[]).await?)
 }
 
-impl Elements {
-    /// Adds a line. Lines are sorted by device, cabinet and layer.
-    fn add(&mut self, line: LineRow<'_>) -> Result<(), Error> {
-        let LineRow { device_no, device_code, device_name, placed } = line;
-        if self.open.as_ref().is_none_or(|(open, _)| *open != device_no) {
-            self.close()?;
-        }
-        let (_, device) = self.open.get_or_insert_with(|| {
-            let (device_code, device_name) = (device_code.to_owned(), device_name.to_owned());
-            (device_no, DeviceAisles { device_code, device_name, cabinets: Vec::new() })
-        });
-        if let Some(placed) = placed {
-            placed.add_to(&mut device.cabinets);
-        }
-        Ok(())
-    }
-
-    fn close(&mut self) -> Result<(), Error> {
+/// Builds the elements of the devices of lines, which are sorted by device, cabinet and layer.
+fn elements_of(lines: Vec<LineRow>) -> Result<Vec<Made>, Error> {
+    let (mut lines, mut made) = (lines.into_iter().peekable(), Vec::new());
+    while let Some(LineRow { device_no, device_code, device_name, placed }) = lines.next() {
         yield_if_due();
-        let Some((number, device)) = self.open.take() else { return Ok(()) };
+        let mut device = DeviceAisles { device_code, device_name, cabinets: Vec::new() };
+        let mut next = placed;
+        while let Some(placed) = next {
+            placed.add_to(&mut device.cabinets);
+            let line = lines.next_if(|line| line.device_no == device_no);
+            next = line.and_then(|line| line.placed);
+        }
         let element = serde_json::to_string(&device)
             .map_err(|error| Error::Data(format!("aisles of {}: {error}", device.device_code)))?;
-        self.made.push(Made { device: number, code: device.device_code, element });
-        Ok(())
+        made.push(Made { device: device_no, code: device.device_code, element });
     }
-
-    fn finish(mut self) -> Result<Vec<Made>, Error> {
-        self.close()?;
-        Ok(self.made)
-    }
+    Ok(made)
 }
 
-impl PlacedAisle<'_> {
+impl PlacedAisle {
     /// Adds the aisle to the last layer of the last cabinet, or to a new one.
     fn add_to(self, cabinets: &mut Vec<Cabinet>) {
         let cabinet = match cabinets.last_mut() {
             Some(last) if last.cabinet_code == self.cabinet_code => last,
-            _ => cabinets.push_mut(Cabinet {
-                cabinet_code: self.cabinet_code.to_owned(),
-                layers: Vec::new(),
-            }),
+            _ => cabinets.push_mut(Cabinet { cabinet_code: self.cabinet_code, layers: Vec::new() }),
         };
         let layer = match cabinet.layers.last_mut() {
             Some(last) if last.layer == self.layer => last,
@@ -181,7 +156,7 @@ impl PlacedAisle<'_> {
 mod tests {
     use super::*;
 
-    fn aisle(cabinet_code: &'static str, layer: i64, code: &'static str) -> PlacedAisle<'static> {
+    fn aisle(cabinet_code: &str, layer: i64, code: &'static str) -> PlacedAisle {
         let aisle = Aisle {
             code: code.into(),
             show_name: code.into(),
@@ -195,7 +170,7 @@ mod tests {
             goods_id: "P\"1".into(),
             goods_name: "Ünï".into(),
         };
-        PlacedAisle { cabinet_code, layer, aisle }
+        PlacedAisle { cabinet_code: cabinet_code.to_owned(), layer, aisle }
     }
 
     /// DASH-22.
@@ -210,12 +185,11 @@ mod tests {
             (3, None),
             (4, Some(aisle("2", 2, "31"))),
         ];
-        let mut elements = Elements::default();
-        for (number, placed) in lines {
-            let (device_no, device_code, device_name) = (DeviceNo(number), "D", "N");
-            elements.add(LineRow { device_no, device_code, device_name, placed }).expect("JSON");
-        }
-        let made = elements.finish().expect("JSON");
+        let line = |(number, placed)| {
+            let (device_no, device_code, device_name) = (DeviceNo(number), "D".into(), "N".into());
+            LineRow { device_no, device_code, device_name, placed }
+        };
+        let made = elements_of(lines.map(line).into()).expect("JSON");
         let devices: Vec<DeviceAisles> = made
             .iter()
             .map(|made| serde_json::from_str(&made.element).expect("its type"))

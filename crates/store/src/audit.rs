@@ -11,6 +11,7 @@ use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
+use crate::json_records::json;
 use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
 use crate::views::Trail;
 use crate::{accounts, metadata};
@@ -195,16 +196,6 @@ pub(crate) async fn is_fleet_changed_since(read: &Read<'_>, entry: i64) -> Resul
     Ok(count != Some(0))
 }
 
-/// Records that a fleet was applied.
-pub(crate) async fn fleet_applied(
-    write: &Write<'_>,
-    by: &ActedBy,
-    details: AuditDetails,
-) -> Result<(), Error> {
-    let happened = AuditRecord::by_operator(AuditEvent::FleetApplied, by);
-    insert(write, &happened, details::with_run(details, by)).await
-}
-
 /// Records that an account logged in, switched its group or logged out.
 pub(crate) async fn session_changed(
     write: &Write<'_>,
@@ -298,8 +289,7 @@ async fn insert_as(
     details: AuditDetails,
 ) -> Result<(), Error> {
     let has_details = details != AuditDetails::default();
-    let details = has_details.then(|| serde_json::to_string(&details)).transpose();
-    let details = details.map_err(|error| Error::Data(format!("rendering: {error}")))?;
+    let details = has_details.then(|| json(&details)).transpose()?;
     let (actor, source) = (text(happened.actor.as_ref()), text(happened.source));
     let earlier = happened.earlier.as_ref();
     let earlier_source = text(earlier.and_then(|earlier| earlier.source));

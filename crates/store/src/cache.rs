@@ -26,8 +26,8 @@ pub(crate) enum Key {
     Prices(GroupNo),
     /// The first page of a device's current orders, of this size.
     FirstOrders(GroupNo, DeviceCode, i64),
-    /// The aisles of the devices after a code.
-    Aisles(GroupNo, String),
+    /// The aisles of the devices after a code, with the maximum number of devices and of bytes.
+    Aisles(GroupNo, String, [usize; 2]),
 }
 
 /// Values by key. The cache is cleared when it is full; values return with the next requests.

@@ -55,7 +55,6 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
         best_sellers::ALL,
         device_aisles::ALL,
         device_days::ALL,
-        device_profile::ALL,
         group_profile::ALL,
         sales_by_device::ALL,
         summary::ALL,

@@ -30,8 +30,9 @@ use postgres::{Postgres, transaction::Transaction};
 pub(crate) use reading::{Bound, CheckedRead, Reading, Readings};
 pub use sqlite::{Copied, FileSizes};
 pub(crate) use sqlite::{
-    DATABASE, Header, PRIVATE_FILE, create_private, database_exists, database_files, foreign_log,
-    has_table, integrity_of, is_cut_off, mark_as_backup, unopened_entry,
+    DATABASE, Header, INTEGRITY, INTEGRITY_OF_LISTS, PRIVATE_FILE, create_private, database_exists,
+    database_files, foreign_log, has_table, integrity_of, is_cut_off, mark_as_backup,
+    unopened_entry,
 };
 use sqlite::{Snapshot, Sqlite};
 
@@ -295,20 +296,11 @@ impl Read<'_> {
         Ok(())
     }
 
-    /// Returns the damage that SQLite's integrity check finds in the database file. PostgreSQL has
-    /// separate tools for that.
-    pub(crate) fn integrity(&self) -> Result<Vec<String>, Error> {
+    /// Returns the damage that checks of SQLite's integrity find in the database file. PostgreSQL
+    /// has separate tools for that.
+    pub(crate) fn integrity(&self, checks: &'static [Sql]) -> Result<Vec<String>, Error> {
         match self {
-            Read::Sqlite(snapshot) => snapshot.integrity(),
-            Read::Postgres(_) => Ok(Vec::new()),
-        }
-    }
-
-    /// Returns the damage that SQLite's integrity check finds in the tables that lists of orders
-    /// begin with: a damaged page can hide rows without an error.
-    pub(crate) fn integrity_of_lists(&self) -> Result<Vec<String>, Error> {
-        match self {
-            Read::Sqlite(snapshot) => snapshot.integrity_of_lists(),
+            Read::Sqlite(snapshot) => snapshot.integrity(checks),
             Read::Postgres(_) => Ok(Vec::new()),
         }
     }

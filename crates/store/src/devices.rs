@@ -14,7 +14,7 @@ use crate::db::{Bound, Reading};
 use crate::error::Error;
 use crate::hints::GroupFilter;
 use crate::scoped::HintedGroup;
-use crate::sql::{Row, Sql, row, statements};
+use crate::sql::{Row, Sql, Value, row, statements};
 use crate::state::State;
 
 row! {
@@ -43,14 +43,15 @@ statements! {
                 )
             end as devices
         from group_changes c where c.group_no = $group_no";
-    LISTED(group_no, now_ms) -> DeviceRow<'_> = "select
+    LISTED(group_no, now_ms, after, size) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
         from device_owners o
         join devices d on d.device_no = o.device_no
         join ledger l on l.group_no = $group_no and l.device_code = o.device_code
-        where o.group_no = $group_no and o.since_ms <= $now_ms and o.until_ms > $now_ms and o.listed
-        order by o.device_code";
+        where o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
+            and o.until_ms > $now_ms and o.listed
+        order by o.device_code limit $size";
     LISTED_OF(group_no, now_ms) -> DeviceRow<'_> = "select
             d.device_no, d.device_code, d.device_name, d.device_model, d.address,
             d.total_curr_stock, l.last_active_ms, d.created_at_ms
@@ -192,14 +193,17 @@ pub(crate) fn listed_count(group: HintedGroup, now: UnixMs) -> Reading<Option<i6
     bind_listed_count(group, now).one()
 }
 
-/// Binds the list of the devices that a group owns now, by code.
-fn listed(group: HintedGroup, now: UnixMs) -> Bound {
-    Bound::new(&LISTED, [group.into(), now.into()])
+/// Binds the list of the devices that a group owns now, by code: at most `size` after a code.
+pub(crate) fn listed(group: HintedGroup, now: UnixMs, after: &str, size: Value<'_>) -> Bound {
+    Bound::new(&LISTED, [group.into(), now.into(), after.into(), size])
 }
 
-/// Binds the look-up of a device that a group owns now.
-fn listed_with(group: HintedGroup, now: UnixMs, code: &DeviceCode) -> Bound {
-    let codes = [vec![code.as_str().into()]];
+/// Binds the look-up of the devices with some codes that a group owns now.
+pub(crate) fn listed_with<'v>(
+    group: HintedGroup,
+    now: UnixMs,
+    codes: impl IntoIterator<Item = Vec<Value<'v>>>,
+) -> Bound {
     Bound::new(&LISTED_OF, [group.into(), now.into()]).with_rows(codes)
 }
 

@@ -215,9 +215,3 @@ impl From<Error> for Refused {
         Refused::Store(error)
     }
 }
-
-impl From<rusqlite::Error> for Refused {
-    fn from(error: rusqlite::Error) -> Self {
-        Refused::Store(error.into())
-    }
-}

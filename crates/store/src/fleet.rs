@@ -30,18 +30,20 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::try_join_all;
 use kiosque_clock::Clock;
-use kiosque_contract::{AuditDetails, ChangeCounts};
+use kiosque_contract::ChangeCounts;
 use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::audit::AuditEvent;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
+use crate::audit::{self, Act};
 use crate::change_counts::EntryChange;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
 use crate::sql::Sql;
 use crate::views::FleetView;
-use crate::{aisle_texts, audit, metadata, owners, versions};
+use crate::{aisle_texts, metadata, owners, versions};
 use accounts::{Accounts, EndedSession};
 use audit_details::audit_details;
 use changes::FleetChanges;
@@ -206,8 +208,8 @@ async fn read_stored(read: &Read<'_>, fleet: &Fleet) -> Result<StoredFleet, Erro
 /// The effect of an apply.
 struct Changed {
     applied: Applied,
-    /// For the entry in the audit trail.
-    details: AuditDetails,
+    /// For the audit trail.
+    act: Act,
     /// The sessions that ended.
     ended: Vec<EndedSession>,
 }
@@ -235,13 +237,13 @@ impl Apply<'_> {
             }
             _ => read_stored(self.write, fleet).await?,
         };
-        let Changed { applied, details, ended } = self.change(fleet, stored).await?;
+        let Changed { applied, act, ended } = self.change(fleet, stored).await?;
         // The audit trail is written last: writing locks it, and a login that waits for it may hold
         // a session that the apply needs.
         for session in ended {
             session.record(self.write, self.by).await?;
         }
-        audit::fleet_applied(self.write, self.by, details).await?;
+        audit::act(self.write, &act, self.by).await?;
         Ok(applied)
     }
 
@@ -256,8 +258,8 @@ impl Apply<'_> {
             applied.differences = differences::of(&changes, now);
             applied.unnamed = unnamed::read(self.write, fleet).await?;
         }
-        let details = audit_details(&applied, &changes);
-        Ok(Changed { applied, details, ended })
+        let act = Act::new(AuditEvent::FleetApplied, audit_details(&applied, &changes));
+        Ok(Changed { applied, act, ended })
     }
 
     /// Writes the changes, and returns the sessions that they end.

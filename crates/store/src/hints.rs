@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, MutexGuard, RwLock};
+use std::sync::{Mutex, RwLock};
 
 use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
 use kiosque_model::ids::IdError;
@@ -166,46 +166,26 @@ const SELLING_GROUPS_MAX: usize = 10_000;
 
 /// The best-selling goods in the latest answers about each group, the latest first.
 #[derive(Debug, Default)]
-pub(crate) struct BestSellerHints(Mutex<HashMap<HintKey, Vec<String>>>);
-
-/// A group as specified by the caller.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum HintKey {
-    Selected(GroupNo),
-    Filter(GroupId),
-}
-
-impl HintKey {
-    pub(crate) fn of(filter: Option<&GroupFilter>, selected: GroupNo) -> HintKey {
-        match filter {
-            Some(Ok(group)) => HintKey::Filter(group.clone()),
-            _ => HintKey::Selected(selected),
-        }
-    }
-}
+pub(crate) struct BestSellerHints(Mutex<HashMap<GroupNo, Vec<String>>>);
 
 impl BestSellerHints {
-    pub(crate) fn get(&self, key: &HintKey) -> Vec<String> {
-        self.by_group().get(key).cloned().unwrap_or_default()
+    pub(crate) fn get(&self, group: GroupNo) -> Vec<String> {
+        lock_ignoring_poison(&self.0).get(&group).cloned().unwrap_or_default()
     }
 
     /// Puts the goods of an answer before the earlier ones.
-    pub(crate) fn insert(&self, key: HintKey, mut latest: Vec<String>) {
-        let mut by_group = self.by_group();
+    pub(crate) fn insert(&self, group: GroupNo, mut latest: Vec<String>) {
+        let mut by_group = lock_ignoring_poison(&self.0);
         if by_group.len() >= SELLING_GROUPS_MAX {
             by_group.clear();
         }
-        let hinted = by_group.entry(key).or_default();
+        let hinted = by_group.entry(group).or_default();
         for earlier in hinted.drain(..) {
             if latest.len() < HINTED_MAX && !latest.contains(&earlier) {
                 latest.push(earlier);
             }
         }
         *hinted = latest;
-    }
-
-    fn by_group(&self) -> MutexGuard<'_, HashMap<HintKey, Vec<String>>> {
-        lock_ignoring_poison(&self.0)
     }
 }
 
@@ -215,16 +195,16 @@ mod tests {
 
     #[test]
     fn the_latest_goods_are_hinted_first_and_their_number_is_bounded() {
-        let (hints, key) = (BestSellerHints::default(), HintKey::Selected(GroupNo(1)));
+        let (hints, group) = (BestSellerHints::default(), GroupNo(1));
         let goods = |ids: std::ops::Range<usize>| ids.map(|id| id.to_string()).collect::<Vec<_>>();
-        hints.insert(key.clone(), goods(0..20));
-        hints.insert(key.clone(), goods(15..30));
-        let hinted = hints.get(&key);
+        hints.insert(group, goods(0..20));
+        hints.insert(group, goods(15..30));
+        let hinted = hints.get(group);
         assert_eq!(hinted.len(), 30);
         assert_eq!(hinted[..15], goods(15..30));
-        hints.insert(key.clone(), goods(30..40));
-        assert_eq!(hints.get(&key).len(), HINTED_MAX);
-        assert_eq!(hints.get(&key)[..25], [goods(30..40), goods(15..30)].concat());
-        assert_eq!(hints.get(&HintKey::Selected(GroupNo(2))), [""; 0]);
+        hints.insert(group, goods(30..40));
+        assert_eq!(hints.get(group).len(), HINTED_MAX);
+        assert_eq!(hints.get(group)[..25], [goods(30..40), goods(15..30)].concat());
+        assert_eq!(hints.get(GroupNo(2)), [""; 0]);
     }
 }

@@ -14,6 +14,7 @@ use crate::audit::{Act, details};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::inventory::{Listed, Listing};
+use crate::json_records::json;
 use crate::sql::{Row, row, statements};
 use crate::views::Intake;
 use crate::{audit, metadata};
@@ -250,8 +251,4 @@ fn item(row: &Row<'_>, now: UnixMs) -> Result<(i64, ImportItem), Error> {
         details,
     };
     Ok((import_no, item))
-}
-
-fn json(details: &StoredDetails) -> Result<String, Error> {
-    serde_json::to_string(details).map_err(|error| Error::Data(format!("rendering: {error}")))
 }

@@ -16,7 +16,7 @@ mod refill;
 
 use crate::db::Read;
 use crate::error::Error;
-use crate::sql::{Row, Sql, has_no_nul, numbers};
+use crate::sql::{FromRow, Sql, Value, has_no_nul, numbers};
 pub use accounts::Passwords;
 pub use device_orders::{
     DeviceOrders, FoundOrders, NumberedOrders, OrderPlace, OrderPosition, SaleTimes,
@@ -76,17 +76,18 @@ impl<K> Listing<K> {
 }
 
 impl Listing {
-    /// Reads the part with a statement that has the parameters `after` and `count`.
-    async fn read<T>(
+    /// Reads the part with a statement that has `params`, and the parameters `after` and `count`.
+    async fn read<T: for<'r> FromRow<'r>>(
         &self,
         read: &Read<'_>,
         sql: &'static Sql,
-        row_of: impl FnMut(&Row<'_>) -> Result<T, Error>,
+        params: &[Value<'_>],
         key: impl Fn(&T) -> &str,
     ) -> Result<Listed<T>, Error> {
         let after = self.after.as_deref().unwrap_or_default();
+        let params = [params, &[after.into(), self.count().into()]].concat();
         let rows = match has_no_nul(after) {
-            true => read.all(sql, &[after.into(), self.count().into()], row_of).await?,
+            true => read.all(sql, &params, |row| row.read()).await?,
             false => Vec::new(),
         };
         Ok(self.cut(rows, |row| key(row).to_owned()))

@@ -1,4 +1,4 @@
-//! The JSON of a page's records, in one buffer.
+//! JSON: of one value, and of a page's records in one buffer.
 
 use serde::Serialize;
 
@@ -6,6 +6,11 @@ use crate::error::Error;
 
 /// The usual size of a page of ten orders.
 const USUAL_BYTES: usize = 12 << 10;
+
+/// Returns the JSON of a value.
+pub(crate) fn json(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|error| Error::Data(format!("rendering: {error}")))
+}
 
 /// JSON values in one buffer, each readable as a slice.
 #[derive(Clone, Debug, Default)]

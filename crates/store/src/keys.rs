@@ -31,8 +31,6 @@ row! {
 }
 
 statements! {
-    HOLDER_OF_KEY(key_digest) -> HolderRow<'_> = "select key_name, may from operator_keys
-        where key_digest = $key_digest and revoked_at_ms is null";
     KEY_IN_USE(key_digest) -> UsedKeyRow<'_> = "select key_name, may, used_at_ms
         from operator_keys where key_digest = $key_digest and revoked_at_ms is null";
     STORE_USE(key_digest, now_ms) = "update operator_keys set used_at_ms = $now_ms
@@ -201,8 +199,8 @@ pub(crate) async fn holder_of_live_key(
     state: &State,
     key_digest: &str,
 ) -> Result<Option<KeyHolder>, Error> {
-    let holder = |row: &Row<'_>| row.read::<HolderRow<'_>>()?.parse();
-    state.db.one(&HOLDER_OF_KEY, &[key_digest.into()], holder).await
+    let holder = |row: &Row<'_>| row.read::<UsedKeyRow<'_>>()?.holder.parse();
+    state.db.one(&KEY_IN_USE, &[key_digest.into()], holder).await
 }
 
 /// Creates a key in the transaction, unless a live one has its name.
@@ -236,8 +234,8 @@ pub(crate) async fn live_holder(
     read: &Read<'_>,
     key_digest: &str,
 ) -> Result<Option<KeyHolder>, Error> {
-    let holder = |row: &Row<'_>| row.read::<HolderRow<'_>>()?.parse();
-    read.one(&HOLDER_OF_KEY, &[key_digest.into()], holder).await
+    let holder = |row: &Row<'_>| row.read::<UsedKeyRow<'_>>()?.holder.parse();
+    read.one(&KEY_IN_USE, &[key_digest.into()], holder).await
 }
 
 /// Returns the digest of the live key with a name.

@@ -30,7 +30,8 @@ statements! {
 /// The table of entries and markers.
 pub(crate) const TABLE: &str = "house";
 
-/// The counter that is locked while a fleet is applied; its number is the version of the fleet.
+/// The counter that is locked while a fleet is applied. Its number is the version of the fleet, to
+/// validate caches; it is replaced whenever owners of devices or names of products change.
 pub(crate) const FLEET: &str = "fleet";
 /// The counter of audit entries. Taking a number locks it, so a transaction does that late.
 pub(crate) const AUDIT: &str = "audit";
@@ -66,13 +67,7 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
     }
 }
 
-/// Returns the version of the fleet, to validate caches. It is replaced whenever owners of devices
-/// or names of products change.
-pub(crate) async fn fleet_version(read: &Read<'_>) -> Result<i64, Error> {
-    last(read, FLEET).await
-}
-
-/// The same, outside a transaction.
+/// Returns the version of the fleet, outside a transaction.
 pub(crate) async fn fleet_version_now(db: &Db) -> Result<i64, Error> {
     db.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
 }
@@ -168,11 +163,6 @@ pub(crate) async fn entry_now(db: &Db, name: &str) -> Result<Option<String>, Err
 /// Returns an entry.
 pub(crate) async fn entry(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
     read.one(&ENTRY, &[name.into()], |row| row.read()).await
-}
-
-/// Returns the value of a marker that a command stored with the data.
-pub(crate) async fn marker(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
-    entry(read, &marker_entry(name)).await
 }
 
 /// Stores a marker with the data.

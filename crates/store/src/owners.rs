@@ -144,7 +144,7 @@ pub struct Owners {
 impl Owners {
     /// Clears the cache if the fleet has changed.
     pub(crate) async fn refresh(&mut self, read: &Read<'_>) -> Result<(), Error> {
-        let version = metadata::fleet_version(read).await?;
+        let version = metadata::last(read, metadata::FLEET).await?;
         if version != self.fleet_version {
             self.by_code.clear();
             self.fleet_version = version;

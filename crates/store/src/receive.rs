@@ -207,7 +207,7 @@ impl BatchWriter<'_> {
             // record be stored with another dictionary from now on.
             let (version, dictionary) = try_join!(
                 biased;
-                metadata::fleet_version(self.write),
+                metadata::last(self.write, metadata::FLEET),
                 dictionaries::load(self.write, self.dictionaries),
             )?;
             if version == fleet_version {

@@ -18,6 +18,7 @@ use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone}
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::json_records::json;
 
 /// The prefix of derived internal trade numbers; given numbers never have it.
 const DERIVED_PREFIX: &str = "oid:";
@@ -209,10 +210,6 @@ fn item(line: &Line, names: &ProductNames) -> LineItem {
         shipment_err_code: line.shipment_err_code,
         shipment_fail_desc: line.shipment_fail_desc.clone(),
     }
-}
-
-fn json(value: &impl Serialize) -> Result<String, Error> {
-    serde_json::to_string(value).map_err(|error| Error::Data(format!("rendering: {error}")))
 }
 
 fn parsed<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {

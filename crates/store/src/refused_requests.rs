@@ -9,6 +9,7 @@ use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
 
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
+use crate::json_records::json;
 use crate::metadata;
 use crate::refused_queue::{Exchange, RefusedRequest, Sender, WAITING_MAX};
 use crate::sql::{Row, Value, has_no_nul, row, statements};
@@ -288,9 +289,6 @@ fn share_of(kind: &str, account: AccountNo) -> String {
 
 /// Returns the exchange as JSON, without its body and answer if they are too long.
 fn details(request: &RefusedRequest) -> Result<String, Error> {
-    let json = |exchange: &Exchange| {
-        serde_json::to_string(exchange).map_err(|error| Error::Data(format!("rendering: {error}")))
-    };
     let text = json(&request.exchange)?;
     if text.len() <= UNPROVEN_DETAILS_MAX || matches!(request.sender, Sender::Account(_)) {
         return Ok(text);

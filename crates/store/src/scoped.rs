@@ -7,7 +7,6 @@
 
 mod unproven;
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use kiosque_model::session::GroupAccess;
@@ -46,22 +45,22 @@ impl From<HintedGroup> for Value<'_> {
 }
 
 /// A read within one group, and the claim of its caller.
-struct ScopedRead<'c, R> {
-    claim: Cow<'c, Claim>,
+struct ScopedRead<R> {
+    claim: Claim,
     /// The caller requests this group instead of the selected one.
-    filter: Option<Cow<'c, GroupFilter>>,
+    filter: Option<GroupFilter>,
     /// What the check proves.
     scope: Option<Scope>,
     rows: Unproven<R>,
 }
 
-impl<R> ScopedRead<'_, R> {
+impl<R> ScopedRead<R> {
     fn filtered_id(&self) -> Option<&GroupId> {
-        self.filter.as_deref()?.as_ref().ok()
+        self.filter.as_ref()?.as_ref().ok()
     }
 }
 
-impl<R: Readings> CheckedRead for ScopedRead<'_, R> {
+impl<R: Readings> CheckedRead for ScopedRead<R> {
     fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
         (sessions::check(&self.claim, self.filtered_id()), self.rows.take_statements())
     }
@@ -70,7 +69,7 @@ impl<R: Readings> CheckedRead for ScopedRead<'_, R> {
         let ProvenSession { session, access, filtered } =
             sessions::prove(&self.claim, self.filtered_id(), row)?;
         let selected = Scope::selected(&session, access).ok_or(Refusal::GroupClosed)?;
-        let scope = match self.filter.as_deref() {
+        let scope = match self.filter {
             None => selected,
             // The selected group stays selected (SCOPE-2).
             Some(_) => {
@@ -165,22 +164,16 @@ async fn check_and_read<R: Readings>(
     readings: impl Fn(HintedGroup) -> R,
 ) -> Result<(Scope, Unproven<R>), Refused> {
     let account = claim.token.account_hint();
-    let rows = || Unproven::new(group, readings(HintedGroup(group)));
-    let mut first = ScopedRead {
-        claim: Cow::Borrowed(claim),
-        filter: filter.map(Cow::Borrowed),
+    let read = || ScopedRead {
+        claim: claim.clone(),
+        filter: filter.cloned(),
         scope: None,
-        rows: rows(),
+        rows: Unproven::new(group, readings(HintedGroup(group))),
     };
-    let again = || ScopedRead {
-        claim: Cow::Owned(claim.clone()),
-        filter: filter.cloned().map(Cow::Owned),
-        scope: None,
-        rows: rows(),
-    };
+    let mut first = read();
     let presented = state.proven_before.presented(&claim.token);
-    let read = state.db.read_checked(account, &mut first, again).await;
-    let again = read.inspect_err(|refused| match filter {
+    let again = state.db.read_checked(account, &mut first, read).await;
+    let again = again.inspect_err(|refused| match filter {
         Some(filter) if is_out_of_scope(refused) => {
             state.proven_before.forget_group(account, filter);
         }

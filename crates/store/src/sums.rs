@@ -18,6 +18,14 @@ use device_block::{BlockSums, StoredBlock, block_of};
 
 row! {
     for Totals { orders, items, amount, refund, shipped, failed }
+    /// The sums of a day.
+    pub(crate) struct DayRow<'r> {
+        pub(crate) day: Day,
+        pub(crate) currency: &'r str,
+        pub(crate) totals: Totals,
+        pub(crate) first_sale_at_ms: UnixMs,
+        pub(crate) last_sale_at_ms: UnixMs,
+    }
     /// The sums of the devices of a block on a day.
     pub(crate) struct BlockRow<'r> {
         pub(crate) day: Day,

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kiosque_model::{Day, GroupNo, UnixMs};
 
 use crate::archive::LedgerRow;
-use crate::db::{Deadline, Read};
+use crate::db::{Deadline, INTEGRITY, Read};
 use crate::error::Error;
 use crate::record::dictionaries::Dictionaries;
 use crate::sql::{Sql, row, statements};
@@ -93,7 +93,7 @@ impl Upkeep<'_> {
     pub async fn verify(self) -> Result<Verified, Error> {
         let mut verified = Verified::default();
         let check = async |read: &Read<'_>, found: &mut Verified| {
-            found.differences.extend(read.integrity()?);
+            found.differences.extend(read.integrity(&INTEGRITY)?);
             Ok::<_, Error>(())
         };
         self.check_part("the database file", &mut verified, check).await?;

@@ -36,42 +36,33 @@ impl Trail<'_> {
     /// # Errors
     /// The store failed; entries purged so far stay purged.
     pub async fn purge(self, before: UnixMs) -> Result<usize, Error> {
-        let (mut purged, mut after) = (0, 0);
-        loop {
-            let step = self
-                .0
-                .db
-                .write(Deadline::OfRequest, async move |write: &Write<'_>| {
-                    purge(write, after, before).await
-                })
-                .await?;
-            purged += step.purged;
-            match step.continue_after {
-                Some(last) => after = last,
-                None => return Ok(purged),
-            }
+        let (mut purged, mut next) = (0, Some(0));
+        while let Some(after) = next {
+            let step = async move |write: &Write<'_>| purge(write, after, before).await;
+            let (count, last) = self.0.db.write(Deadline::OfRequest, step).await?;
+            (purged, next) = (purged + count, last);
         }
+        Ok(purged)
     }
 }
 
-/// The result of one transaction of a purge.
-struct PurgeStep {
-    purged: usize,
-    /// The number after which the next transaction continues; `None` at the end of the purge.
-    continue_after: Option<i64>,
-}
-
-async fn purge(write: &Write<'_>, after: i64, before: UnixMs) -> Result<PurgeStep, Error> {
+/// Purges some entries after a number. Returns how many, and the number after which the next
+/// transaction continues, if any.
+async fn purge(
+    write: &Write<'_>,
+    after: i64,
+    before: UnixMs,
+) -> Result<(usize, Option<i64>), Error> {
     let most = i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX);
     let oldest = write
         .all(&OLDEST_ENTRIES, &[after.into(), most.into()], |row| row.read::<EntryTime>())
         .await?;
     let Some(last_old) = oldest.iter().rfind(|entry| entry.at_ms < before) else {
-        return Ok(PurgeStep { purged: 0, continue_after: None });
+        return Ok((0, None));
     };
     let params = [after.into(), last_old.entry_no.into(), before.into()];
     let purged = write.execute(&DELETE_ENTRIES, &params).await?;
     let last = oldest.last().filter(|_| oldest.len() == PURGED_PER_TRANSACTION);
     let purged = usize::try_from(purged).unwrap_or(usize::MAX);
-    Ok(PurgeStep { purged, continue_after: last.map(|entry| entry.entry_no) })
+    Ok((purged, last.map(|entry| entry.entry_no)))
 }

@@ -11,11 +11,10 @@ use super::figures::products::{add_parts, best};
 use super::filter::Devices;
 use super::{DashboardQuery, device_sums, sums};
 use crate::error::Refused;
-use crate::scoped::HintedGroup;
+use crate::scoped::{HintedGroup, presumed_group};
 use crate::versions::versions;
 use crate::views::Reports;
 
-use crate::hints::HintKey;
 pub(super) use goods::ALL;
 
 /// The sales of one product.
@@ -53,10 +52,12 @@ impl Reports<'_> {
         most: usize,
     ) -> Result<Vec<ProductSales>, Refused> {
         let (range, now, codes) = (query.range(&self.0.zone), claim.now, query.codes());
-        let key = HintKey::of(query.group.as_ref(), claim.token.group_hint());
-        let mut goods: BTreeSet<String> = self.0.best_seller_hints.get(&key).into_iter().collect();
+        let presumed = presumed_group(self.0, &claim, query.group.as_ref());
+        let hinted = presumed.map(|group| self.0.best_seller_hints.get(group));
+        let mut goods: BTreeSet<String> = hinted.into_iter().flatten().collect();
         let is_cached = codes.is_none();
-        let mut prices = self.cached_prices(&claim, &query).filter(|_| is_cached);
+        let presumed = presumed.filter(|_| is_cached);
+        let mut prices = presumed.and_then(|group| self.cached_prices(group, now));
         loop {
             let ids: Vec<&str> = goods.iter().map(String::as_str).collect();
             let about = |group: HintedGroup, devices: &Devices| {
@@ -87,7 +88,7 @@ impl Reports<'_> {
             let ids = || best.iter().map(|(goods_id, _)| goods_id.clone());
             // Only the goods that were looked up have names, prices and devices.
             if ids().all(|goods_id| goods.contains(&goods_id)) {
-                self.0.best_seller_hints.insert(key, ids().collect());
+                self.0.best_seller_hints.insert(group, ids().collect());
                 return Ok(of_goods.describe(best));
             }
             goods.extend(ids());

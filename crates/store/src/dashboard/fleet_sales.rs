@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::rates::RateRow;
 use crate::sql::{Sql, Value, numbers, row, statements};
 use crate::views::Reports;
-use group_sums::{GroupSums, SumsOfGroups};
+use group_sums::GroupSums;
 
 row! {
     struct DayRow<'r> { day: Day, currency: &'r str, totals: Totals }
@@ -146,8 +146,8 @@ impl Reports<'_> {
             for groups in groups.chunks(GROUPS_TOGETHER) {
                 let rates = &totals.rates;
                 match group_sums::of_groups(read, &context, groups, range, rates).await? {
-                    SumsOfGroups::Read(sums) => fleet.add(read, sums, &query).await?,
-                    SumsOfGroups::Outdated => return Ok(FleetRead::Outdated),
+                    Some(sums) => fleet.add(read, sums, &query).await?,
+                    None => return Ok(FleetRead::Outdated),
                 }
             }
             let attention = attention::of_groups(read, &context, &groups, query.online).await?;
@@ -269,13 +269,9 @@ impl FleetSums {
             // Of all groups, a device has one name, although its former owners have others.
             let name = if query.group.is_some() { device_name } else { current_name };
             let Some(turnover) = devices.remove(&(group_no, device_no)) else { return Ok(()) };
-            match self.devices.get_mut(&device_code) {
-                Some(device) => device.turnover.join(&turnover),
-                None => {
-                    let code = device_code.clone();
-                    self.devices.insert(device_code, DeviceSales { code, name, turnover });
-                }
-            }
+            let code = device_code.clone();
+            let new = || DeviceSales { code, name, turnover: Turnover::default() };
+            self.devices.entry(device_code).or_insert_with(new).turnover.join(&turnover);
             Ok(())
         })
         .await?;

@@ -18,8 +18,6 @@ use crate::views::Reports;
 #[derive(Debug)]
 pub(crate) struct CachedPart {
     versions: Versions,
-    part: DevicePart,
-    most_bytes: usize,
     read: DevicesRead<AislesJson>,
 }
 
@@ -48,14 +46,9 @@ impl Reports<'_> {
     ) -> Result<DevicesRead<AislesJson>, Refused> {
         let (filter, now) = (query.group.as_ref(), claim.now);
         let group = presumed_group(self.0, &claim, filter);
-        let cached: Option<Arc<CachedPart>> =
-            group.and_then(|group| self.0.cache.get(&Key::Aisles(group, part.after.clone())));
-        let usable = cached.filter(|cached| {
-            cached.part == part
-                && cached.most_bytes == most_bytes
-                && cached.versions.is_settled(now)
-        });
-        if let Some(cached) = usable {
+        let key = |group| Key::Aisles(group, part.after.clone(), [part.size, most_bytes]);
+        let cached = group.and_then(|group| self.0.cache.get::<CachedPart>(&key(group)));
+        if let Some(cached) = cached.filter(|cached| cached.versions.is_settled(now)) {
             let (scope, present) = scoped(self.0, &claim, filter, versions).await?;
             let is_present = present.is_some_and(|present| present.has_lists_of(&cached.versions));
             if is_present && group == Some(scope.group()) {
@@ -70,10 +63,9 @@ impl Reports<'_> {
         let (scope, (versions, rows)) = scoped(self.0, &claim, filter, about).await?;
         let read = rows.finish(&part);
         if let Some(versions) = versions.filter(|versions| versions.is_settled(now)) {
-            let key = Key::Aisles(scope.group(), part.after.clone());
             let size = read.devices.json.len();
-            let cached = CachedPart { versions, part, most_bytes, read: read.clone() };
-            self.0.cache.insert(key, size, Arc::new(cached));
+            let cached = CachedPart { versions, read: read.clone() };
+            self.0.cache.insert(key(scope.group()), size, Arc::new(cached));
         }
         Ok(read)
     }

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kiosque_model::sales::{Rate, Rates, Totals};
-use kiosque_model::{Day, DeviceNo, UnixMs};
+use kiosque_model::sales::{Rate, Rates};
+use kiosque_model::{Day, DeviceNo};
 
 use super::figures::days::{DaySum, PartOfDay};
 use super::figures::device_sums::Currencies;
@@ -19,15 +19,9 @@ use crate::record::sale_figures::SaleFigures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::scoped::HintedGroup;
 use crate::sql::{Row, Sql, Value, row, statements};
+use crate::sums::DayRow;
 
 row! {
-    struct DayRow<'r> {
-        day: Day,
-        currency: &'r str,
-        totals: Totals,
-        first_sale_at_ms: UnixMs,
-        last_sale_at_ms: UnixMs,
-    }
     struct SaleRow<'r> { device_no: DeviceNo, sale: &'r [u8] }
 }
 

@@ -127,22 +127,19 @@ impl Postgres {
         change: Box<dyn Change>,
     ) -> Done {
         let write = async move |postgres: &Arc<Postgres>, limits: TimeLimits| {
-            let mut pause = BACKOFF_INITIAL;
-            for _ in 1..TRIES_MAX {
+            let (mut tries, mut pause) = (1, BACKOFF_INITIAL);
+            loop {
                 match postgres.try_write(limits.of_attempt(postgres.wait), &*change).await {
                     Tried::Done(done) => return done,
                     Tried::Conflict(error) => {
-                        if limits.ends_work().is_some_and(|ends| Instant::now() + pause >= ends) {
+                        let is_late = |ends: Instant| Instant::now() + pause >= ends;
+                        if tries == TRIES_MAX || limits.ends_work().is_some_and(is_late) {
                             return Err(error);
                         }
-                        tokio::time::sleep(pause).await;
                     }
                 }
-                pause *= 2;
-            }
-            match postgres.try_write(limits.of_attempt(postgres.wait), &*change).await {
-                Tried::Done(done) => done,
-                Tried::Conflict(error) => Err(error),
+                tokio::time::sleep(pause).await;
+                (tries, pause) = (tries + 1, pause * 2);
             }
         };
         self.on_blocking_pool(deadline, write).await

@@ -26,7 +26,6 @@ use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Bound, Changes, CheckedRead, Deadline, OpenOptions, Read};
-use crate::cooperative::yield_if_due;
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
 use budget::Budget;
@@ -39,6 +38,7 @@ use files::Files;
 pub(crate) use files::{DATABASE, PRIVATE_FILE, create_private, database_exists, database_files};
 pub(crate) use header::{Header, foreign_log, is_cut_off, mark_as_backup};
 pub(super) use snapshot::Snapshot;
+pub(crate) use snapshot::{INTEGRITY, INTEGRITY_OF_LISTS};
 pub(crate) use unopened::unopened_entry;
 pub(super) use write::{execute, execute_each, script};
 
@@ -246,7 +246,7 @@ impl Sqlite {
         let check = move || {
             let faults = Budget::Until(Instant::now() + DAMAGE_CHECK_MAX).limit(|| {
                 sqlite.with_reader(&sqlite.long_readers, |connection| {
-                    Snapshot::new(connection, &sqlite.files).integrity()
+                    Snapshot::new(connection, &sqlite.files).integrity(&INTEGRITY)
                 })
             });
             if faults.is_ok_and(|faults| faults.is_empty()) {
@@ -310,10 +310,11 @@ fn configured(connection: Connection, wait: Duration) -> Result<Connection, Erro
 fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<(), Refused> {
     let (check, statements) = read.take_statements();
     let mut statement = connection.prepare_cached(check.sql.for_sqlite()?).map_err(Error::from)?;
-    let mut row = statement.query(rusqlite::params_from_iter(&check.params))?;
+    let params = rusqlite::params_from_iter(&check.params);
+    let mut row = statement.query(params).map_err(Error::from)?;
     // The check returns at most one row. As long as no second one is requested, its statement keeps
     // the snapshot open for the others: a transaction would take two more statements.
-    let proved = row.next()?;
+    let proved = row.next().map_err(Error::from)?;
     closed::check(connection)?;
     if read.prove(proved.map(Row::Sqlite).as_ref())?.is_break() {
         return Ok(());
@@ -361,40 +362,6 @@ pub(super) fn one<T>(
     let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
     let mut rows = statement.query(rusqlite::params_from_iter(params))?;
     rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
-}
-
-pub(super) fn each(
-    connection: &Connection,
-    sql: &'static Sql,
-    params: &[Value<'_>],
-    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
-    let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-    while let Some(row) = rows.next()? {
-        visit(&Row::Sqlite(row))?;
-    }
-    Ok(())
-}
-
-/// Visits the rows of a bulk statement for each bulk row.
-pub(super) fn each_row_of<'v>(
-    connection: &Connection,
-    sql: &'static Sql,
-    rows: &[impl AsRef<[Value<'v>]>],
-    params: &[Value<'_>],
-    mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
-    for row in rows {
-        yield_if_due();
-        let values = row.as_ref().iter().chain(params);
-        let mut found = statement.query(rusqlite::params_from_iter(values))?;
-        while let Some(row) = found.next()? {
-            visit(&Row::Sqlite(row))?;
-        }
-    }
-    Ok(())
 }
 
 /// Prepares a statement, and checks the columns that it returns.

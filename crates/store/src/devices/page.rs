@@ -93,12 +93,13 @@ impl Reports<'_> {
         let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
         let about = |group: HintedGroup| {
             let (devices, in_scope) = match &request.code {
-                None => (listed(group, now), None),
+                None => (listed(group, now, "", i64::MAX.into()), None),
                 Some(Err(_)) => return None,
                 Some(Ok(code)) => {
                     let params = [group.into(), code.as_str().into(), now.into()];
                     let in_scope = Bound::new(&IN_SCOPE, params).one::<i64>();
-                    (listed_with(group, now, code), Some(in_scope))
+                    let codes = [vec![code.as_str().into()]];
+                    (listed_with(group, now, codes), Some(in_scope))
                 }
             };
             let (request, visit) = (request.clone(), visit.clone());

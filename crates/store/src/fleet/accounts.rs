@@ -61,7 +61,6 @@ struct StoredAccount {
 /// An account that an apply creates or changes.
 pub(super) struct ChangedAccount<'a> {
     number: AccountNo,
-    pub(super) change: EntryChange,
     pub(super) name: &'a LoginName,
     /// `None` for a new account.
     pub(super) old: Option<AccountRow>,
@@ -166,7 +165,6 @@ impl Accounts {
                 let group_ids = groups.as_ref().and(entry.groups.as_deref());
                 changes.push(ChangedAccount {
                     number,
-                    change,
                     name: &entry.login_name,
                     lost_access: old_row.and_then(|old| lost_access(old, &row)),
                     old: old_row.cloned(),

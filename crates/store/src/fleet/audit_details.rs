@@ -2,9 +2,9 @@
 
 use kiosque_contract::{AuditDetails, ChangedEntry, FleetCounts};
 
+use super::Applied;
 use super::changes::FleetChanges;
 use super::devices::ChangedDevice;
-use super::{Applied, EntryChange};
 
 /// Maximum number of entries in the trail.
 const ENTRIES_MAX: usize = 100;
@@ -13,13 +13,12 @@ const ENTRIES_MAX: usize = 100;
 pub(super) fn audit_details(applied: &Applied, changes: &FleetChanges<'_>) -> AuditDetails {
     let (moved, others): (Vec<_>, Vec<_>) =
         changes.devices.iter().partition(|device| is_move(device));
-    let groups = changes
-        .groups
+    let groups =
+        changes.groups.iter().map(|group| entry("group", &group.new.group_id, group.old.is_none()));
+    let accounts = changes
+        .accounts
         .iter()
-        .map(|group| entry("group", &group.new.group_id, group.change == EntryChange::Created));
-    let accounts = changes.accounts.iter().map(|account| {
-        entry("account", account.name.as_str(), account.change == EntryChange::Created)
-    });
+        .map(|account| entry("account", account.name.as_str(), account.old.is_none()));
     let products =
         changes.products.iter().map(|product| entry("product", product.id, product.old.is_none()));
     let moved = moved.into_iter().map(device_entry);

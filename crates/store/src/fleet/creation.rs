@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use kiosque_contract::AuditDetails;
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
-use super::{Apply, ApplyError, Changed, NewHashes, StoredFleet, plan, read_stored};
+use super::{Apply, ApplyError, NewHashes, StoredFleet, plan, read_stored};
+use crate::audit::{self, Act};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
+use crate::metadata;
 use crate::views::FleetView;
-use crate::{audit, metadata};
 
 impl FleetView<'_> {
     /// Checks the products and devices of a fleet that do not exist, or lack a price, as an apply
@@ -75,28 +75,29 @@ impl NewEntries {
         opening: Opening,
     ) -> Result<Created, ApplyError> {
         let NewEntries { fleet, stored } = self;
-        let mut details = AuditDetails::default();
+        let mut act = None;
         if fleet != Fleet::default() {
             let new_hashes = &NewHashes::new();
             let apply = Apply { write, new_hashes, by, opening, is_dry_run: false };
-            Changed { details, .. } = apply.change(&fleet, stored).await?;
+            act = Some(apply.change(&fleet, stored).await?.act);
         }
-        Ok(Created { fleet, details })
+        Ok(Created { fleet, act })
     }
 }
 
 /// Products and devices that were created.
 pub(crate) struct Created {
     pub(crate) fleet: Fleet,
-    details: AuditDetails,
+    /// `None` if there was nothing to create.
+    act: Option<Act>,
 }
 
 impl Created {
-    /// Records the creation in the audit trail, unless there was nothing to create.
+    /// Records the creation in the audit trail.
     pub(crate) async fn record(self, write: &Write<'_>, by: &ActedBy) -> Result<(), Error> {
-        if self.fleet == Fleet::default() {
-            return Ok(());
+        match &self.act {
+            Some(act) => audit::act(write, act, by).await,
+            None => Ok(()),
         }
-        audit::fleet_applied(write, by, self.details).await
     }
 }

@@ -25,7 +25,6 @@ statements! {
 
 /// A group that an apply creates or changes.
 pub(super) struct ChangedGroup {
-    pub(super) change: EntryChange,
     /// `None` for a new group.
     pub(super) old: Option<GroupRow>,
     pub(super) new: GroupRow,
@@ -89,7 +88,7 @@ impl Groups {
             change.count(counts);
             if change != EntryChange::Unchanged {
                 let old = self.by_id.insert(id.to_owned(), new.clone());
-                changes.push(ChangedGroup { change, old, new });
+                changes.push(ChangedGroup { old, new });
             }
         }
         changes

@@ -68,7 +68,7 @@ impl FleetView<'_> {
         }
         let read = async |read: &Read<'_>| {
             Ok(FleetSnapshot {
-                version: Some(metadata::fleet_version(read).await?),
+                version: Some(metadata::last(read, metadata::FLEET).await?),
                 product_names: product_names(read).await?,
                 groups_by_device: groups_by_device(read).await?,
             })

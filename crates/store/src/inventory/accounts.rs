@@ -136,7 +136,7 @@ impl Inventory<'_> {
 }
 
 async fn account_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<AccountRow>, Error> {
-    listing.read(read, &ACCOUNTS, |row| row.read(), |row: &AccountRow| &row.login_name).await
+    listing.read(read, &ACCOUNTS, &[], |row: &AccountRow| &row.login_name).await
 }
 
 /// Returns the live sessions of accounts, in the same order.

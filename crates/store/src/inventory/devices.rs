@@ -18,7 +18,7 @@ use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::fleet::{self, DeviceRow};
-use crate::sql::{Sql, has_no_nul, statements};
+use crate::sql::{Sql, statements};
 use crate::views::Inventory;
 use periods::{DevicePeriods, Periods};
 pub use search::{DeviceSearch, FoundDevice, FoundDevices};
@@ -158,18 +158,10 @@ async fn rows(
     now: UnixMs,
 ) -> Result<Listed<DeviceRow>, Error> {
     let Some(group) = group else {
-        return listing
-            .read(read, &DEVICES, |row| row.read(), |row: &DeviceRow| &row.device_code)
-            .await;
+        return listing.read(read, &DEVICES, &[], |row: &DeviceRow| &row.device_code).await;
     };
-    let after = listing.after.as_deref().unwrap_or_default();
-    let mut rows = Vec::new();
-    if has_no_nul(after) {
-        let group = group.as_str().into();
-        let params = [group, now.into(), after.into(), listing.count().into()];
-        rows = read.all(&DEVICES_OF_GROUP, &params, |row| row.read::<DeviceRow>()).await?;
-    }
-    Ok(listing.cut(rows, |row| row.device_code.clone()))
+    let of_group = [group.as_str().into(), now.into()];
+    listing.read(read, &DEVICES_OF_GROUP, &of_group, |row: &DeviceRow| &row.device_code).await
 }
 
 fn item(row: DeviceRow, periods: &DevicePeriods, now: UnixMs) -> DeviceItem {

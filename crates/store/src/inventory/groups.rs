@@ -82,7 +82,7 @@ impl Inventory<'_> {
 }
 
 async fn group_rows(read: &Read<'_>, listing: &Listing) -> Result<Listed<GroupRow>, Error> {
-    listing.read(read, &GROUPS, |row| row.read(), |row: &GroupRow| &row.group_id).await
+    listing.read(read, &GROUPS, &[], |row: &GroupRow| &row.group_id).await
 }
 
 /// Returns a part of the groups as entries of a fleet file.

@@ -8,7 +8,7 @@ use kiosque_model::order::{OrderStates, PayStatus, ShipmentStatus};
 use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
 
 use super::{Listed, Listing};
-use crate::db::{Deadline, Read};
+use crate::db::{Deadline, INTEGRITY_OF_LISTS, Read};
 use crate::dictionaries;
 use crate::error::Error;
 use crate::orders::Span;
@@ -30,7 +30,6 @@ row! {
     }
 
     /// The first column of a [`ListedOrder`].
-    struct Position { position: i64 }
     struct ListedOrder<'r> { position: i64, order: StoredOrder<'r> }
 }
 
@@ -176,7 +175,7 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn damage_of_lists(self) -> Result<Vec<String>, Error> {
-        let check = async |read: &Read<'_>| read.integrity_of_lists();
+        let check = async |read: &Read<'_>| read.integrity(&INTEGRITY_OF_LISTS);
         self.0.db.read(Deadline::None, check).await
     }
 
@@ -240,7 +239,7 @@ async fn list(
                 let params = [group, device, seq.into(), count_max.into()];
                 let visit = |row: &Row<'_>| {
                     let before = last;
-                    (last, rows) = (row.read::<Position>()?.position, rows + 1);
+                    (last, rows) = (row.read::<i64>()?, rows + 1);
                     orders.extend(ledger.missing(before, last - 1));
                     orders.extend(ledger.order(row, &of.filter, dictionaries)?);
                     Ok(())
@@ -329,7 +328,7 @@ impl LedgerRow {
             Err(error) if error.is_damage() => error,
             other => return other,
         };
-        let Position { position: seq } = row.read()?;
+        let seq: i64 = row.read()?;
         let (group_id, device_code) = (self.group_id.clone(), self.device_code.clone());
         Ok(Some((self.key(seq), Err(DamagedOrder { group_id, device_code, seq, error }))))
     }

@@ -5,6 +5,7 @@ use kiosque_model::{Day, UnixMs};
 
 use crate::db::{Db, Deadline, Read, Write};
 use crate::error::Error;
+use crate::json_records::json;
 use crate::metadata;
 use crate::sql::{row, statements};
 use crate::views::{Inventory, Upkeep};
@@ -80,8 +81,7 @@ impl Upkeep<'_> {
     /// # Errors
     /// The store failed.
     pub async fn record_backup(self, backup: &LastBackup) -> Result<(), Error> {
-        let text = serde_json::to_string(backup);
-        let text = text.map_err(|error| Error::Data(format!("rendering: {error}")))?;
+        let text = json(backup)?;
         let record = async move |write: &Write<'_>| {
             metadata::set_marker(write, LAST_BACKUP, &text).await?;
             metadata::delete_entry(write, DAMAGE).await
@@ -122,7 +122,7 @@ async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
     let rates: Option<Option<Day>> = read.one(&LAST_RATE, &[], |row| row.read()).await?;
     let since = now.plus_ms(-NODE_AGE_MAX_MS);
     let nodes: Vec<UnixMs> = read.all(&LIVE_NODES, &[since.into()], |row| row.read()).await?;
-    let backup = metadata::marker(read, LAST_BACKUP).await?;
+    let backup = metadata::entry(read, &metadata::marker_entry(LAST_BACKUP)).await?;
     Ok(Status {
         layout: read.one(&LAYOUT, &[], |row| row.read()).await?.unwrap_or_default(),
         group_count: entries.group_count,

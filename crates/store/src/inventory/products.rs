@@ -45,7 +45,7 @@ impl Inventory<'_> {
 }
 
 async fn list(read: &Read<'_>, listing: &Listing) -> Result<Listed<ProductItem>, Error> {
-    listing.read(read, &PRODUCTS, |row| row.read(), |row: &ProductItem| &row.goods_id).await
+    listing.read(read, &PRODUCTS, &[], |row: &ProductItem| &row.goods_id).await
 }
 
 /// Returns a part of the products as entries of a fleet file.

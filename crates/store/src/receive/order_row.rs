@@ -9,7 +9,6 @@ use crate::sql::{Row, Value, row, statements};
 
 row! {
     /// The first column of a [`FoundOrder`].
-    struct Asked<'r> { asked_id: &'r str }
     struct FoundOrder<'r> { asked_id: &'r str, order: StoredOrder<'r> }
 }
 
@@ -46,7 +45,7 @@ pub(super) async fn read_orders(
     let visit = |row: &Row<'_>| match row.read() {
         Ok(FoundOrder { asked_id, order }) => visit(asked_id, Ok(order)),
         Err(error) => {
-            let Asked { asked_id } = row.read()?;
+            let asked_id: &str = row.read()?;
             visit(asked_id, Err(error))
         }
     };

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiosque_model::sales::{Sale, Totals};
+use kiosque_model::sales::Sale;
 use kiosque_model::{Day, DeviceNo, UnixMs, Zone};
 
 use super::{Group, Verified};
@@ -15,11 +15,9 @@ use crate::record::sale_figures;
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::sql::{row, statements};
 use crate::sums::device_block::{BlockSums, each_device, each_product, each_seller};
-use crate::sums::{BlockRow, GoodsName, NO_SALE, SaleChange, Sums, figures};
+use crate::sums::{BlockRow, DayRow, GoodsName, NO_SALE, SaleChange, Sums, figures};
 
 row! {
-    struct SumRow { currency: String, totals: Totals }
-    struct BoundsRow<'r> { currency: &'r str, first_sale_at_ms: UnixMs, last_sale_at_ms: UnixMs }
     struct DeviceCode { device_no: DeviceNo, device_code: String }
 }
 
@@ -36,10 +34,8 @@ statements! {
     UNSOLD_ORDERS(group_no) -> StoredOrder<'_> = concat!(
         "select ", order_columns!(), "
         from orders o where o.group_no = $group_no and o.sale_at_ms is null");
-    SUMS_BY_DAY(group_no, day) -> SumRow = "select currency, orders, items, amount, refund,
-            shipped, failed
-        from sales_by_day where group_no = $group_no and day = $day";
-    BOUNDS(group_no, day) -> BoundsRow<'_> = "select currency, first_sale_at_ms, last_sale_at_ms
+    SUMS_BY_DAY(group_no, day) -> DayRow<'_> = "select day, currency, orders, items, amount,
+            refund, shipped, failed, first_sale_at_ms, last_sale_at_ms
         from sales_by_day where group_no = $group_no and day = $day";
     SUMS_BY_DEVICE(group_no, day) -> BlockRow<'_> = "select day, device_block, currency,
             devices, products
@@ -195,12 +191,17 @@ impl Recount<'_> {
         let sums = self.recount(day, codes, verified).await?;
         let name = format!("group {}, {day}", self.group.id);
         let params = [self.group.number.into(), day.into()];
-        let by_day: Vec<SumRow> = self.read.all(&SUMS_BY_DAY, &params, |row| row.read()).await?;
-        let by_day = by_day.into_iter().map(|SumRow { currency, totals }| {
-            (SumKey { currency, ..SumKey::default() }, figures(totals).to_vec())
-        });
-        let by_day: SumTable = by_day.collect();
-        let mut by_device = SumTable::new();
+        let (mut by_day, mut by_device) = (SumTable::new(), SumTable::new());
+        let mut wrong_bounds = Vec::new();
+        self.read
+            .each(&SUMS_BY_DAY, &params, |row| {
+                let row: DayRow<'_> = row.read()?;
+                let key = SumKey { currency: row.currency.to_owned(), ..SumKey::default() };
+                by_day.insert(key, figures(row.totals).to_vec());
+                wrong_bounds.extend(self.bounds_error(&name, &sums, &row));
+                Ok(())
+            })
+            .await?;
         self.read
             .each(&SUMS_BY_DEVICE, &params, |row| add_stored(&mut by_device, &row.read()?))
             .await?;
@@ -210,7 +211,8 @@ impl Recount<'_> {
             verified.sums += counted.len();
             compare((day, name.as_str()), codes, (&stored, &counted), verified);
         }
-        self.check_bounds(day, &name, &sums, verified).await
+        verified.of_sums.extend(wrong_bounds.into_iter().map(|error| (day, error)));
+        Ok(())
     }
 
     /// Returns the sums of a day's orders, and checks that each is a sale at the time in its
@@ -269,31 +271,14 @@ impl Recount<'_> {
 
     /// Checks that no sale is outside of the stored bounds, which may be loose, and that the bounds
     /// are within their day.
-    async fn check_bounds(
-        &self,
-        day: Day,
-        name: &str,
-        sums: &Sums,
-        verified: &mut Verified,
-    ) -> Result<(), Error> {
+    fn bounds_error(&self, name: &str, sums: &Sums, stored: &DayRow<'_>) -> Option<String> {
+        let DayRow { day, currency, first_sale_at_ms: first, last_sale_at_ms: last, .. } = *stored;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        let counted = sums.bounds();
-        self.read
-            .each(&BOUNDS, &[self.group.number.into(), day.into()], |row| {
-                let BoundsRow { currency, first_sale_at_ms: first, last_sale_at_ms: last } =
-                    row.read()?;
-                let contains_sales =
-                    counted.get(currency).is_none_or(|sold| first <= sold.0 && sold.1 <= last);
-                if !contains_sales || first < start || last >= end {
-                    let difference = format!(
-                        "{name}: {currency}: {} to {} are no bounds of its sales",
-                        first.0, last.0
-                    );
-                    verified.of_sums.push((day, difference));
-                }
-                Ok(())
-            })
-            .await
+        let contains = |sold: &(UnixMs, UnixMs)| first <= sold.0 && sold.1 <= last;
+        let contains_sales = sums.bounds().get(currency).is_none_or(contains);
+        (!contains_sales || first < start || last >= end).then(|| {
+            format!("{name}: {currency}: {} to {} are no bounds of its sales", first.0, last.0)
+        })
     }
 }
 

@@ -8,9 +8,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kiosque_model::sales::{Rate, Usd};
-use kiosque_model::{Claim, Currency, Day, GroupNo, Minor, UnixMs};
+use kiosque_model::{Currency, Day, GroupNo, Minor, UnixMs};
 
-use super::super::DashboardQuery;
 use super::super::figures::products::{ProductTotals, SalesOfProduct};
 use super::super::filter::rows_of;
 use super::ProductSales;
@@ -18,7 +17,7 @@ use crate::cache::Key;
 use crate::db::{Bound, Reading};
 use crate::devices::bind_listed_count;
 use crate::error::Error;
-use crate::scoped::{self, HintedGroup};
+use crate::scoped::HintedGroup;
 use crate::sql::{Row, row, statements};
 use crate::sums::parse_currency;
 use crate::versions::Versions;
@@ -81,15 +80,10 @@ impl LowestPrices {
 }
 
 impl Reports<'_> {
-    /// Returns the cached prices of the caller's group, if any.
-    pub(super) fn cached_prices(
-        self,
-        claim: &Claim,
-        query: &DashboardQuery,
-    ) -> Option<Arc<LowestPrices>> {
-        let group = scoped::presumed_group(self.0, claim, query.group.as_ref())?;
+    /// Returns the cached prices of a group, if any.
+    pub(super) fn cached_prices(self, group: GroupNo, now: UnixMs) -> Option<Arc<LowestPrices>> {
         let cached = self.0.cache.get::<LowestPrices>(&Key::Prices(group));
-        cached.filter(|prices| prices.versions.is_settled(claim.now))
+        cached.filter(|prices| prices.versions.is_settled(now))
     }
 
     /// Caches the prices that were looked up, unless a move of a device is pending.

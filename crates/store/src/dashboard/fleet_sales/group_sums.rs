@@ -92,13 +92,6 @@ pub(super) struct GroupSums {
     pub(super) segments: Vec<Arc<SegmentSums>>,
 }
 
-/// The segments of groups in a snapshot.
-pub(super) enum SumsOfGroups {
-    Read(Vec<GroupSums>),
-    /// Another request has seen a later snapshot, and has cached its segments.
-    Outdated,
-}
-
 /// A group while its segments are read.
 struct Group {
     group: GroupNo,
@@ -138,23 +131,18 @@ impl SegmentSums {
     }
 }
 
-impl CachedSegment {
-    fn new(sums: SegmentSums) -> CachedSegment {
-        CachedSegment { sums: Arc::new(sums), is_checked: true }
-    }
-}
-
-/// Returns the sums of each segment of each group.
+/// Returns the sums of each segment of each group; `None` if another request has seen a later
+/// snapshot, and has cached its segments.
 pub(super) async fn of_groups(
     read: &Read<'_>,
     context: &Context,
     groups: &[GroupNo],
     range: (Day, Day),
     rates: &Rates,
-) -> Result<SumsOfGroups, Error> {
+) -> Result<Option<Vec<GroupSums>>, Error> {
     let segments = segments(range.0, range.1, context.zone.day_of(context.now));
     let Some(mut groups) = valid_segments(read, context, groups, &segments).await? else {
-        return Ok(SumsOfGroups::Outdated);
+        return Ok(None);
     };
     let changed = groups.iter().filter(|group| !group.is_cached).map(|group| group.group);
     let days = days_of_groups(read, changed, range, rates).await?;
@@ -175,8 +163,9 @@ pub(super) async fn of_groups(
     read_segments(read, &mut absent, rates).await?;
     let mut sums = Vec::with_capacity(groups.len());
     for Group { group, versions, mut valid, is_cached } in groups {
-        let of_group = absent.remove(&group).into_iter().flatten();
-        valid.extend(of_group.map(|(segment, sums)| (segment, CachedSegment::new(sums))));
+        for (segment, sums) in absent.remove(&group).into_iter().flatten() {
+            valid.insert(segment, CachedSegment { sums: Arc::new(sums), is_checked: true });
+        }
         let of_range = segments.iter().filter_map(|segment| valid.get(segment));
         let of_range = of_range.map(|known| Arc::clone(&known.sums));
         sums.push(GroupSums { group, segments: of_range.collect() });
@@ -184,7 +173,7 @@ pub(super) async fn of_groups(
             insert(&context.cache, group, versions, (valid, &segments));
         }
     }
-    Ok(SumsOfGroups::Read(sums))
+    Ok(Some(sums))
 }
 
 /// Returns the cached segments of groups without orders that have changed since; `None` if some are

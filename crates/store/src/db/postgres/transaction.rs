@@ -179,17 +179,14 @@ impl Transaction<'_> {
         sql: &'static Sql,
         params: &[Value<'_>],
     ) -> Result<bool, Error> {
-        self.within(async {
-            let statement = self.connection.skipping_locked(sql).await?;
-            let params = all_params(&[], params);
-            let mut rows = pin!(self.connection.rows(&statement, &params).await?);
-            let mut is_locked = false;
-            while rows.try_next().await?.is_some() {
-                is_locked = true;
-            }
-            Ok(is_locked)
+        let mut is_locked = false;
+        let statement = self.connection.skipping_locked(sql);
+        self.each_raw(statement, &all_params(&[], params), &mut |_| {
+            is_locked = true;
+            Ok(())
         })
-        .await
+        .await?;
+        Ok(is_locked)
     }
 
     pub(crate) async fn execute(

@@ -6,7 +6,8 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::files::Files;
-use super::{Copied, copy, each, each_row_of, one};
+use super::{Copied, copy, one};
+use crate::cooperative::yield_if_due;
 use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
 
@@ -16,9 +17,11 @@ pub(crate) struct Snapshot<'a> {
     pub(super) files: &'a Files,
 }
 
-static INTEGRITY: [Sql; 1] = [Sql::new("INTEGRITY", "pragma integrity_check")];
-/// The tables with the groups and devices whose orders are listed.
-static LISTS: [Sql; 2] = [
+/// The check of all tables.
+pub(crate) static INTEGRITY: [Sql; 1] = [Sql::new("INTEGRITY", "pragma integrity_check")];
+/// The checks of the tables that lists of orders begin with. A damaged page can hide rows without
+/// an error.
+pub(crate) static INTEGRITY_OF_LISTS: [Sql; 2] = [
     Sql::new("INTEGRITY_OF_GROUPS", "pragma integrity_check(groups)"),
     Sql::new("INTEGRITY_OF_LEDGER", "pragma integrity_check(ledger)"),
 ];
@@ -43,30 +46,35 @@ impl<'a> Snapshot<'a> {
         params: &[Value<'_>],
         visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        each(self, sql, params, visit).map_err(|error| self.files.explain(error))
+        let once: [[Value<'_>; 0]; 1] = [[]];
+        self.each_row_of(sql, &once, params, visit)
     }
 
+    /// Visits the rows of a bulk statement for each bulk row.
     pub(in crate::db) fn each_row_of<'v>(
         &self,
         sql: &'static Sql,
         rows: &[impl AsRef<[Value<'v>]>],
         params: &[Value<'_>],
-        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        each_row_of(self, sql, rows, params, visit).map_err(|error| self.files.explain(error))
+        let mut run = || -> Result<(), Error> {
+            let mut statement = self.prepare_cached(sql.for_sqlite()?)?;
+            for row in rows {
+                yield_if_due();
+                let values = row.as_ref().iter().chain(params);
+                let mut found = statement.query(rusqlite::params_from_iter(values))?;
+                while let Some(row) = found.next()? {
+                    visit(&Row::Sqlite(row))?;
+                }
+            }
+            Ok(())
+        };
+        run().map_err(|error| self.files.explain(error))
     }
 
-    /// Returns the damage of the database file.
-    pub(in crate::db) fn integrity(&self) -> Result<Vec<String>, Error> {
-        self.damage_by(&INTEGRITY)
-    }
-
-    /// Returns the damage of the tables that lists of orders begin with.
-    pub(in crate::db) fn integrity_of_lists(&self) -> Result<Vec<String>, Error> {
-        self.damage_by(&LISTS)
-    }
-
-    fn damage_by(&self, checks: &'static [Sql]) -> Result<Vec<String>, Error> {
+    /// Returns the damage of the database file that checks find.
+    pub(in crate::db) fn integrity(&self, checks: &'static [Sql]) -> Result<Vec<String>, Error> {
         let mut damage = Vec::new();
         for check in checks {
             self.each(check, &[], |row| {
