@@ -39,30 +39,27 @@ pub(crate) fn data_of<T: DeserializeOwned>(answer: &Answer) -> Result<T, Error> 
 
 /// Returns the error for an answer without success.
 pub(crate) fn error_of(answer: &Answer) -> Error {
-    let violations = match serde_json::from_slice::<Failed>(&answer.body) {
-        Ok(Failed { code: -1, data: Value::Array(violations), .. }) => violations,
-        Ok(_) => {
-            return refusal_of(answer)
-                .map_or_else(|| Error::NotAnEnvelope(NotAnEnvelope::of(answer)), Error::Refused);
+    match serde_json::from_slice::<Failed>(&answer.body) {
+        Ok(Failed { code: -1, data: Value::Array(violations), .. }) => {
+            Error::Invalid(violations.into_iter().map(text_of).collect())
         }
-        Err(_) => return Error::NotAnEnvelope(NotAnEnvelope::of(answer)),
-    };
-    let text = |violation: Value| match violation {
+        _ => refusal_of(answer)
+            .map_or_else(|| Error::NotAnEnvelope(NotAnEnvelope::of(answer)), Error::Refused),
+    }
+}
+
+fn text_of(value: Value) -> String {
+    match value {
         Value::String(text) => text,
         other => other.to_string(),
-    };
-    Error::Invalid(violations.into_iter().map(text).collect())
+    }
 }
 
 /// Reads the envelope of an answer without success; `None` if there is none.
 pub(crate) fn refusal_of(answer: &Answer) -> Option<Refusal> {
     let Failed { code, msg, data } = serde_json::from_slice(&answer.body).ok()?;
     let msg = msg.unwrap_or_default();
-    let data = match data {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    };
+    let data = Some(data).filter(|data| !data.is_null()).map(text_of);
     let data = data.filter(|text| *text != msg);
     let request_id = answer.header(kiosque_contract::REQUEST_ID_HEADER).map(str::to_owned);
     Some(Refusal { code, msg, data, request_id, retry_after_s: answer.retry_after_s() })

@@ -80,15 +80,7 @@ impl Money {
     /// Returns the amount in major units as a decimal number, such as `2.50`.
     #[must_use]
     pub fn to_decimal(self) -> String {
-        let exponent = self.currency.exponent();
-        let unit = 10_u64.pow(exponent);
-        let sign = if self.minor < 0 { "-" } else { "" };
-        let (whole, fraction) =
-            (self.minor.unsigned_abs() / unit, self.minor.unsigned_abs() % unit);
-        match exponent as usize {
-            0 => format!("{sign}{whole}"),
-            digits => format!("{sign}{whole}.{fraction:0digits$}"),
-        }
+        self.currency.major_of_minor(self.minor.into())
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 
+use kiosque_contract::RejectedOrder;
 use kiosque_contract::inventory::{ImportItem, ImportState};
 use kiosque_model::UnixMs;
+use kiosque_model::intake::KeyOrders;
 use maud::{Markup, Render, html};
 
 use crate::chart::spark;
@@ -94,47 +96,15 @@ pub struct Intake {
     pub last_active: Option<UnixMs>,
 }
 
-/// The orders of the streams of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyOrders {
-    /// The name of the key; `None` for several keys together.
-    pub key: Option<String>,
-    /// The stored orders of each of the last minutes, the last one last.
-    pub by_minute: Vec<i64>,
-    /// New orders.
-    pub accepted: i64,
-    /// Changed orders.
-    pub updated: i64,
-    /// Orders that were stored already.
-    pub unchanged: i64,
-    /// Lines that were not stored.
-    pub rejected: i64,
-    /// The newest order, by the start of its trade.
-    pub newest: Option<NewestOrder>,
-}
-
-/// The newest order of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewestOrder {
-    /// The start of its trade.
-    pub trade_start: UnixMs,
-    /// When it was stored.
-    pub stored_at: UnixMs,
-}
-
 /// A line that was not stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RejectedLine {
     /// When it was rejected.
     pub at: UnixMs,
     /// The stream or the import that contained it.
     pub from: LineOrigin,
-    /// The number of the line in its stream or file.
-    pub line: u64,
-    /// Its order id, if it could be read.
-    pub order_id: Option<String>,
-    /// The reason.
-    pub reason: String,
+    /// Its number in the stream or the file, its order id and the reason.
+    pub line: RejectedOrder,
 }
 
 /// The stream or the import of a line.
@@ -150,7 +120,7 @@ impl Intake {
     /// Returns the rejected lines, the last one first.
     fn latest_rejected(&self) -> Vec<&RejectedLine> {
         let mut lines: Vec<&RejectedLine> = self.rejected.iter().collect();
-        lines.sort_by_key(|line| Reverse((line.at, line.line)));
+        lines.sort_by_key(|one| Reverse((one.at, one.line.line)));
         lines
     }
 }
@@ -192,8 +162,9 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
                 th scope="row" { (stream.key.as_deref().unwrap_or(frame.say(OTHER_KEYS))) }
                 td.number { (per_second(stream.by_minute.last().copied().unwrap_or_default())) }
                 td { (minutes(frame, &stream.by_minute)) }
-                @for count in [stream.accepted, stream.updated, stream.unchanged, stream.rejected] {
-                    td.number { (format::count(count)) }
+                @let of = &stream.counts;
+                @for lines in [of.accepted, of.updated, of.unchanged, of.rejected] {
+                    td.number { (count(lines)) }
                 }
                 @if let Some(order) = stream.newest {
                     td { (ago(frame, Some(order.trade_start))) }
@@ -283,10 +254,13 @@ fn state(frame: &Frame<'_>, state: &ImportState) -> Markup {
     }
 }
 
+fn count(lines: u64) -> String {
+    format::count(i64::try_from(lines).unwrap_or(i64::MAX))
+}
+
 /// Returns the counts of a complete import, or the progress of another one.
 fn result(frame: &Frame<'_>, import: &ImportItem) -> String {
     let details = &import.details;
-    let count = |count: u64| format::count(i64::try_from(count).unwrap_or(i64::MAX));
     if let Some(accepted) = details.accepted {
         let others = [details.updated, details.unchanged, details.rejected];
         let [updated, unchanged, rejected] = others.map(|other| count(other.unwrap_or_default()));
@@ -306,13 +280,13 @@ fn rejected(frame: &Frame<'_>, view: &Intake) -> Markup {
     }
     let columns = columns(frame, &[TIME, FROM, LINE, ORDER_ID, REASON], &[]);
     let rows = html! {
-        @for line in view.latest_rejected().into_iter().take(SHOWN_MAX) {
+        @for one in view.latest_rejected().into_iter().take(SHOWN_MAX) {
             tr {
-                td { (time(frame, line.at)) }
-                td { (origin(frame, &line.from)) }
-                td.number { (line.line) }
-                td { code { (line.order_id.as_deref().unwrap_or_default()) } }
-                td.long { (format::shortened(&line.reason, REASON_CHARS_MAX)) }
+                td { (time(frame, one.at)) }
+                td { (origin(frame, &one.from)) }
+                td.number { (one.line.line) }
+                td { code { (one.line.order_id.as_deref().unwrap_or_default()) } }
+                td.long { (format::shortened(&one.line.reason, REASON_CHARS_MAX)) }
             }
         }
     };
@@ -336,13 +310,13 @@ const REASON_CHARS_MAX: usize = 160;
 pub fn csv(view: &Intake) -> String {
     csv::file(
         ["time", "key", "import", "line", "order_id", "reason"],
-        view.latest_rejected().into_iter().map(|line| {
-            let (key, import) = match &line.from {
+        view.latest_rejected().into_iter().map(|RejectedLine { at, from, line }| {
+            let (key, import) = match from {
                 LineOrigin::Stream(key) => (key.clone(), String::new()),
                 LineOrigin::Import(number) => (String::new(), number.to_string()),
             };
             let (number, id) = (line.line.to_string(), line.order_id.clone().unwrap_or_default());
-            [line.at.rfc3339(), key, import, number, id, line.reason.clone()]
+            [at.rfc3339(), key, import, number, id, line.reason.clone()]
         }),
     )
 }

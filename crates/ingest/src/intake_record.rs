@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use kiosque_contract::{FailedOrder, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
+use kiosque_model::intake::{KeyOrders, NewestOrder, OrderCounts};
 use kiosque_store::{Error, Incoming};
 
 /// The length of a slot, whose orders are counted together.
@@ -19,29 +20,6 @@ pub const MINUTES: usize = 15;
 const KEYS_MAX: usize = 100;
 /// The maximum number of rejected lines that are kept.
 const REJECTED_MAX: usize = 200;
-
-/// The number of lines of a chunk by outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OrderCounts {
-    /// New orders.
-    pub accepted: u64,
-    /// Orders that replaced a stored one.
-    pub updated: u64,
-    /// Orders that were stored already.
-    pub unchanged: u64,
-    /// Lines that were not stored.
-    pub rejected: u64,
-}
-
-impl OrderCounts {
-    /// Adds the counts of other lines.
-    fn add(&mut self, other: OrderCounts) {
-        self.accepted += other.accepted;
-        self.updated += other.updated;
-        self.unchanged += other.unchanged;
-        self.rejected += other.rejected;
-    }
-}
 
 /// The outcomes of lines of a stream.
 #[derive(Debug, Default)]
@@ -79,28 +57,6 @@ impl Outcomes {
         self.failed.append(&mut other.failed);
         self.failure = self.failure.take().or(other.failure);
     }
-}
-
-/// The newest order of the streams of a key, by the start of its trade.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NewestOrder {
-    /// The start of its trade.
-    pub trade_start: UnixMs,
-    /// When it was stored.
-    pub stored_at: UnixMs,
-}
-
-/// The orders of the streams of a key.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeyOrders {
-    /// The name of the key; `None` for the keys that are counted together.
-    pub key: Option<String>,
-    /// All orders of the last minutes, by outcome.
-    pub counts: OrderCounts,
-    /// Orders that were stored in each of the last [`MINUTES`] minutes, the last one last.
-    pub by_minute: Vec<u64>,
-    /// The newest order; `None` if no line was stored.
-    pub newest: Option<NewestOrder>,
 }
 
 /// A rejected line of a stream.
@@ -222,7 +178,7 @@ impl OfKey {
             let minute = minutes_ago(*slot, now).map(|ago| MINUTES - 1 - ago);
             if let Some(stored) = minute.and_then(|minute| sum.by_minute.get_mut(minute)) {
                 let OrderCounts { accepted, updated, unchanged, rejected: _ } = slot.counts;
-                *stored += accepted + updated + unchanged;
+                *stored += i64::try_from(accepted + updated + unchanged).unwrap_or(i64::MAX);
             }
         }
         sum

@@ -8,6 +8,7 @@ use std::time::Duration;
 use kiosque_clock::Clock;
 use kiosque_contract::{FailedOrder, OrdersFailed, OrdersReceived, RejectedOrder};
 use kiosque_locks::lock_ignoring_poison;
+use kiosque_model::intake::{KeyOrders, OrderCounts};
 use kiosque_model::order::Order;
 use kiosque_model::shares::{NoShare, Share, Shares};
 use kiosque_model::{KeyName, Limits};
@@ -17,14 +18,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 use super::given_order::DateRules;
 use super::group_commit::GroupCommit;
 use super::import::{Chunk, check_block};
-use super::intake_record::{IntakeRecord, KeyOrders, Outcomes, RejectedLine};
+use super::intake_record::{IntakeRecord, Outcomes, RejectedLine};
 use super::ndjson::RawLine;
 use super::rejected::Rejected;
 use super::response_lists::LINES_LISTED_MAX;
 use super::storage_order::{CheckedOrder, StorageOrder, sort_for_storage};
 use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
-pub use crate::intake_record::OrderCounts;
 
 /// The minimum and the maximum chunk. Orders of many groups touch fewer pages per order in a larger
 /// chunk.

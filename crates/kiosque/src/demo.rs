@@ -14,7 +14,6 @@ mod trade;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::{Duration, Instant};
@@ -23,18 +22,16 @@ use anyhow::{Context, bail};
 use jiff::ToSpan;
 use jiff::civil::Date;
 use kiosque_clock::{Clock, Entropy};
-use kiosque_faults::Faults;
 use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
-use kiosque_listener::Listener;
-use kiosque_model::{ActedBy, KeyName, Limits, OperatorKey, Rights, UnixMs};
+use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
 use kiosque_server::Audience;
 use kiosque_store::{
     CreatedKey, KeyHolder, ServerLock, Store, WhenAbsent, create_directory, data_files, has_data,
     marker_of_unopened,
 };
 
-use crate::fault_proxy::BeforeServer;
+use crate::fault_proxy::Ending;
 use crate::interrupt::{EndingSignals, Interrupt};
 use crate::output::eprint_line;
 use crate::progress::{Bar, Elapsed};
@@ -88,9 +85,14 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
     };
     output::print(&introduction)?;
     let online_window = server.online_window;
-    let (listener, end) =
-        with_faults(gateway.listener, (faults, &clock), &server.limits, serve::end(signals))
-            .await?;
+    let (end, limits) = (serve::end(signals), server.limits.clone());
+    let (listener, end): (_, Ending) = match faults {
+        Some(faults) => {
+            fault_proxy::before_server(gateway.listener, (faults, clock.clone()), limits, end)
+                .await?
+        }
+        None => (gateway.listener, Box::pin(end)),
+    };
     let listeners = vec![(Audience::Gateway, listener), (Audience::Operator, operator)];
     let app = serve::app(&store, &server, clock.clone())?;
     let served = (store.clone(), server);
@@ -107,19 +109,6 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
         }
     }
     Ok(CommandOutcome::Complete)
-}
-
-/// Puts the fault proxy in front of the server, if there are any faults. Returns the listener of
-/// the server, and the future at whose end it stops: after the proxy, which needs it until then.
-async fn with_faults(
-    public: Listener,
-    (faults, clock): (Option<Faults>, &Clock),
-    limits: &Limits,
-    ending: impl Future<Output = ()> + Send + 'static,
-) -> anyhow::Result<(Listener, Pin<Box<dyn Future<Output = ()> + Send>>)> {
-    let Some(faults) = faults else { return Ok((public, Box::pin(ending))) };
-    let (before, listener) = BeforeServer::new(public, faults, clock.clone()).await?;
-    Ok((listener, Box::pin(before.serve(limits.clone(), ending))))
 }
 
 /// Returns that another port is taken, unless the address was given.

@@ -1,7 +1,7 @@
 //! The results of dry runs, for people.
 
 use kiosque_ingest::import::{Preview, Total};
-use kiosque_model::{Currency, UnixMs, Zone, counted};
+use kiosque_model::{UnixMs, Zone, counted};
 use kiosque_store::{Applied, EntryDifference, Moved, OwnerDifference, Unnamed};
 
 use crate::open;
@@ -76,7 +76,7 @@ pub(crate) fn print_preview(preview: &Preview, zone: &Zone) -> anyhow::Result<()
         lines += &format!("trades started from {first} to {last} {}\n", zone.name());
     }
     for Total { currency, orders, amount } in preview.totals.values() {
-        let (orders, amount) = (counted(*orders, "order"), major(*amount, *currency));
+        let (orders, amount) = (counted(*orders, "order"), currency.major_of_minor(*amount));
         lines += &format!("total of {orders}: {amount} {currency}\n");
     }
     let devices = preview.devices.iter().map(|device| {
@@ -112,17 +112,6 @@ fn more(left_out: usize) -> String {
     if left_out > 0 { format!(" and {left_out} more") } else { String::new() }
 }
 
-/// Returns an amount of minor units in major units.
-fn major(amount: i128, currency: Currency) -> String {
-    let exponent = usize::try_from(currency.exponent()).unwrap_or_default();
-    let sign = if amount < 0 { "-" } else { "" };
-    let digits = format!("{:0>width$}", amount.unsigned_abs(), width = exponent + 1);
-    match digits.split_at(digits.len() - exponent) {
-        (whole, "") => format!("{sign}{whole}"),
-        (whole, fraction) => format!("{sign}{whole}.{fraction}"),
-    }
-}
-
 /// Prints the rows that a move would copy.
 pub(crate) fn print_move(moved: &Moved) -> anyhow::Result<()> {
     output::print(&Table::of(["TABLE", "ROWS"], &moved.tables, |(name, rows)| {
@@ -137,24 +126,4 @@ pub(crate) fn print_move(moved: &Moved) -> anyhow::Result<()> {
     )?;
     eprint_line!("dry run: nothing was moved");
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_have_the_decimals_of_their_currency() {
-        for (amount, code, text) in [
-            (11_543_158, "UAH", "115431.58"),
-            (5, "EUR", "0.05"),
-            (0, "EUR", "0.00"),
-            (-5, "EUR", "-0.05"),
-            (1_200, "JPY", "1200"),
-            (1_234_567, "KWD", "1234.567"),
-        ] {
-            let currency = Currency::parse(code).expect("a currency");
-            assert_eq!(major(amount, currency), text);
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::pin::Pin;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -110,32 +111,24 @@ pub(crate) async fn run(
     Ok(CommandOutcome::Complete)
 }
 
-/// The proxy of a demo, and the listener of the server behind it.
-pub(crate) struct BeforeServer {
-    proxy: FaultProxy,
-    /// The listener of the integrators' address.
+/// A future at whose end a server stops.
+pub(crate) type Ending = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Puts a proxy in front of a listener. Returns another listener, for the server: on a free port of
+/// this machine, with a certificate that only the proxy trusts. Also returns the future at whose
+/// end the server stops: after the proxy, which needs it until then.
+pub(crate) async fn before_server(
     public: Listener,
-}
-
-impl BeforeServer {
-    /// Puts a proxy in front of a listener. Returns it with another listener, for the server: on a
-    /// free port of this machine, with a certificate that only the proxy trusts.
-    pub(crate) async fn new(
-        public: Listener,
-        faults: Faults,
-        clock: Clock,
-    ) -> anyhow::Result<(BeforeServer, Listener)> {
-        let pem = SelfSignedPem::generate(Clock::System.now())?;
-        let certificate = Certificate::in_memory(&pem.cert, &pem.key)?;
-        let inner = Listener::bind("127.0.0.1:0", certificate).await?;
-        let url: BaseUrl = format!("https://{}", inner.address()?).parse()?;
-        let server = HttpsClient::new(url, trust_pem(&pem.cert)?)?;
-        let inner = inner.behind(public.address()?);
-        Ok((BeforeServer { proxy: FaultProxy::new(server, faults, clock), public }, inner))
-    }
-
-    /// Forwards calls until `end`, and then finishes those in progress.
-    pub(crate) async fn serve(self, limits: Limits, end: impl Future<Output = ()>) {
-        self.proxy.serve(self.public, limits, end).await;
-    }
+    (faults, clock): (Faults, Clock),
+    limits: Limits,
+    ending: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<(Listener, Ending)> {
+    let pem = SelfSignedPem::generate(Clock::System.now())?;
+    let certificate = Certificate::in_memory(&pem.cert, &pem.key)?;
+    let inner = Listener::bind("127.0.0.1:0", certificate).await?;
+    let url: BaseUrl = format!("https://{}", inner.address()?).parse()?;
+    let server = HttpsClient::new(url, trust_pem(&pem.cert)?)?;
+    let inner = inner.behind(public.address()?);
+    let proxy = FaultProxy::new(server, faults, clock);
+    Ok((inner, Box::pin(proxy.serve(public, limits, ending))))
 }

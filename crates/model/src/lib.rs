@@ -27,6 +27,7 @@ pub mod device_state;
 pub mod failure_buckets;
 pub mod fleet;
 pub mod ids;
+pub mod intake;
 pub mod limits;
 pub mod mask;
 pub mod money;

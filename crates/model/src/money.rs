@@ -99,6 +99,18 @@ impl Currency {
             .ok_or_else(|| MoneyError::TooLarge(text.to_owned()))?;
         Ok(Minor(if unsigned.len() < text.len() { -minor } else { minor }))
     }
+
+    /// Returns an amount of minor units as a decimal number of major units, such as `-1.50`.
+    #[must_use]
+    pub fn major_of_minor(self, minor: i128) -> String {
+        let sign = if minor < 0 { "-" } else { "" };
+        let unit = 10_u128.pow(self.exponent);
+        let (whole, fraction) = (minor.unsigned_abs() / unit, minor.unsigned_abs() % unit);
+        match self.exponent as usize {
+            0 => format!("{sign}{whole}"),
+            digits => format!("{sign}{whole}.{fraction:0digits$}"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +144,20 @@ mod tests {
         ] {
             let got = of(code).minor_of_major(text).ok().map(|minor| minor.0);
             assert_eq!(got, minor, "{code} {text:?}");
+        }
+    }
+
+    #[test]
+    fn amounts_have_the_decimals_of_their_currency() {
+        for (amount, code, text) in [
+            (11_543_158, "UAH", "115431.58"),
+            (5, "EUR", "0.05"),
+            (0, "EUR", "0.00"),
+            (-5, "EUR", "-0.05"),
+            (1_200, "JPY", "1200"),
+            (1_234_567, "KWD", "1234.567"),
+        ] {
+            assert_eq!(of(code).major_of_minor(amount), text);
         }
     }
 

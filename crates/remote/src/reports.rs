@@ -31,48 +31,35 @@ pub enum Report {
     Online,
 }
 
+/// The call of a function, and the lists in its answer.
+struct Shape {
+    path: &'static str,
+    /// The columns of the rows.
+    list: List,
+    /// The field of the answer with the records, if the answer is not an array.
+    field: Option<&'static str>,
+    /// The columns of the answer next to the rows.
+    head: Option<List>,
+}
+
 impl Report {
-    fn path(self) -> &'static str {
-        match self {
-            Report::Summary => Summary::PATH,
-            Report::Trend => SalesTrend::PATH,
-            Report::BestSellers => BestSellingProduct::PATH,
-            Report::ByDevice => SalesByDevice::PATH,
-            Report::Aisles => DeviceAisle::PATH,
-            Report::Online => OnlineDevices::PATH,
-        }
+    fn shape(self) -> Shape {
+        let (path, list, field, head) = match self {
+            Report::Summary => (Summary::PATH, KPIS, Some("kpiList"), Some(RANGE)),
+            Report::Trend => (SalesTrend::PATH, TREND, None, None),
+            Report::BestSellers => (BestSellingProduct::PATH, BEST_SELLERS, Some("rankList"), None),
+            Report::ByDevice => (SalesByDevice::PATH, BY_DEVICE, None, None),
+            Report::Aisles => (DeviceAisle::PATH, AISLES, None, None),
+            Report::Online => (OnlineDevices::PATH, ONLINE, Some("list"), Some(ONLINE_COUNTS)),
+        };
+        Shape { path, list, field, head }
     }
 
-    /// Returns the columns of its rows.
+    /// Returns the columns of its rows, and of the answer next to the rows.
     #[must_use]
-    pub fn list(self) -> List {
-        match self {
-            Report::Summary => KPIS,
-            Report::Trend => TREND,
-            Report::BestSellers => BEST_SELLERS,
-            Report::ByDevice => BY_DEVICE,
-            Report::Aisles => AISLES,
-            Report::Online => ONLINE,
-        }
-    }
-
-    /// Returns the field of the answer with the records, if the answer is not an array.
-    fn field(self) -> Option<&'static str> {
-        match self {
-            Report::Summary => Some("kpiList"),
-            Report::BestSellers => Some("rankList"),
-            Report::Online => Some("list"),
-            Report::Trend | Report::ByDevice | Report::Aisles => None,
-        }
-    }
-
-    /// Returns the columns of the answer next to the rows.
-    fn head(self) -> Option<List> {
-        match self {
-            Report::Summary => Some(RANGE),
-            Report::Online => Some(ONLINE_COUNTS),
-            _ => None,
-        }
+    pub fn lists(self) -> Vec<List> {
+        let Shape { list, head, .. } = self.shape();
+        std::iter::once(list).chain(head).collect()
     }
 }
 
@@ -93,22 +80,23 @@ pub async fn report(
             body.map_err(|error| CommandError::Usage(error.to_string()))?.into()
         }
     };
-    let path = report.path();
+    let path = report.shape().path;
     let data =
         remote.turn(async |turn| Ok(turn.group(group)?.call_bytes(path, body).await?)).await?;
     Ok(listing(report, data))
 }
 
 fn listing(report: Report, data: Value) -> Listing {
-    let records = report.field().map_or(Some(&data), |field| data.get(field));
+    let Shape { list, field, head, .. } = report.shape();
+    let records = field.map_or(Some(&data), |field| data.get(field));
     let records = records.and_then(Value::as_array).cloned().unwrap_or_default();
     let rows = match report {
         Report::Aisles => records.iter().flat_map(aisles).collect(),
         _ => records.clone(),
     };
     let layout = if report == Report::Trend { Layout::Bars } else { Layout::Rows };
-    let mut parts = vec![Part { list: report.list(), layout, rows }];
-    if let Some(list) = report.head() {
+    let mut parts = vec![Part { list, layout, rows }];
+    if let Some(list) = head {
         parts.push(Part { list, layout: Layout::Fields, rows: vec![data.clone()] });
     }
     Listing { data, records, parts }

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
-use kiosque_ingest::stream::{OrderCounts, StreamIntake};
+use kiosque_ingest::stream::StreamIntake;
 use kiosque_listener::UnreadAnswers;
 use kiosque_listener::tls::Certificate;
+use kiosque_model::intake::OrderCounts;
 use kiosque_model::order::Order;
 use kiosque_model::setting::{duration, positive_duration};
 use kiosque_model::shares::Shares;

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use kiosque_contract::operator_call::{Readyz, ReadyzOrders};
 use kiosque_contract::{ActivityReceived, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
-use kiosque_ingest::stream::OrderCounts;
+use kiosque_ingest::stream::StreamIntake;
 use kiosque_listener::ConnectionMetrics;
+use kiosque_model::intake::OrderCounts;
 use kiosque_model::{Refusal, UnixMs};
-use kiosque_store::FileSizes;
+use kiosque_store::Store;
 use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 use strum::{IntoStaticStr, VariantArray};
 
@@ -57,19 +58,6 @@ struct Gauges {
     change_look_ups: IntCounter,
     streams_open: IntGauge,
     queue_bytes: IntGauge,
-}
-
-/// The values of the gauges.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sampled {
-    /// `None` if the store has no files.
-    pub(crate) store: Option<FileSizes>,
-    pub(crate) heartbeats_waiting: usize,
-    pub(crate) requests_waiting: usize,
-    pub(crate) change_look_ups: u64,
-    pub(crate) streams_open: usize,
-    pub(crate) queue_bytes: usize,
-    pub(crate) certificate_not_after: Option<UnixMs>,
 }
 
 /// The outcome of a login.
@@ -220,8 +208,13 @@ impl Metrics {
     ///
     /// # Errors
     /// The encoder failed.
-    pub(crate) fn text(&self, sampled: Sampled) -> Result<String, Failure> {
-        self.gauges.set(sampled);
+    pub(crate) fn text(
+        &self,
+        store: &Store,
+        intake: &StreamIntake,
+        certificate_end: Option<UnixMs>,
+    ) -> Result<String, Failure> {
+        self.gauges.set(store, intake, certificate_end);
         let text = TextEncoder::new().encode_to_string(&self.registry.gather());
         text.map_err(|error| Failure::internal(&error))
     }
@@ -315,24 +308,25 @@ impl Gauges {
         }
     }
 
-    fn set(&self, sampled: Sampled) {
+    fn set(&self, store: &Store, intake: &StreamIntake, certificate_end: Option<UnixMs>) {
         let count = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
         let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-        if let Some(sizes) = sampled.store {
+        // A store in PostgreSQL has no files.
+        if let Some(sizes) = store.file_sizes() {
             for (file, size) in [("database", sizes.database), ("log", sizes.log)] {
                 self.store_bytes.with_label_values(&[file]).set(bytes(size));
             }
             self.free_bytes.with_label_values::<&str>(&[]).set(bytes(sizes.free));
         }
-        if let Some(end) = sampled.certificate_not_after {
+        if let Some(end) = certificate_end {
             let gauge = self.certificate_not_after_s.with_label_values::<&str>(&[]);
             gauge.set(end.0.div_euclid(1_000));
         }
-        self.heartbeats_waiting.set(count(sampled.heartbeats_waiting));
-        self.requests_waiting.set(count(sampled.requests_waiting));
+        self.heartbeats_waiting.set(count(store.intake().unwritten_activity()));
+        self.requests_waiting.set(count(store.orders().waiting_followers()));
         let known = self.change_look_ups.get();
-        self.change_look_ups.inc_by(sampled.change_look_ups.saturating_sub(known));
-        self.streams_open.set(count(sampled.streams_open));
-        self.queue_bytes.set(count(sampled.queue_bytes));
+        self.change_look_ups.inc_by(store.orders().look_ups().saturating_sub(known));
+        self.streams_open.set(count(intake.streams_open()));
+        self.queue_bytes.set(count(intake.queue_bytes()));
     }
 }

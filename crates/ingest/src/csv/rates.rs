@@ -46,9 +46,12 @@ pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
         return Err(RatesError::Invalid(vec![bad_header("the file is empty")]));
     };
     let positions = positions(&header).map_err(|error| RatesError::Invalid(vec![error]))?;
-    let mut rates = Vec::new();
-    let mut errors = RateErrors::default();
-    let mut lines = HashMap::new();
+    let (mut rates, mut lines) = (Vec::new(), HashMap::new());
+    let (mut errors, mut more) = (Vec::new(), 0_usize);
+    let mut note = |line: u64, error: &str| match errors.len() < FAULTS_MAX {
+        true => errors.push(format!("line {line}: {error}")),
+        false => more += 1,
+    };
     while let Some(row) = rows.next_row()? {
         match rate(&row, header.len(), positions) {
             Ok(rate) => {
@@ -57,40 +60,20 @@ pub fn read_rates(input: impl Read) -> Result<ReadRates, RatesError> {
                     let (currency, day) = (rate.currency, rate.day);
                     let error =
                         format!("duplicate rate of {currency} on {day}, first on line {before}");
-                    errors.note(row.line, &error);
+                    note(row.line, &error);
                 }
                 rates.push(rate);
             }
-            Err(error) => errors.note(row.line, &error),
+            Err(error) => note(row.line, &error),
         }
     }
-    errors.into_result().map(|()| ReadRates { rates, cut_line: rows.cut_line() })
-}
-
-#[derive(Default)]
-struct RateErrors {
-    listed: Vec<String>,
-    more: usize,
-}
-
-impl RateErrors {
-    fn note(&mut self, line: u64, error: &str) {
-        if self.listed.len() < FAULTS_MAX {
-            self.listed.push(format!("line {line}: {error}"));
-        } else {
-            self.more += 1;
-        }
+    if errors.is_empty() {
+        return Ok(ReadRates { rates, cut_line: rows.cut_line() });
     }
-
-    fn into_result(mut self) -> Result<(), RatesError> {
-        if self.listed.is_empty() {
-            return Ok(());
-        }
-        if self.more > 0 {
-            self.listed.push(format!("… and {} more", self.more));
-        }
-        Err(RatesError::Invalid(self.listed))
+    if more > 0 {
+        errors.push(format!("… and {more} more"));
     }
+    Err(RatesError::Invalid(errors))
 }
 
 fn bad_header(error: &str) -> String {

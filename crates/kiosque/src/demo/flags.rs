@@ -1,7 +1,6 @@
 //! The flags of `kiosque demo`.
 
 use std::ops::RangeInclusive;
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
@@ -22,11 +21,17 @@ pub(crate) struct DemoFlags {
     #[arg(long, value_name = "TIME", value_parser = start, conflicts_with = "today")]
     clock: Option<UnixMs>,
     /// Run the clock faster: 60x is a minute per second [default: 1x].
-    #[arg(long, value_name = "SPEED")]
-    clock_speed: Option<Speed>,
+    #[arg(long, value_name = "SPEED", value_parser = speed)]
+    clock_speed: Option<u32>,
     /// New orders per second of the clock.
-    #[arg(long, value_name = "RATE", default_value = "0.25/s", conflicts_with = "quiet")]
-    stream: Stream,
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value = "0.25/s",
+        value_parser = interval,
+        conflicts_with = "quiet"
+    )]
+    stream: Duration,
     /// Send no heartbeats and no new orders while it serves.
     #[arg(long)]
     quiet: bool,
@@ -61,7 +66,7 @@ impl DemoFlags {
             (None, None) => Time::Real,
             (start, speed) => {
                 let start = start.unwrap_or_else(|| Clock::System.now());
-                Time::Virtual(start, speed.map_or(1, |Speed(speed)| speed))
+                Time::Virtual(start, speed.unwrap_or(1))
             }
         }
     }
@@ -71,7 +76,7 @@ impl DemoFlags {
         if self.quiet {
             return Ok(Activity::None);
         }
-        let (Stream(interval), Speed(speed)) = (self.stream, self.clock_speed.unwrap_or(Speed(1)));
+        let (interval, speed) = (self.stream, self.clock_speed.unwrap_or(1));
         let rate = Duration::from_secs(1).as_millis() * u128::from(speed) / interval.as_millis();
         if rate > u128::from(ORDERS_PER_SECOND_MAX) {
             anyhow::bail!(
@@ -121,39 +126,24 @@ fn start(text: &str) -> Result<UnixMs, String> {
     })
 }
 
-/// The speed of a clock.
-#[derive(Clone, Copy, Debug)]
-struct Speed(u32);
-
-impl FromStr for Speed {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Speed, String> {
-        let speed = text.strip_suffix('x').and_then(|speed| speed.parse().ok());
-        let speed = speed.filter(|speed| (1..=1_000).contains(speed));
-        speed.map(Speed).ok_or_else(|| {
-            format!("{text:?} is not a speed from 1x to 1000x, in whole numbers, such as 60x")
-        })
-    }
+/// Parses the speed of a clock.
+fn speed(text: &str) -> Result<u32, String> {
+    let speed: Option<u32> = text.strip_suffix('x').and_then(|speed| speed.parse().ok());
+    speed.filter(|speed| (1..=1_000).contains(speed)).ok_or_else(|| {
+        format!("{text:?} is not a speed from 1x to 1000x, in whole numbers, such as 60x")
+    })
 }
 
-/// The interval between new orders.
-#[derive(Clone, Copy, Debug)]
-struct Stream(Duration);
-
-impl FromStr for Stream {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Stream, String> {
-        let rate: Option<f64> = text.strip_suffix("/s").and_then(|rate| rate.parse().ok());
-        let rate = rate.filter(|rate| (0.001..=100.0).contains(rate));
-        let interval = rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
-        // A sale is identified by the millisecond of its start.
-        let whole = |it: Duration| Duration::from_millis(it.as_millis().try_into().unwrap_or(1));
-        interval.map(|interval| Stream(whole(interval))).ok_or_else(|| {
-            format!("{text:?} is not a rate from 0.001/s to 100/s, such as 5/s or 0.25/s")
-        })
-    }
+/// Parses a rate of new orders as the interval between them.
+fn interval(text: &str) -> Result<Duration, String> {
+    let rate: Option<f64> = text.strip_suffix("/s").and_then(|rate| rate.parse().ok());
+    let rate = rate.filter(|rate| (0.001..=100.0).contains(rate));
+    let interval = rate.map(|rate| Duration::from_secs_f64(1.0 / rate));
+    // A sale is identified by the millisecond of its start.
+    let whole = |it: Duration| Duration::from_millis(it.as_millis().try_into().unwrap_or(1));
+    interval.map(whole).ok_or_else(|| {
+        format!("{text:?} is not a rate from 0.001/s to 100/s, such as 5/s or 0.25/s")
+    })
 }
 
 #[cfg(test)]
@@ -172,12 +162,10 @@ mod tests {
             let expected = "is not a date from 2000 to 2099, such as 2026-03-31";
             assert_eq!(day(wrong), Err(format!("{wrong:?} {expected}")));
         }
-        let speed = |text: &str| text.parse::<Speed>().map(|Speed(speed)| speed);
         assert_eq!((speed("1x"), speed("1000x")), (Ok(1), Ok(1_000)));
         for wrong in ["", "60", "0x", "1001x", "-1x", "1.5x", "x"] {
             assert!(speed(wrong).is_err(), "{wrong}");
         }
-        let interval = |text: &str| text.parse::<Stream>().map(|Stream(interval)| interval);
         assert_eq!(interval("0.25/s"), Ok(Duration::from_secs(4)));
         assert_eq!(interval("5/s"), Ok(Duration::from_millis(200)));
         assert_eq!(interval("3/s"), Ok(Duration::from_millis(333)));

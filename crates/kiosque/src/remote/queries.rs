@@ -6,9 +6,7 @@ use bytes::Bytes;
 use kiosque_client::{Error, read_bounded, read_file};
 use kiosque_clock::Clock;
 use kiosque_contract::{DashboardFilter, DeviceFilter, ZeroOrOne};
-use kiosque_remote::lists::{
-    ANY, DEVICES, GROUPS, LINES, List, ONLINE_COUNTS, PROFILES, RANGE, WHO,
-};
+use kiosque_remote::lists::{ANY, DEVICES, GROUPS, LINES, List, PROFILES, WHO};
 use kiosque_remote::{
     CommandError, DeviceQuery, Groups, Listing, Profiles, Remote, Report, TradeNumber, call,
     devices, groups, order, report, who,
@@ -34,12 +32,9 @@ pub(super) async fn run(what: RemoteWhat) -> Result<(), CommandError> {
         RemoteWhat::ByDevice(args) => show_report(Report::ByDevice, args).await,
         RemoteWhat::Aisles(args) => show_report(Report::Aisles, args).await,
         RemoteWhat::Online(args) => {
-            let lists = [Report::Online.list(), ONLINE_COUNTS];
-            let (group, filter) = (args.group.group, DashboardFilter::default());
-            answer(&args.shown, &lists, async |remote| {
-                report(remote, Report::Online, group.as_deref(), &filter).await
-            })
-            .await
+            let (group, shown) = (args.group, args.shown);
+            let span = Span { since: None, until: None };
+            show_report(Report::Online, ReportArgs { group, span, device: vec![], shown }).await
         }
         RemoteWhat::Call(args) => make_call(args).await,
         // `super` runs these.
@@ -96,11 +91,7 @@ async fn show_order(args: OrderArgs) -> Result<(), CommandError> {
 
 async fn show_report(what: Report, args: ReportArgs) -> Result<(), CommandError> {
     let ReportArgs { group, span, device, shown } = args;
-    let lists = match what {
-        Report::Summary => vec![what.list(), RANGE],
-        _ => vec![what.list()],
-    };
-    answer(&shown, &lists, async |remote| {
+    answer(&shown, &what.lists(), async |remote| {
         let (start_timestamp, end_timestamp) = range(remote, &span, &shown).await?;
         let device_codes = device.clone();
         let filter =

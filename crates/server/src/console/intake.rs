@@ -1,10 +1,6 @@
 //! `/console/intake`
 
-use kiosque_console::intake::{
-    self as view, Intake, KeyOrders, LineOrigin, NewestOrder, RejectedLine,
-};
-use kiosque_contract::RejectedOrder;
-use kiosque_ingest::intake_record;
+use kiosque_console::intake::{self as view, Intake, LineOrigin, RejectedLine};
 use kiosque_model::UnixMs;
 use kiosque_store::{ImportRejections, Listing, Oversight};
 
@@ -25,7 +21,7 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     let imports = app.store.intake().imports(Listing { after: None, limit: IMPORTS }, now).await?;
     let (is_storing, waiting) = app.intake.waiting_to_be_stored();
     let view = Intake {
-        streams: app.intake.orders_by_key().into_iter().map(stream).collect(),
+        streams: app.intake.orders_by_key(),
         rejected: rejected(app).await?,
         imports_are_cut: imports.next.is_some(),
         imports: imports.entries,
@@ -40,35 +36,15 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
 
 /// Returns the latest rejected lines of the streams of this node, and of the imports on the page.
 async fn rejected(app: &App) -> Result<Vec<RejectedLine>, Failure> {
-    let view = |at, from, line: RejectedOrder| {
-        let RejectedOrder { line, order_id, reason } = line;
-        RejectedLine { at, from, line, order_id, reason }
-    };
     let streams = app.intake.latest_rejected().into_iter();
-    let mut lines: Vec<RejectedLine> =
-        streams.map(|one| view(one.at, LineOrigin::Stream(one.key), one.line)).collect();
+    let mut lines: Vec<RejectedLine> = streams
+        .map(|one| RejectedLine { at: one.at, from: LineOrigin::Stream(one.key), line: one.line })
+        .collect();
     let imports =
         app.store.intake().rejected_by_imports(i64::try_from(IMPORTS).unwrap_or(i64::MAX)).await?;
     for ImportRejections { import, at, lines: rejected } in imports {
-        let of_import = |line| view(at, LineOrigin::Import(import), line);
+        let of_import = |line| RejectedLine { at, from: LineOrigin::Import(import), line };
         lines.extend(rejected.into_iter().rev().map(of_import));
     }
     Ok(lines)
-}
-
-fn stream(orders: intake_record::KeyOrders) -> KeyOrders {
-    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let counts = orders.counts;
-    KeyOrders {
-        key: orders.key,
-        by_minute: orders.by_minute.into_iter().map(count).collect(),
-        accepted: count(counts.accepted),
-        updated: count(counts.updated),
-        unchanged: count(counts.unchanged),
-        rejected: count(counts.rejected),
-        newest: orders.newest.map(|order| NewestOrder {
-            trade_start: order.trade_start,
-            stored_at: order.stored_at,
-        }),
-    }
 }

@@ -5,7 +5,6 @@ use kiosque_contract::operator_call::Text;
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::metrics::Sampled;
 
 /// `GET /livez`
 pub(super) async fn livez(_: &App) -> Result<Text, Failure> {
@@ -40,16 +39,8 @@ fn refuse_if_stopping(app: &App) -> Result<(), Failure> {
 
 /// `GET /metrics`
 pub(super) async fn metrics(app: &App) -> Result<Text, Failure> {
-    let sampled = Sampled {
-        store: app.store.file_sizes(),
-        heartbeats_waiting: app.store.intake().unwritten_activity(),
-        requests_waiting: app.store.orders().waiting_followers(),
-        change_look_ups: app.store.orders().look_ups(),
-        streams_open: app.intake.streams_open(),
-        queue_bytes: app.intake.queue_bytes(),
-        certificate_not_after: app.certificate.get().and_then(|of| of.not_after()),
-    };
-    Ok(app.metrics.text(sampled)?.into())
+    let certificate_end = app.certificate.get().and_then(|of| of.not_after());
+    Ok(app.metrics.text(&app.store, &app.intake, certificate_end)?.into())
 }
 
 #[cfg(test)]
