@@ -203,8 +203,7 @@ pub enum WalkError {
 }
 
 impl Error {
-    /// Returns whether the same request fails in the same way again, so that repeating it is of no
-    /// use.
+    /// Returns whether the same request fails in the same way again, so that it is not repeated.
     pub(crate) fn is_final(&self) -> bool {
         !matches!(self, Error::Transport(TransportError { is_final: false, .. }))
     }

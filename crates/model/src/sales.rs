@@ -261,9 +261,16 @@ impl Usd {
     /// Converts an amount, saturating.
     #[must_use]
     pub fn of(amount: Minor, currency: Currency, rate: Rate) -> Usd {
-        let shift = i128::from(10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent())));
-        // The product of two 64-bit numbers has at most 128 bits, and does not overflow.
-        Usd((i128::from(amount.0) * i128::from(rate.0)).saturating_mul(shift))
+        // Most refunds are zero.
+        if amount == Minor(0) {
+            return Usd(0);
+        }
+        let shift = 10_i64.pow(EXPONENT_MAX.saturating_sub(currency.exponent()));
+        // The product of two 64-bit numbers has at most 128 bits, and needs no check.
+        Usd(match amount.0.checked_mul(shift) {
+            Some(shifted) => i128::from(shifted) * i128::from(rate.0),
+            None => (i128::from(amount.0) * i128::from(rate.0)).saturating_mul(shift.into()),
+        })
     }
 
     /// Returns the sum, saturating.

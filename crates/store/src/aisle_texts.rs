@@ -54,7 +54,7 @@ statements! {
 /// Number of devices whose elements are built and written together.
 const DEVICES_PER_STEP: usize = 1_000;
 
-/// An element.
+/// A device with its aisles, as an element of a JSON array.
 struct Made {
     device: DeviceNo,
     code: String,
