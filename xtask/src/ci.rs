@@ -2,7 +2,7 @@
 //! failure. A warning of any step is a failure.
 
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 
@@ -96,13 +96,17 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 
 /// Packs the client and the crates that it needs, and builds them from the packages.
 fn rust_packages() -> Result<()> {
-    // Cargo takes the packages for versions that never change, and would build with earlier ones.
-    let target = root()?.join("target/packages");
-    if target.exists() {
-        fs::remove_dir_all(&target)?;
+    let directory = root()?.join("target/packages");
+    if directory.exists() {
+        fs::remove_dir_all(&directory)?;
     }
+    // Cargo keeps the unpacked sources of a package in its home, by version and by the path of the
+    // registry in this directory. With the path of an earlier run it would build earlier sources.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?.as_millis();
     let mut package = cargo(["package", "--locked", "--allow-dirty", "--target-dir"])?;
-    package.arg(target).args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
+    package
+        .arg(directory.join(now.to_string()))
+        .args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
     run_command(&mut package)
 }
 
