@@ -1,31 +1,23 @@
 //! The reference of the calls: a list of both documents, and a page for each call with a form that
 //! tries it.
 
-mod call;
+pub(crate) mod call;
 mod chinese;
-mod fields;
-mod snippets;
-mod trial;
+pub(crate) mod fields;
+pub(crate) mod snippets;
+pub(crate) mod trial;
 
 use kiosque_contract::GATEWAY_PREFIX;
 use kiosque_openapi::reference::{self, CallReference, Reference};
 use maud::{Markup, html};
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
-use crate::components::{Column, card, table};
+use crate::components::{card, columns, table};
 use crate::frame::{Frame, Page, Section};
 use crate::text::{Text, texts};
 use crate::words::ADDRESS;
 
-#[cfg(test)]
-pub(crate) use call::TEXTS as CALL_TEXTS;
 pub use call::{CallPage, page as call_page};
-#[cfg(test)]
-pub(crate) use fields::TEXTS as FIELD_TEXTS;
-#[cfg(test)]
-pub(crate) use snippets::TEXTS as SNIPPET_TEXTS;
-#[cfg(test)]
-pub(crate) use trial::TEXTS as TRIAL_TEXTS;
 pub use trial::{Answered, Form, Outcome, Trial, control};
 
 texts! {
@@ -117,7 +109,7 @@ impl Document {
 /// Renders the list of all calls.
 #[must_use]
 pub fn page(frame: &Frame<'_>) -> String {
-    let columns = [CALL, ADDRESS, SUMMARY].map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[CALL, ADDRESS, SUMMARY], &[]);
     let list = |document: Document| {
         let name = frame.say(document.name());
         let rows = html! {
@@ -140,9 +132,7 @@ pub fn page(frame: &Frame<'_>) -> String {
     };
     frame.render(&Page {
         heading: frame.say(Section::Api.name()),
-        note: html! {},
-        actions: html! {},
         content: html! { @for document in Document::ALL { (list(*document)) } },
-        refresh_s: None,
+        ..Page::default()
     })
 }

@@ -78,18 +78,15 @@ impl Filters {
 pub fn page(frame: &Frame<'_>, view: &Audit) -> String {
     let (filters, query) = (&view.filters, view.filters.query());
     let events = AuditEvent::ALL.iter().map(|event| (event.name(), frame.say(trail::name(*event))));
-    let events: Vec<(&str, &str)> =
-        std::iter::once(("", frame.say(ALL_EVENTS))).chain(events).collect();
     let fields = html! {
         (text_field("search", "account", frame.say(ACCOUNT), &filters.account))
-        (choice("event", frame.say(EVENT), &events, &filters.event))
+        (choice("event", frame.say(EVENT), frame.say(ALL_EVENTS), events, &filters.event))
         (text_field("search", "source", frame.say(SOURCE), &filters.source))
         (text_field(since_kind(&filters.since), "since", frame.say(SINCE), &filters.since))
     };
     let after = Some(filters.after.as_str()).filter(|after| !after.is_empty());
-    let shown = address("", &query, &query_of(&[("after", &filters.after)]));
-    let separator = if shown.is_empty() { '?' } else { '&' };
-    let csv = format!("{}{shown}{separator}format=csv", frame.path());
+    let shown = query_of(&[("after", &filters.after)]);
+    let csv = address(frame.path(), &[&query, &shown, "format=csv"]);
     let list = |entries: &[AuditEntry]| {
         html! {
             @if entries.is_empty() && view.next.is_none() { (empty(frame.say(NOTHING))) }
@@ -126,6 +123,7 @@ fn alert(frame: &Frame<'_>, bad: BadFilter, filters: &Filters) -> Markup {
 
 /// Returns entries of a page as CSV.
 #[must_use]
-pub fn csv(frame: &Frame<'_>, entries: &[AuditEntry]) -> String {
-    csv::file(trail::CSV_COLUMNS, entries.iter().map(|entry| trail::csv_row(frame, entry)))
+pub fn csv(frame: &Frame<'_>, entries: &[AuditEntry], next: Option<&str>) -> String {
+    let rows = entries.iter().map(|entry| trail::csv_row(frame, entry));
+    csv::file(trail::CSV_COLUMNS, rows.chain(next.map(|_| csv::more_rows())))
 }

@@ -113,6 +113,12 @@ impl Shape {
     }
 }
 
+/// Returns a day as `MM-dd`.
+pub(crate) fn short(day: Day) -> String {
+    let text = day.to_string();
+    text.get(5..).unwrap_or(&text).to_owned()
+}
+
 /// Renders a chart with its table.
 pub(crate) fn bars(frame: &Frame<'_>, chart: &Bars<'_>) -> Markup {
     html! {

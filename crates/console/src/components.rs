@@ -6,7 +6,7 @@ use maud::{Markup, Render, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::format;
-use crate::frame::Frame;
+use crate::frame::{ACCOUNT_PATH, Frame};
 use crate::text::{Text, texts};
 
 texts! {
@@ -265,20 +265,22 @@ pub(crate) fn text_field(kind: &str, name: &str, label: &str, value: &str) -> Ma
     }
 }
 
-/// Renders a choice of a form. `options` have a value and a text.
-pub(crate) fn choice<V, T>(name: &str, label: &str, options: &[(V, T)], chosen: &str) -> Markup
-where
-    V: AsRef<str>,
-    T: AsRef<str>,
-{
+/// Renders a choice of a form. `options` have a value and a text; `all` is the text of the first
+/// option, whose value is empty.
+pub(crate) fn choice<'a, T: AsRef<str>>(
+    name: &str,
+    label: &str,
+    all: &str,
+    options: impl IntoIterator<Item = (&'a str, T)>,
+    chosen: &str,
+) -> Markup {
     html! {
         label {
             (label)
             select name=(name) {
+                option value="" selected[chosen.is_empty()] { (all) }
                 @for (value, text) in options {
-                    option value=(value.as_ref()) selected[value.as_ref() == chosen] {
-                        (text.as_ref())
-                    }
+                    option value=(value) selected[value == chosen] { (text.as_ref()) }
                 }
             }
         }
@@ -299,10 +301,10 @@ pub(crate) fn pager(
         @if after.is_some() || next.is_some() {
             nav.pager aria-label=(frame.say(NEXT)) {
                 @if after.is_some() {
-                    a href=(address(path, query, "")) { (frame.say(FIRST)) }
+                    a href=(address(path, &[query])) { (frame.say(FIRST)) }
                 }
                 @if let Some(next) = next {
-                    a rel="next" href=(address(path, query, &parameter("after", next))) {
+                    a rel="next" href=(address(path, &[query, &parameter("after", next)])) {
                         (frame.say(NEXT))
                     }
                 }
@@ -347,17 +349,18 @@ pub(crate) fn query_of(parameters: &[(&str, &str)]) -> String {
 }
 
 /// Returns a path with the parts of a query that are not empty.
-pub(crate) fn address(path: &str, query: &str, more: &str) -> String {
-    match joined(query, more).as_str() {
+pub(crate) fn address(path: &str, query: &[&str]) -> String {
+    let parts = query.iter().copied().filter(|part| !part.is_empty());
+    match parts.collect::<Vec<_>>().join("&").as_str() {
         "" => path.to_owned(),
         query => format!("{path}?{query}"),
     }
 }
 
-/// Returns a query made of two parts, each of which may be empty.
-pub(crate) fn joined(query: &str, more: &str) -> String {
-    let parts = [query, more].into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join("&")
+/// Returns the address of the page of an account.
+#[must_use]
+pub fn account_path(account: &str) -> String {
+    address(ACCOUNT_PATH, &[&parameter("name", account)])
 }
 
 /// The characters that a segment of a path or a value of a query cannot contain literally.
@@ -385,8 +388,9 @@ mod tests {
     fn addresses_keep_any_text() {
         assert_eq!(encoded("K 1/ü&?"), "K%201%2F%C3%BC%26%3F");
         let more = parameter("after", "a&b");
-        assert_eq!(address("/console/devices", "q=x", &more), "/console/devices?q=x&after=a%26b");
-        assert_eq!(address("/console/devices", "", ""), "/console/devices");
+        let address = |query: &[&str]| address("/console/devices", query);
+        assert_eq!(address(&["q=x", "", &more]), "/console/devices?q=x&after=a%26b");
+        assert_eq!(address(&["", ""]), "/console/devices");
     }
 
     #[test]

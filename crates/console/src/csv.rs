@@ -5,10 +5,9 @@ pub(crate) fn file<const N: usize>(
     columns: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
-    let mut text = String::new();
-    line(&mut text, columns.iter().copied());
+    let mut text = line(&columns);
     for row in rows {
-        line(&mut text, row.iter().map(String::as_str));
+        text.push_str(&line(&row));
     }
     text
 }
@@ -18,28 +17,29 @@ pub(crate) fn note<const N: usize>(text: &str) -> [String; N] {
     std::array::from_fn(|column| if column == 0 { text.to_owned() } else { String::new() })
 }
 
-fn line<'a>(text: &mut String, fields: impl Iterator<Item = &'a str>) {
-    for (at, field) in fields.enumerate() {
-        if at > 0 {
-            text.push(',');
-        }
-        put(text, field);
-    }
-    text.push_str("\r\n");
+/// Returns the last row of a file that has a part of a list.
+pub(crate) fn more_rows<const N: usize>() -> [String; N] {
+    note("The list has more rows than this file.")
+}
+
+fn line(fields: &[impl AsRef<str>]) -> String {
+    let fields: Vec<String> = fields.iter().map(|field| written(field.as_ref())).collect();
+    fields.join(",") + "\r\n"
 }
 
 /// Characters at which spreadsheets may begin another cell, depending on their language; they see
 /// no quotes inside of a cell.
 const SPLITTING: [char; 4] = [';', '\t', '\n', '\r'];
 
-/// Appends a field. Spreadsheets evaluate texts that begin like a formula: those get an apostrophe.
-fn put(text: &mut String, field: &str) {
+/// Returns a field as it is written. Spreadsheets evaluate texts that begin like a formula: those
+/// get an apostrophe.
+fn written(field: &str) -> String {
     let is_number = field.parse::<f64>().is_ok();
     let field = if is_number { field.to_owned() } else { without_formulas(field) };
     if field.contains(['"', ',']) || field.contains(SPLITTING) {
-        text.push_str(&format!("\"{}\"", field.replace('"', "\"\"")));
+        format!("\"{}\"", field.replace('"', "\"\""))
     } else {
-        text.push_str(&field);
+        field
     }
 }
 
@@ -54,12 +54,6 @@ fn without_formulas(field: &str) -> String {
         text.push_str(part);
     }
     text
-}
-
-/// Returns an amount of cents as a plain decimal number of dollars.
-pub(crate) fn dollars(cents: i64) -> String {
-    let sign = if cents < 0 { "-" } else { "" };
-    format!("{sign}{}.{:02}", cents.unsigned_abs() / 100, cents.unsigned_abs() % 100)
 }
 
 #[cfg(test)]
@@ -79,6 +73,5 @@ mod tests {
             "a,b,c,d,e,f\r\n\"a;'=1+1\",\"a;'\"\"=1+1\"\"\",\"'=1;'-2;3\",\"a\n'@b\",\
              \"a\t'=b\",\"a; b\"\r\n"
         );
-        assert_eq!([dollars(-5), dollars(123_456)], ["-0.05", "1234.56"]);
     }
 }

@@ -1,7 +1,7 @@
 //! One device: its cabinet, its sales by hour, its latest orders and its owners.
 
-mod cabinet;
-mod sales;
+pub(crate) mod cabinet;
+pub(crate) mod sales;
 
 use kiosque_contract::inventory::{DeviceItem, DeviceOwner, OrderItem};
 use kiosque_model::sales::Totals;
@@ -19,10 +19,6 @@ use crate::text::texts;
 use crate::words::{ADDRESS, CREATED, DAY, GROUP, LAST_ACTIVE, ORDER_COUNT, STATE, STOCK};
 
 pub use cabinet::Aisle;
-#[cfg(test)]
-pub(crate) use cabinet::TEXTS as CABINET_TEXTS;
-#[cfg(test)]
-pub(crate) use sales::TEXTS as SALES_TEXTS;
 pub use sales::days as sales_days;
 
 texts! {
@@ -124,7 +120,7 @@ fn hours(frame: &Frame<'_>, view: &Device) -> Markup {
 }
 
 fn recent(frame: &Frame<'_>, view: &Device) -> Markup {
-    let all = address(Section::Orders.path(), &parameter("device", &view.device.device_code), "");
+    let all = address(Section::Orders.path(), &[&parameter("device", &view.device.device_code)]);
     let body = html! {
         @if view.orders.is_empty() { (empty(frame.say(NO_ORDERS))) }
         @else {

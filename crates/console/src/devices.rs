@@ -6,8 +6,8 @@ use maud::{Markup, html};
 
 use crate::chart::spark;
 use crate::components::{
-    Tone, address, ago, badge, choice, columns, download, empty, encoded, filter, joined,
-    only_card, pager, query_of, table, text_field,
+    Tone, address, ago, badge, choice, columns, download, empty, encoded, filter, only_card, pager,
+    query_of, table, text_field,
 };
 use crate::csv;
 use crate::format;
@@ -152,8 +152,7 @@ pub(crate) fn path_of(code: &str) -> String {
 pub fn page(frame: &Frame<'_>, view: &Devices) -> String {
     let query = query(view);
     let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
-    let csv = joined(&joined(&query, &view.sort.query()), &after);
-    let csv = address(Section::Devices.path(), &csv, "format=csv");
+    let csv = address(frame.path(), &[&query, &view.sort.query(), &after, "format=csv"]);
     let body = html! {
         (filter(frame, Section::Devices.path(), &fields(frame, view)))
         @if view.devices.is_empty() { (empty(frame.say(NONE_FOUND))) }
@@ -179,15 +178,16 @@ fn query(view: &Devices) -> String {
 }
 
 fn fields(frame: &Frame<'_>, view: &Devices) -> Markup {
+    let all = frame.say(ALL);
+    let state = view.state.map_or("", DeviceState::code);
     let states =
         DeviceState::ALL.iter().map(|state| (state.code(), frame.say(name_of_state(*state))));
-    let options: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(states).collect();
+    let need = view.needs.map_or("", Need::code);
     let needs = Need::ALL.iter().map(|need| (need.code(), frame.say(name_of(*need))));
-    let needs: Vec<(&str, &str)> = std::iter::once(("", frame.say(ALL))).chain(needs).collect();
     html! {
         (text_field("search", "q", frame.say(SEARCH), &view.search))
-        (choice("state", frame.say(STATE), &options, view.state.map_or("", DeviceState::code)))
-        (choice("needs", frame.say(NEEDS_ATTENTION), &needs, view.needs.map_or("", Need::code)))
+        (choice("state", frame.say(STATE), all, states, state))
+        (choice("needs", frame.say(NEEDS_ATTENTION), all, needs, need))
         (view.groups.field(frame))
     }
 }
@@ -217,7 +217,7 @@ fn orders(frame: &Frame<'_>, week: &[i64; WEEK_DAYS]) -> Markup {
     let figures = week.map(format::count).join(", ");
     let summary = WEEK_SUMMARY.fill(frame.language, &[&figures]);
     html! {
-        (spark(week, &summary)) " " span.note { (format::count(week.iter().sum())) }
+        (spark(week, &summary)) " " span.note { (format::count(week.iter().sum::<i64>())) }
     }
 }
 
@@ -226,20 +226,18 @@ fn orders(frame: &Frame<'_>, week: &[i64; WEEK_DAYS]) -> Markup {
 pub fn csv(view: &Devices) -> String {
     const COLUMNS: [&str; 7] =
         ["device_code", "device_name", "group_id", "state", "last_active", "orders_7d", "stock"];
-    csv::file(
-        COLUMNS,
-        view.sort.rows(&view.devices).into_iter().map(|DeviceRow { item, state, week }| {
-            let last_active = item.last_active_timestamp.map(UnixMs);
-            let orders: i64 = week.iter().sum();
-            [
-                item.device_code.clone(),
-                item.device_name.clone(),
-                item.group_id.clone(),
-                state.code().to_owned(),
-                last_active.map(UnixMs::rfc3339).unwrap_or_default(),
-                orders.to_string(),
-                item.total_curr_stock.to_string(),
-            ]
-        }),
-    )
+    let rows = view.sort.rows(&view.devices).into_iter().map(|DeviceRow { item, state, week }| {
+        let last_active = item.last_active_timestamp.map(UnixMs);
+        let orders: i64 = week.iter().sum();
+        [
+            item.device_code.clone(),
+            item.device_name.clone(),
+            item.group_id.clone(),
+            state.code().to_owned(),
+            last_active.map(UnixMs::rfc3339).unwrap_or_default(),
+            orders.to_string(),
+            item.total_curr_stock.to_string(),
+        ]
+    });
+    csv::file(COLUMNS, rows.chain(view.next.is_some().then(csv::more_rows)))
 }

@@ -8,8 +8,9 @@ use kiosque_model::sales::permille;
 /// The text for a figure that does not exist, such as a share of nothing.
 pub(crate) const NONE: &str = "–";
 
-/// Returns a number with its digits grouped: `1,234,567`.
-pub(crate) fn count(number: i64) -> String {
+/// Returns a number with its digits grouped: `1,234,567`. One beyond `i64` is shown as the largest.
+pub(crate) fn count(number: impl TryInto<i64>) -> String {
+    let number = number.try_into().unwrap_or(i64::MAX);
     let digits = number.unsigned_abs().to_string();
     let mut text = if number < 0 { "−".to_owned() } else { String::new() };
     for (at, digit) in digits.chars().enumerate() {
@@ -31,7 +32,7 @@ pub(crate) fn dollars(cents: i64) -> String {
 pub(crate) fn whole_dollars(cents: i64) -> String {
     let sign = if cents <= -50 { "−" } else { "" };
     let dollars = (cents.unsigned_abs() + 50) / 100;
-    format!("{sign}${}", count(i64::try_from(dollars).unwrap_or(i64::MAX)))
+    format!("{sign}${}", count(dollars))
 }
 
 /// Returns an amount in major units with the code of its currency: `1,234.50 EUR`. An amount in an
@@ -66,14 +67,14 @@ pub(crate) fn change(permille: i64) -> String {
     };
     match permille.unsigned_abs() {
         size @ 1..100 => format!("{sign}{}.{}%", size / 10, size % 10),
-        size => format!("{sign}{}%", count(i64::try_from((size + 5) / 10).unwrap_or(i64::MAX))),
+        size => format!("{sign}{}%", count((size + 5) / 10)),
     }
 }
 
 /// Returns a number in units of `10^-exponent` with a decimal point and grouped digits.
 fn decimal(parts: u64, exponent: u32) -> String {
     let unit = 10_u64.pow(exponent);
-    let whole = count(i64::try_from(parts / unit).unwrap_or(i64::MAX));
+    let whole = count(parts / unit);
     match exponent {
         0 => whole,
         exponent => format!("{whole}.{:0width$}", parts % unit, width = exponent as usize),

@@ -50,9 +50,7 @@ impl Groups {
         if self.names.is_empty() {
             return text_field("text", "group", frame.say(GROUP), chosen);
         }
-        let all = std::iter::once(("", frame.say(ALL_GROUPS)));
         let groups = self.names.iter().map(|group| (group.id.as_str(), group.name.as_str()));
-        let options: Vec<(&str, &str)> = all.chain(groups).collect();
-        choice("group", frame.say(GROUP), &options, chosen)
+        choice("group", frame.say(GROUP), frame.say(ALL_GROUPS), groups, chosen)
     }
 }

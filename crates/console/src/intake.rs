@@ -164,7 +164,7 @@ fn streams(frame: &Frame<'_>, view: &Intake) -> Markup {
                 td { (minutes(frame, &stream.by_minute)) }
                 @let of = &stream.counts;
                 @for lines in [of.accepted, of.updated, of.unchanged, of.rejected] {
-                    td.number { (count(lines)) }
+                    td.number { (format::count(lines)) }
                 }
                 @if let Some(order) = stream.newest {
                     td { (ago(frame, Some(order.trade_start))) }
@@ -207,17 +207,16 @@ fn per_second(orders: i64) -> String {
 }
 
 fn queue(frame: &Frame<'_>, view: &Intake) -> Markup {
-    let number = |number: usize| format::count(i64::try_from(number).unwrap_or(i64::MAX));
-    let fill = |text: Text, value: usize| text.fill(frame.language, &[&number(value)]);
+    let fill = |text: Text, value: usize| text.fill(frame.language, &[&format::count(value)]);
     let storing = match view.waiting {
         Some(waiting) => fill(IS_STORING, waiting),
         None => frame.say(IS_IDLE).to_owned(),
     };
     facts(&[
-        (frame.say(STREAMS_OPEN), number(view.streams_open).render()),
+        (frame.say(STREAMS_OPEN), format::count(view.streams_open).render()),
         (frame.say(QUEUE_BYTES), fill(BYTES, view.queue_bytes).render()),
         (frame.say(STORING), storing.render()),
-        (frame.say(HEARTBEATS), number(view.heartbeats_unwritten).render()),
+        (frame.say(HEARTBEATS), format::count(view.heartbeats_unwritten).render()),
         (frame.say(LAST_ACTIVE), ago(frame, view.last_active)),
     ])
 }
@@ -254,17 +253,13 @@ fn state(frame: &Frame<'_>, state: &ImportState) -> Markup {
     }
 }
 
-fn count(lines: u64) -> String {
-    format::count(i64::try_from(lines).unwrap_or(i64::MAX))
-}
-
 /// Returns the counts of a complete import, or the progress of another one.
 fn result(frame: &Frame<'_>, import: &ImportItem) -> String {
     let details = &import.details;
     if let Some(accepted) = details.accepted {
-        let others = [details.updated, details.unchanged, details.rejected];
-        let [updated, unchanged, rejected] = others.map(|other| count(other.unwrap_or_default()));
-        return COUNTS.fill(frame.language, &[&count(accepted), &updated, &unchanged, &rejected]);
+        let counts = [Some(accepted), details.updated, details.unchanged, details.rejected];
+        let counts = counts.map(|count| format::count(count.unwrap_or_default()));
+        return COUNTS.fill(frame.language, &counts.each_ref().map(String::as_str));
     }
     if let Some(rates) = details.rates {
         return RATES.fill(frame.language, &[&rates.to_string()]);

@@ -6,9 +6,10 @@ use kiosque_contract::{AuditEntry, Code};
 use kiosque_model::{Right, UnixMs};
 use maud::{Markup, html};
 
+pub use crate::components::account_path;
 use crate::components::{
-    Column, Tone, address, ago, badge, card, columns, download, empty, facts, joined, pager,
-    parameter, table,
+    Column, Tone, address, ago, badge, card, columns, download, empty, facts, pager, parameter,
+    query_of, table,
 };
 use crate::csv;
 use crate::format;
@@ -77,16 +78,16 @@ pub struct Integrators {
     /// The value of `after` of the next page.
     pub next: Option<String>,
     /// The number of requests answered with each code, since the start of this node.
-    pub codes: Vec<(i64, i64)>,
+    pub codes: Vec<(i64, u64)>,
     /// The sources of failed logins since the start of this node: source, number, last time.
-    pub guesses: Vec<(String, i64, UnixMs)>,
+    pub guesses: Vec<(String, u64, UnixMs)>,
     /// Refused requests that this node could not record.
-    pub not_recorded: i64,
+    pub not_recorded: u64,
     /// The look-up of a request, if one was requested.
     pub look_up: Option<LookUp>,
 }
 
-/// An account of the list.
+/// An account with its live session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Account {
     /// The account.
@@ -116,13 +117,7 @@ impl Listed for Account {
 #[derive(Clone, Debug)]
 pub struct History {
     /// The account.
-    pub account: AccountItem,
-    /// Whether one of its groups is active.
-    pub has_active_group: bool,
-    /// Its live session.
-    pub session: Option<SessionItem>,
-    /// Its last use.
-    pub last_use: Option<UnixMs>,
+    pub account: Account,
     /// The names of the groups.
     pub groups: Groups,
     /// Its entries in the audit trail, the newest first; `None` without the right to read them.
@@ -167,12 +162,6 @@ impl Listed for Function {
     ];
 }
 
-/// Returns the address of the page of an account.
-#[must_use]
-pub fn path_of(account: &str) -> String {
-    address(ACCOUNT_PATH, &parameter("name", account), "")
-}
-
 /// Renders the list of accounts.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
@@ -184,9 +173,8 @@ pub fn page(frame: &Frame<'_>, view: &Integrators) -> String {
         @else { (table(frame.say(ACCOUNTS), &columns, &rows)) }
         (pager(frame, "", view.after.as_deref(), view.next.as_deref()))
     };
-    let after = view.after.as_deref().map(|after| parameter("after", after)).unwrap_or_default();
-    let query = joined("format=csv", &view.sort.query());
-    let csv = address(Section::Integrators.path(), &query, &after);
+    let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
+    let csv = address(frame.path(), &["format=csv", &view.sort.query(), &after]);
     frame.render(&Page {
         heading: frame.say(Section::Integrators.name()),
         actions: download(frame, &csv),
@@ -221,35 +209,33 @@ pub fn csv(view: &Integrators) -> String {
         "session_group",
         "last_use",
     ];
-    csv::file(
-        COLUMNS,
-        view.sort.rows(&view.accounts).into_iter().map(|account| {
-            let (session, last_use) = (account.session.as_ref(), account.last_use);
-            let account = &account.item;
-            let since = session.and_then(|session| session.opened_timestamp);
-            [
-                account.account.clone(),
-                account.display_name.clone(),
-                account.group_ids.join(" "),
-                account.enabled.to_string(),
-                account.third_party_api.to_string(),
-                since.map(|at| UnixMs(at).rfc3339()).unwrap_or_default(),
-                session.and_then(|session| session.source.clone()).unwrap_or_default(),
-                session.and_then(|session| session.group_id.clone()).unwrap_or_default(),
-                last_use.map(UnixMs::rfc3339).unwrap_or_default(),
-            ]
-        }),
-    )
+    let rows = view.sort.rows(&view.accounts).into_iter().map(|account| {
+        let (session, last_use) = (account.session.as_ref(), account.last_use);
+        let account = &account.item;
+        let since = session.and_then(|session| session.opened_timestamp);
+        [
+            account.account.clone(),
+            account.display_name.clone(),
+            account.group_ids.join(" "),
+            account.enabled.to_string(),
+            account.third_party_api.to_string(),
+            since.map(|at| UnixMs(at).rfc3339()).unwrap_or_default(),
+            session.and_then(|session| session.source.clone()).unwrap_or_default(),
+            session.and_then(|session| session.group_id.clone()).unwrap_or_default(),
+            last_use.map(UnixMs::rfc3339).unwrap_or_default(),
+        ]
+    });
+    csv::file(COLUMNS, rows.chain(view.next.is_some().then(csv::more_rows)))
 }
 
 fn row(frame: &Frame<'_>, of: &Account) -> Markup {
     let account = &of.item;
     html! {
         tr {
-            td { a href=(path_of(&account.account)) { (account.account) } }
+            td { a href=(account_path(&account.account)) { (account.account) } }
             td { (account.display_name) }
             td { (account.group_ids.join(", ")) }
-            td { (state(frame, account, of.has_active_group)) }
+            td { (state(frame, of)) }
             td.long { (session_text(frame, of.session.as_ref())) }
             td { (ago(frame, of.last_use)) }
         }
@@ -341,8 +327,8 @@ fn milliseconds(micros: i64) -> String {
 }
 
 /// Returns whether an account can log in, or why it cannot.
-fn state(frame: &Frame<'_>, account: &AccountItem, has_active_group: bool) -> Markup {
-    match (account.enabled, account.third_party_api, has_active_group) {
+fn state(frame: &Frame<'_>, of: &Account) -> Markup {
+    match (of.item.enabled, of.item.third_party_api, of.has_active_group) {
         (false, ..) => badge(Tone::Bad, frame.say(DISABLED)),
         (true, false, _) => badge(Tone::Warning, frame.say(NO_API)),
         (true, true, false) => badge(Tone::Warning, frame.say(NO_GROUP)),
@@ -366,26 +352,26 @@ fn session_text(frame: &Frame<'_>, session: Option<&SessionItem>) -> String {
 /// Renders the history of an account.
 #[must_use]
 pub fn history(frame: &Frame<'_>, view: &History) -> String {
-    let query = parameter("name", &view.account.account);
+    let name = &view.account.item.account;
+    let query = parameter("name", name);
     let body = match &view.entries {
         None => empty(frame.say(NEEDS_AUDIT)),
         Some(entries) if entries.is_empty() => empty(frame.say(NO_EVENTS)),
         Some(entries) => trail::sessions(frame, frame.say(TIMELINE), entries),
     };
     frame.render(&Page {
-        heading: &view.account.account,
+        heading: name,
         note: html! {},
         actions: html! {
             @if view.entries.is_some() {
-                @let after = view.after.as_deref().map(|after| parameter("after", after));
-                @let more = format!("{query}&format=csv");
-                (download(frame, &address(frame.path(), &more, &after.unwrap_or_default())))
+                @let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
+                (download(frame, &address(frame.path(), &[&query, "format=csv", &after])))
             }
         },
         content: html! {
             section.card #account data-live { (summary(frame, view)) }
-            @if view.session.is_some() && frame.rights.contain(Right::Fleet) {
-                section.card #end { (end_form(frame, &view.account.account)) }
+            @if view.account.session.is_some() && frame.rights.contain(Right::Fleet) {
+                section.card #end { (end_form(frame, name)) }
             }
             (card("timeline", frame.say(TIMELINE), "", &body))
             (refused::list(frame, &view.refused))
@@ -397,15 +383,15 @@ pub fn history(frame: &Frame<'_>, view: &History) -> String {
 }
 
 fn summary(frame: &Frame<'_>, view: &History) -> Markup {
-    let account = &view.account;
-    let groups = account.group_ids.iter().map(|id| view.groups.name_of(id));
+    let of = &view.account;
+    let groups = of.item.group_ids.iter().map(|id| view.groups.name_of(id));
     let groups = groups.collect::<Vec<_>>().join(", ");
     facts(&[
-        (frame.say(NAME), html! { (account.display_name) }),
-        (frame.say(STATE), state(frame, account, view.has_active_group)),
+        (frame.say(NAME), html! { (of.item.display_name) }),
+        (frame.say(STATE), state(frame, of)),
         (frame.say(GROUPS), html! { (if groups.is_empty() { format::NONE } else { &groups }) }),
-        (frame.say(SESSION), html! { (session_text(frame, view.session.as_ref())) }),
-        (frame.say(LAST_USE), ago(frame, view.last_use)),
+        (frame.say(SESSION), html! { (session_text(frame, of.session.as_ref())) }),
+        (frame.say(LAST_USE), ago(frame, of.last_use)),
     ])
 }
 

@@ -121,7 +121,7 @@ impl std::fmt::Debug for Outcome {
 /// Renders the page.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Keys) -> String {
-    let csv = address(Section::Keys.path(), "format=csv", &view.sort.query());
+    let csv = address(frame.path(), &["format=csv", &view.sort.query()]);
     frame.render(&Page {
         heading: frame.say(Section::Keys.name()),
         actions: download(frame, &csv),

@@ -1,7 +1,7 @@
 //! One order: its lines, its amounts, the course of payment and shipment, and its record as
 //! integrators see it.
 
-mod source;
+pub(crate) mod source;
 
 use kiosque_contract::inventory::OrderItem;
 use kiosque_contract::{LineItem, OrderHead};
@@ -16,8 +16,6 @@ use crate::text::texts;
 use crate::words::{AISLE, COPY, DEVICE, GROUP, PAYMENT, PRODUCT, SHIPMENT, STARTED, SUM_PAID};
 
 pub use source::Arrived;
-#[cfg(test)]
-pub(crate) use source::TEXTS as SOURCE_TEXTS;
 
 texts! {
     HEADING: "Order {0}", "订单 {0}";

@@ -6,8 +6,8 @@ use kiosque_model::order::{PayStatus, ShipmentStatus};
 use maud::{Markup, html};
 
 use crate::components::{
-    Column, Tone, address, badge, choice, columns, download, empty, encoded, filter, joined,
-    only_card, pager, query_of, table, text_field,
+    Column, Tone, address, badge, choice, columns, download, empty, encoded, filter, only_card,
+    pager, query_of, table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of as device_path;
@@ -175,7 +175,7 @@ pub fn page(frame: &Frame<'_>, view: &Orders) -> String {
     };
     let heading = frame.say(Section::Orders.name());
     let after = query_of(&[("after", view.after.as_deref().unwrap_or_default())]);
-    let csv = address(Section::Orders.path(), &joined(&query, &after), "format=csv");
+    let csv = address(frame.path(), &[&query, &after, "format=csv"]);
     frame.render(&Page {
         heading,
         actions: html! {
@@ -230,14 +230,12 @@ fn states(
     several: (&str, String),
     chosen: &str,
 ) -> Markup {
-    let mut options = vec![("", frame.say(ALL).to_owned())];
     let each = words.iter().zip(texts).map(|(word, text)| (*word, frame.say(text).to_owned()));
-    options.extend(each);
-    options.push(several);
-    if options.iter().all(|(words, _)| *words != chosen) {
+    let mut options: Vec<(&str, String)> = each.chain([several]).collect();
+    if !chosen.is_empty() && options.iter().all(|(words, _)| *words != chosen) {
         options.push((chosen, chosen.to_owned()));
     }
-    choice(name, frame.say(label), &options, chosen)
+    choice(name, frame.say(label), frame.say(ALL), options, chosen)
 }
 
 /// Renders orders as a table; with `groups`, orders of several devices and groups.
@@ -350,5 +348,5 @@ pub fn csv(view: &Orders) -> String {
         ]
     });
     let more = (searched == Searched::Limited).then(|| csv::note(MORE_MATCH.en));
-    csv::file(COLUMNS, rows.chain(more))
+    csv::file(COLUMNS, rows.chain(more).chain(view.next.is_some().then(csv::more_rows)))
 }

@@ -1,15 +1,15 @@
 //! The overview: the sales of a period compared with the previous period, and the devices that need
 //! attention.
 
-mod attention;
+pub(crate) mod attention;
 mod lists;
 
 use kiosque_model::sales::{FleetSales, Turnover};
-use kiosque_model::{Day, Need};
+use kiosque_model::{Currency, Day, Need};
 use maud::{Markup, html};
 
 use crate::chart::{self, Bars};
-use crate::components::{Change, Tile, address, card, download, joined, submit, tile};
+use crate::components::{Change, Tile, address, card, download, submit, tile};
 use crate::csv;
 use crate::format;
 use crate::frame::{Frame, Page, Section};
@@ -103,19 +103,18 @@ impl Overview {
 /// Renders the overview.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Overview) -> String {
-    let group = view.groups.query();
     let chosen = view.groups.chosen.as_deref().map(|id| view.groups.name_of(id));
     let heading = chosen.unwrap_or(frame.say(Section::Overview.name()));
-    let hidden = view.groups.chosen.iter().map(|group| ("group", group.as_str()));
-    let hidden: Vec<(&str, &str)> = hidden.collect();
-    let query = joined(&view.period.query(), &joined(&group, &view.sort.query()));
-    let csv = address(frame.path(), &query, "format=csv");
+    let csv = address(
+        frame.path(),
+        &[&view.period.query(), &view.groups.query(), &view.sort.query(), "format=csv"],
+    );
     frame.render(&Page {
         heading,
         note: html! { p.note { (view.period.text(frame)) } },
         actions: html! {
             (group_picker(frame, view))
-            (picker(frame, view.period, &group, &hidden))
+            (picker(frame, view.period, &view.groups))
             (download(frame, &csv))
         },
         content: html! {
@@ -160,8 +159,9 @@ pub fn csv(view: &Overview) -> String {
             let counts = [of.orders, of.items, of.shipped, of.failed, of.unconverted_orders];
             let [orders, items, shipped, failed, unconverted] =
                 counts.map(|count| count.to_string());
-            let (sales, refunds) =
-                (csv::dollars(of.amount.cents()), csv::dollars(of.refund.cents()));
+            let amounts = [of.amount, of.refund];
+            let [sales, refunds] =
+                amounts.map(|usd| Currency::USD.major_of_minor(usd.cents().into()));
             [day.to_string(), orders, items, sales, refunds, shipped, failed, unconverted]
         }),
     )
@@ -256,7 +256,9 @@ fn earlier(frame: &Frame<'_>, view: &Overview) -> Markup {
     html! {
         p.notice role="note" {
             (LAST_SALES.fill(frame.language, &[&last.to_string()])) " "
-            a href=(address(frame.path(), &query, &view.groups.query())) { (frame.say(SHOW_THEM)) }
+            a href=(address(frame.path(), &[&query, &view.groups.query()])) {
+                (frame.say(SHOW_THEM))
+            }
         }
     }
 }
@@ -295,7 +297,7 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
     let point = |span: crate::period::Span| {
         let turnover = view.sum(span.first, span.last);
         let (first, last) = (span.first.to_string(), span.last.to_string());
-        let day = first.get(5..).unwrap_or(&first).to_owned();
+        let day = chart::short(span.first);
         let (name, label) = match length {
             SpanLength::Day => (first, day),
             SpanLength::Week => (SPAN.fill(frame.language, &[&first, &last]), day),
@@ -316,9 +318,6 @@ fn points(frame: &Frame<'_>, view: &Overview) -> Vec<Point> {
     };
     view.period.spans().into_iter().map(point).collect()
 }
-
-#[cfg(test)]
-pub(crate) use attention::TEXTS as ATTENTION_TEXTS;
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use crate::components::{address, parameter, text_field};
 use crate::frame::Frame;
+use crate::groups::Groups;
 use crate::text::{Text, texts};
 use crate::words::{FROM, SEVEN_DAYS, TO, TODAY};
 
@@ -245,28 +246,24 @@ pub(crate) fn day(text: &str) -> Option<Day> {
     date.map(Day::of).filter(|day| day.0 >= 0)
 }
 
-/// Renders the picker. `query` is the rest of the query of the page, and `hidden` has its
-/// parameters as names and values.
-pub(crate) fn picker(
-    frame: &Frame<'_>,
-    period: Period,
-    query: &str,
-    hidden: &[(&str, &str)],
-) -> Markup {
+/// Renders the picker, which keeps the chosen group.
+pub(crate) fn picker(frame: &Frame<'_>, period: Period, groups: &Groups) -> Markup {
     let path = frame.path();
     let chosen = period.days();
     html! {
         nav.segments aria-label=(frame.say(RANGE)) {
             @for (days, name) in CHOICES {
                 @let current = (chosen.as_deref() == Some(days)).then_some("true");
-                a href=(address(path, &parameter("days", days), query))
+                a href=(address(path, &[&parameter("days", days), &groups.query()]))
                     aria-current=[current] { (frame.say(name)) }
             }
         }
         details.other {
             summary { (frame.say(OTHER)) }
             form.filter method="get" action=(path) {
-                @for (name, value) in hidden { input type="hidden" name=(name) value=(value); }
+                @if let Some(group) = &groups.chosen {
+                    input type="hidden" name="group" value=(group);
+                }
                 (text_field("date", "from", frame.say(FROM), &period.first.to_string()))
                 (text_field("date", "to", frame.say(TO), &period.last.to_string()))
                 button { (frame.say(APPLY)) }

@@ -4,7 +4,7 @@ use kiosque_contract::inventory::RefillItem;
 use maud::html;
 
 use crate::components::{
-    address, columns, download, empty, filter, joined, only_card, parameter, table, text_field,
+    address, columns, download, empty, filter, only_card, parameter, query_of, table, text_field,
 };
 use crate::csv;
 use crate::devices::path_of;
@@ -68,7 +68,7 @@ impl Listed for RefillItem {
 
 /// Returns the address of the list of the aisles with a product.
 pub(crate) fn path_of_product(goods_id: &str, groups: &Groups) -> String {
-    address(Section::Refill.path(), &parameter("product", goods_id), &groups.query())
+    address(Section::Refill.path(), &[&parameter("product", goods_id), &groups.query()])
 }
 
 /// Renders the list.
@@ -76,10 +76,11 @@ pub(crate) fn path_of_product(goods_id: &str, groups: &Groups) -> String {
 pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
     let heading = frame.say(Section::Refill.name());
     let product = view.product.as_deref().unwrap_or_default();
-    let query = view.product.as_deref().map(|product| parameter("product", product));
-    let query = joined(&view.groups.query(), &query.unwrap_or_default());
-    let query = joined(&query, &view.sort.query());
-    let csv = address(frame.path(), &query, "format=csv");
+    let of_product = query_of(&[("product", product)]);
+    let csv = address(
+        frame.path(),
+        &[&view.groups.query(), &of_product, &view.sort.query(), "format=csv"],
+    );
     let fields = html! {
         (text_field("search", "product", frame.say(PRODUCT_ID), product))
         (view.groups.field(frame))
@@ -91,7 +92,7 @@ pub fn page(frame: &Frame<'_>, view: &Refill) -> String {
         }
         @else { (rows(frame, view)) }
         @if view.is_cut {
-            p.note { (CUT.fill(frame.language, &[&format::count(length(&view.items))])) }
+            p.note { (CUT.fill(frame.language, &[&format::count(view.items.len())])) }
         }
         p.note { (frame.say(RULE)) }
     };
@@ -117,22 +118,20 @@ pub fn csv(view: &Refill) -> String {
         "sold_a_day",
         "days_left",
     ];
-    csv::file(
-        COLUMNS,
-        view.sort.rows(&view.items).into_iter().map(|item| {
-            [
-                item.device_code.clone(),
-                item.device_name.clone(),
-                item.aisle_code.clone(),
-                item.goods_id.clone(),
-                item.goods_name.clone(),
-                item.stock.to_string(),
-                item.capacity.to_string(),
-                tenths(item.tenths_sold_a_day()),
-                item.tenths_of_days_left().map(tenths).unwrap_or_default(),
-            ]
-        }),
-    )
+    let rows = view.sort.rows(&view.items).into_iter().map(|item| {
+        [
+            item.device_code.clone(),
+            item.device_name.clone(),
+            item.aisle_code.clone(),
+            item.goods_id.clone(),
+            item.goods_name.clone(),
+            item.stock.to_string(),
+            item.capacity.to_string(),
+            tenths(item.tenths_sold_a_day()),
+            item.tenths_of_days_left().map(tenths).unwrap_or_default(),
+        ]
+    });
+    csv::file(COLUMNS, rows.chain(view.is_cut.then(csv::more_rows)))
 }
 
 fn rows(frame: &Frame<'_>, view: &Refill) -> maud::Markup {
@@ -170,8 +169,4 @@ fn product(item: &RefillItem) -> &str {
 /// Formats tenths with one decimal.
 fn tenths(tenths: i64) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
-}
-
-fn length(items: &[RefillItem]) -> i64 {
-    i64::try_from(items.len()).unwrap_or(i64::MAX)
 }

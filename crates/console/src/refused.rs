@@ -5,9 +5,10 @@ use kiosque_model::{RefusalKind, UnixMs};
 use maud::{Markup, Render, html};
 
 use crate::components::{
-    Tone, address, badge, card, columns, empty, filter, parameter, table, text_field, time,
+    Tone, account_path, address, badge, card, columns, empty, filter, parameter, table, text_field,
+    time,
 };
-use crate::frame::{ACCOUNT_PATH, Frame, Section};
+use crate::frame::{Frame, Section};
 use crate::text::{Text, texts};
 use crate::words::{ACCOUNT, ANSWER, CODE, NONE, REASON, REQUEST, SOURCE, TIME};
 
@@ -102,6 +103,11 @@ pub struct Refused {
     pub cause: Option<String>,
 }
 
+/// Returns the address of the look-up of a request.
+pub(crate) fn path_of(request_id: &str) -> String {
+    address(Section::Integrators.path(), &[&parameter(PARAMETER, request_id)])
+}
+
 /// Renders the form of the look-up, with its result.
 pub(crate) fn look_up(frame: &Frame<'_>, look_up: Option<&LookUp>) -> Markup {
     let id = look_up.map_or("", |look_up| look_up.request_id.as_str());
@@ -146,12 +152,11 @@ fn one(frame: &Frame<'_>, request: &Refused) -> Markup {
 
 fn account(frame: &Frame<'_>, request: &Refused) -> Markup {
     let Some(name) = &request.account else { return frame.say(NONE).render() };
-    let href = address(ACCOUNT_PATH, &parameter("name", name), "");
     let text = match request.is_proven {
         true => name.clone(),
         false => CLAIMED.fill(frame.language, &[name]),
     };
-    html! { a href=(href) { (text) } }
+    html! { a href=(account_path(name)) { (text) } }
 }
 
 fn fields(frame: &Frame<'_>, request: &Refused) -> Markup {
@@ -184,7 +189,6 @@ pub(crate) fn list(frame: &Frame<'_>, requests: &[Refused]) -> Markup {
 fn row(frame: &Frame<'_>, request: &Refused) -> Markup {
     let code = request.code.map(|code| code.to_string()).unwrap_or_default();
     let tone = if request.kind.is_none() { Tone::Bad } else { Tone::Warning };
-    let query = parameter(PARAMETER, &request.request_id);
     html! {
         tr {
             td { (time(frame, request.at)) }
@@ -192,9 +196,7 @@ fn row(frame: &Frame<'_>, request: &Refused) -> Markup {
             td { (request.source) }
             td { (badge(tone, &code)) }
             td.long { (request.data.first().unwrap_or(&request.message)) }
-            td { a href=(address(Section::Integrators.path(), &query, "")) {
-                code.id { (request.request_id) }
-            } }
+            td { a href=(path_of(&request.request_id)) { code.id { (request.request_id) } } }
         }
     }
 }

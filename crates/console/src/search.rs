@@ -2,14 +2,12 @@
 
 use maud::{Markup, html};
 
-use crate::components::{address, card, columns, empty, parameter, table};
-use crate::devices;
-use crate::frame::{ACCOUNT_PATH, Frame, Page, Section};
+use crate::components::{account_path, address, card, columns, empty, parameter, table};
+use crate::frame::{Frame, Page, Section};
 use crate::groups::Groups;
-use crate::orders;
-use crate::refused::PARAMETER;
 use crate::text::{Text, texts};
 use crate::words::{ACCOUNT, DEVICE, GROUP, ORDER, SEARCH};
+use crate::{devices, orders, refused};
 
 texts! {
     RESULTS: "Results for {0}", "“{0}”的结果";
@@ -77,8 +75,8 @@ impl Hit {
         match self {
             Hit::Device { code, .. } => devices::path_of(code),
             Hit::Order { id, group_id } => orders::path_of(group_id, id),
-            Hit::Request(id) => address(Section::Integrators.path(), &parameter(PARAMETER, id), ""),
-            Hit::Account(name) => address(ACCOUNT_PATH, &parameter("name", name), ""),
+            Hit::Request(id) => refused::path_of(id),
+            Hit::Account(name) => account_path(name),
         }
     }
 
@@ -95,7 +93,7 @@ impl Hit {
 /// Renders the hits.
 #[must_use]
 pub fn page(frame: &Frame<'_>, view: &Search) -> String {
-    let all = |section: Section| address(section.path(), &parameter("q", &view.text), "");
+    let all = |section: Section| address(section.path(), &[&parameter("q", &view.text)]);
     let none = if view.has_more { NONE_IN_PART } else { NONE_FOUND };
     let body = html! {
         @if view.hits.is_empty() { (empty(frame.say(none))) } @else { (rows(frame, view)) }
@@ -104,7 +102,7 @@ pub fn page(frame: &Frame<'_>, view: &Search) -> String {
             p.more { a href=(all(Section::Orders)) { (frame.say(MORE_ORDERS)) } }
         }
         @if let Some(account) = &view.accounts_after {
-            @let others = address(Section::Integrators.path(), &parameter("after", account), "");
+            @let others = address(Section::Integrators.path(), &[&parameter("after", account)]);
             p.more { a href=(others) { (MORE_ACCOUNTS.fill(frame.language, &[&view.text])) } }
         }
     };

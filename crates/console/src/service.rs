@@ -344,8 +344,8 @@ fn limits(frame: &Frame<'_>, view: &Service) -> Markup {
         @for limit in &view.limits {
             tr {
                 td { code { (limit.name) } }
-                td.number { (format::count(number(limit.used))) }
-                td.number { (format::count(number(limit.most))) }
+                td.number { (format::count(limit.used)) }
+                td.number { (format::count(limit.most)) }
                 td.number { (format::share(number(limit.used), number(limit.most))) }
             }
         }

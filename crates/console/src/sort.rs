@@ -138,7 +138,7 @@ impl Sort {
         let other = query.split('&').filter(|part| {
             part.split('=').next().is_some_and(|name| name != PARAMETER && !name.is_empty())
         });
-        address(frame.path(), &other.collect::<Vec<_>>().join("&"), &self.query())
+        address(frame.path(), &[&other.collect::<Vec<_>>().join("&"), &self.query()])
     }
 }
 

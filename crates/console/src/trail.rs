@@ -5,9 +5,9 @@ use kiosque_model::UnixMs;
 use kiosque_model::audit::AuditEvent;
 use maud::{Markup, html};
 
-use crate::components::{address, columns, parameter, table, time};
+use crate::components::{account_path, columns, table, time};
 use crate::format;
-use crate::frame::{ACCOUNT_PATH, Frame};
+use crate::frame::Frame;
 use crate::text::{Text, texts};
 use crate::words::{ACCOUNT, EVENT, IN_GROUP, REQUEST, SOURCE, TIME};
 
@@ -115,9 +115,7 @@ fn row(frame: &Frame<'_>, entry: &AuditEntry, login: Option<&AuditEntry>) -> Mar
             td { (time(frame, UnixMs(entry.timestamp))) }
             td.event { (event.map_or(entry.event.as_ref(), |event| frame.say(event))) }
             td { @if let Some(account) = account {
-                a href=(address(ACCOUNT_PATH, &parameter("name", account), "")) {
-                    (account)
-                }
+                a href=(account_path(account)) { (account) }
             } }
             td { (entry.actor_with_user().unwrap_or_default()) }
             td { (entry.source.as_deref().unwrap_or_default()) }

@@ -38,7 +38,6 @@ use self::head::WithHead;
 use self::header::{Header, names_of};
 pub use self::mapping::Mapping;
 pub use self::rates::{RatesError, ReadRates, read_rates};
-use self::rejected_rows::Numbering;
 pub use self::rejected_rows::{RejectedFormat, RejectedRow};
 pub use self::row::ROW_MAX_BYTES;
 use self::row::{Row, Rows};
@@ -160,11 +159,11 @@ impl<R> Report<'_, R> {
     /// report is empty.
     pub(crate) fn rows_of_orders(&self) -> Option<RowsOfOrders> {
         let header = &self.bound.as_ref()?.header;
-        let numbering = match self.mapping.columns.has_row_number {
-            true => Numbering::Column,
-            false => Numbering::None,
+        let format = RejectedFormat {
+            columns: header.columns().to_vec(),
+            file: self.mapping.format.clone(),
+            has_numbers: self.mapping.columns.has_row_number,
         };
-        let format = RejectedFormat::new(header.columns(), &self.mapping.format, numbering);
         Some(RowsOfOrders::new(Arc::clone(header), Arc::new(format)))
     }
 

@@ -185,6 +185,11 @@ pub fn new_hash(
 struct Errors(Vec<FileError>);
 
 impl Errors {
+    fn note<T>(&mut self, place: &Place, field: &str, error: impl Display) -> Option<T> {
+        self.0.push(FileError::of_field(place, field, error));
+        None
+    }
+
     fn check<T, E: Display>(
         &mut self,
         place: &Place,
@@ -193,24 +198,24 @@ impl Errors {
     ) -> Option<T> {
         match read {
             Ok(read) => Some(read),
-            Err(error) => {
-                self.0.push(FileError::of_field(place, field, error));
-                None
-            }
+            Err(error) => self.note(place, field, error),
         }
     }
 
     fn text(&mut self, place: &Place, field: &str, given: Option<String>) -> Option<String> {
         let given = given?;
-        let clean =
-            if given.contains('\0') { Err("must not contain a NUL character") } else { Ok(given) };
-        self.check(place, field, clean)
+        if given.contains('\0') {
+            return self.note(place, field, "must not contain a NUL character");
+        }
+        Some(given)
     }
 
     fn amount(&mut self, place: &Place, field: &str, given: i64) -> Option<Minor> {
-        let fits = (0..=MINOR_MAX).contains(&given);
-        let error = || format!("{given} is not between 0 and {MINOR_MAX} minor units");
-        self.check(place, field, if fits { Ok(Minor(given)) } else { Err(error()) })
+        if (0..=MINOR_MAX).contains(&given) {
+            return Some(Minor(given));
+        }
+        let error = format_args!("{given} is not between 0 and {MINOR_MAX} minor units");
+        self.note(place, field, error)
     }
 
     fn repeats<T: Hash + Eq + Copy>(
@@ -234,13 +239,10 @@ impl Errors {
         let display_name = self.text(&place, "display_name", given.display_name);
         let password = match (given.password, given.password_hash) {
             (Some(_), Some(_)) => {
-                let error: Result<(), _> = Err("give either password or password_hash");
-                self.check(&place, "password", error);
-                None
+                self.note(&place, "password", "give either password or password_hash")
             }
             (Some(clear), None) if clear.trim().is_empty() => {
-                self.check::<(), _>(&place, "password", Err("must not be blank"));
-                None
+                self.note(&place, "password", "must not be blank")
             }
             (Some(clear), None) => Some(Password::Clear(clear)),
             (None, Some(hash)) => self
@@ -288,7 +290,7 @@ impl Errors {
         let since = since.and_then(|read| self.check(&place, "since", read));
         if since.is_some() && group.is_none() {
             let error = "is given without a valid group, which owns the device from then on";
-            self.check::<(), _>(&place, "since", Err(error));
+            self.note::<()>(&place, "since", error);
         }
         let model = self.text(&place, "model", given.model);
         let address = self.text(&place, "address", given.address);

@@ -15,10 +15,10 @@ use kiosque_model::order::{
 use kiosque_model::setting;
 use kiosque_model::{Currency, DeviceCode, Minor, OrderId, TradeNo, UnixMs, Zone, ids};
 
-use crate::json_line::{describe_error, object_text};
+use crate::json_line;
 use crate::masking::{NO_AMOUNT, NO_LINE_AMOUNT};
 use crate::payment::Payment;
-use crate::unknown_keys::{UnknownKeys, without_positions};
+use crate::unknown_keys::UnknownKeys;
 
 /// Reads an order from a line of NDJSON. Adds ignored keys to `unknown_keys`.
 ///
@@ -29,14 +29,8 @@ pub fn parse(
     dates: &DateRules<'_>,
     unknown_keys: &mut UnknownKeys,
 ) -> Result<Order, String> {
-    let text = object_text(text)?;
-    let mut deserializer = serde_json::Deserializer::from_str(text);
     let mut of_line = Vec::new();
-    let given: Result<OrderLine, _> = serde_ignored::deserialize(&mut deserializer, |path| {
-        of_line.push(without_positions(&path));
-    });
-    let given = given.and_then(|given| deserializer.end().map(|()| given));
-    let given = given.map_err(|_| describe_error::<OrderLine>(text))?;
+    let given: OrderLine = json_line::read(text, |key| of_line.push(key))?;
     match unknown_keys.add(of_line) {
         Ok(()) => check(given, dates),
         Err(errors) => Err(match check(given, dates) {
@@ -86,10 +80,7 @@ impl OrderErrors {
     }
 
     fn needed<T>(&mut self, field: &str, given: Option<T>) -> Option<T> {
-        if given.is_none() {
-            return self.note(field, "is missing");
-        }
-        given
+        given.or_else(|| self.note(field, "is missing"))
     }
 
     fn amount(&mut self, field: &str, given: i64) -> Option<Minor> {
@@ -133,11 +124,7 @@ impl OrderErrors {
         of: impl Fn(i64) -> Option<T>,
     ) -> Option<T> {
         let given = given?;
-        let status = of(given);
-        if status.is_none() {
-            return self.note(field, format_args!("{given} is not a status (0 to 4)"));
-        }
-        status
+        of(given).or_else(|| self.note(field, format_args!("{given} is not a status (0 to 4)")))
     }
 }
 

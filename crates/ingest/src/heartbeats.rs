@@ -8,11 +8,11 @@ use kiosque_model::{DeviceCode, UnixMs, ids};
 use kiosque_store::{Heartbeat, Store};
 use serde_json::{Number, Value};
 
-use super::json_line::{describe_error, object_text};
+use super::json_line;
 use super::ndjson::RawLine;
 use super::rejected::Reason;
 use super::response_lists::{LINES_LISTED_MAX, truncate};
-use super::unknown_keys::{add_to_list, shown, without_positions};
+use super::unknown_keys::{add_to_list, shown};
 use crate::Error;
 
 /// The outcomes of a stream of heartbeats.
@@ -70,13 +70,9 @@ fn parse(
     now: UnixMs,
     ignored_keys: &mut BTreeSet<String>,
 ) -> Result<Heartbeat, String> {
-    let text = object_text(raw.whole()?)?;
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let given: Result<HeartbeatLine, _> = serde_ignored::deserialize(&mut deserializer, |path| {
-        ignored_keys.insert(without_positions(&path));
-    });
-    let given = given.and_then(|given| deserializer.end().map(|()| given));
-    let given = given.map_err(|_| describe_error::<HeartbeatLine>(text))?;
+    let given: HeartbeatLine = json_line::read(raw.whole()?, |key| {
+        ignored_keys.insert(key);
+    })?;
     let code = given.device_code.ok_or("deviceCode: is missing")?;
     let device_code = DeviceCode::parse(code).map_err(|error| format!("deviceCode: {error}"))?;
     let at = given.timestamp.map_or(Ok(now), |timestamp| moment(&timestamp, now))?;

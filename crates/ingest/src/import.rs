@@ -287,22 +287,18 @@ impl<'a> Import<'a> {
         run: &CommandRun,
         observer: &'a mut dyn ImportObserver,
     ) -> Result<Import<'a>, ImportError> {
-        let names = Arc::new(store.fleet().product_names().await?);
-        let (missing, done) = (MissingEntries::default(), Imported::default());
-        let (run, by_group, arrival) = (run.clone(), BTreeMap::new(), None);
-        let file_orders = store.is_dry_run().then(FileOrders::default);
         Ok(Import {
             store,
             clock,
             observer,
-            names,
-            missing,
+            names: Arc::new(store.fleet().product_names().await?),
+            missing: MissingEntries::default(),
             rows: None,
-            run,
-            arrival,
-            done,
-            by_group,
-            file_orders,
+            run: run.clone(),
+            arrival: None,
+            done: Imported::default(),
+            by_group: BTreeMap::new(),
+            file_orders: store.is_dry_run().then(FileOrders::default),
         })
     }
 

@@ -3,12 +3,30 @@
 use serde::Deserialize;
 
 use crate::masking::MASKED_FIELDS;
+use crate::unknown_keys::without_positions;
+
+/// Reads an object from a line, and passes the path of each key that is not a field to `ignored`.
+///
+/// # Errors
+/// The reason, beginning with the field.
+pub(crate) fn read<'t, T: Deserialize<'t>>(
+    text: &'t [u8],
+    mut ignored: impl FnMut(String),
+) -> Result<T, String> {
+    let text = object_text(text)?;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let read = serde_ignored::deserialize(&mut deserializer, |path| {
+        ignored(without_positions(&path));
+    });
+    let read = read.and_then(|read| deserializer.end().map(|()| read));
+    read.map_err(|_| describe_error::<T>(text))
+}
 
 /// Returns the text of a line that may be an object; see [`kiosque_contract::Object`].
 ///
 /// # Errors
 /// It is not UTF-8, or does not begin like an object.
-pub(crate) fn object_text(text: &[u8]) -> Result<&str, String> {
+fn object_text(text: &[u8]) -> Result<&str, String> {
     let text = std::str::from_utf8(text)
         .map_err(|error| format!("invalid UTF-8 at byte {}", error.valid_up_to() + 1))?;
     match text.trim_start().starts_with('{') {
@@ -18,7 +36,7 @@ pub(crate) fn object_text(text: &[u8]) -> Result<&str, String> {
 }
 
 /// Parses a text that does not deserialize again, and returns the reason, beginning with the field.
-pub(crate) fn describe_error<'t, T: Deserialize<'t>>(text: &'t str) -> String {
+fn describe_error<'t, T: Deserialize<'t>>(text: &'t str) -> String {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let error = match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
         Ok(_) => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kiosque_contract::RejectedOrder;
 use kiosque_model::ids;
 use kiosque_store::Incoming;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::csv::{RejectedFormat, RejectedRow};
 use super::masking::{mask_fields, masked_text, with_masked_digits};
@@ -142,16 +142,14 @@ impl Rejected {
     }
 
     fn to_json(&self) -> Value {
-        let mut object = Map::new();
-        object.insert("line".to_owned(), self.line.into());
-        object.insert("orderId".to_owned(), self.order_id.clone().into());
-        object.insert("reason".to_owned(), self.reason.to_string().into());
+        let reason = &*self.reason;
+        let mut object = json!({"line": self.line, "orderId": self.order_id, "reason": reason});
         match &self.content {
-            Content::Order(order) => object.insert("order".to_owned(), order.clone()),
-            Content::Text(text) => object.insert("text".to_owned(), text.clone().into()),
-            Content::Rows(..) => None,
-        };
-        Value::Object(object)
+            Content::Order(order) => object["order"] = order.clone(),
+            Content::Text(text) => object["text"] = text.clone().into(),
+            Content::Rows(..) => {}
+        }
+        object
     }
 }
 

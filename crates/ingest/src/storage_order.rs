@@ -126,8 +126,10 @@ pub(crate) mod tests {
 
     /// Devices and the numbers of their groups. `m2` moved from group 1 to group 2.
     pub(crate) fn groups() -> DeviceGroups {
-        let groups = [("a1", 1), ("a2", 1), ("b1", 2), ("c1", 3), ("m2", 1), ("m2", 2)];
-        groups.map(|(device, group)| (device.to_owned(), GroupNo(group))).into_iter().collect()
+        let periods = [("a1", 1), ("a2", 1), ("b1", 2), ("c1", 3), ("m2", 1), ("m2", 2)];
+        let mut groups = DeviceGroups::default();
+        groups.extend(periods.map(|(device, group)| (device.to_owned(), GroupNo(group))));
+        groups
     }
 
     /// Returns orders for `ID@DEVICE` or `ID@DEVICE#NUMBER`, each started a second after the

@@ -44,7 +44,7 @@ pub struct StreamIntake {
     /// The open streams, with a share for each key.
     streams: Shares<KeyName>,
     queue_bytes: Arc<Semaphore>,
-    queue_bytes_max: u32,
+    queue_bytes_max: usize,
     clock: Clock,
     /// The maximum time by which a date of an order may be in the future.
     lead_max: Duration,
@@ -110,14 +110,14 @@ impl StreamIntake {
         let record = Arc::<IntakeRecord>::default();
         let of_data = (store.clone(), clock.clone());
         let commits = GroupCommit::new(of_data, permits, wait, Arc::clone(&record));
-        let queue_bytes_max = u32::try_from(limits.ingest_queue_max_bytes).unwrap_or(u32::MAX);
-        let queue_bytes = Semaphore::new(usize::try_from(queue_bytes_max).unwrap_or(usize::MAX));
+        // The permits of a chunk are counted by a `u32`.
+        let queue_bytes_max = limits.ingest_queue_max_bytes.min(u32::MAX as usize);
         StreamIntake {
             store: store.clone(),
             commits: Arc::new(commits),
             cpu_permits,
             streams: Shares::new(limits.ingest_streams_max),
-            queue_bytes: Arc::new(queue_bytes),
+            queue_bytes: Arc::new(Semaphore::new(queue_bytes_max)),
             queue_bytes_max,
             clock: clock.clone(),
             lead_max: limits.order_lead_max,
@@ -154,11 +154,7 @@ impl StreamIntake {
     /// Returns the bytes of text that are being checked or wait to be stored.
     #[must_use]
     pub fn queue_bytes(&self) -> usize {
-        self.queue_bytes_max().saturating_sub(self.queue_bytes.available_permits())
-    }
-
-    fn queue_bytes_max(&self) -> usize {
-        usize::try_from(self.queue_bytes_max).unwrap_or(usize::MAX)
+        self.queue_bytes_max.saturating_sub(self.queue_bytes.available_permits())
     }
 
     /// Admits another stream, sent with a key.
@@ -194,7 +190,7 @@ impl StreamIntake {
     /// Returns the bytes of a chunk, which depend on the number of open streams.
     #[must_use]
     pub fn chunk_bytes(&self) -> usize {
-        chunk_bytes(self.queue_bytes_max(), self.streams_open())
+        chunk_bytes(self.queue_bytes_max, self.streams_open())
     }
 
     /// Checks lines on a blocking thread, since a chunk takes milliseconds. The permits limit the
@@ -225,7 +221,7 @@ impl StreamIntake {
     /// Reserves queue space for a chunk. A stream's first chunk, which can still be refused as a
     /// whole, does not wait for space; later ones do, which slows the caller down.
     async fn reserve(&self, bytes: usize, started: bool) -> Result<OwnedSemaphorePermit, Error> {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.queue_bytes_max);
+        let bytes = u32::try_from(bytes.min(self.queue_bytes_max)).unwrap_or(u32::MAX);
         let queue_bytes = Arc::clone(&self.queue_bytes);
         if started {
             return queue_bytes.acquire_many_owned(bytes).await.map_err(Error::internal);

@@ -31,14 +31,8 @@ pub struct Listener {
     certificate: Arc<Certificate>,
     /// The address of a proxy in front of it.
     public: Option<SocketAddr>,
-    versions: Versions,
-}
-
-/// The versions of HTTP that a listener supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Versions {
-    All,
-    Http1,
+    /// Whether it does not support HTTP/2.
+    is_http1_only: bool,
 }
 
 /// A function that answers requests, for listeners whose speed does not matter: their connections
@@ -66,13 +60,13 @@ impl Listener {
         certificate: Arc<Certificate>,
     ) -> io::Result<Listener> {
         let socket = TcpListener::bind(address).await?;
-        Ok(Listener { socket, certificate, public: None, versions: Versions::All })
+        Ok(Listener { socket, certificate, public: None, is_http1_only: false })
     }
 
     /// Disables HTTP/2 for this listener.
     #[must_use]
     pub fn http1_only(self) -> Listener {
-        Listener { versions: Versions::Http1, ..self }
+        Listener { is_http1_only: true, ..self }
     }
 
     /// Sets a proxy in front of this listener, whose address callers use.
@@ -128,7 +122,7 @@ impl Listener {
 
     fn acceptor(&self) -> TlsAcceptor {
         let mut config = self.certificate.config();
-        if self.versions == Versions::Http1 {
+        if self.is_http1_only {
             Arc::make_mut(&mut config).alpn_protocols = vec![b"http/1.1".to_vec()];
         }
         TlsAcceptor::from(config)

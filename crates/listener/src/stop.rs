@@ -12,6 +12,12 @@ impl Stop {
         self.0.send_replace(true);
     }
 
+    /// Returns whether the signal is set.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Returns a receiver of the signal.
     #[must_use]
     pub fn stopping(&self) -> Stopping {

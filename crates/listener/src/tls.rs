@@ -3,7 +3,6 @@
 mod certificate;
 mod validity;
 
-use std::io;
 use std::path::PathBuf;
 
 pub use certificate::Certificate;
@@ -21,10 +20,7 @@ pub struct Identity {
 /// Why TLS cannot be configured.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file cannot be read.
-    #[error("{0}: {1}")]
-    File(PathBuf, io::Error),
-    /// A file has no certificate or key in PEM.
+    /// A file cannot be read, or has no certificate or key in PEM.
     #[error("{0}: {1}")]
     Pem(PathBuf, String),
     /// The private key, the first path, does not belong to the certificate.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::Args;
 use kiosque_ingest::stream::StreamIntake;
-use kiosque_listener::UnreadAnswers;
 use kiosque_listener::tls::Certificate;
+use kiosque_listener::{Stop, UnreadAnswers};
 use kiosque_model::intake::OrderCounts;
 use kiosque_model::order::Order;
 use kiosque_model::setting::{duration, positive_duration};
@@ -16,7 +16,7 @@ use kiosque_model::shares::Shares;
 use kiosque_model::{KeyDigest, KeyName, Limits, TrustedProxies, UnixMs};
 use kiosque_store::{OnlineSince, Store};
 
-use crate::failure::FailureKind;
+use crate::failure::{FailureKind, SystemFailure};
 use crate::failure_log::FailureLog;
 use crate::large_answers::LargeAnswers;
 use crate::login_limiter::LoginLimiter;
@@ -26,7 +26,7 @@ use crate::password::HashSlots;
 use crate::refused_logins::RefusedLogins;
 use kiosque_clock::{Clock, Entropy, NoEntropy, millis};
 use kiosque_locale::Locale;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 
 /// Concurrent reads by the operator's calls.
 const OPERATOR_READS_MAX: usize = 2;
@@ -92,7 +92,8 @@ pub struct App {
     overload_logged: [AtomicU64; FailureKind::OVERLOAD.len()],
     /// The writes of the uses of keys.
     key_uses: OncePerSecond,
-    stopping: watch::Sender<bool>,
+    /// Set when the server refuses new work.
+    pub(crate) stopping: Stop,
     request_prefix: String,
     requests: AtomicU64,
 }
@@ -127,7 +128,7 @@ impl App {
             failure_log: FailureLog::default(),
             overload_logged: Default::default(),
             key_uses: OncePerSecond::new(),
-            stopping: watch::Sender::new(false),
+            stopping: Stop::default(),
             store,
             settings,
             clock,
@@ -149,7 +150,7 @@ impl App {
         let mut stream = self.intake.admit(key)?;
         stream.submit_orders(orders).await?;
         let counts = stream.settle().await?;
-        self.metrics.orders.add(counts);
+        self.metrics.received(counts);
         stream.into_received().map(|_| counts).map_err(|failure| failure.error)
     }
 
@@ -193,19 +194,15 @@ impl App {
         });
     }
 
-    /// Refuses new work from now on.
-    pub(crate) fn stop(&self) {
-        self.stopping.send_replace(true);
-    }
-
-    pub(crate) fn is_stopping(&self) -> bool {
-        *self.stopping.borrow()
+    /// Counts and logs a failure of the server.
+    pub(crate) fn failed(&self, error: &SystemFailure, request_id: &str) {
+        self.metrics.failed(error.kind);
+        self.failure_log.log(error.kind, &error.message, &error.cause, request_id);
     }
 
     /// Returns when the server refuses new work.
     pub(crate) async fn stopped(&self) {
-        // The sender is only dropped with this value.
-        let _ = self.stopping.subscribe().wait_for(|is_stopping| *is_stopping).await;
+        self.stopping.stopping().wait().await;
     }
 
     pub(crate) fn session_end(&self, now: UnixMs) -> UnixMs {

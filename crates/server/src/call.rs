@@ -17,7 +17,7 @@ use kiosque_model::{Claim, Origin, PageRequest, PresentedToken, Refusal, Source,
 
 use crate::answer::{self, Data, DataJson, Form};
 use crate::app::App;
-use crate::failure::{Failure, SystemFailure};
+use crate::failure::Failure;
 use crate::remarks::{IgnoredKeys, Remarks, TokenHint};
 use crate::request::{self, Violations};
 use kiosque_listener::json::{self, Fields};
@@ -188,14 +188,11 @@ impl<'a> Call<'a> {
         let (path, peer, refused) = (self.path(), self.peer, outcome.as_ref().err());
         // The query is not logged: it may contain the token of a link.
         tracing::debug!(request.id = self.request_id, path, %peer, ?refused, "answered");
-        let error = refused.and_then(Failure::system_error);
-        if let Some(error) = error {
-            let (log, SystemFailure { kind, message, cause, .. }) = (&self.app.failure_log, error);
-            log.log(*kind, message, cause, self.request_id);
+        if let Some(error) = refused.and_then(Failure::system_error) {
+            self.app.failed(error, self.request_id);
         }
-        let kind = error.map(|error| error.kind);
         let response = answer::render(outcome, form, self.request_id);
-        self.app.metrics.called(path, response.status().as_u16(), kind, begun.elapsed());
+        self.app.metrics.called(path, response.status().as_u16(), begun.elapsed());
         response
     }
 

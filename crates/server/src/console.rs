@@ -5,7 +5,7 @@
 //! (`request.rs`), which needs a live key → the page, which needs a [`kiosque_store::Oversight`] of
 //! the right for its data. A caller without a session is redirected to the sign-in (`sign_in.rs`).
 //!
-//! To add a page, add its path to [`page`] with its right.
+//! To add a page, add its section to [`page`], or its path with its right to [`entry`].
 
 mod api;
 mod assets;
@@ -139,45 +139,47 @@ async fn route(
     if is_post { change(&caller, &form).await } else { page(&caller).await }
 }
 
-/// Shows a page. Every page has a line here, with its right.
+/// Shows a page. The first page of a section has the path and the right of the navigation.
 async fn page(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
-    let holder = |right| caller.oversight(right);
-    match caller.call.path() {
-        ROOT => Ok(Reply::see_other("/console/")),
-        API_PATH => api::list(caller, holder(Right::Read)?),
-        "/console/" => overview::show(caller, holder(Right::Read)?).await,
-        "/console/audit" => audit::page(caller, holder(Right::Audit)?).await,
-        "/console/devices" => devices::list(caller, holder(Right::Read)?).await,
-        "/console/integrators" => integrators::page(caller, holder(Right::Read)?).await,
-        "/console/intake" => intake::page(caller, holder(Right::Read)?).await,
-        ACCOUNT_PATH => integrators::history(caller, holder(Right::Read)?).await,
-        "/console/keys" => keys::page(caller, holder(Right::Keys)?).await,
-        "/console/orders" => orders::list(caller, holder(Right::Read)?).await,
-        "/console/refill" => refill::show(caller, holder(Right::Read)?).await,
-        SEARCH_PATH => search::show(caller, holder(Right::Read)?).await,
-        "/console/service" => service::page(caller, holder(Right::Read)?).await,
-        "/console/logout" | "/console/preferences" => Err(Failure::Method("POST")),
-        path => entry(caller, path).await,
+    let path = caller.call.path();
+    let Some(section) = Section::ALL.iter().find(|section| section.path() == path) else {
+        return entry(caller, path).await;
+    };
+    let oversight = caller.oversight(section.right())?;
+    match section {
+        Section::Overview => overview::show(caller, oversight).await,
+        Section::Devices => devices::list(caller, oversight).await,
+        Section::Refill => refill::show(caller, oversight).await,
+        Section::Orders => orders::list(caller, oversight).await,
+        Section::Integrators => integrators::page(caller, oversight).await,
+        Section::Intake => intake::page(caller, oversight).await,
+        Section::Audit => audit::page(caller, oversight).await,
+        Section::Keys => keys::page(caller, oversight).await,
+        Section::Service => service::page(caller, oversight).await,
+        Section::Api => api::list(caller, oversight),
     }
 }
 
-/// Shows a page whose path identifies an entry: a device, or an order of a group.
+/// Shows a page that is not in the navigation, such as one whose path identifies a device.
 async fn entry(caller: &SignedIn<'_>, path: &str) -> Result<Reply, Failure> {
+    let reader = || caller.oversight(Right::Read);
+    match path {
+        ROOT => return Ok(Reply::see_other(Section::Overview.path())),
+        ACCOUNT_PATH => return integrators::history(caller, reader()?).await,
+        SEARCH_PATH => return search::show(caller, reader()?).await,
+        "/console/logout" | "/console/preferences" => return Err(Failure::Method("POST")),
+        _ => {}
+    }
     let name =
         |segment| percent_decode_str(segment).decode_utf8().map_err(|_| Failure::not_found());
     let rest = path.strip_prefix("/console/").ok_or_else(Failure::not_found)?;
     match rest.split('/').collect::<Vec<_>>().as_slice() {
-        ["devices", code] => {
-            devices::one(caller, caller.oversight(Right::Read)?, &name(code)?).await
-        }
+        ["devices", code] => devices::one(caller, reader()?, &name(code)?).await,
         ["orders", group, order] => {
-            let oversight = caller.oversight(Right::Read)?;
-            orders::one(caller, oversight, &name(group)?, &name(order)?).await
+            orders::one(caller, reader()?, &name(group)?, &name(order)?).await
         }
-        ["api", file] => api::file(caller, caller.oversight(Right::Read)?, file),
-        ["api", document, call] => {
-            api::one(caller, caller.oversight(Right::Read)?, (document, call))
-        }
+        ["api", file] => api::file(caller, reader()?, file),
+        ["api", document, call] => api::one(caller, reader()?, (document, call)),
         _ => Err(Failure::not_found()),
     }
 }

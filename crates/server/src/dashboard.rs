@@ -13,17 +13,18 @@ use kiosque_contract::{
     OnlineDevices, ProductSales, Summary, TrendDay,
 };
 use kiosque_model::refusal::{Violation, ViolationKind};
-use kiosque_model::{DeviceCode, GroupId, Refusal};
+use kiosque_model::{Claim, DeviceCode, GroupId, Refusal};
 use kiosque_store::{
-    AislesJson, DashboardQuery, Device, DeviceElement, OnlineSince, ProfileElement,
+    AislesJson, DashboardQuery, Device, DeviceElement, DevicePart, OnlineSince, ProfileElement,
 };
 
 use crate::answer::Data;
+use crate::app::App;
 use crate::call::{Call, Caller, Validate};
 use crate::failure::Failure;
 use crate::large_answers::PARTS_BYTES;
 use crate::request::Violations;
-use device_list::{Elements, ListFormat, ListPart, ReadPart, ReadingPart, Totals};
+use device_list::{Elements, ListFormat, ListPart, ReadPart, Totals};
 
 /// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
@@ -148,27 +149,25 @@ pub(crate) async fn device_aisle(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceAisles>>, Failure> {
-    let (store, query) = (caller.call.app.store.clone(), query(&caller.call, filter));
-    let read = move |claim, part| -> ReadingPart {
-        let (store, query) = (store.clone(), query.clone());
-        Box::pin(async move {
-            if query.devices.is_empty() {
-                let read = store.reports().group_aisles(claim, query, part, PARTS_BYTES).await?;
-                let AislesJson { json, devices } = read.devices;
-                let totals = Totals { devices, online: 0 };
-                return Ok(ListPart { json, totals, next: read.next });
+    let query = query(&caller.call, filter);
+    let read = reader(&caller, query, |app, query, claim, part| async move {
+        let reports = app.store.reports();
+        if query.devices.is_empty() {
+            let read = reports.group_aisles(claim, query, part, PARTS_BYTES).await?;
+            let AislesJson { json, devices } = read.devices;
+            let totals = Totals { devices, online: 0 };
+            return Ok(ListPart { json, totals, next: read.next });
+        }
+        let visit = |elements: &mut Elements, device: DeviceElement<'_>| {
+            if elements.begin(device.device_code) {
+                elements.json.extend_from_slice(device.json.as_bytes());
             }
-            let visit = |elements: &mut Elements, device: DeviceElement<'_>| {
-                if elements.begin(device.device_code) {
-                    elements.add_with(|json| json.extend_from_slice(device.json.as_bytes()));
-                }
-                Ok(())
-            };
-            let read = store.reports().device_aisles(claim, query, part, visit).await?;
-            Ok(read.devices.into_part(read.next))
-        })
-    };
-    device_list::answer(caller, ListFormat::Plain, Box::new(read)).await
+            Ok(())
+        };
+        let read = reports.device_aisles(claim, query, part, visit).await?;
+        Ok(read.devices.into_part(read.next))
+    });
+    device_list::answer(caller, ListFormat::Plain, read).await
 }
 
 /// `POST …/kioskDashboard/deviceProfile`
@@ -179,7 +178,7 @@ pub(crate) async fn device_profile(
     let query = query(&caller.call, filter);
     let read = if query.devices.is_empty() {
         read_group(&caller, query, |elements, device, online| {
-            elements.add_with(|json| device.put_record(online, json));
+            device.put_record(online, &mut elements.json);
         })
     } else {
         read_devices(&caller, query)
@@ -196,7 +195,7 @@ pub(crate) async fn online_devices(
     let query = DashboardQuery { group: None, devices: Vec::new(), start: now, end: now };
     let read = read_group(&caller, query, |elements, device, online| {
         elements.totals.online += i64::from(device.is_online(online));
-        elements.add_with(|json| device.put_online(online, json));
+        device.put_online(online, &mut elements.json);
     });
     device_list::answer(caller, ListFormat::Counted, read).await
 }
@@ -208,40 +207,45 @@ fn read_group(
     query: DashboardQuery,
     add: fn(&mut Elements, ProfileElement<'_>, OnlineSince),
 ) -> ReadPart {
-    let app = Arc::clone(caller.call.app);
-    Box::new(move |claim, part| {
-        let (app, query) = (Arc::clone(&app), query.clone());
-        Box::pin(async move {
-            let online = app.online_since(claim.now);
-            let visit = move |elements: &mut Elements, device: ProfileElement<'_>| {
-                if elements.begin(device.device_code) {
-                    add(elements, device, online);
-                }
-                Ok(())
-            };
-            let read = app.store.reports().group_profile(claim, query, part, visit).await?;
-            Ok(read.devices.into_part(read.next))
-        })
+    reader(caller, query, move |app, query, claim, part| async move {
+        let online = app.online_since(claim.now);
+        let visit = move |elements: &mut Elements, device: ProfileElement<'_>| {
+            if elements.begin(device.device_code) {
+                add(elements, device, online);
+            }
+            Ok(())
+        };
+        let read = app.store.reports().group_profile(claim, query, part, visit).await?;
+        Ok(read.devices.into_part(read.next))
     })
 }
 
 /// Returns a function that reads a part of the profile of some devices.
 fn read_devices(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
-    let app = Arc::clone(caller.call.app);
-    Box::new(move |claim, part| {
-        let (app, query) = (Arc::clone(&app), query.clone());
-        Box::pin(async move {
-            let online = app.online_since(claim.now);
-            let visit = move |elements: &mut Elements, device: Device<'_>| {
-                if elements.begin(device.code) {
-                    elements.add(&device.record(online))?;
-                }
-                Ok(())
-            };
-            let read = app.store.reports().device_profile(claim, query, part, visit).await?;
-            Ok(read.devices.into_part(read.next))
-        })
+    reader(caller, query, |app, query, claim, part| async move {
+        let online = app.online_since(claim.now);
+        let visit = move |elements: &mut Elements, device: Device<'_>| {
+            if elements.begin(device.code) {
+                elements.add(&device.record(online))?;
+            }
+            Ok(())
+        };
+        let read = app.store.reports().device_profile(claim, query, part, visit).await?;
+        Ok(read.devices.into_part(read.next))
     })
+}
+
+/// Returns a function that reads a part of the answer to a query with `read`.
+fn reader<F>(
+    caller: &Caller<'_>,
+    query: DashboardQuery,
+    read: impl Fn(Arc<App>, DashboardQuery, Claim, DevicePart) -> F + Send + Sync + 'static,
+) -> ReadPart
+where
+    F: Future<Output = Result<ListPart, Failure>> + Send + 'static,
+{
+    let app = Arc::clone(caller.call.app);
+    Box::new(move |claim, part| Box::pin(read(Arc::clone(&app), query.clone(), claim, part)))
 }
 
 fn product_sales(sales: kiosque_store::ProductSales) -> ProductSales {

@@ -8,7 +8,7 @@ mod registry;
 use std::time::Duration;
 
 use kiosque_contract::operator_call::{Readyz, ReadyzOrders};
-use kiosque_contract::{ActivityReceived, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
+use kiosque_contract::{ActivityReceived, Code, ENDPOINTS, OPERATOR_CALLS, OperatorCall};
 use kiosque_ingest::stream::StreamIntake;
 use kiosque_listener::ConnectionMetrics;
 use kiosque_model::intake::OrderCounts;
@@ -17,7 +17,6 @@ use kiosque_store::Store;
 use prometheus::{IntCounter, IntGauge, IntGaugeVec, Registry, TextEncoder};
 use strum::{IntoStaticStr, VariantArray};
 
-use crate::answer::DataJson;
 use crate::audience::Audience;
 use crate::failure::{Failure, FailureKind};
 use listeners::{ListenerCounters, ListenerMetrics};
@@ -33,17 +32,13 @@ pub(crate) struct Metrics {
     operator: ListenerMetrics,
     logins: Each<LoginOutcome>,
     faults: Each<FailureKind>,
-    pub(crate) orders: OrderCounters,
-    heartbeats_accepted: IntCounter,
-    heartbeats_rejected: IntCounter,
+    /// New, changed, already stored, and rejected ones.
+    orders: [IntCounter; 4],
+    /// Accepted and rejected ones.
+    heartbeats: [IntCounter; 2],
     gauges: Gauges,
     ready: Vec<(&'static str, IntGauge)>,
 }
-
-/// Orders received by the operator's listener, by outcome: new, changed, already stored, and
-/// rejected ones.
-#[derive(Clone, Debug)]
-pub(crate) struct OrderCounters([IntCounter; 4]);
 
 /// Gauges that are set when metrics are read.
 #[derive(Debug)]
@@ -102,7 +97,6 @@ impl Metrics {
         let registry = MetricRegistry(Registry::new());
         registry.constants(started);
         let listeners = ListenerCounters::new(&registry);
-        let (heartbeats_accepted, heartbeats_rejected) = heartbeats(&registry);
         Metrics {
             started,
             gateway: listeners.of(Audience::Gateway, ENDPOINTS.iter().map(|one| one.route)),
@@ -124,9 +118,17 @@ impl Metrics {
                  described in the log).",
                 "kind",
             ),
-            orders: OrderCounters::new(&registry),
-            heartbeats_accepted,
-            heartbeats_rejected,
+            orders: registry.by_outcome(
+                "kiosque_orders_received_total",
+                "Orders received by the operator's listener, by outcome. Orders of `kiosque \
+                 import` are not counted.",
+                ["accepted", "updated", "unchanged", "rejected"],
+            ),
+            heartbeats: registry.by_outcome(
+                "kiosque_heartbeats_total",
+                "Heartbeats received by the operator's listener, by outcome.",
+                ["accepted", "rejected"],
+            ),
             gauges: Gauges::new(&registry),
             ready: ready(&registry),
             registry: registry.0,
@@ -134,15 +136,12 @@ impl Metrics {
     }
 
     /// Counts an answer of the gateway.
-    pub(crate) fn answered(&self, path: &str, outcome: &Result<DataJson, Failure>, took: Duration) {
-        self.gateway.answered(path, crate::answer::code(outcome).number(), took);
-        if let Err(Failure::System(fault)) = outcome {
-            self.faults.count(&fault.kind);
-        }
+    pub(crate) fn answered(&self, path: &str, code: Code, took: Duration) {
+        self.gateway.answered(path, code.number(), took);
     }
 
-    /// Counts an answer that was aborted after its first byte.
-    pub(crate) fn broken_off(&self, kind: FailureKind) {
+    /// Counts a failure of the server.
+    pub(crate) fn failed(&self, kind: FailureKind) {
         self.faults.count(&kind);
     }
 
@@ -165,17 +164,8 @@ impl Metrics {
     }
 
     /// Counts an answer to the operator.
-    pub(crate) fn called(
-        &self,
-        path: &str,
-        status: u16,
-        fault: Option<FailureKind>,
-        took: Duration,
-    ) {
+    pub(crate) fn called(&self, path: &str, status: u16, took: Duration) {
         self.operator.answered(path, status.into(), took);
-        if let Some(kind) = fault {
-            self.faults.count(&kind);
-        }
     }
 
     /// Returns the metrics of the connections of an audience.
@@ -198,10 +188,18 @@ impl Metrics {
         })
     }
 
+    /// Counts streamed orders.
+    pub(crate) fn received(&self, counts: OrderCounts) {
+        let OrderCounts { accepted, updated, unchanged, rejected } = counts;
+        let counts = [accepted, updated, unchanged, rejected];
+        self.orders.iter().zip(counts).for_each(|(counter, count)| counter.inc_by(count));
+    }
+
     /// Counts heartbeats.
     pub(crate) fn heard(&self, received: &ActivityReceived) {
-        self.heartbeats_accepted.inc_by(received.accepted);
-        self.heartbeats_rejected.inc_by(received.rejected_count);
+        let [accepted, rejected] = &self.heartbeats;
+        accepted.inc_by(received.accepted);
+        rejected.inc_by(received.rejected_count);
     }
 
     /// Returns every metric as text.
@@ -235,44 +233,6 @@ fn ready(registry: &MetricRegistry) -> Vec<(&'static str, IntGauge)> {
     [Readyz::PATH, ReadyzOrders::PATH].map(of).into()
 }
 
-fn change_look_ups(registry: &MetricRegistry) -> IntCounter {
-    let look_ups = registry.counters(
-        "kiosque_change_look_ups_total",
-        "Look-ups for waiting requests: at most one a second, and none while no request waits.",
-        &[],
-    );
-    look_ups.with_label_values::<&str>(&[])
-}
-
-fn heartbeats(registry: &MetricRegistry) -> (IntCounter, IntCounter) {
-    let heartbeats = registry.counters(
-        "kiosque_heartbeats_total",
-        "Heartbeats received by the operator's listener, by outcome.",
-        &["outcome"],
-    );
-    let outcome = |outcome| heartbeats.with_label_values(&[outcome]);
-    (outcome("accepted"), outcome("rejected"))
-}
-
-impl OrderCounters {
-    fn new(registry: &MetricRegistry) -> OrderCounters {
-        let orders = registry.counters(
-            "kiosque_orders_received_total",
-            "Orders received by the operator's listener, by outcome. Orders of `kiosque import` \
-             are not counted.",
-            &["outcome"],
-        );
-        let outcomes = ["accepted", "updated", "unchanged", "rejected"];
-        OrderCounters(outcomes.map(|outcome| orders.with_label_values(&[outcome])))
-    }
-
-    pub(crate) fn add(&self, counts: OrderCounts) {
-        let OrderCounts { accepted, updated, unchanged, rejected } = counts;
-        let counts = [accepted, updated, unchanged, rejected];
-        self.0.iter().zip(counts).for_each(|(counter, count)| counter.inc_by(count));
-    }
-}
-
 impl Gauges {
     fn new(registry: &MetricRegistry) -> Gauges {
         Gauges {
@@ -299,7 +259,11 @@ impl Gauges {
             ),
             requests_waiting: registry
                 .gauge("kiosque_requests_waiting", "Requests that wait for changes of orders."),
-            change_look_ups: change_look_ups(registry),
+            change_look_ups: registry.counter(
+                "kiosque_change_look_ups_total",
+                "Look-ups for waiting requests: at most one a second, and none while no request \
+                 waits.",
+            ),
             streams_open: registry.gauge("kiosque_order_streams_open", "Open streams of orders."),
             queue_bytes: registry.gauge(
                 "kiosque_order_queue_bytes",

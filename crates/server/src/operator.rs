@@ -33,6 +33,7 @@ use crate::failure::Failure;
 use crate::panics::catch_panic;
 pub use audit::wire_entry as audit_entry;
 use call::Received;
+pub(crate) use cursor::read_place;
 pub use cursor::rewritten_cursors;
 pub(crate) use key::Proof;
 

@@ -256,14 +256,8 @@ pub(crate) const PAGE_KEYS: &[&str] = &["current", "size"];
 /// # Errors
 /// The violations of the two keys.
 pub fn page_of(query: &str, size_max: i64) -> Result<PageRequest, Vec<Violation>> {
-    let current = number(query, "current", 1);
-    let size = number(query, "size", PageRequest::SIZE_DEFAULT.min(size_max)).and_then(|size| {
-        if size <= size_max {
-            Ok(size)
-        } else {
-            Err(violation("size", ViolationKind::OverMaximum(size_max)))
-        }
-    });
+    let current = number(query, "current", 1, i64::MAX);
+    let size = number(query, "size", PageRequest::SIZE_DEFAULT.min(size_max), size_max);
     match (current, size) {
         (Ok(current), Ok(size)) => PageRequest::new(current, size)
             .ok_or_else(|| vec![violation("current", ViolationKind::NotPositive)]),
@@ -275,7 +269,8 @@ fn violation(field: &'static str, kind: ViolationKind) -> Violation {
     Violation { field, kind }
 }
 
-fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation> {
+/// Returns the number of a key, which is from 1 to `most`, or `default` without the key.
+fn number(query: &str, key: &'static str, default: i64, most: i64) -> Result<i64, Violation> {
     let mut values = values(query, key);
     let Some(value) = values.next() else { return Ok(default) };
     if values.next().is_some() {
@@ -284,10 +279,11 @@ fn number(query: &str, key: &'static str, default: i64) -> Result<i64, Violation
     // Only ASCII digits: no sign, no space.
     let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     let number = std::str::from_utf8(&value).ok().filter(|_| digits);
-    number
-        .and_then(|number| number.parse::<i64>().ok())
-        .filter(|number| *number >= 1)
-        .ok_or(violation(key, ViolationKind::NotPositive))
+    match number.and_then(|number| number.parse::<i64>().ok()) {
+        Some(number @ 1..) if number <= most => Ok(number),
+        Some(1..) => Err(violation(key, ViolationKind::OverMaximum(most))),
+        _ => Err(violation(key, ViolationKind::NotPositive)),
+    }
 }
 
 /// Returns a query string or the text of a form with the spaces that are sent as `+`

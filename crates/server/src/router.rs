@@ -1,7 +1,6 @@
 //! The routes of the interface, one line each. Everything else is 404 with `code` 0 (ADDR-3).
 
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +10,7 @@ use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
     OrderChanges, OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
 };
-use kiosque_listener::Content;
+use kiosque_listener::{AnswerFuture, Content};
 use kiosque_model::Refusal;
 
 use crate::answer::{self, DataJson, Form};
@@ -37,8 +36,8 @@ pub(crate) async fn answer(
     let (path, locale, mut remarks) = (call.path(), call.locale(), Remarks::default());
     let outcome = catch_panic(route(call, body, &mut remarks)).await;
     tracing::debug!(request.id = request_id, path, refused = ?outcome.as_ref().err(), "answered");
-    app.metrics.answered(path, &outcome, begun.elapsed());
     let code = answer::code(&outcome);
+    app.metrics.answered(path, code, begun.elapsed());
     let asked = Asked { call, remarks: &remarks };
     let account = match &outcome {
         Ok(_) => remarks.account,
@@ -47,7 +46,7 @@ pub(crate) async fn answer(
     let answered = (path, i64::from(code.number()));
     app.store.trail().count_request(account, answered, begun.elapsed(), app.clock.now());
     if let Err(Failure::System(error)) = &outcome {
-        app.failure_log.log(error.kind, &error.message, &error.cause, request_id);
+        app.failed(error, request_id);
     }
     let outcome = outcome.map(|data| answer::success(data, locale));
     let mut response = answer::render(outcome, &Form::Envelope(locale), request_id);
@@ -64,7 +63,7 @@ pub(crate) fn answer_boxed(
     app: Arc<App>,
     request: Request<SentBody>,
     peer: IpAddr,
-) -> Pin<Box<dyn Future<Output = Response<Content>> + Send>> {
+) -> AnswerFuture {
     Box::pin(answer(app, request, peer))
 }
 

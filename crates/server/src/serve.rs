@@ -8,7 +8,9 @@ use futures_util::future;
 use http::{Request, Response};
 use http_body_util::Either;
 use hyper::body::Incoming;
-use kiosque_listener::{ConnectionOptions, Content, Listener, OpenConnections, Stop, WhenFull};
+use kiosque_listener::{
+    AnswerFuture, ConnectionOptions, Content, Listener, OpenConnections, Stop, WhenFull,
+};
 
 use crate::app::App;
 use crate::audience::Audience;
@@ -17,11 +19,7 @@ use crate::{console, operator, router};
 
 /// Answers a request of the operator. [`App::serve`] creates it, so that the code of the operator's
 /// futures is generated with the program.
-type AnswerOperator = fn(
-    Arc<App>,
-    Request<Incoming>,
-    IpAddr,
-) -> Pin<Box<dyn Future<Output = Response<Content>> + Send>>;
+type AnswerOperator = fn(Arc<App>, Request<Incoming>, IpAddr) -> AnswerFuture;
 
 impl App {
     /// Answers the requests of a listener until `stop`, then refuses new work and waits for open
@@ -41,7 +39,7 @@ impl App {
             |app, request, peer| Box::pin(answer_operator(app, request, peer));
         let app = Arc::clone(&self);
         let open = app.serve_both((audience, operator), listener, options, stop).await;
-        self.stop();
+        self.stopping.now();
         open.drain().await;
     }
 

@@ -8,7 +8,7 @@ use crate::sql::{row, statements};
 use crate::views::Sessions;
 
 row! {
-    struct CredentialsRow { account_no: AccountNo, password_hash: String }
+    for Credentials { account, password_hash }
     /// An account, without its login name.
     #[derive(Clone, PartialEq)]
     pub(crate) struct AccountRow {
@@ -28,7 +28,7 @@ row! {
 }
 
 statements! {
-    CREDENTIALS(login_name) -> CredentialsRow = "select account_no, password_hash
+    CREDENTIALS(login_name) -> Credentials = "select account_no as account, password_hash
         from accounts where login_name = $login_name";
     GROUPS(account_no) -> GroupRow = "select g.group_no, g.group_id, g.group_name, g.active
         from account_groups ag join groups g on g.group_no = ag.group_no
@@ -62,13 +62,7 @@ impl Sessions<'_> {
     /// # Errors
     /// The store failed.
     pub async fn credentials(self, login_name: &LoginName) -> Result<Option<Credentials>, Error> {
-        self.0
-            .db
-            .one(&CREDENTIALS, &[login_name.as_str().into()], |row| {
-                let CredentialsRow { account_no, password_hash } = row.read()?;
-                Ok(Credentials { account: account_no, password_hash })
-            })
-            .await
+        self.0.db.one(&CREDENTIALS, &[login_name.as_str().into()], |row| row.read()).await
     }
 }
 

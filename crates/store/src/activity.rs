@@ -37,16 +37,12 @@ impl Activity {
     /// Returns when a device was last active in a group: the time in its ledger row, or the time of
     /// a later heartbeat.
     pub(crate) fn merged(&self, key: LedgerKey, row: Option<UnixMs>) -> Option<UnixMs> {
-        // `None` comes before any time.
-        row.max(self.latest(key))
-    }
-
-    fn latest(&self, key: LedgerKey) -> Option<UnixMs> {
         if !self.has_any.load(Ordering::Acquire) {
-            return None;
+            return row;
         }
-        let latest = read_ignoring_poison(&self.latest);
-        latest.get(&key).map(|beat| beat.at)
+        let latest = read_ignoring_poison(&self.latest).get(&key).map(|beat| beat.at);
+        // `None` comes before any time.
+        row.max(latest)
     }
 
     /// Returns the time of the latest heartbeat of any device.

@@ -7,6 +7,8 @@
 //! boundary are not examined again. An earlier time places each boundary among all orders of its
 //! device, and may make archived orders current again (ORD-22).
 
+use std::collections::BTreeSet;
+
 use futures_util::future::try_join_all;
 use kiosque_contract::AuditDetails;
 use kiosque_model::audit::AuditEvent;
@@ -227,7 +229,7 @@ fn nothing(before: UnixMs) -> Archived {
     Archived { before, orders: 0, devices: 0, returned_orders: 0, returned_devices: 0 }
 }
 
-/// Returns the boundaries to move, sorted by group.
+/// Returns the boundaries to move.
 async fn boundaries(
     read: &Read<'_>,
     before: UnixMs,
@@ -259,15 +261,14 @@ async fn boundaries(
     Ok(boundaries)
 }
 
-/// Moves boundaries, which are sorted by group, except those that another process has moved
-/// meanwhile. Adds the moved ones to the result.
+/// Moves boundaries, except those that another process has moved meanwhile. Adds the moved ones to
+/// the result.
 async fn set_boundaries(
     write: &Write<'_>,
     boundaries: &[Boundary],
     mut archived: Archived,
 ) -> Result<Archived, Error> {
-    let mut groups: Vec<GroupNo> = boundaries.iter().map(|boundary| boundary.group).collect();
-    groups.dedup();
+    let groups: BTreeSet<GroupNo> = boundaries.iter().map(|boundary| boundary.group).collect();
     owners::lock_groups(write, &groups).await?;
     let set = boundaries.iter().map(|boundary| async move {
         let Boundary { group, code, old, new } = boundary;

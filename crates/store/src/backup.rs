@@ -2,14 +2,15 @@
 //! when it is complete, undamaged and durable.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::db::{Copied, Deadline, PRIVATE_FILE, Read, integrity_of, mark_as_backup};
+use crate::db::{Copied, Deadline, PRIVATE_FILE, Read, integrity_of, mark_as_backup, open_private};
 use crate::error::Error;
+use crate::file_system::{directory_of, if_found, sync_directory};
 use crate::inventory;
 use crate::views::Upkeep;
 
@@ -121,9 +122,9 @@ fn partial_path(file: &Path) -> PathBuf {
 }
 
 fn ensure_absent(file: &Path) -> Result<(), BackupError> {
-    match fs::symlink_metadata(file) {
-        Ok(_) => Err(BackupError::Exists(file.to_owned())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+    match if_found(fs::symlink_metadata(file)) {
+        Ok(None) => Ok(()),
+        Ok(Some(_)) => Err(BackupError::Exists(file.to_owned())),
         Err(error) => Err(BackupError::File(file.to_owned(), error)),
     }
 }
@@ -140,9 +141,7 @@ impl PartialFile {
     fn create(file: &Path) -> Result<PartialFile, BackupError> {
         let path = partial_path(file);
         let failed = |error| BackupError::File(path.clone(), error);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
-        let opened = options.open(&path).map_err(failed)?;
+        let opened = open_private(&path).map_err(failed)?;
         match opened.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(BackupError::UnderWay(file.to_owned())),
@@ -168,9 +167,7 @@ impl PartialFile {
         ensure_absent(file)?;
         fs::rename(&self.path, file).map_err(failed)?;
         self.is_finished = true;
-        let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty());
-        let directory = File::open(directory.unwrap_or(Path::new("."))).map_err(failed)?;
-        directory.sync_all().map_err(failed)?;
+        sync_directory(directory_of(file)).map_err(failed)?;
         Ok(bytes)
     }
 }

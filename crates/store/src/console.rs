@@ -12,6 +12,7 @@ use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::keys::{self, CreatedKey, KeyHolder};
 use crate::sql::{Row, row, statements};
+use crate::usage::is_use_due;
 use crate::views::Operators;
 
 /// Maximum sessions of one key; at a further sign-in, the one that has been idle longest ends.
@@ -21,8 +22,6 @@ const SESSIONS_OF_KEY_MAX: i64 = 100;
 const PURGED_MAX: i64 = 100;
 /// The maximum difference of the clocks of two nodes that use the same links.
 const CLOCKS_DIFFER_MS: i64 = 10_000;
-/// The use of a session is stored again when the stored time is this old.
-const USE_STORED_MS: i64 = 60_000;
 
 row! {
     struct SessionRow {
@@ -154,8 +153,7 @@ impl Operators<'_> {
             let _ = self.end_expired(presented, now).await;
             return Ok(None);
         }
-        let age_ms = now.0.saturating_sub(used_at_ms.0).saturating_abs();
-        if session_use == SessionUse::Act && age_ms >= USE_STORED_MS {
+        if session_use == SessionUse::Act && is_use_due(used_at_ms, now) {
             // A page is shown even while nothing can be written; the next use tries again.
             let _ = self.store_use(presented.clone(), opened_at_ms, now).await;
         }

@@ -14,8 +14,10 @@ mod sqlite;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kiosque_model::{AccountNo, UnixMs};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Refused};
 use crate::sql::{FromRow, Row, Sql, Value};
@@ -28,11 +30,10 @@ pub use postgres::address::shown_address;
 pub use postgres::lease::{ClockCheck, SessionLease};
 use postgres::{Postgres, transaction::Transaction};
 pub(crate) use reading::{Bound, CheckedRead, Reading, Readings};
-pub use sqlite::{Copied, FileSizes};
+pub use sqlite::{Copied, FileSizes, has_data};
 pub(crate) use sqlite::{
-    DATABASE, Header, INTEGRITY, INTEGRITY_OF_LISTS, PRIVATE_FILE, create_private, database_exists,
-    database_files, foreign_log, has_table, integrity_of, is_cut_off, mark_as_backup,
-    unopened_entry,
+    DATABASE, Header, INTEGRITY, INTEGRITY_OF_LISTS, PRIVATE_FILE, create_private, database_files,
+    foreign_log, has_table, integrity_of, is_cut_off, mark_as_backup, open_private, unopened_entry,
 };
 use sqlite::{Snapshot, Sqlite};
 
@@ -147,8 +148,7 @@ impl Db {
             Db::Sqlite(sqlite) => sqlite.write(closed_data, change).await,
             Db::Postgres(postgres) => Box::pin(postgres.write(deadline, change)).await,
         };
-        let done: Result<T, E> = erased::restore(done);
-        let done = done?;
+        let done = erased::restore::<T, E>(done)?;
         self.faults().check()?;
         Ok(done)
     }
@@ -174,7 +174,7 @@ impl Db {
     pub(crate) async fn start_lease(&self) -> Result<(), Error> {
         match self {
             Db::Sqlite(_) => Ok(()),
-            Db::Postgres(postgres) if postgres.is_dry_run() => Ok(()),
+            Db::Postgres(postgres) if postgres.dry_run.is_some() => Ok(()),
             Db::Postgres(postgres) => postgres.lease.take().await,
         }
     }
@@ -254,7 +254,7 @@ impl Read<'_> {
         &self,
         sql: &'static Sql,
         rows: &[impl AsRef<[Value<'v>]>],
-        params: &[Value<'_>],
+        params: &[Value<'v>],
         visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         faults::check()?;
@@ -269,7 +269,7 @@ impl Read<'_> {
         &self,
         sql: &'static Sql,
         rows: &[impl AsRef<[Value<'v>]>],
-        params: &[Value<'_>],
+        params: &[Value<'v>],
     ) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         self.each_of(sql, rows, params, |row| {
@@ -423,5 +423,13 @@ impl Write<'_> {
             Read::Sqlite(_) => Ok(()),
             Read::Postgres(transaction) => transaction.take_layout_lock().await,
         }
+    }
+}
+
+/// Waits for earlier work of this process as long as a request may, without blocking a thread.
+async fn permit(permits: &Arc<Semaphore>, wait: Duration) -> Result<OwnedSemaphorePermit, Error> {
+    match tokio::time::timeout(wait, Arc::clone(permits).acquire_owned()).await {
+        Ok(permit) => permit.map_err(|_| Error::Gone),
+        Err(_) => Err(Error::Busy(wait)),
     }
 }

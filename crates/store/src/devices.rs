@@ -96,6 +96,7 @@ impl OnlineSince {
 /// A device of a page, borrowed from its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device<'a> {
+    pub(crate) number: DeviceNo,
     /// `deviceCode`.
     pub code: &'a str,
     /// `deviceName`.
@@ -165,22 +166,15 @@ pub(crate) fn devices_of<T: Send + 'static>(
     add: impl Fn(&mut T, Device<'_>) -> Result<(), Error> + Send + 'static,
 ) -> Reading<(Option<GroupRow>, T)> {
     let activity = Arc::clone(&state.activity);
-    owner(group, rows).then(devices, move |(owner, rows), row| match owner {
-        Some(owner) => add(rows, device(owner, row, &activity)?),
-        None => Ok(()),
-    })
-}
-
-/// Reads the group whose devices are listed, for the statements that read its devices into `rows`.
-pub(crate) fn owner<T: Send + 'static>(
-    group: HintedGroup,
-    rows: T,
-) -> Reading<(Option<GroupRow>, T)> {
-    let add = |(owner, _): &mut (Option<GroupRow>, T), row: &Row<'_>| {
+    let add_owner = |(owner, _): &mut (Option<GroupRow>, T), row: &Row<'_>| {
         *owner = Some(row.read()?);
         Ok(())
     };
-    Bound::new(&OWNER, [group.into()]).fold((None, rows), add)
+    let owner = Bound::new(&OWNER, [group.into()]).fold((None, rows), add_owner);
+    owner.then(devices, move |(owner, rows), row| match owner {
+        Some(owner) => add(rows, device(owner, row, &activity)?),
+        None => Ok(()),
+    })
 }
 
 /// Binds the count of the devices that a group lists now.
@@ -208,13 +202,14 @@ pub(crate) fn listed_with<'v>(
 }
 
 /// Returns the device for a [`DeviceRow`] of the group.
-pub(crate) fn device<'r>(
+fn device<'r>(
     owner: &'r GroupRow,
     row: &'r Row<'_>,
     activity: &Activity,
 ) -> Result<Device<'r>, Error> {
     let row: DeviceRow<'r> = row.read()?;
     Ok(Device {
+        number: row.device_no,
         code: row.device_code,
         name: row.device_name,
         group_id: &owner.group_id,

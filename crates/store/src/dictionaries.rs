@@ -15,16 +15,12 @@ use crate::error::Error;
 use crate::record::dictionaries::{Dictionaries, Dictionary, train};
 use crate::record::stored::{StoredOrder, order_columns};
 use crate::record::without_personal_data;
-use crate::sql::{Row, row, statements};
+use crate::sql::{Row, statements};
 use crate::state::State;
-
-row! {
-    struct Content<'r> { content: &'r [u8] }
-}
 
 statements! {
     NUMBERS() -> i64 = "select dictionary_no from dictionaries order by dictionary_no";
-    CONTENT(dictionary_no) -> Content<'_> = "select content from dictionaries
+    CONTENT(dictionary_no) -> &[u8] = "select content from dictionaries
         where dictionary_no = $dictionary_no";
     ADD(dictionary_no, content) = "insert into dictionaries (dictionary_no, content)
         values ($dictionary_no, $content) on conflict (dictionary_no) do nothing";
@@ -61,8 +57,7 @@ pub(crate) async fn load<'d>(
         let Ok(number) = u32::try_from(stored) else { continue };
         if dictionaries.get(number).is_none() {
             let add = |row: &Row<'_>| {
-                let Content { content } = row.read()?;
-                dictionaries.add(number, content);
+                dictionaries.add(number, row.read()?);
                 Ok(())
             };
             read.each(&CONTENT, &[stored.into()], add).await?;

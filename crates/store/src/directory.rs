@@ -1,15 +1,16 @@
 //! The directory of the data: private to its owner, and used by at most one server.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use crate::db::{PRIVATE_FILE, database_exists, database_files};
+pub use crate::db::has_data;
+use crate::db::{PRIVATE_FILE, database_files, open_private};
 use crate::error::Error;
-use crate::file_system::io_error;
+use crate::file_system::{if_found, io_error};
 
 /// The file that a server locks. Its text is the process ID and the command.
 const LOCK: &str = "kiosque.lock";
@@ -45,14 +46,6 @@ pub fn create_directory(directory: &Path) -> Result<(), Error> {
     create().map_err(|error| io_error(directory, &error))
 }
 
-/// Returns whether a directory has a database.
-///
-/// # Errors
-/// This user may not look.
-pub fn has_data(directory: &Path) -> Result<bool, Error> {
-    database_exists(directory)
-}
-
 /// Returns the paths of the database in a directory: its file, the write-ahead log and the index of
 /// the log. The last two exist while the database is open.
 #[must_use]
@@ -82,9 +75,7 @@ impl ServerLock {
     pub fn take(directory: &Path, command: &str) -> Result<ServerLock, Error> {
         let path = directory.join(LOCK);
         let failed = |error| io_error(&path, &error);
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
-        let mut file = options.open(&path).map_err(failed)?;
+        let mut file = open_private(&path).map_err(failed)?;
         while let Err(error) = file.try_lock() {
             match error {
                 TryLockError::Error(error) => return Err(failed(error)),
@@ -124,10 +115,7 @@ pub struct ServerProcess {
 pub fn server_process(directory: &Path) -> Result<Option<ServerProcess>, Error> {
     let path = directory.join(LOCK);
     let failed = |error| io_error(&path, &error);
-    let mut file = match File::open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(failed)?,
-    };
+    let Some(mut file) = if_found(File::open(&path)).map_err(failed)? else { return Ok(None) };
     if is_free(&file).map_err(failed)? {
         return Ok(None);
     }

@@ -13,8 +13,13 @@ use crate::sql::Sql;
 /// Returns a schema with all tables, empty.
 pub(crate) async fn with_tables() -> Schema {
     let schema = Schema::new();
-    let options = OpenOptions {
-        place: StoreLocation::Postgres(schema.url()),
+    Store::open(&options(StoreLocation::Postgres(schema.url()))).await.expect("the layout");
+    schema
+}
+
+fn options(place: StoreLocation<'_>) -> OpenOptions<'_> {
+    OpenOptions {
+        place,
         when_absent: WhenAbsent::Create,
         zone: None,
         wait: Duration::from_secs(300),
@@ -22,9 +27,7 @@ pub(crate) async fn with_tables() -> Schema {
         now: UnixMs(0),
         random: [0; 16],
         changes: Changes::Stored,
-    };
-    Store::open(&options).await.expect("the layout");
-    schema
+    }
 }
 
 /// Returns the commands that configure a connection's planner like the service.
@@ -62,16 +65,7 @@ pub(crate) struct Sqlite {
 /// Returns a database of SQLite with all tables, empty.
 pub(crate) async fn sqlite() -> Sqlite {
     let directory = tempfile::tempdir().expect("a directory");
-    let options = OpenOptions {
-        place: StoreLocation::Directory(directory.path()),
-        when_absent: WhenAbsent::Create,
-        zone: None,
-        wait: Duration::from_secs(300),
-        lease: SessionLease::default(),
-        now: UnixMs(0),
-        random: [0; 16],
-        changes: Changes::Stored,
-    };
+    let options = options(StoreLocation::Directory(directory.path()));
     let _store = Store::open(&options).await.expect("the layout");
     let connection = rusqlite::Connection::open(directory.path().join("kiosque.db"));
     Sqlite { connection: connection.expect("a connection"), _directory: directory }

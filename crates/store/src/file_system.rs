@@ -113,6 +113,20 @@ pub(crate) fn without_room(path: &Path, least: u64) -> Option<String> {
     (found.free_bytes < least).then(|| no_space(path))
 }
 
+/// Returns what a call found; `None` if there is no such file.
+pub(crate) fn if_found<T>(called: io::Result<T>) -> io::Result<Option<T>> {
+    match called {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the names of the files in a directory durable.
+pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
+    fs::File::open(directory)?.sync_all()
+}
+
 /// Returns the directory of a file.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());

@@ -12,6 +12,7 @@ use kiosque_model::session::TokenDigest;
 use kiosque_model::{AccountNo, DeviceNo, GroupId, GroupNo, PresentedToken, Scope};
 
 use crate::error::Refused;
+use crate::sums::device_set::DeviceSet;
 
 /// A `groupId` filter; `Err` for a text that cannot be an id.
 pub type GroupFilter = Result<GroupId, IdError>;
@@ -38,20 +39,9 @@ const EARLIER_MAX: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TokenHash(u64);
 
-/// A token that a request presents.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Presented {
-    account: AccountNo,
-    hash: TokenHash,
-}
-
 impl ProvenBefore {
     fn hash(&self, digest: &TokenDigest) -> TokenHash {
         TokenHash(self.hasher.hash_one(digest.as_str()))
-    }
-
-    pub(crate) fn presented(&self, token: &PresentedToken) -> Presented {
-        Presented { account: token.account_hint(), hash: self.hash(token.digest()) }
     }
 
     /// Returns whether a token is the last proven one of its account.
@@ -89,9 +79,10 @@ impl ProvenBefore {
     }
 
     /// Removes a token that was refused.
-    pub(crate) fn forget_refused(&self, presented: Presented, refused: &Refused) {
+    pub(crate) fn forget_refused(&self, token: &PresentedToken, refused: &Refused) {
         if matches!(refused, Refused::Refusal(_)) {
-            let Presented { account, hash } = presented;
+            let account = token.account_hint();
+            let hash = self.hash(token.digest());
             let mut tokens = write_ignoring_poison(&self.tokens);
             if tokens.get(&account) == Some(&hash) {
                 tokens.remove(&account);
@@ -133,8 +124,9 @@ const KNOWN_MAX: usize = 50_000;
 const KNOWN_GROUPS_MAX: usize = 1_000;
 
 impl KnownDevices {
-    /// Returns the numbers of devices of a group. Those that no filter has found yet are left out.
-    pub(crate) fn numbers(&self, codes: &[&str], group: Option<GroupNo>) -> Vec<DeviceNo> {
+    /// Returns the devices of a group with these codes, except for those that no filter has found
+    /// yet.
+    pub(crate) fn of(&self, codes: &[&str], group: Option<GroupNo>) -> DeviceSet {
         let known = lock_ignoring_poison(&self.0);
         let known = group.and_then(|group| known.get(&group));
         codes.iter().filter_map(|code| known?.get(*code)).copied().collect()

@@ -22,7 +22,7 @@ pub use device_orders::{
     DeviceOrders, FoundOrders, NumberedOrders, OrderPlace, OrderPosition, SaleTimes,
 };
 pub use devices::{DeviceSearch, FoundDevice, FoundDevices};
-pub use fleet_file::{FleetKey, FleetPart};
+pub use fleet_file::FleetPart;
 pub use orders::{DamagedOrder, ExportedOrder, OrderFilter, OrderKey, OrdersOf};
 pub(crate) use overview::{damage_found, order_count};
 pub use rates::RateKey;

@@ -12,10 +12,8 @@ use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Row, row, statements};
 use crate::state::State;
+use crate::usage::is_use_due;
 use crate::views::Operators;
-
-/// The age at which the stored use of a key is stored again.
-const USE_STORED_MS: i64 = 60_000;
 
 row! {
     struct HolderRow<'r> { key_name: &'r str, may: &'r str }
@@ -114,9 +112,8 @@ impl Operators<'_> {
     ) -> Result<Option<(KeyHolder, KeyUse)>, Error> {
         let read = |row: &Row<'_>| {
             let UsedKeyRow { holder, used_at_ms } = row.read()?;
-            let age_ms = used_at_ms.map(|at| now.0.saturating_sub(at.0).saturating_abs());
-            let is_stored = age_ms.is_some_and(|age_ms| age_ms < USE_STORED_MS);
-            Ok((holder.parse()?, if is_stored { KeyUse::Stored } else { KeyUse::Due }))
+            let is_due = used_at_ms.is_none_or(|stored| is_use_due(stored, now));
+            Ok((holder.parse()?, if is_due { KeyUse::Due } else { KeyUse::Stored }))
         };
         self.0.db.check_session_lease()?;
         let found = self.0.db.one(&KEY_IN_USE, &[digest.as_str().into()], read).await?;

@@ -101,9 +101,9 @@ pub use heartbeats::{Heartbeat, RefusedHeartbeat};
 pub use hints::GroupFilter;
 pub use imports::{IMPORT_ACTIVE_INTERVAL, IMPORT_REJECTED_MAX, ImportRejections};
 pub use inventory::{
-    DamagedOrder, DeviceOrders, DeviceSearch, ExportedOrder, FleetKey, FleetPart, FoundDevice,
-    FoundDevices, FoundOrders, Listed, Listing, NumberedOrders, OrderFilter, OrderKey, OrderPlace,
-    OrderPosition, OrdersOf, Passwords, RateKey, SaleTimes,
+    DamagedOrder, DeviceOrders, DeviceSearch, ExportedOrder, FleetPart, FoundDevice, FoundDevices,
+    FoundOrders, Listed, Listing, NumberedOrders, OrderFilter, OrderKey, OrderPlace, OrderPosition,
+    OrdersOf, Passwords, RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};

@@ -124,15 +124,6 @@ impl Extend<(String, GroupNo)> for DeviceGroups {
     }
 }
 
-impl FromIterator<(String, GroupNo)> for DeviceGroups {
-    /// Collects periods of ownership, sorted by time for each device.
-    fn from_iter<I: IntoIterator<Item = (String, GroupNo)>>(periods: I) -> DeviceGroups {
-        let mut groups = DeviceGroups::default();
-        groups.extend(periods);
-        groups
-    }
-}
-
 /// A cache of device owners, validated by the version counter of the fleet.
 #[derive(Debug, Default)]
 pub struct Owners {
@@ -247,7 +238,10 @@ fn first_of(firsts: &BTreeMap<GroupNo, GroupNo>, mut group: GroupNo) -> GroupNo 
 
 /// Locks the ledgers and the orders of these groups, and the ownership of their devices, until the
 /// transaction ends. The groups are sorted, so that two transactions cannot deadlock.
-pub(crate) async fn lock_groups(write: &Write<'_>, groups: &[GroupNo]) -> Result<(), Error> {
+pub(crate) async fn lock_groups(
+    write: &Write<'_>,
+    groups: &BTreeSet<GroupNo>,
+) -> Result<(), Error> {
     // The statements are sent in this order, and the server runs them one after the other.
     try_join_all(groups.iter().map(|group| lock_group(write, *group))).await.map(|_| ())
 }
@@ -261,7 +255,7 @@ pub(crate) async fn lock_group(write: &Write<'_>, group: GroupNo) -> Result<(), 
 /// the others. Returns those that it could not lock.
 pub(crate) async fn try_lock_groups(
     write: &Write<'_>,
-    groups: &[GroupNo],
+    groups: &BTreeSet<GroupNo>,
 ) -> Result<Vec<GroupNo>, Error> {
     let locks = groups.iter().map(|group| async {
         let locked = write.try_lock(&GROUP_LOCK, &[(*group).into()]).await?;

@@ -12,7 +12,7 @@ mod order_row;
 mod order_state;
 mod stored_groups;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -300,9 +300,7 @@ impl BatchWriter<'_> {
     /// other transaction stores it in another. Returns those that another transaction has locked.
     async fn lock_groups(&self, owned: &[OwnedOrder<'_>]) -> Result<Vec<GroupNo>, Error> {
         let of_devices = owned.iter().flat_map(|one| one.ownership.groups());
-        let mut groups: Vec<GroupNo> = of_devices.copied().collect();
-        groups.sort_unstable();
-        groups.dedup();
+        let groups: BTreeSet<GroupNo> = of_devices.copied().collect();
         match self.options.locked_groups {
             LockedGroups::Wait => {
                 owners::lock_groups(self.write, &groups).await?;

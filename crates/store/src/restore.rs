@@ -15,6 +15,7 @@ use crate::db::{
 };
 use crate::directory::create_directory;
 use crate::error::Error;
+use crate::file_system::{if_found, sync_directory};
 use crate::verify::Verified;
 use crate::views::Upkeep;
 use crate::{migrate, open};
@@ -78,13 +79,9 @@ pub async fn stage_backup(
     copied.map_err(|error| RestoreError::File(backup.to_owned(), error))?;
     // It is read as a file without a log.
     staged.mark()?;
-    match has_table(&staged.database(), migrate::REGISTER) {
-        Ok(true) => {}
-        Ok(false) => {
-            let reason = "is not a backup of Kiosque: it is the database of another program";
-            return Err(RestoreError::NoBackup(backup.to_owned(), reason));
-        }
-        Err(error) => return Err(RestoreError::Unusable(error)),
+    if !has_table(&staged.database(), migrate::REGISTER).map_err(RestoreError::Unusable)? {
+        let reason = "is not a backup of Kiosque: it is the database of another program";
+        return Err(RestoreError::NoBackup(backup.to_owned(), reason));
     }
     let options = OpenOptions {
         place: StoreLocation::Directory(&stage),
@@ -219,8 +216,7 @@ pub fn ensure_backup(path: &Path) -> Result<(), RestoreError> {
 
 /// Copies a file durably.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    create_private(to)?;
-    let mut copy = File::options().write(true).open(to)?;
+    let mut copy = create_private(to)?;
     io::copy(&mut File::open(from)?, &mut copy)?;
     copy.sync_all()
 }
@@ -228,11 +224,10 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 /// Returns a lock that another process has on the database file, if any.
 fn exclusive(database: &Path) -> Result<Option<File>, RestoreError> {
     let failed = |error| RestoreError::File(database.to_owned(), error);
-    match fs::symlink_metadata(database) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
-        Ok(found) if found.is_symlink() => return Err(RestoreError::Link(database.to_owned())),
-        Ok(_) => {}
+    let found = if_found(fs::symlink_metadata(database)).map_err(failed)?;
+    let Some(found) = found else { return Ok(None) };
+    if found.is_symlink() {
+        return Err(RestoreError::Link(database.to_owned()));
     }
     let file = File::options().read(true).write(true).open(database).map_err(failed)?;
     // Each connection of SQLite has a shared lock of this kind.
@@ -246,13 +241,9 @@ fn exclusive(database: &Path) -> Result<Option<File>, RestoreError> {
 }
 
 fn sync(directory: &Path) -> Result<(), RestoreError> {
-    let synced = File::open(directory).and_then(|directory| directory.sync_all());
-    synced.map_err(|error| RestoreError::File(directory.to_owned(), error))
+    sync_directory(directory).map_err(|error| RestoreError::File(directory.to_owned(), error))
 }
 
 fn remove_directory(directory: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
+    if_found(fs::remove_dir_all(directory)).map(|_| ())
 }

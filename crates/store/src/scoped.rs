@@ -171,18 +171,13 @@ async fn check_and_read<R: Readings>(
         rows: Unproven::new(group, readings(HintedGroup(group))),
     };
     let mut first = read();
-    let presented = state.proven_before.presented(&claim.token);
     let again = state.db.read_checked(account, &mut first, read).await;
     let again = again.inspect_err(|refused| match filter {
-        Some(filter) if is_out_of_scope(refused) => {
+        Some(filter) if matches!(refused, Refused::Refusal(Refusal::OutOfScope)) => {
             state.proven_before.forget_group(account, filter);
         }
-        _ => state.proven_before.forget_refused(presented, refused),
+        _ => state.proven_before.forget_refused(&claim.token, refused),
     })?;
     let ScopedRead { scope, rows, .. } = again.unwrap_or(first);
     Ok((scope.ok_or(Error::Gone)?, rows))
-}
-
-fn is_out_of_scope(refused: &Refused) -> bool {
-    matches!(refused, Refused::Refusal(Refusal::OutOfScope))
 }

@@ -25,7 +25,6 @@ mod text;
 mod token;
 mod value;
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::error::Error;
@@ -41,8 +40,6 @@ pub(crate) enum Columns {
     None,
     /// The columns of a row type; see [`FromRow::columns`].
     Of(fn(&'static str, &mut Vec<&'static str>)),
-    /// The columns of a statement that is built from parts.
-    Listed(Vec<&'static str>),
 }
 
 /// A statement in the SQL that both engines share.
@@ -50,8 +47,8 @@ pub(crate) enum Columns {
 pub(crate) struct Sql {
     /// The path of its static, such as `kiosque_store::owners::PERIODS`.
     pub(crate) name: &'static str,
-    text: Cow<'static, str>,
-    parameters: Cow<'static, [&'static str]>,
+    text: &'static str,
+    parameters: &'static [&'static str],
     columns: Columns,
     translated: OnceLock<Result<Translated, String>>,
 }
@@ -69,27 +66,7 @@ impl Sql {
         parameters: &'static [&'static str],
         columns: Columns,
     ) -> Sql {
-        Sql {
-            name,
-            text: Cow::Borrowed(text),
-            parameters: Cow::Borrowed(parameters),
-            columns,
-            translated: OnceLock::new(),
-        }
-    }
-
-    /// A statement that is built from parts, with declared parameters and columns.
-    pub(crate) fn built(
-        name: &'static str,
-        text: String,
-        parameters: Vec<&'static str>,
-        columns: Vec<&'static str>,
-    ) -> Sql {
-        Sql {
-            text: Cow::Owned(text),
-            parameters: Cow::Owned(parameters),
-            ..Sql::declared(name, "", &[], Columns::Listed(columns))
-        }
+        Sql { name, text, parameters, columns, translated: OnceLock::new() }
     }
 
     /// Returns the text for SQLite, its parameters as `?1…`. SQLite numbers `$1` by first
@@ -115,7 +92,7 @@ impl Sql {
     }
 
     fn translated(&self) -> Result<&Translated, Error> {
-        let translate = || text::translate(&self.text, &self.parameters);
+        let translate = || text::translate(self.text, self.parameters);
         let translated = self.translated.get_or_init(translate).as_ref();
         translated.map_err(|error| Error::Data(format!("statement {}: {error}", self.name)))
     }
@@ -142,10 +119,8 @@ impl Sql {
     /// Compares the column names that an engine reports with the declared ones.
     pub(crate) fn check_columns(&self, reported: &[&str]) -> Result<(), Error> {
         let mut declared = Vec::new();
-        match &self.columns {
-            Columns::None => {}
-            Columns::Of(columns) => columns("", &mut declared),
-            Columns::Listed(columns) => declared.clone_from(columns),
+        if let Columns::Of(columns) = self.columns {
+            columns("", &mut declared);
         }
         let agree =
             |(declared, reported): (&&str, &&str)| declared.is_empty() || declared == reported;

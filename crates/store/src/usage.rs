@@ -16,7 +16,7 @@ const ACCOUNTS_MAX: usize = 1_000;
 /// The maximum number of sources of failed logins that are counted. A new one replaces the one
 /// whose last failure is the oldest.
 pub(crate) const SOURCES_MAX: usize = 256;
-/// The interval at which the last use of a session is stored.
+/// The age at which the stored last use of a session or a key is stored again.
 const USE_STORED_MS: i64 = 60_000;
 
 /// The counters of a process.
@@ -137,10 +137,7 @@ impl Usage {
     pub(crate) fn due(&self, now: UnixMs) -> Vec<(AccountNo, UnixMs)> {
         let last_uses = lock_ignoring_poison(&self.last_uses);
         let due = last_uses.iter().filter(|(_, last)| {
-            let is_due = |stored: UnixMs| {
-                last.used > stored
-                    && now.0.saturating_sub(stored.0).saturating_abs() >= USE_STORED_MS
-            };
+            let is_due = |stored: UnixMs| last.used > stored && is_use_due(stored, now);
             last.stored.is_none_or(is_due)
         });
         let due = due.map(|(account, last)| (*account, last.used));
@@ -185,6 +182,11 @@ impl AccountCounters {
         };
         ENDPOINTS.iter().enumerate().filter_map(usage).collect()
     }
+}
+
+/// Returns whether a last use that was stored is to be stored again.
+pub(crate) fn is_use_due(stored: UnixMs, now: UnixMs) -> bool {
+    now.0.saturating_sub(stored.0).saturating_abs() >= USE_STORED_MS
 }
 
 fn number(code: Code) -> i64 {

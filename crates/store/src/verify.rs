@@ -16,7 +16,6 @@ use kiosque_model::{Day, GroupNo, UnixMs};
 use crate::archive::LedgerRow;
 use crate::db::{Deadline, INTEGRITY, Read};
 use crate::error::Error;
-use crate::record::dictionaries::Dictionaries;
 use crate::sql::{Sql, row, statements};
 use crate::views::Upkeep;
 use crate::{aisle_texts, dictionaries};
@@ -113,23 +112,21 @@ impl Upkeep<'_> {
             self.check_part(&name, &mut verified, check).await?;
             let zone = self.0.zone.clone();
             let check = async move |read: &Read<'_>, found: &mut Verified| {
-                // Not the ones that this process knows: the stored ones are checked.
-                let (zone, group, dictionaries) = (&zone, &group, &Dictionaries::default());
-                dictionaries::load(read, dictionaries).await?;
-                sums::Recount { read, zone, group, dictionaries }.run(found).await
+                sums::check(read, &group, &zone, found).await
             };
             self.check_part(&name, &mut verified, check).await?;
         }
         Ok(verified)
     }
 
-    /// Runs a check in a snapshot, and adds its results. Damage ends the check and is a difference.
-    async fn check_part(
+    /// Runs a check in a snapshot, adds its results, and returns what it returns. Damage ends the
+    /// check and is a difference; then nothing is returned.
+    async fn check_part<T: Default + Send + 'static>(
         self,
         name: &str,
         verified: &mut Verified,
-        check: impl AsyncFnOnce(&Read<'_>, &mut Verified) -> Result<(), Error> + Send + 'static,
-    ) -> Result<(), Error> {
+        check: impl AsyncFnOnce(&Read<'_>, &mut Verified) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let read = async move |read: &Read<'_>| {
             let mut found = Verified::default();
             let ran = check(read, &mut found).await;
@@ -147,7 +144,7 @@ impl Upkeep<'_> {
 
     /// Returns all groups, and reports orders of nonexistent groups.
     async fn groups_to_verify(self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
-        let groups = async |read: &Read<'_>| {
+        let groups = async |read: &Read<'_>, found: &mut Verified| {
             let mut groups: Vec<Group> = read.all(&GROUPS, &[], |row| row.read()).await?;
             let (mut after, mut differences) = (GroupNo(i64::MIN), Vec::new());
             while let Some(number) =
@@ -160,15 +157,10 @@ impl Upkeep<'_> {
                 }
                 after = number;
             }
-            Ok::<_, Error>((groups, differences))
+            found.differences = differences;
+            Ok::<_, Error>(groups)
         };
-        match self.0.db.read(Deadline::None, groups).await {
-            Ok((groups, differences)) => {
-                verified.differences.extend(differences);
-                Ok(groups)
-            }
-            Err(error) => verified.note_damage("the groups", Err(error)).map(|()| Vec::new()),
-        }
+        self.check_part("the groups", verified, groups).await
     }
 }
 
@@ -182,11 +174,11 @@ impl Verified {
     }
 
     /// Reports that a part could not be read, if the cause is damaged data.
-    fn note_damage(&mut self, name: &str, ran: Result<(), Error>) -> Result<(), Error> {
+    fn note_damage<T: Default>(&mut self, name: &str, ran: Result<T, Error>) -> Result<T, Error> {
         match ran {
             Err(error) if error.is_damage() => {
                 self.differences.push(format!("{name}: cannot be read further: {error}"));
-                Ok(())
+                Ok(T::default())
             }
             ran => ran,
         }

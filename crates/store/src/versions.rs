@@ -4,7 +4,7 @@
 //! Data can go back, and an increasing number would then be assigned again. So a change of an order
 //! has a number and a history, and the other versions are globally unique numbers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use kiosque_model::{GroupNo, HistoryId, UnixMs};
 
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::histories::Opening;
 use crate::owners;
 use crate::scoped::HintedGroup;
-use crate::sql::{Value, numbers, row, statements};
+use crate::sql::{Value, row, statements};
 
 row! {
     /// The versions of a group.
@@ -25,15 +25,11 @@ row! {
         rates: i64,
         devices_from_ms: i64,
     }
-    struct GroupVersions { group_no: GroupNo, versions: Versions }
 }
 
 statements! {
     VERSIONS(group_no) -> Versions = "select last_change_no, history, fleet, rates, devices_from_ms
         from group_changes where group_no = $group_no";
-    VERSIONS_OF() -> GroupVersions = "select g.group_no, g.last_change_no, g.history, g.fleet,
-            g.rates, g.devices_from_ms
-        from {rows r: group_no bigint} cross join group_changes g where g.group_no = r.group_no";
     SET_FLEET(group_no, fleet) = "update group_changes set fleet = $fleet
         where group_no = $group_no";
     GROUPS() -> GroupNo = "select group_no from group_changes order by group_no";
@@ -60,30 +56,11 @@ impl Versions {
         let of = |one: &Versions| (one.last_change_no, one.history, one.rates);
         of(self) == of(other)
     }
-
-    /// Returns whether sums of sales are converted at the same rates.
-    pub(crate) fn has_rates_of(&self, other: &Versions) -> bool {
-        self.rates == other.rates
-    }
-
-    /// Returns whether a snapshot with the versions `other` cannot have seen these orders.
-    pub(crate) fn has_later_orders_than(&self, other: &Versions) -> bool {
-        self.history == other.history && self.last_change_no > other.last_change_no
-    }
 }
 
 /// Reads the versions of a group. A group that never had a device has none.
 pub(crate) fn versions(group: HintedGroup) -> Reading<Option<Versions>> {
     Bound::new(&VERSIONS, [group.into()]).one()
-}
-
-/// Returns the versions of groups.
-pub(crate) async fn of_groups(
-    read: &Read<'_>,
-    groups: &[GroupNo],
-) -> Result<HashMap<GroupNo, Versions>, Error> {
-    let all = read.all_of(&VERSIONS_OF, &numbers(groups.iter().copied()), &[]).await?.into_iter();
-    Ok(all.map(|GroupVersions { group_no, versions }| (group_no, versions)).collect())
 }
 
 /// Invalidates the lists of a group's devices, and locks the group like [`owners::lock_group`].
@@ -98,7 +75,7 @@ pub(crate) async fn lists_change(
 /// Invalidates the sums of sales of all groups, and locks these.
 pub(crate) async fn rates_change(write: &Write<'_>, opening: Opening) -> Result<(), Error> {
     let groups: Vec<GroupNo> = write.all(&GROUPS, &[], |row| row.read()).await?;
-    owners::lock_groups(write, &groups).await?;
+    owners::lock_groups(write, &groups.into_iter().collect()).await?;
     write.execute(&SET_RATES, &[opening.version(write).into()]).await.map(|_| ())
 }
 

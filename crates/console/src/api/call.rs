@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::chinese::prose;
 use super::trial::{self, Trial};
 use super::{Document, fields, snippets};
-use crate::components::{Column, card, table};
+use crate::components::{card, columns, table};
 use crate::format;
 use crate::frame::{Frame, Page, Section};
 use crate::text::texts;
@@ -106,8 +106,7 @@ fn request(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
 
 fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
     let call = view.call;
-    let columns = [STATUS, MEANING, CONTENT_TYPE, HEADERS];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[STATUS, MEANING, CONTENT_TYPE, HEADERS], &[]);
     let row = |answer: &Answer| {
         html! {
             tr {
@@ -133,7 +132,7 @@ fn answers(frame: &Frame<'_>, view: &CallPage<'_>) -> Markup {
 
 /// Renders the fields of a failure, and the codes of integrators' refusals.
 fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
-    let columns = [CODE, MESSAGE].map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[CODE, MESSAGE], &[]);
     let rows = html! {
         @for (code, message) in refusals(frame.language) {
             tr { th scope="row" { (code) } td { (message) } }

@@ -4,7 +4,7 @@ use kiosque_openapi::reference::Field;
 use maud::{Markup, html};
 
 use super::chinese::prose;
-use crate::components::{Column, table};
+use crate::components::{columns, table};
 use crate::format;
 use crate::frame::Frame;
 use crate::text::texts;
@@ -27,8 +27,7 @@ pub(super) fn list<'f>(
     caption: &str,
     fields: impl Iterator<Item = &'f Field>,
 ) -> Markup {
-    let columns = [NAME, TYPE, REQUIRED, NULL, LIMITS, ABOUT];
-    let columns = columns.map(|heading| Column::text(frame.say(heading)));
+    let columns = columns(frame, &[NAME, TYPE, REQUIRED, NULL, LIMITS, ABOUT], &[]);
     let answer = |is_so: bool| frame.say(if is_so { YES } else { NO });
     let rows = html! {
         @for field in fields {

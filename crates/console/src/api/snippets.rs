@@ -66,7 +66,7 @@ fn url(call: &CallReference, server: &str) -> String {
             Some(parameter(&one.field.name, one.field.default.as_deref().or(sample)?))
         })
         .collect();
-    address(&format!("{server}{}", call.path), &query.join("&"), "")
+    address(&format!("{server}{}", call.path), &[&query.join("&")])
 }
 
 struct Snippet<'a> {

@@ -229,8 +229,7 @@ pub(super) fn outcome(frame: &Frame<'_>, outcome: &Outcome) -> Markup {
             pre #body tabindex="0" { (indented(&answered.body)) }
         }
         @if let Some(bytes) = answered.cut_at {
-            @let bytes = format::count(i64::try_from(bytes).unwrap_or(i64::MAX));
-            p.hint { (CUT.fill(frame.language, &[&bytes])) }
+            p.hint { (CUT.fill(frame.language, &[&format::count(bytes)])) }
         }
     };
     card("answer", frame.say(ANSWER), "", &body)

@@ -7,7 +7,7 @@ use crate::components::{Column, table};
 use crate::format;
 use crate::frame::Frame;
 
-use super::FIGURES;
+use super::{FIGURES, short};
 
 const LEFT: usize = 52;
 const TOP: usize = 18;
@@ -84,12 +84,6 @@ fn level_of(count: i64, most: i64) -> usize {
             usize::try_from(level).unwrap_or(LEVELS).clamp(1, LEVELS)
         }
     }
-}
-
-/// Returns `MM-dd`.
-fn short(day: Day) -> String {
-    let text = day.to_string();
-    text.get(5..).unwrap_or(&text).to_owned()
 }
 
 #[cfg(test)]

@@ -54,8 +54,7 @@ impl Aisle {
 /// Renders the aisles, by cabinet and by layer, in order.
 pub(super) fn render(frame: &Frame<'_>, aisles: &[Aisle]) -> Markup {
     let count = |test: fn(&AisleItem) -> bool| {
-        let number = aisles.iter().filter(|aisle| test(&aisle.aisle)).count();
-        format::count(i64::try_from(number).unwrap_or(i64::MAX))
+        format::count(aisles.iter().filter(|aisle| test(&aisle.aisle)).count())
     };
     let counts = [
         count(|_| true),

@@ -59,7 +59,7 @@ fn periods(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
                 let days = (Day(today.0 + 1 - days), today);
                 sales_path(sales, days, &view.device.device_code, &view.groups)
             };
-            @let count = |count, sales| {
+            @let count = |count: i64, sales| {
                 let path = Some(path(sales)).filter(|_| count > 0);
                 linked(path.as_deref(), &format::count(count))
             };
@@ -97,13 +97,12 @@ fn trend(frame: &Frame<'_>, view: &Device, today: Day) -> Markup {
         let of_day = view.sales.iter().filter(|(sold, ..)| *sold == day);
         let mut totals = Totals::default();
         of_day.for_each(|(_, _, of_currency)| totals.add(*of_currency, 1));
-        let name = day.to_string();
-        let label = name.get(5..).unwrap_or(&name).to_owned();
         let point = Point::of(day, totals.orders, totals.failed);
-        Point { name, label, is_complete: day != today, ..point }
+        let label = chart::short(day);
+        Point { name: day.to_string(), label, is_complete: day != today, ..point }
     });
     let points: Vec<Point> = points.collect();
-    let orders = points.iter().map(|point| point.value).sum();
+    let orders: i64 = points.iter().map(|point| point.value).sum();
     chart::bars(
         frame,
         &Bars {

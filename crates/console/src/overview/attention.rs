@@ -24,7 +24,7 @@ pub(super) fn card_of(frame: &Frame<'_>, view: &Overview) -> Markup {
     let group = view.groups.query();
     let devices = Need::ALL.iter().copied().map(|need| (need, view.sales.attention.count(need)));
     let devices = devices.filter(|(_, count)| *count > 0).map(|(need, count)| {
-        let path = address(Section::Devices.path(), &parameter("needs", need.code()), &group);
+        let path = address(Section::Devices.path(), &[&parameter("needs", need.code()), &group]);
         (frame.say(devices::name_of(need)), path, count)
     });
     let refunding = view.sales.attention.refunding;

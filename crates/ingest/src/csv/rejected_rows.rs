@@ -27,28 +27,18 @@ pub struct RejectedRow {
 /// The format of a file of rejected rows: the report's format, with a header.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RejectedFormat {
-    columns: Vec<String>,
-    file: FileFormat,
-    numbering: Numbering,
-}
-
-/// Whether the rows have their numbers in a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Numbering {
-    Column,
-    None,
+    /// The columns of the report.
+    pub(super) columns: Vec<String>,
+    pub(super) file: FileFormat,
+    /// Whether the rows have their numbers in a column.
+    pub(super) has_numbers: bool,
 }
 
 impl RejectedFormat {
-    /// Returns the format for a report with these columns.
-    pub(super) fn new(columns: &[String], file: &FileFormat, numbering: Numbering) -> Self {
-        RejectedFormat { columns: columns.to_vec(), file: file.clone(), numbering }
-    }
-
     /// Returns the line of the header.
     #[must_use]
     pub fn header(&self) -> Vec<u8> {
-        let number = (self.numbering == Numbering::Column).then_some(ROW_COLUMN.as_bytes());
+        let number = self.has_numbers.then_some(ROW_COLUMN.as_bytes());
         let columns = self.columns.iter().map(String::as_bytes);
         self.line(columns.chain(number).chain([REASON_COLUMN.as_bytes()]))
     }
@@ -57,7 +47,7 @@ impl RejectedFormat {
     #[must_use]
     pub fn row(&self, row: &RejectedRow, reason: &str) -> Vec<u8> {
         let number = row.number.to_string();
-        let number = (self.numbering == Numbering::Column).then_some(number.as_bytes());
+        let number = self.has_numbers.then_some(number.as_bytes());
         let cells = row.cells.iter().map(Vec::as_slice);
         self.line(cells.chain(number).chain([reason.as_bytes()]))
     }

@@ -10,7 +10,7 @@ use super::bound_mapping::BoundMapping;
 use super::fields::{Field, FieldValue, Kind, ReadOptions, Source, Spec};
 use super::mapping::NewProduct;
 use super::row::Row;
-use super::template::{Cells, ColumnNo, Template};
+use super::template::{ColumnNo, Template};
 use kiosque_contract::{OrderLine, OrderLineItem};
 
 /// The values of one row.
@@ -55,17 +55,11 @@ struct RowReader<'a> {
     errors: Vec<String>,
 }
 
-impl Cells for RowReader<'_> {
+impl RowReader<'_> {
     fn cell(&self, column: ColumnNo) -> &str {
         self.mapping.cell(self.row, column)
     }
 
-    fn number(&self) -> u64 {
-        self.row.number
-    }
-}
-
-impl RowReader<'_> {
     fn fields<T: Default>(&mut self, fields: &[Field<T>]) -> T {
         let mut values = T::default();
         for Field { spec, source } in fields {
@@ -87,7 +81,10 @@ impl RowReader<'_> {
 
     /// Returns the first template of a source that yields a text, and the text.
     fn text<'s>(&self, source: &'s Source) -> Option<(&'s Template, String)> {
-        let filled = |template: &'s Template| template.fill(self).map(|text| (template, text));
+        let filled = |template: &'s Template| {
+            let text = template.fill(self.row.number, |column| self.cell(column))?;
+            Some((template, text))
+        };
         let (template, text) = source.templates.iter().find_map(filled)?;
         Some((template, source.mapped(text)))
     }

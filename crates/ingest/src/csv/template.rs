@@ -78,14 +78,6 @@ enum Part {
     Row,
 }
 
-/// The values of placeholders.
-pub(super) trait Cells {
-    /// Returns the cell of a column.
-    fn cell(&self, column: ColumnNo) -> &str;
-    /// Returns the row's number.
-    fn number(&self) -> u64;
-}
-
 impl Template {
     /// Returns a template without placeholders.
     pub(super) fn constant(text: impl Into<String>) -> Template {
@@ -143,15 +135,16 @@ impl Template {
         Ok(Template { parts })
     }
 
-    /// Returns the text for a row; `None` if one of its cells is blank.
-    pub(super) fn fill(&self, cells: &impl Cells) -> Option<String> {
+    /// Returns the text for the row with a number and these cells; `None` if one of the cells is
+    /// blank.
+    pub(super) fn fill<'r>(&self, row: u64, cell: impl Fn(ColumnNo) -> &'r str) -> Option<String> {
         let mut value = String::new();
         for part in &self.parts {
             match part {
                 Part::Text(text) => value.push_str(text),
-                Part::Row => value.push_str(&cells.number().to_string()),
+                Part::Row => value.push_str(&row.to_string()),
                 Part::Column(column) => {
-                    let cell = cells.cell(*column);
+                    let cell = cell(*column);
                     if cell.trim().is_empty() {
                         return None;
                     }
@@ -188,20 +181,9 @@ impl Template {
 mod tests {
     use super::*;
 
-    struct Sample(Vec<&'static str>);
-
-    impl Cells for Sample {
-        fn cell(&self, column: ColumnNo) -> &str {
-            self.0[column.index()]
-        }
-        fn number(&self) -> u64 {
-            7
-        }
-    }
-
     fn filled(text: &str, cells: &[&'static str]) -> Option<String> {
         let template = Template::parse(text, "order.orderId", &mut Columns::default());
-        template.expect("a template").fill(&Sample(cells.to_vec()))
+        template.expect("a template").fill(7, |column| cells[column.index()])
     }
 
     #[test]

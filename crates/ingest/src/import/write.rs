@@ -30,7 +30,7 @@ pub(super) async fn store(
     orders: Vec<CheckedOrder>,
     rejected: &mut Vec<Rejected>,
 ) -> Result<(), ImportError> {
-    let total = count(orders.len());
+    let total = u64::try_from(orders.len()).unwrap_or(u64::MAX);
     begin_arrival(import, &orders).await?;
     let mut groups = import.store.fleet().groups_by_device().await?;
     import.missing.check(import.store, import.clock.now(), &mut groups).await?;
@@ -183,8 +183,4 @@ impl Writer<'_, '_> {
             OrderOutcome::Deferred | OrderOutcome::GroupLocked | OrderOutcome::NotReached => {}
         }
     }
-}
-
-fn count(orders: usize) -> u64 {
-    u64::try_from(orders).unwrap_or(u64::MAX)
 }

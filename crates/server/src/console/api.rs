@@ -44,12 +44,11 @@ pub(super) fn file(caller: &SignedIn<'_>, _: Oversight<'_>, name: &str) -> Resul
     let named = Document::ALL.iter().find(|document| document.file() == name);
     let document = *named.ok_or_else(Failure::not_found)?;
     let server = server(caller, document);
-    let text = serde_json::to_string_pretty(&match document {
+    let document = match document {
         Document::Integrators => integrator::document(&server),
         Document::Operator => operator_document::document(&server),
-    });
-    let text = text.map_err(|error| Failure::internal(&error))?;
-    Ok(Reply::file(name, "application/json", text))
+    };
+    Ok(Reply::file(name, "application/json", format!("{document:#}")))
 }
 
 /// Shows a call, which is identified by the code of its document and its id.

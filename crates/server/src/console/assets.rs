@@ -1,6 +1,6 @@
 //! The style sheet, the script and the icon.
 
-use http::{HeaderValue, header};
+use http::header;
 use kiosque_console::assets::Asset;
 
 use super::reply::Reply;
@@ -13,5 +13,5 @@ const FOREVER: &str = "public, max-age=31536000, immutable";
 pub(super) fn file(name: &str) -> Result<Reply, Failure> {
     let asset = Asset::named(name).ok_or_else(Failure::not_found)?;
     let reply = Reply::new(asset.content_type, asset.text.as_bytes());
-    Ok(reply.with(header::CACHE_CONTROL, HeaderValue::from_static(FOREVER)))
+    Ok(reply.with(header::CACHE_CONTROL, FOREVER))
 }

@@ -53,9 +53,9 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
     };
     let found = app.store.trail().entries(query).await?;
     let entries: Vec<AuditEntry> = found.entries.into_iter().map(audit_entry).collect();
-    if format == Format::Csv {
-        return Ok(Reply::csv("audit.csv", view::csv(&frame, &entries)));
-    }
     let next = found.next.map(|entry| entry.to_string());
+    if format == Format::Csv {
+        return Ok(Reply::csv("audit.csv", view::csv(&frame, &entries, next.as_deref())));
+    }
     Ok(Reply::page(view::page(&frame, &Audit { filters, entries: Ok(entries), next })))
 }

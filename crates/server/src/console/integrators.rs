@@ -44,14 +44,11 @@ pub(super) async fn page(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<Repl
         let last_use = uses.get(&item.account).and_then(|of| of.last);
         Account { has_active_group: active.contains(&item.account), item, session, last_use }
     });
-    let codes = app.store.trail().answers_by_code();
     let guesses = app.store.trail().guesses().into_iter().take(GUESSES);
     let view = Integrators {
-        codes: codes.into_iter().map(|(code, answers)| (code, count(answers))).collect(),
-        guesses: guesses
-            .map(|(source, of)| (source.to_string(), count(of.logins), of.last))
-            .collect(),
-        not_recorded: count(app.store.trail().refused_dropped()),
+        codes: app.store.trail().answers_by_code(),
+        guesses: guesses.map(|(source, of)| (source.to_string(), of.logins, of.last)).collect(),
+        not_recorded: app.store.trail().refused_dropped(),
         accounts: listed.collect(),
         sort: sort.of_part(after.as_deref(), accounts.next.as_deref()),
         next: accounts.next,
@@ -90,26 +87,16 @@ pub(super) async fn history(caller: &SignedIn<'_>, _: Oversight<'_>) -> Result<R
     let entries = |found: AuditPage| found.entries.into_iter().map(audit_entry).collect();
     let entries: Option<Vec<AuditEntry>> = found.map(entries);
     if format == Format::Csv {
-        let rows = kiosque_console::audit::csv(&caller.frame(), &entries.unwrap_or_default());
+        let (frame, entries) = (caller.frame(), entries.unwrap_or_default());
+        let rows = kiosque_console::audit::csv(&frame, &entries, next.as_deref());
         return Ok(Reply::csv("account.csv", rows));
     }
     let refused = refused::of_account(caller, &account).await?;
     let functions = functions.into_iter().map(function).collect();
     let groups = choices::choice(store, &Fields::default()).await?;
-    let (account, last_use) = (item, last);
-    let view = History {
-        account,
-        has_active_group: !active.is_empty(),
-        session,
-        last_use,
-        groups,
-        functions,
-        sort,
-        entries,
-        refused,
-        after: fields.text("after"),
-        next,
-    };
+    let account = Account { has_active_group: !active.is_empty(), item, session, last_use: last };
+    let after = fields.text("after");
+    let view = History { account, groups, functions, sort, entries, refused, after, next };
     Ok(Reply::page(view::history(&caller.frame(), &view)))
 }
 
@@ -124,7 +111,7 @@ pub(super) async fn end_session(
     match caller.call.app.store.sessions().end(account, caller.acted_by()).await? {
         EndedSession::UnknownAccount => Err(Failure::not_found()),
         EndedSession::Ended(_) | EndedSession::NoSession => {
-            Ok(Reply::see_other(&view::path_of(&name)))
+            Ok(Reply::see_other(&view::account_path(&name)))
         }
     }
 }

@@ -3,7 +3,7 @@
 use kiosque_console::order::{self, Arrived, Order};
 use kiosque_console::orders::{self, Fields, Found, Orders, Searched};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
-use kiosque_model::{DeviceCode, DeviceNo, GroupId, GroupNo, OrderId, UnixMs};
+use kiosque_model::{DeviceCode, GroupId, GroupNo, OrderId};
 use kiosque_store::{
     ARRIVAL_MAX_MS, Arrival, DeviceOrders, FoundOrders, Listing, NumberedOrders, OrderFilter,
     OrderPlace, OrderPosition, OrderSource, OrdersOf, Oversight, Span,
@@ -15,6 +15,7 @@ use super::overview;
 use super::reply::Reply;
 use super::request::SignedIn;
 use crate::failure::Failure;
+use crate::operator::read_place;
 
 /// The orders of a page.
 const PAGE: usize = 50;
@@ -57,7 +58,8 @@ async fn newest_first(
     query: &Query,
 ) -> Result<(Found, Option<String>), Failure> {
     let store = &caller.call.app.store;
-    let listing = Listing { after: query.parsed("after", place)?, limit: PAGE };
+    let after = query.parsed("after", |key| read_place(key, '.'))?;
+    let listing = Listing { after, limit: PAGE };
     let listed = store.inventory().orders_newest_first(group, filter, listing).await?;
     let is_cut = listed.next.is_some() && listed.entries.len() < PAGE;
     let searched = if is_cut { Searched::Partly } else { Searched::Whole };
@@ -150,14 +152,6 @@ fn span(caller: &SignedIn<'_>, query: &Query) -> Result<Option<Span>, Failure> {
 fn position(key: &str) -> Option<OrderPosition> {
     let (group, seq) = key.split_once('.')?;
     Some(OrderPosition { group: GroupNo(group.parse().ok()?), seq: seq.parse().ok()? })
-}
-
-/// Parses the key of a list by time.
-fn place(key: &str) -> Option<OrderPlace> {
-    let mut parts = key.splitn(4, '.').map(|part| part.parse().ok());
-    let mut next = || parts.next().flatten();
-    let (at, group, device) = (UnixMs(next()?), GroupNo(next()?), DeviceNo(next()?));
-    Some(OrderPlace { at, group, device, seq: next()? })
 }
 
 /// Shows the order of a group with an id.

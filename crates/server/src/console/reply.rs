@@ -28,25 +28,20 @@ impl Reply {
 
     /// Returns a file of any type.
     pub(super) fn file(name: &str, content_type: &'static str, text: String) -> Reply {
-        let reply = Reply::new(content_type, text);
-        match HeaderValue::from_str(&format!("attachment; filename=\"{name}\"")) {
-            Ok(disposition) => reply.with(header::CONTENT_DISPOSITION, disposition),
-            Err(_) => reply,
-        }
+        let disposition = format!("attachment; filename=\"{name}\"");
+        Reply::new(content_type, text).with(header::CONTENT_DISPOSITION, &disposition)
     }
 
     /// Redirects to a path of this console with GET.
     pub(super) fn see_other(path: &str) -> Reply {
-        let reply = Reply::new(TEXT, "").with_status(StatusCode::SEE_OTHER);
-        match HeaderValue::from_str(path) {
-            Ok(path) => reply.with(header::LOCATION, path),
-            Err(_) => reply,
-        }
+        Reply::new(TEXT, "").with_status(StatusCode::SEE_OTHER).with(header::LOCATION, path)
     }
 
-    /// Adds a header.
-    pub(super) fn with(mut self, name: HeaderName, value: HeaderValue) -> Reply {
-        self.0.headers_mut().insert(name, value);
+    /// Adds a header, unless its value has characters that no header can have.
+    pub(super) fn with(mut self, name: HeaderName, value: &str) -> Reply {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.0.headers_mut().insert(name, value);
+        }
         self
     }
 

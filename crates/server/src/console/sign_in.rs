@@ -1,10 +1,10 @@
 //! Signing in with a key or with a one-time link, and signing out.
 
-use http::{HeaderValue, StatusCode, header};
-use kiosque_console::forward;
+use http::{StatusCode, header};
 use kiosque_console::sign_in::{self as view, Form, Notice, SignIn};
+use kiosque_console::{Section, forward};
 use kiosque_model::audit::LoginRefusal;
-use kiosque_model::{ConsoleDigest, ConsoleSecret, KeyDigest, Right, Rights};
+use kiosque_model::{ConsoleDigest, ConsoleSecret, KeyDigest, Rights};
 use kiosque_store::SignInProof;
 
 use super::cookies::{self, Lifetime};
@@ -78,22 +78,16 @@ fn presented(fields: &Fields) -> (Option<SignInProof>, LoginRefusal) {
 /// Ends the session.
 pub(super) async fn sign_out(caller: &SignedIn<'_>) -> Result<Reply, Failure> {
     caller.call.app.store.operators().sign_out(caller.session, caller.acted_by()).await?;
-    let reply = Reply::see_other(&format!("{}?{SIGNED_OUT}=1", sign_in_address(None)));
+    let reply = Reply::see_other(&sign_in_with(None, &format!("{SIGNED_OUT}=1")));
     Ok(reply.cookie(cookies::SESSION, "", Lifetime::Ended))
 }
 
 /// Returns the page to show after signing in: the page in the form, or the first one that the key
 /// permits.
 fn landing(fields: &Fields, rights: &Rights) -> String {
-    let chosen = return_page(fields);
-    let first = [
-        (Right::Read, "/console/"),
-        (Right::Audit, "/console/audit"),
-        (Right::Keys, "/console/keys"),
-    ];
-    let first = first.into_iter().find(|(right, _)| rights.contain(*right));
-    let first = first.map_or("/console/", |(_, path)| path);
-    chosen.map_or_else(|| first.to_owned(), |path| path.as_str().to_owned())
+    let first = Section::ALL.iter().find(|section| rights.contain(section.right()));
+    let first = first.unwrap_or(&Section::Overview).path();
+    return_page(fields).map_or_else(|| first.to_owned(), |path| path.as_str().to_owned())
 }
 
 fn return_page(fields: &Fields) -> Option<ReturnPath> {
@@ -108,27 +102,24 @@ pub(super) fn same(query: &Fields) -> String {
 /// Returns the address of the sign-in with a page and a link. A text that cannot be a link is left
 /// out.
 fn address(page: Option<&ReturnPath>, link: Option<&str>) -> String {
-    let address = sign_in_address(page);
-    let separator = if page.is_some() { '&' } else { '?' };
     match link.filter(|link| ConsoleDigest::of_presented(link.as_bytes()).is_some()) {
-        Some(link) => format!("{address}{separator}link={link}"),
-        None => address,
+        Some(link) => sign_in_with(page, &format!("link={link}")),
+        None => sign_in_address(page),
     }
+}
+
+/// Returns the address of the sign-in with a page and another parameter.
+fn sign_in_with(page: Option<&ReturnPath>, parameter: &str) -> String {
+    let separator = if page.is_some() { '&' } else { '?' };
+    format!("{}{separator}{parameter}", sign_in_address(page))
 }
 
 /// Makes the browser repeat the request. It does not send its cookies with a request caused by
 /// another site, but sends them with one caused by this page.
 fn ask_for_cookies(call: &Call<'_>, query: &Fields) -> Reply {
-    let page = return_page(query);
-    let address = sign_in_address(page.as_ref());
-    let separator = if page.is_some() { '&' } else { '?' };
-    let address = format!("{address}{separator}{AGAIN}=1");
+    let address = sign_in_with(return_page(query).as_ref(), &format!("{AGAIN}=1"));
     let html = forward::page(call.language(), call.theme(), &address);
-    let refresh = HeaderValue::from_str(&format!("0; url={address}"));
-    match refresh {
-        Ok(refresh) => Reply::page(html).with(header::REFRESH, refresh),
-        Err(_) => Reply::page(html),
-    }
+    Reply::page(html).with(header::REFRESH, &format!("0; url={address}"))
 }
 
 /// Records a refused attempt, and shows the form again.

@@ -36,7 +36,8 @@ pub(super) struct ListPart {
 /// The elements of a part under construction.
 #[derive(Default)]
 pub(super) struct Elements {
-    json: Vec<u8>,
+    /// A comma and the JSON of each element.
+    pub(super) json: Vec<u8>,
     pub(super) totals: Totals,
     last: String,
     /// Whether the part is full, and its last devices belong to the next one.
@@ -64,7 +65,7 @@ pub(super) enum ListFormat {
 
 /// Reads a part of a list.
 pub(super) type ReadPart = Box<dyn Fn(Claim, DevicePart) -> ReadingPart + Send + Sync>;
-pub(super) type ReadingPart = Pin<Box<dyn Future<Output = Result<ListPart, Failure>> + Send>>;
+type ReadingPart = Pin<Box<dyn Future<Output = Result<ListPart, Failure>> + Send>>;
 
 impl Elements {
     /// Begins the element of a device; returns whether it belongs to this part.
@@ -84,11 +85,6 @@ impl Elements {
     pub(super) fn add(&mut self, element: &impl Serialize) -> Result<(), Error> {
         serde_json::to_writer(&mut self.json, element)
             .map_err(|error| Error::Data(format!("rendering: {error}")))
-    }
-
-    /// Appends the element, which `put` appends as JSON, of the device that was begun.
-    pub(super) fn add_with(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
-        put(&mut self.json);
     }
 
     /// Returns the part of a list formed by these elements.
@@ -243,7 +239,7 @@ impl Rest {
     fn broken_off(&self, failure: &Failure) -> BrokenOff {
         match failure {
             Failure::System(error) => {
-                self.app.metrics.broken_off(error.kind);
+                self.app.metrics.failed(error.kind);
                 let (log, cause) = (&self.app.failure_log, &error.cause);
                 log.log(error.kind, "an answer was aborted", cause, &self.request_id);
             }

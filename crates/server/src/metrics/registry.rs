@@ -30,6 +30,21 @@ impl MetricRegistry {
         self.registered(IntGaugeVec::new(Opts::new(name, help), labels))
     }
 
+    pub(super) fn counter(&self, name: &str, help: &str) -> IntCounter {
+        self.registered(IntCounter::new(name, help))
+    }
+
+    /// Returns the counters with one name, one for each outcome.
+    pub(super) fn by_outcome<const N: usize>(
+        &self,
+        name: &str,
+        help: &str,
+        outcomes: [&str; N],
+    ) -> [IntCounter; N] {
+        let counters = self.counters(name, help, &["outcome"]);
+        outcomes.map(|outcome| counters.with_label_values(&[outcome]))
+    }
+
     pub(super) fn gauge(&self, name: &str, help: &str) -> IntGauge {
         self.registered(IntGauge::new(name, help))
     }

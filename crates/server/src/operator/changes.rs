@@ -175,7 +175,7 @@ impl Rest {
 
     fn broken_off(&self, failure: &Failure) -> BrokenOff {
         if let Some(error) = failure.system_error() {
-            self.app.metrics.broken_off(error.kind);
+            self.app.metrics.failed(error.kind);
         }
         let problem = format_args!("{} {}", failure.status(), failure.reason());
         tracing::info!(request.id = self.request_id, %problem, "changes were aborted");

@@ -1,7 +1,8 @@
 //! Cursors: keys of lists, opaque to callers.
 
+use kiosque_model::fleet::{EntryId, EntryKind};
 use kiosque_model::{Currency, Day, DeviceNo, GroupNo, UnixMs};
-use kiosque_store::{FleetKey, OrderKey, OrderPlace, RateKey};
+use kiosque_store::{OrderKey, OrderPlace, RateKey};
 
 /// A key after which a page begins.
 pub(super) trait Cursor: Sized {
@@ -73,37 +74,40 @@ impl Cursor for OrderPlace {
     }
 
     fn read(text: &str) -> Option<OrderPlace> {
-        let text = String::read(text)?;
-        let mut parts = text.strip_prefix("t ")?.splitn(4, ' ').map(|part| part.parse().ok());
-        let mut next = || parts.next().flatten();
-        let (at, group, device) = (UnixMs(next()?), GroupNo(next()?), DeviceNo(next()?));
-        Some(OrderPlace { at, group, device, seq: next()? })
+        read_place(String::read(text)?.strip_prefix("t ")?, ' ')
     }
 }
 
-impl Cursor for FleetKey {
+/// Parses the numbers of a place.
+pub(crate) fn read_place(text: &str, separator: char) -> Option<OrderPlace> {
+    let mut parts = text.splitn(4, separator).map(|part| part.parse().ok());
+    let mut next = || parts.next().flatten();
+    let (at, group, device) = (UnixMs(next()?), GroupNo(next()?), DeviceNo(next()?));
+    Some(OrderPlace { at, group, device, seq: next()? })
+}
+
+impl Cursor for EntryId {
     fn write(&self) -> String {
-        let kind = match self {
-            FleetKey::Group(_) => 'g',
-            FleetKey::Account(_) => 'a',
-            FleetKey::Product(_) => 'p',
-            FleetKey::Device(_) => 'd',
+        let kind = match self.kind {
+            EntryKind::Group => 'g',
+            EntryKind::Account => 'a',
+            EntryKind::Product => 'p',
+            EntryKind::Device => 'd',
         };
-        format!("{kind}{}", self.text()).write()
+        format!("{kind}{}", self.id).write()
     }
 
-    fn read(text: &str) -> Option<FleetKey> {
+    fn read(text: &str) -> Option<EntryId> {
         let text = String::read(text)?;
         let mut characters = text.chars();
-        let kind = characters.next()?;
-        let key = characters.as_str().to_owned();
-        match kind {
-            'g' => Some(FleetKey::Group(key)),
-            'a' => Some(FleetKey::Account(key)),
-            'p' => Some(FleetKey::Product(key)),
-            'd' => Some(FleetKey::Device(key)),
-            _ => None,
-        }
+        let kind = match characters.next()? {
+            'g' => EntryKind::Group,
+            'a' => EntryKind::Account,
+            'p' => EntryKind::Product,
+            'd' => EntryKind::Device,
+            _ => return None,
+        };
+        Some(EntryId::new(kind, characters.as_str()))
     }
 }
 
@@ -118,7 +122,7 @@ pub fn rewritten_cursors(text: &str) -> Vec<String> {
         again::<RateKey>,
         again::<OrderKey>,
         again::<OrderPlace>,
-        again::<FleetKey>,
+        again::<EntryId>,
     ];
     kinds.into_iter().filter_map(|again| again(text)).collect()
 }
@@ -142,15 +146,15 @@ mod tests {
         check(&OrderKey { group: 3, device_code: "a b  c".to_owned(), seq: i64::MAX });
         let (group, device) = (GroupNo(3), DeviceNo(i64::MAX));
         check(&OrderPlace { at: UnixMs(-1), group, device, seq: -1 });
-        check(&FleetKey::Account("gd".to_owned()));
-        check(&FleetKey::Device(String::new()));
+        check(&EntryId::new(EntryKind::Account, "gd"));
+        check(&EntryId::new(EntryKind::Device, ""));
     }
 
     proptest! {
         #[test]
         fn no_text_panics(text in "[0-9a-f ]{0,20}|.{0,20}") {
             let _ = (i64::read(&text), String::read(&text), RateKey::read(&text));
-            let _ = (OrderKey::read(&text), FleetKey::read(&text), OrderPlace::read(&text));
+            let _ = (OrderKey::read(&text), EntryId::read(&text), OrderPlace::read(&text));
         }
     }
 }

@@ -21,12 +21,12 @@ pub(super) async fn receive(caller: Caller<'_>) -> Result<OrdersReceived, Failur
             break Ok(());
         }
         match key.next_chunk(&mut lines, intake.chunk_bytes()).await {
-            Ok(Some(chunk)) => metrics.orders.add(stream.submit(chunk).await?),
+            Ok(Some(chunk)) => metrics.received(stream.submit(chunk).await?),
             Ok(None) => break Ok(()),
             Err(failure) => break Err(failure),
         }
     };
-    metrics.orders.add(stream.settle().await?);
+    metrics.received(stream.settle().await?);
     let name = |orders: &mut OrdersReceived| {
         orders.rejected.iter_mut().for_each(|one| lines.name_element(one.line, &mut one.reason));
     };

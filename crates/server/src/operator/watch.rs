@@ -31,7 +31,7 @@ pub(super) async fn readyz_orders(app: &App) -> Result<Text, Failure> {
 }
 
 fn refuse_if_stopping(app: &App) -> Result<(), Failure> {
-    match app.is_stopping() {
+    match app.stopping.is_set() {
         true => Err(Failure::denied(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")),
         false => Ok(()),
     }

@@ -56,7 +56,7 @@ impl DevicePart {
 
     /// Returns the codes of the filter that belong to this part, as rows of a bulk statement.
     pub(super) fn filter_rows<'q>(&self, codes: &[&'q str]) -> Vec<Vec<Value<'q>>> {
-        rows_of(self.filtered(codes).0).collect()
+        rows_of(&self.filtered(codes).0)
     }
 }
 

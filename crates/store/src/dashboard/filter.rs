@@ -4,14 +4,13 @@
 //! until it is deleted, so the statements of a report are sent with the numbers that an earlier
 //! filter of its group found; if the devices in scope differ, the report runs again.
 
-use kiosque_model::{Claim, DeviceNo, GroupNo, Refusal, Scope, UnixMs};
+use kiosque_model::{Claim, DeviceNo, Refusal, Scope, UnixMs};
 
 use super::DashboardQuery;
 use crate::db::{Bound, Reading, Readings};
 use crate::error::Refused;
 use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::{Value, row, statements};
-use crate::state::State;
 use crate::sums::device_set::DeviceSet;
 use crate::views::Reports;
 
@@ -55,7 +54,8 @@ impl Reports<'_> {
         about: impl Fn(HintedGroup, &Devices) -> R,
     ) -> Result<(Scope, Devices, R::Rows), Refused> {
         let group = presumed_group(self.0, claim, query.group.as_ref());
-        let mut devices = known_devices(self.0, query, group);
+        let known = |codes: Vec<&str>| Devices::Some(self.0.known_devices.of(&codes, group));
+        let mut devices = query.codes().map_or(Devices::All, known);
         loop {
             let about = |group| (query.devices_in_scope(group, claim.now), about(group, &devices));
             let (scope, (in_scope, rows)) =
@@ -69,17 +69,6 @@ impl Reports<'_> {
             self.0.known_devices.insert(scope.group(), in_scope);
             devices = found;
         }
-    }
-}
-
-/// Returns the devices of a query about a group. Those that no filter has found yet are left out.
-fn known_devices(state: &State, query: &DashboardQuery, group: Option<GroupNo>) -> Devices {
-    match query.codes() {
-        Some(codes) => {
-            let numbers = state.known_devices.numbers(&codes, group);
-            Devices::Some(numbers.into_iter().collect())
-        }
-        None => Devices::All,
     }
 }
 
@@ -106,9 +95,9 @@ impl DashboardQuery {
         now: UnixMs,
     ) -> Option<Reading<Vec<InScope>>> {
         let codes = self.devices.iter().filter_map(|code| code.as_ref().ok());
-        let codes = codes.map(|code| code.as_str());
+        let codes: Vec<&str> = codes.map(|code| code.as_str()).collect();
         let in_scope =
-            || Bound::new(&IN_SCOPE, [group.into(), now.into()]).with_rows(rows_of(codes)).all();
+            || Bound::new(&IN_SCOPE, [group.into(), now.into()]).with_rows(rows_of(&codes)).all();
         (!self.is_of_all_devices()).then(in_scope)
     }
 
@@ -126,8 +115,6 @@ impl DashboardQuery {
 }
 
 /// Returns texts as the rows of a bulk statement.
-pub(super) fn rows_of<'a>(
-    texts: impl IntoIterator<Item = &'a str>,
-) -> impl Iterator<Item = Vec<Value<'a>>> {
-    texts.into_iter().map(|text| vec![text.into()])
+pub(super) fn rows_of<'a>(texts: &[&'a str]) -> Vec<Vec<Value<'a>>> {
+    texts.iter().map(|text| vec![(*text).into()]).collect()
 }

@@ -1,34 +1,32 @@
 //! The sales of a group, or of all groups, for the operator. They are read from the same sums as
 //! the integrators' reports, so that the figures are the same. Each statement reads all groups, or
-//! those whose sums by device and by product are added next. These sums are cached for each group.
+//! those whose sums by device and by product are added next.
 
 mod attention;
-mod group_sums;
 mod names;
-mod segments;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use kiosque_model::need::Attention;
 use kiosque_model::sales::{DeviceSales, FleetSales, ProductRank, Rates, Totals, Turnover};
-use kiosque_model::{Currency, Day, DeviceNo, GroupId, GroupNo, UnixMs, Zone};
+use kiosque_model::{Currency, Day, DeviceNo, GroupId, GroupNo, Minor, UnixMs};
 
 use super::figures::device_sums::Currencies;
 use super::figures::products::{ProductTotals, ranked};
 use super::sums::add_rate;
-use crate::activity::Activity;
-use crate::cache::Cache;
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
 use crate::rates::RateRow;
 use crate::sql::{Sql, Value, numbers, row, statements};
+use crate::sums::device_block::{each_device, each_product};
+use crate::sums::{BlockRow, totals_of};
 use crate::views::Reports;
-use group_sums::GroupSums;
 
 row! {
     struct DayRow<'r> { day: Day, currency: &'r str, totals: Totals }
+    struct SumsRow<'r> { group_no: GroupNo, block: BlockRow<'r> }
     struct NameRow {
         group_no: GroupNo,
         device_no: DeviceNo,
@@ -50,6 +48,10 @@ statements! {
         from {rows r: group_no bigint} cross join sales_by_day d
         where d.group_no = r.group_no and d.day >= $first_day and d.day <= $last_day
         group by d.day, d.currency";
+    SUMS(first_day, last_day) -> SumsRow<'_> = "select s.group_no, s.day, s.device_block,
+            s.currency, s.devices, s.products
+        from {rows r: group_no bigint} cross join sales_by_device s
+        where s.group_no = r.group_no and s.day >= $first_day and s.day <= $last_day";
     /// The rate on the first day, and all later rates.
     RATES(first_day, last_day) -> RateRow<'_> = "select t.currency, t.day, t.usd_per_unit_e12
         from {rows r: currency text} cross join rates t
@@ -75,12 +77,10 @@ statements! {
 const GROUPS_TOGETHER: usize = 64;
 /// The lengths, in days, of the ranges that are searched for the last day with sales.
 const LOOKED_BACK: [i64; 3] = [31, 366, i64::MAX];
-/// The maximum number of snapshots that are read with the cache.
-const CACHED_ATTEMPTS: usize = 3;
 
 /// Every statement of this module and its submodules.
 pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, attention::ALL, names::ALL, group_sums::ALL].into_iter().flatten().copied()
+    [ALL, attention::ALL, names::ALL].into_iter().flatten().copied()
 }
 
 /// Selects sales.
@@ -108,71 +108,23 @@ impl Reports<'_> {
     /// # Errors
     /// The store failed.
     pub async fn fleet_sales(self, query: FleetSalesQuery) -> Result<Option<FleetSales>, Error> {
-        let mut context = Context {
-            zone: self.0.zone.clone(),
-            now: query.now,
-            activity: Arc::clone(&self.0.activity),
-            cache: Arc::clone(&self.0.cache),
-        };
-        for _ in 0..CACHED_ATTEMPTS {
-            match self.read_sales(query.clone(), context.clone()).await? {
-                FleetRead::Sales(sales) => return Ok(Some(*sales)),
-                FleetRead::NoGroup => return Ok(None),
-                FleetRead::Outdated => {}
-            }
-        }
-        // A cache without capacity has nothing later than a snapshot.
-        context.cache = Arc::new(Cache::new(0));
-        match self.read_sales(query, context).await? {
-            FleetRead::Sales(sales) => Ok(Some(*sales)),
-            FleetRead::NoGroup | FleetRead::Outdated => Ok(None),
-        }
-    }
-
-    async fn read_sales(
-        self,
-        query: FleetSalesQuery,
-        context: Context,
-    ) -> Result<FleetRead, Error> {
+        let (zone, activity) = (self.0.zone.clone(), Arc::clone(&self.0.activity));
         let sum = async move |read: &Read<'_>| {
             let id = query.group.as_ref().map_or("", GroupId::as_str);
             let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
             if groups.is_empty() && query.group.is_some() {
-                return Ok(FleetRead::NoGroup);
+                return Ok(None);
             }
             let totals = Converted::read(read, &groups, &query).await?;
-            let range = (query.first_day, query.last_day);
             let mut fleet = FleetSums::default();
             for groups in groups.chunks(GROUPS_TOGETHER) {
-                let rates = &totals.rates;
-                match group_sums::of_groups(read, &context, groups, range, rates).await? {
-                    Some(sums) => fleet.add(read, sums, &query).await?,
-                    None => return Ok(FleetRead::Outdated),
-                }
+                fleet.add(read, groups, &totals.rates, &query).await?;
             }
-            let attention = attention::of_groups(read, &context, &groups, query.online).await?;
-            let sales = fleet.ranked(read, &groups, (&query, totals, attention)).await?;
-            Ok(FleetRead::Sales(Box::new(sales)))
+            let attention = attention::of_groups(read, &zone, &activity, &groups, &query).await?;
+            fleet.ranked(read, &groups, (&query, totals, attention)).await.map(Some)
         };
         self.0.db.read(Deadline::OfRequest, sum).await
     }
-}
-
-/// The parts of the store that sales are read with.
-#[derive(Clone)]
-struct Context {
-    zone: Zone,
-    now: UnixMs,
-    activity: Arc<Activity>,
-    cache: Arc<Cache>,
-}
-
-/// The result of reading one snapshot.
-enum FleetRead {
-    Sales(Box<FleetSales>),
-    NoGroup,
-    /// Some cached sums are from a later snapshot.
-    Outdated,
 }
 
 /// The sales of each day, and the rates for converting them.
@@ -241,29 +193,36 @@ impl FleetSums {
     async fn add(
         &mut self,
         read: &Read<'_>,
-        groups: Vec<GroupSums>,
+        groups: &[GroupNo],
+        rates: &Rates,
         query: &FleetSalesQuery,
     ) -> Result<(), Error> {
         let mut devices: HashMap<(GroupNo, DeviceNo), Turnover> = HashMap::new();
-        for GroupSums { group, segments } in &groups {
-            for sums in segments {
-                for (device, turnover) in &sums.devices {
-                    devices.entry((*group, *device)).or_default().join(turnover);
-                }
-                for (goods_id, totals) in &sums.products {
-                    match self.products.get_mut(goods_id) {
-                        Some(product) => product.join(*totals),
-                        None => {
-                            self.products.insert(goods_id.clone(), *totals);
-                        }
+        let mut currencies = Currencies::default();
+        let range = [query.first_day.into(), query.last_day.into()];
+        read.each_of(&SUMS, &numbers(groups.iter().copied()), &range, |row| {
+            let SumsRow { group_no, block } = row.read()?;
+            let currency = currencies.parse(block.currency)?;
+            let conversion = (currency, rates.on(currency, block.day));
+            each_device(block.devices, block.device_block, |device, figures| {
+                devices.entry((group_no, device)).or_default().add(conversion, totals_of(figures));
+            })?;
+            each_product(block.products, |product| {
+                let ([items, amount], goods_id) = (product.figures, product.goods_id()?);
+                let sales = ProductTotals::of((items, Minor(amount)), conversion);
+                match self.products.get_mut(goods_id) {
+                    Some(known) => known.join(sales),
+                    None => {
+                        self.products.insert(goods_id.to_owned(), sales);
                     }
                 }
-            }
-        }
+                Ok(())
+            })
+        })
+        .await?;
         devices.retain(|_, turnover| turnover.orders != 0);
-        let selling =
-            groups.iter().filter(|of| of.segments.iter().any(|sums| !sums.devices.is_empty()));
-        read.each_of(&NAMES, &numbers(selling.map(|of| of.group)), &[], |row| {
+        let selling: BTreeSet<GroupNo> = devices.keys().map(|(group, _)| *group).collect();
+        read.each_of(&NAMES, &numbers(selling), &[], |row| {
             let NameRow { group_no, device_no, device_code, device_name, current_name } =
                 row.read()?;
             // Of all groups, a device has one name, although its former owners have others.

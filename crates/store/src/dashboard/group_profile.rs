@@ -12,10 +12,9 @@ use std::sync::Arc;
 use kiosque_model::{Claim, DeviceNo, GroupNo, UnixMs};
 
 use super::{DashboardQuery, DevicePart, DevicesRead};
-use crate::accounts::GroupRow;
 use crate::cache::Key;
-use crate::db::{Bound, Reading};
-use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, device, owner};
+use crate::db::Bound;
+use crate::devices::{Device, DeviceQuery, DeviceRow, OnlineSince, devices_of};
 use crate::error::{Error, Refused};
 use crate::hints::GroupFilter;
 use crate::json_records::JsonRecords;
@@ -203,7 +202,11 @@ impl Reports<'_> {
     ) -> Result<Option<WithActivity>, Refused> {
         let about = |group: HintedGroup| {
             let devices = Bound::new(&DEVICES, [group.into(), claim.now.into(), most.into()]);
-            (versions(group), self.texts_of(group, devices))
+            let add = |(texts, last_active): &mut Texts, device: Device<'_>| {
+                last_active.push(device.last_active);
+                texts.add(device)
+            };
+            (versions(group), devices_of(self.0, group, devices, Texts::default(), add))
         };
         let (scope, (versions, (_, texts))) = scoped(self.0, claim, filter, about).await?;
         let (devices, last_active) = texts;
@@ -213,19 +216,6 @@ impl Reports<'_> {
         self.0.cache.insert(Key::Profile(group), size, Arc::clone(&profile));
         let place = 0..last_active.len();
         Ok(Some(WithActivity { profile, place, last_active }))
-    }
-
-    /// Reads the texts of devices, and the last activity of each.
-    fn texts_of(self, group: HintedGroup, devices: Bound) -> Reading<(Option<GroupRow>, Texts)> {
-        let activity = Arc::clone(&self.0.activity);
-        owner(group, Default::default()).then(devices, move |(owner, rows), row| {
-            let (texts, last_active): &mut Texts = rows;
-            let Some(owner) = owner else { return Ok(()) };
-            let device = device(owner, row, &activity)?;
-            texts.add(row.read()?, device)?;
-            last_active.push(device.last_active);
-            Ok(())
-        })
     }
 
     /// Returns when each device of a range was last active. `read` has all devices in the ledger,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kiosque_model::sales::Turnover;
-use kiosque_model::{Claim, Day, GroupNo, Scope};
+use kiosque_model::{Claim, Day, Scope};
 
 use super::DashboardQuery;
-use super::figures::days::{DayTotal, days_within, each_in_parts, totals_of_days};
+use super::figures::days::{DayTotal, days_within, each_in_parts};
 use super::filter::Devices;
 use super::range::Range;
 use super::{device_sums, sums};
@@ -101,26 +101,21 @@ impl Reports<'_> {
             }
         }
         let about = |group| {
-            let sales = (sums::days(range, group), sums::rates(range, group));
-            (is_cached.then(|| versions(group)), sales, sums::parts(range, group), others(group))
+            let sales = (sums::days(range, group), sums::parts(range, group));
+            (is_cached.then(|| versions(group)), sales, others(group))
         };
-        let (scope, (versions, (sums, rates), parts, others)) =
+        let (scope, (versions, (sums, parts), others)) =
             scoped(self.0, claim, filter, about).await?;
-        let totals = totals_of_days(&sums, &rates);
-        let mut days = days_within(&totals, range);
-        each_in_parts(&parts, &Devices::All, &rates, |day, _, turnover| {
+        let mut days = days_within(&sums.days, range);
+        each_in_parts(&parts, &Devices::All, &sums.rates, |day, _, turnover| {
             days.entry(day).or_default().join(turnover);
         });
         if let Some(versions) = versions.flatten() {
-            self.cache_days(scope.group(), range, versions, totals);
+            let (first_day, last_day) = (range.first_day, range.last_day);
+            let size = sums.days.len() * size_of::<DayTotal>();
+            let read = CachedDays { versions, first_day, last_day, days: sums.days };
+            self.0.cache.insert(Key::Days(scope.group()), size, Arc::new(read));
         }
         Ok((scope, days, others))
-    }
-
-    fn cache_days(self, group: GroupNo, range: &Range, versions: Versions, days: Vec<DayTotal>) {
-        let (first_day, last_day) = (range.first_day, range.last_day);
-        let size = days.len() * size_of::<DayTotal>();
-        let days = CachedDays { versions, first_day, last_day, days };
-        self.0.cache.insert(Key::Days(group), size, Arc::new(days));
     }
 }

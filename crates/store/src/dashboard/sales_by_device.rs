@@ -58,10 +58,7 @@ impl Reports<'_> {
 fn names(codes: Option<&[&str]>, group: HintedGroup) -> Reading<Vec<NameRow>> {
     match codes {
         None => Bound::new(&NAMES, [group.into()]).all(),
-        Some(codes) => {
-            let codes = rows_of(codes.iter().copied());
-            Bound::new(&NAMES_OF, [group.into()]).with_rows(codes).all()
-        }
+        Some(codes) => Bound::new(&NAMES_OF, [group.into()]).with_rows(rows_of(codes)).all(),
     }
 }
 

@@ -56,13 +56,6 @@ struct OnlineCount {
     online: i64,
 }
 
-/// Devices, as they are counted.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    devices: i64,
-    online: i64,
-}
-
 impl Reports<'_> {
     /// Returns the sum of all sales of the range, and the number of devices now.
     ///
@@ -78,16 +71,17 @@ impl Reports<'_> {
         if let Some(codes) = query.codes() {
             let about = |group: HintedGroup| {
                 let devices = Bound::new(&LAST_ACTIVE_OF, [group.into(), now.into()]);
-                self.counts(group, online, devices.with_rows(rows_of(codes.iter().copied())))
+                self.counts(group, online, devices.with_rows(rows_of(&codes)))
             };
             let (_, days, counts) =
                 self.sales_by_day(&claim, &query, range.as_ref(), about).await?;
-            let Counts { devices, online: online_devices } = counts;
-            return Ok(Summary { turnover: sum(&days), devices, online_devices });
+            return Ok(Summary { turnover: sum(&days), ..counts });
         }
         let about = |group: HintedGroup| {
             let online = match self.known_online(group.number(), online, now) {
-                Some(known) => Reading::of(Counts { devices: 0, online: known }),
+                Some(online_devices) => {
+                    Reading::of(Summary { online_devices, ..Summary::default() })
+                }
                 None => {
                     let devices = Bound::new(&LAST_ACTIVE, [group.into(), now.into()]);
                     self.counts(group, online, devices)
@@ -98,24 +92,25 @@ impl Reports<'_> {
         let (scope, days, (devices, counts)) =
             self.sales_by_day(&claim, &query, range.as_ref(), about).await?;
         if self.known_online(scope.group(), online, now).is_none() {
-            let count = OnlineCount { counted_at: now, since: online, online: counts.online };
+            let count =
+                OnlineCount { counted_at: now, since: online, online: counts.online_devices };
             let key = Key::Online(scope.group());
             self.0.cache.insert(key, size_of::<OnlineCount>(), Arc::new(count));
         }
         let devices = devices.unwrap_or_default();
         // An apply may have removed a device since they were counted.
-        let online_devices = counts.online.min(devices);
+        let online_devices = counts.online_devices.min(devices);
         Ok(Summary { turnover: sum(&days), devices, online_devices })
     }
 
     /// Counts the devices of a statement, and the online ones among them.
-    fn counts(self, group: HintedGroup, online: OnlineSince, devices: Bound) -> Reading<Counts> {
+    fn counts(self, group: HintedGroup, online: OnlineSince, devices: Bound) -> Reading<Summary> {
         let activity = Arc::clone(&self.0.activity);
-        devices.fold(Counts::default(), move |counts: &mut Counts, row: &Row<'_>| {
+        devices.fold(Summary::default(), move |counts: &mut Summary, row: &Row<'_>| {
             let ActivityRow { device_no, last_active_ms } = row.read()?;
             let last_active = activity.merged((group.number(), device_no), last_active_ms);
             counts.devices += 1;
-            counts.online += i64::from(online.holds(last_active));
+            counts.online_devices += i64::from(online.holds(last_active));
             Ok(())
         })
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kiosque_model::sales::{Rate, Rates};
 use kiosque_model::{Day, DeviceNo};
 
-use super::figures::days::{DaySum, PartOfDay};
+use super::figures::days::{DayTotals, PartOfDay};
 use super::figures::device_sums::Currencies;
 use super::figures::products::ProductsInPart;
 use super::range::{PartialDay, Range};
@@ -73,26 +73,18 @@ statements! {
     ) -> StoredOrder<'_> = sales_in_part!(order_columns!());
 }
 
-/// Reads the sums of each day of a range, with partial days as whole days.
-pub(super) fn days(range: &Range, group: HintedGroup) -> Reading<Vec<DaySum>> {
-    let mut currencies = Currencies::default();
-    let add = move |days: &mut Vec<DaySum>, row: &Row<'_>| {
-        let DayRow { day, currency, totals, first_sale_at_ms, last_sale_at_ms } = row.read()?;
-        let currency = currencies.parse(currency)?;
-        let (first_sale, last_sale) = (first_sale_at_ms, last_sale_at_ms);
-        days.push(DaySum { day, currency, totals, first_sale, last_sale });
-        Ok(())
-    };
-    Bound::new(&DAYS, days_of(range, group)).fold(Vec::new(), add)
+/// Reads the exchange rates of a range, then the sums of each of its days, with partial days as
+/// whole days.
+pub(super) fn days(range: &Range, group: HintedGroup) -> Reading<DayTotals> {
+    let rates = bind_rates(range, group);
+    let rates = rates.fold(DayTotals::default(), |days: &mut DayTotals, row: &Row<'_>| {
+        add_rate(&mut days.rates, &mut days.currencies, row)
+    });
+    let sums = Bound::new(&DAYS, days_of(range, group));
+    rates.then(sums, |days: &mut DayTotals, row: &Row<'_>| days.add(row.read()?))
 }
 
-/// Reads the exchange rates of a range.
-pub(super) fn rates(range: &Range, group: HintedGroup) -> Reading<Rates> {
-    let mut currencies = Currencies::default();
-    let add = move |rates: &mut Rates, row: &Row<'_>| add_rate(rates, &mut currencies, row);
-    bind_rates(range, group).fold(Rates::default(), add)
-}
-
+/// Binds the exchange rates of a range.
 pub(super) fn bind_rates(range: &Range, group: HintedGroup) -> Bound {
     Bound::new(&RATES, days_of(range, group))
 }

@@ -88,11 +88,12 @@ pub(super) fn restore<T: 'static, E: From<Error> + 'static>(done: Done) -> Resul
     }
 }
 
-/// Runs work on the blocking pool, as a task of one type. Returns `None` if it panicked.
-pub(super) async fn on_blocking_pool<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
+/// Runs work on the blocking pool, as a task of one type. Fails if it panicked.
+pub(super) async fn on_blocking_pool<T: Send + 'static, E: From<Error> + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E> {
     let work: Box<dyn FnOnce() -> Erased + Send> = Box::new(move || Box::new(work()));
-    let done = tokio::task::spawn_blocking(work).await.ok()?;
-    done.downcast().ok().map(|done| *done)
+    let done = tokio::task::spawn_blocking(work).await.ok();
+    let done = done.and_then(|done| done.downcast::<Result<T, E>>().ok());
+    done.map_or_else(|| Err(Error::Gone.into()), |done| *done)
 }

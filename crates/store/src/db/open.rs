@@ -96,7 +96,7 @@ impl Db {
     pub(crate) fn is_dry_run(&self) -> bool {
         match self {
             Db::Sqlite(sqlite) => sqlite.dry_run.is_some(),
-            Db::Postgres(postgres) => postgres.is_dry_run(),
+            Db::Postgres(postgres) => postgres.dry_run.is_some(),
         }
     }
 }

@@ -26,7 +26,7 @@ use tokio::sync::Semaphore;
 use super::erased::{Ask, Change, Done, Failure, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Changes, Deadline, OpenOptions, Read, Write};
+use super::{Changes, Deadline, OpenOptions, Read, Write, permit};
 use crate::error::Error;
 use crate::sql::Sql;
 use address::Address;
@@ -73,7 +73,7 @@ pub(crate) struct Postgres {
     /// Whether the latest connection is to Citus.
     is_sharded: AtomicBool,
     /// The transaction of a dry run, which occupies the only connection of the pool.
-    dry_run: Option<DryRun>,
+    pub(super) dry_run: Option<DryRun>,
     pub(super) lease: Arc<Lease>,
     room: Room,
     pub(super) faults: Faults,
@@ -154,17 +154,13 @@ impl Postgres {
     ) -> Result<T, E> {
         // Includes the wait for a permit and for a connection.
         let limits = TimeLimits { ends: Instant::now() + self.wait, deadline };
-        let permit = Arc::clone(&self.permits).acquire_owned();
-        let permit = match tokio::time::timeout_at(limits.ends.into(), permit).await {
-            Ok(permit) => permit.map_err(|_| E::from(Error::Gone))?,
-            Err(_) => return Err(Error::Busy(self.wait).into()),
-        };
+        let permit = permit(&self.permits, self.wait).await?;
         let (postgres, here) = (Arc::clone(self), Handle::current());
-        let done = on_blocking_pool(move || {
+        on_blocking_pool(move || {
             let _permit = permit;
             here.block_on(work(&postgres, limits))
-        });
-        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
+        })
+        .await
     }
 
     async fn try_write(self: &Arc<Self>, limits: TimeLimits, change: &dyn Change) -> Tried {
@@ -175,16 +171,18 @@ impl Postgres {
         let access = self.dry_run.as_ref().map_or(Access::ReadWrite(&self.lease), Access::DryRun);
         let ends = limits.ends_work();
         let transaction = Transaction { connection: &connection, ends, access };
-        let done = match change.run(&Write(Read::Postgres(transaction))).await {
-            Ok(done) if !connection.has_failed() => done,
+        let done = change.run(&Write(Read::Postgres(transaction))).await;
+        let failures = connection.take_failures();
+        let done = match done {
+            Ok(done) if !failures.has_failed => done,
             Ok(_) => {
                 self.roll_back(connection).await;
                 let swallowed = Error::Data("a failed statement was ignored".to_owned());
                 return Tried::Done(Err(swallowed.into()));
             }
             Err(error) => {
-                let again = connection.had_conflict();
-                if let Some(reason) = connection.found_no_room() {
+                let again = failures.had_conflict;
+                if let Some(reason) = failures.no_room {
                     self.room.lacks(reason, Instant::now());
                 }
                 self.roll_back(connection).await;
@@ -192,7 +190,7 @@ impl Postgres {
             }
         };
         let ends = limits.ends_work().unwrap_or_else(|| Instant::now() + self.wait);
-        let end = if self.is_dry_run() { dry_run::RELEASE } else { "commit" };
+        let end = if self.dry_run.is_some() { dry_run::RELEASE } else { "commit" };
         match commit(&connection, end, ends).await {
             Ok(()) => {
                 self.give_back(connection);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::{Read, faults};
 use crate::error::{Error, Refused};
-use crate::sql::{FromRow, OwnedValue, Row, Sql, Value, values};
+use crate::sql::{FromRow, OwnedValue, Row, Sql, Value};
 
 /// A statement bound to its parameters.
 #[derive(Debug)]
@@ -25,6 +25,12 @@ impl Bound {
     pub(crate) fn with_rows<'v>(self, rows: impl IntoIterator<Item = Vec<Value<'v>>>) -> Bound {
         let owned = |row: Vec<Value<'_>>| row.into_iter().map(OwnedValue::from).collect();
         Bound { rows: Some(rows.into_iter().map(owned).collect()), ..self }
+    }
+
+    /// Returns the rows of a bulk statement; for other statements, one without values.
+    pub(super) fn each_row(&self) -> &[Vec<OwnedValue>] {
+        static NO_VALUES: [Vec<OwnedValue>; 1] = [Vec::new()];
+        self.rows.as_deref().unwrap_or(&NO_VALUES)
     }
 
     /// Reads the rows into `rows` with `add`.
@@ -242,17 +248,15 @@ impl Read<'_> {
         faults::check()?;
         let mut statements = Vec::new();
         readings.take_statements(&mut statements);
-        if let Read::Postgres(transaction) = self {
-            transaction.together(&statements, |at, row| readings.add(at, row)).await?;
-            return Ok(readings.into_rows());
-        }
-        for (at, Bound { sql, params, rows }) in statements.iter().enumerate() {
-            let (params, add) = (values(params), |row: &Row<'_>| readings.add(at, row));
-            match rows {
-                None => self.each(sql, &params, add).await?,
-                Some(rows) => {
-                    let rows: Vec<Vec<Value<'_>>> = rows.iter().map(|row| values(row)).collect();
-                    self.each_of(sql, &rows, &params, add).await?;
+        match self {
+            Read::Postgres(transaction) => {
+                transaction.together(&statements, |at, row| readings.add(at, row)).await?;
+            }
+            Read::Sqlite(snapshot) => {
+                for (at, bound) in statements.iter().enumerate() {
+                    faults::check()?;
+                    let add = |row: &Row<'_>| readings.add(at, row);
+                    snapshot.each_row_of(bound.sql, bound.each_row(), &bound.params, add)?;
                 }
             }
         }

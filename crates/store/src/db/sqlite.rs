@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::AccountNo;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ToSql};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::erased::{Ask, Done, on_blocking_pool};
 use super::faults::Faults;
 use super::read_permits::ReadPermits;
-use super::{Bound, Changes, CheckedRead, Deadline, OpenOptions, Read};
+use super::{Changes, CheckedRead, Deadline, OpenOptions, Read, permit};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql, Value};
 use budget::Budget;
@@ -33,9 +33,9 @@ pub(super) use closed::close;
 pub use copy::Copied;
 pub(crate) use copy::{has_table, integrity_of};
 use dry_run::DryRun;
-pub use files::FileSizes;
 use files::Files;
-pub(crate) use files::{DATABASE, PRIVATE_FILE, create_private, database_exists, database_files};
+pub(crate) use files::{DATABASE, PRIVATE_FILE, create_private, database_files, open_private};
+pub use files::{FileSizes, has_data};
 pub(crate) use header::{Header, foreign_log, is_cut_off, mark_as_backup};
 pub(super) use snapshot::Snapshot;
 pub(crate) use snapshot::{INTEGRITY, INTEGRITY_OF_LISTS};
@@ -135,14 +135,14 @@ impl Sqlite {
         // `ends` includes the wait for a permit.
         let permit = self.long_read_permits.acquire(account, ends).await?;
         let (sqlite, mut read) = (Arc::clone(self), again());
-        let done = on_blocking_pool(move || {
+        on_blocking_pool(move || {
             // The work holds the permit, because it continues when its caller is gone.
             let _permit = permit;
             let long = || sqlite.run_checked(&sqlite.long_readers, &mut read);
             Budget::Until(ends).limit(long)?;
             Ok(Some(read))
-        });
-        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
+        })
+        .await
     }
 
     fn run_checked(&self, readers: &Readers, read: &mut dyn CheckedRead) -> Result<(), Refused> {
@@ -193,15 +193,15 @@ impl Sqlite {
             Deadline::OfRequest => Budget::Until(Instant::now() + self.wait),
             Deadline::None => Budget::Unlimited,
         };
-        let permit = self.permit(&self.long_permits).await?;
+        let permit = permit(&self.long_permits, self.wait).await?;
         let sqlite = Arc::clone(self);
         let here = Handle::current();
-        let done = on_blocking_pool(move || {
+        on_blocking_pool(move || {
             // The work holds the permit, as above.
             let _permit = permit;
             sqlite.with_reader(&sqlite.long_readers, |connection| {
                 if sqlite.dry_run.is_none() {
-                    run_alone(connection, &BEGIN_READ)?;
+                    run_alone(connection, BEGIN_READ)?;
                 }
                 let ask = || {
                     closed::check(connection)?;
@@ -209,22 +209,12 @@ impl Sqlite {
                 };
                 let answer = budget.limit(ask);
                 if sqlite.dry_run.is_none() {
-                    let _ = run_alone(connection, &END_READ);
+                    let _ = run_alone(connection, "rollback");
                 }
                 answer
             })
-        });
-        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
-    }
-
-    /// Waits for earlier work of this process, without blocking a thread.
-    async fn permit(&self, permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Error> {
-        let permit = Arc::clone(permits).acquire_owned();
-        match tokio::time::timeout(self.wait, permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) => Err(Error::Gone),
-            Err(_) => Err(Error::Busy(self.wait)),
-        }
+        })
+        .await
     }
 
     /// Compares the files with those that were opened. While one is another file or is missing,
@@ -244,16 +234,15 @@ impl Sqlite {
         }
         let sqlite = Arc::clone(self);
         let check = move || {
-            let faults = Budget::Until(Instant::now() + DAMAGE_CHECK_MAX).limit(|| {
+            Budget::Until(Instant::now() + DAMAGE_CHECK_MAX).limit(|| {
                 sqlite.with_reader(&sqlite.long_readers, |connection| {
                     Snapshot::new(connection, &sqlite.files).integrity(&INTEGRITY)
                 })
-            });
-            if faults.is_ok_and(|faults| faults.is_empty()) {
-                sqlite.files.forget_damage();
-            }
+            })
         };
-        on_blocking_pool(check).await;
+        if on_blocking_pool(check).await.is_ok_and(|faults| faults.is_empty()) {
+            self.files.forget_damage();
+        }
     }
 
     fn close_idle_readers(&self) {
@@ -266,8 +255,7 @@ impl Sqlite {
         if let Some(reader) = lock_ignoring_poison(&readers.idle).pop() {
             return Ok(reader);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut reader = connect(self.files.database(), flags, self.wait)?;
+        let mut reader = connect(self.files.database(), self.wait)?;
         budget::install(&mut reader)?;
         reader.pragma_update(None, "query_only", true)?;
         reader.pragma_update(None, "cache_size", -readers.cache_kib)?;
@@ -289,11 +277,14 @@ impl Drop for Sqlite {
     }
 }
 
-static BEGIN_READ: Sql = Sql::new("BEGIN_READ", "begin");
-static END_READ: Sql = Sql::new("END_READ", "rollback");
+/// Begins a transaction that reads.
+const BEGIN_READ: &str = "begin";
+/// How connections are opened. Each is used by one thread at a time.
+const READ_WRITE: OpenFlags =
+    OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-fn connect(path: &Path, flags: OpenFlags, wait: Duration) -> Result<Connection, Error> {
-    configured(Connection::open_with_flags(path, flags)?, wait)
+fn connect(path: &Path, wait: Duration) -> Result<Connection, Error> {
+    configured(Connection::open_with_flags(path, READ_WRITE)?, wait)
 }
 
 fn configured(connection: Connection, wait: Duration) -> Result<Connection, Error> {
@@ -319,8 +310,9 @@ fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<()
     if read.prove(proved.map(Row::Sqlite).as_ref())?.is_break() {
         return Ok(());
     }
-    for (at, statement) in statements.iter().enumerate() {
-        each_of(connection, statement, |row| {
+    for (at, bound) in statements.iter().enumerate() {
+        let rows = bound.each_row().iter().map(Vec::as_slice);
+        each_of(connection, bound.sql, rows, &bound.params, |row| {
             if let Row::Sqlite(row) = row {
                 budget::spend_row(row)?;
             }
@@ -330,23 +322,24 @@ fn run_checked(connection: &Connection, read: &mut dyn CheckedRead) -> Result<()
     Ok(())
 }
 
-fn run_alone(connection: &Connection, sql: &'static Sql) -> Result<(), Error> {
-    connection.prepare_cached(sql.for_sqlite()?)?.execute([])?;
+/// Runs a statement without parameters.
+fn run_alone(connection: &Connection, text: &str) -> Result<(), Error> {
+    connection.prepare_cached(text)?.execute([])?;
     Ok(())
 }
 
-/// Visits each row of a statement; for a bulk statement, the rows for each bulk row in turn.
-fn each_of(
+/// Visits the rows of a statement for each of the bulk rows in turn.
+fn each_of<'r, P: ToSql + 'r>(
     connection: &Connection,
-    bound: &Bound,
+    sql: &'static Sql,
+    rows: impl Iterator<Item = &'r [P]>,
+    params: &'r [P],
     mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(bound.sql.for_sqlite()?)?;
-    let no_row = [Vec::new()];
-    for row in bound.rows.as_deref().unwrap_or(&no_row) {
-        let params = row.iter().chain(&bound.params);
-        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-        while let Some(row) = rows.next()? {
+    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
+    for row in rows {
+        let mut found = statement.query(rusqlite::params_from_iter(row.iter().chain(params)))?;
+        while let Some(row) = found.next()? {
             visit(&Row::Sqlite(row))?;
         }
     }

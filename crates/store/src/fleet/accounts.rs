@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use kiosque_model::audit::AccountChange;
-use kiosque_model::fleet::{AccountEntry, EntryId, EntryKind, Fleet};
+use kiosque_model::fleet::{AccountEntry, EntryKind, Fleet};
 use kiosque_model::{AccountNo, ActedBy, GroupId, GroupNo, LoginName, UnixMs};
 
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
@@ -137,7 +137,8 @@ impl Accounts {
                 None => stored_hash,
             };
             if hash.is_none() {
-                errors.push(without_password(name));
+                let fields = &["password", "password_hash"];
+                errors.push(FleetError::required(EntryKind::Account, name, fields));
             }
             let groups = entry.groups.as_ref().map(|ids| {
                 let known = ids.iter().filter_map(|id| {
@@ -188,11 +189,6 @@ impl NewHash {
             Err(ApplyError::PasswordChanged)
         }
     }
-}
-
-fn without_password(name: &str) -> FleetError {
-    let entry = EntryId::new(EntryKind::Account, name);
-    FleetError::Required { entry, fields: &["password", "password_hash"] }
 }
 
 /// Returns the row with the fields of an entry, and the old values of fields that it leaves out.

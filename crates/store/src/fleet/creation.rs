@@ -7,7 +7,7 @@ use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
 use super::{Apply, ApplyError, NewHashes, StoredFleet, plan, read_stored};
-use crate::audit::{self, Act};
+use crate::audit::Act;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
@@ -67,13 +67,14 @@ impl NewEntries {
         self.fleet.devices.iter().filter_map(group)
     }
 
-    /// Creates the entries.
+    /// Creates the entries. Returns them, and their entry for the audit trail, unless there was
+    /// nothing to create.
     pub(crate) async fn create(
         self,
         write: &Write<'_>,
         by: &ActedBy,
         opening: Opening,
-    ) -> Result<Created, ApplyError> {
+    ) -> Result<(Fleet, Option<Act>), ApplyError> {
         let NewEntries { fleet, stored } = self;
         let mut act = None;
         if fleet != Fleet::default() {
@@ -81,23 +82,6 @@ impl NewEntries {
             let apply = Apply { write, new_hashes, by, opening, is_dry_run: false };
             act = Some(apply.change(&fleet, stored).await?.act);
         }
-        Ok(Created { fleet, act })
-    }
-}
-
-/// Products and devices that were created.
-pub(crate) struct Created {
-    pub(crate) fleet: Fleet,
-    /// `None` if there was nothing to create.
-    act: Option<Act>,
-}
-
-impl Created {
-    /// Records the creation in the audit trail.
-    pub(crate) async fn record(self, write: &Write<'_>, by: &ActedBy) -> Result<(), Error> {
-        match &self.act {
-            Some(act) => audit::act(write, act, by).await,
-            None => Ok(()),
-        }
+        Ok((fleet, act))
     }
 }

@@ -1,7 +1,7 @@
 //! Writes the devices that an apply changes, in sets. Rows that an order stream also writes are
 //! written last, under the locks of their groups.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use futures_util::future::try_join_all;
 use kiosque_model::fleet::Aisle;
@@ -187,9 +187,7 @@ where
             owners.added().map(move |(period, until)| (device, owners, period, until))
         })
     };
-    let mut groups: Vec<GroupNo> = added().map(|(_, _, period, _)| period.group_no).collect();
-    groups.sort_unstable();
-    groups.dedup();
+    let groups: BTreeSet<GroupNo> = added().map(|(_, _, period, _)| period.group_no).collect();
     let changes = groups.iter().map(|group| [(*group).into()]);
     execute_in_chunks(write, &OPEN_CHANGES, changes).await?;
     let ledgers = added().map(|(device, owners, period, _)| {

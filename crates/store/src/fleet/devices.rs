@@ -1,8 +1,8 @@
 //! Devices of a fleet: the changes of their rows, their aisles and their owners.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use kiosque_model::fleet::{Aisle, DeviceEntry, EntryId, EntryKind};
+use kiosque_model::fleet::{Aisle, DeviceEntry, EntryKind};
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::groups::Groups;
@@ -24,9 +24,9 @@ pub(crate) struct ChangedDevice<'a> {
     /// `None` if they stay.
     pub(crate) aisles: Option<AislesChange<'a>>,
     /// The groups that own the device, owned it, or will own it.
-    pub(crate) groups: Vec<GroupNo>,
+    pub(crate) groups: BTreeSet<GroupNo>,
     /// The groups that own it now or will own it.
-    pub(crate) present_groups: Vec<GroupNo>,
+    pub(crate) present_groups: BTreeSet<GroupNo>,
 }
 
 /// The aisles of a device before and after an apply.
@@ -111,27 +111,24 @@ impl DevicePlan<'_> {
             Some(StoredDevice { row, periods, aisles }) => (Some(row), periods, aisles),
             None => (None, Vec::new(), Vec::new()),
         };
-        let mut groups: Vec<GroupNo> = periods.iter().map(|period| period.group_no).collect();
-        let mut present_groups: Vec<GroupNo> = ownership::from(&periods, self.now).collect();
+        let mut groups: BTreeSet<GroupNo> = periods.iter().map(|period| period.group_no).collect();
+        let mut present_groups: BTreeSet<GroupNo> = ownership::from(&periods, self.now).collect();
         let owners = self.owners(entry, periods);
         let aisles = self.aisles(entry, old_aisles);
         let changed = || owners.iter().flat_map(OwnersChange::groups);
         groups.extend(changed());
         present_groups.extend(changed());
-        for groups in [&mut groups, &mut present_groups] {
-            groups.sort_unstable();
-            groups.dedup();
-        }
         Some(ChangedDevice { number, code, old, new, owners, aisles, groups, present_groups })
     }
 
     /// Adds the errors of a new device without a required field.
     fn errors_of_incomplete(&mut self, entry: &DeviceEntry) {
-        let required: [(bool, &'static [&'static str]); 2] =
-            [(entry.name.is_none(), &["name"]), (entry.group.is_none(), &["group"])];
-        for (_, fields) in required.into_iter().filter(|(is_missing, _)| *is_missing) {
-            let entry = EntryId::new(EntryKind::Device, entry.code.as_str());
-            self.errors.push(FleetError::Required { entry, fields });
+        let code = entry.code.as_str();
+        if entry.name.is_none() {
+            self.errors.push(FleetError::required(EntryKind::Device, code, &["name"]));
+        }
+        if entry.group.is_none() {
+            self.errors.push(FleetError::required(EntryKind::Device, code, &["group"]));
         }
         self.owners(entry, Vec::new());
         self.aisles(entry, Vec::new());

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use kiosque_model::fleet::EntryId;
+use kiosque_model::fleet::{EntryId, EntryKind};
 
 /// An error in a fleet. Its text begins with its entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,17 @@ pub enum FleetError {
     },
     /// Any other error.
     Other(String),
+}
+
+impl FleetError {
+    /// Returns the error of a new entry that has none of these fields.
+    pub(super) fn required(
+        kind: EntryKind,
+        id: &str,
+        fields: &'static [&'static str],
+    ) -> FleetError {
+        FleetError::Required { entry: EntryId::new(kind, id), fields }
+    }
 }
 
 impl fmt::Display for FleetError {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kiosque_model::fleet::{EntryId, EntryKind, Fleet, GroupEntry};
+use kiosque_model::fleet::{EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
@@ -75,8 +75,7 @@ impl Groups {
             let old = self.by_id.get(id);
             let group_name = entry.name.clone().or_else(|| Some(old?.group_name.clone()));
             if group_name.is_none() {
-                let entry = EntryId::new(EntryKind::Group, id);
-                errors.push(FleetError::Required { entry, fields: &["name"] });
+                errors.push(FleetError::required(EntryKind::Group, id, &["name"]));
             }
             // An invalid group is known to entries that refer to it.
             let group_name = group_name.unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use kiosque_contract::inventory::ProductItem;
-use kiosque_model::fleet::{EntryId, EntryKind, Fleet, ProductEntry};
+use kiosque_model::fleet::{EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{all_in_chunks, execute_in_chunks};
 use super::{ChangeCounts, EntryChange, FleetError};
@@ -119,11 +119,7 @@ impl Products {
         for entry in entries {
             let id = entry.id.as_str();
             let old = self.by_id.get(id);
-            let (new, missing) = merged(entry, old);
-            for fields in missing {
-                let entry = EntryId::new(EntryKind::Product, id);
-                errors.push(FleetError::Required { entry, fields });
-            }
+            let new = merged(entry, old, errors);
             // An invalid product is known to entries that refer to it.
             let change = EntryChange::between(old, &new);
             change.count(counts);
@@ -136,31 +132,30 @@ impl Products {
     }
 }
 
-/// The names of fields in a fleet file, one of which an entry requires.
-type RequiredFields = &'static [&'static str];
-
-/// Returns the row with the fields of an entry, and the old values of fields that it leaves out;
-/// and the names of the fields that a new product lacks.
-fn merged(entry: &ProductEntry, old: Option<&ProductItem>) -> (ProductItem, Vec<RequiredFields>) {
+/// Returns the row with the fields of an entry, and the old values of fields that it leaves out.
+/// Adds an error for each field that a new product lacks.
+fn merged(
+    entry: &ProductEntry,
+    old: Option<&ProductItem>,
+    errors: &mut Vec<FleetError>,
+) -> ProductItem {
     let name = entry.name.clone().or_else(|| Some(old?.goods_name.clone()));
     let currency = entry.currency.map(|currency| currency.code().to_owned());
     let currency = currency.or_else(|| Some(old?.currency.clone()));
     let category = entry.category.clone().or_else(|| Some(old?.category.clone()));
-    let mut missing: Vec<RequiredFields> = Vec::new();
     if name.is_none() {
-        missing.push(&["name"]);
+        errors.push(FleetError::required(EntryKind::Product, &entry.id, &["name"]));
     }
     if currency.is_none() {
-        missing.push(&["currency"]);
+        errors.push(FleetError::required(EntryKind::Product, &entry.id, &["currency"]));
     }
-    let row = ProductItem {
+    ProductItem {
         goods_id: entry.id.clone(),
         goods_name: name.unwrap_or_default(),
         category: category.unwrap_or_default(),
         currency: currency.unwrap_or_default(),
         default_price: entry.default_price.map(|price| price.0).or_else(|| old?.default_price),
-    };
-    (row, missing)
+    }
 }
 
 /// Writes the products that a plan changes.

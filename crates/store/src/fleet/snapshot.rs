@@ -96,8 +96,8 @@ async fn groups_by_device(read: &Read<'_>) -> Result<DeviceGroups, Error> {
         let DeviceGroup { device_code, group_no } = row.read()?;
         Ok((device_code, group_no))
     };
-    let mut groups: DeviceGroups =
-        read.all(&GROUPS_OF_REPLACED_MOVES, &[], group).await?.into_iter().collect();
+    let mut groups = DeviceGroups::default();
+    groups.extend(read.all(&GROUPS_OF_REPLACED_MOVES, &[], group).await?);
     groups.extend(read.all(&GROUPS_BY_DEVICE, &[], group).await?);
     Ok(groups)
 }

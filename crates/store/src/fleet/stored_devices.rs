@@ -94,12 +94,7 @@ impl Devices {
     /// Reads every device that has an entry in a fleet.
     pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Devices, Error> {
         let codes = distinct(fleet.devices.iter().map(|entry| entry.code.as_str()));
-        let (mut by_code, mut codes_by_number) = (HashMap::new(), HashMap::new());
-        for row in all_in_chunks::<DeviceRow>(read, &DEVICES_BY_CODE, &codes).await? {
-            codes_by_number.insert(row.device_no, row.device_code.clone());
-            let (periods, aisles) = (Vec::new(), Vec::new());
-            by_code.insert(row.device_code.clone(), StoredDevice { row, periods, aisles });
-        }
+        let rows: Vec<DeviceRow> = all_in_chunks(read, &DEVICES_BY_CODE, &codes).await?;
         let next = match codes.is_empty() {
             true => 0,
             // Heartbeats in the memory of a server have the numbers of deleted devices.
@@ -108,44 +103,25 @@ impl Devices {
                 next.max(metadata::last(read, metadata::DELETED_DEVICES).await? + 1)
             }
         };
-        let mut devices = Devices { by_code, next };
-        devices.read_periods(read, &codes_by_number).await?;
-        devices.read_aisles(read, fleet, &codes_by_number).await?;
-        Ok(devices)
-    }
-
-    async fn read_periods(
-        &mut self,
-        read: &Read<'_>,
-        codes: &HashMap<DeviceNo, String>,
-    ) -> Result<(), Error> {
-        let rows = numbers(codes.keys().copied());
-        for row in all_in_chunks(read, &PERIODS_OF_DEVICES, &rows).await? {
+        let keys = numbers(rows.iter().map(|row| row.device_no));
+        let mut periods: HashMap<DeviceNo, Vec<Period>> = HashMap::new();
+        for row in all_in_chunks(read, &PERIODS_OF_DEVICES, &keys).await? {
             let PeriodRow { device_no, period } = row;
-            let code = codes.get(&device_no);
-            if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
-                device.periods.push(period);
-            }
+            periods.entry(device_no).or_default().push(period);
         }
-        Ok(())
-    }
-
-    async fn read_aisles(
-        &mut self,
-        read: &Read<'_>,
-        fleet: &Fleet,
-        codes: &HashMap<DeviceNo, String>,
-    ) -> Result<(), Error> {
-        let entries = fleet.devices.iter().filter(|entry| entry.aisles.is_some());
-        let known = entries.filter_map(|entry| self.by_code.get(entry.code.as_str()));
-        let rows = numbers(known.map(|device| device.row.device_no));
-        each_aisle(read, &rows, |device, aisle| {
-            let code = codes.get(&device);
-            if let Some(device) = code.and_then(|code| self.by_code.get_mut(code)) {
-                device.aisles.push(aisle);
-            }
-        })
-        .await
+        let with_aisles = fleet.devices.iter().filter(|entry| entry.aisles.is_some());
+        let with_aisles: HashSet<&str> = with_aisles.map(|entry| entry.code.as_str()).collect();
+        let known = rows.iter().filter(|row| with_aisles.contains(row.device_code.as_str()));
+        let keys = numbers(known.map(|row| row.device_no));
+        let mut aisles: HashMap<DeviceNo, Vec<Aisle>> = HashMap::new();
+        let add = |device, aisle| aisles.entry(device).or_default().push(aisle);
+        each_aisle(read, &keys, add).await?;
+        let stored = rows.into_iter().map(|row| {
+            let periods = periods.remove(&row.device_no).unwrap_or_default();
+            let aisles = aisles.remove(&row.device_no).unwrap_or_default();
+            (row.device_code.clone(), StoredDevice { row, periods, aisles })
+        });
+        Ok(Devices { by_code: stored.collect(), next })
     }
 
     /// Returns whether a device is stored.

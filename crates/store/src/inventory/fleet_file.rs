@@ -2,6 +2,7 @@
 
 use kiosque_contract::FleetFile;
 use kiosque_model::UnixMs;
+use kiosque_model::fleet::{EntryId, EntryKind};
 
 use super::accounts::{Passwords, fleet_accounts};
 use super::devices::fleet_devices;
@@ -12,27 +13,14 @@ use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::views::Inventory;
 
-/// The key of an entry, in the order of a fleet file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FleetKey {
-    /// A group, by its `groupId`.
-    Group(String),
-    /// An account, by its login name.
-    Account(String),
-    /// A product, by its `goodsId`.
-    Product(String),
-    /// A device, by its code.
-    Device(String),
-}
-
 /// A part of the fleet.
 #[derive(Clone, Debug, Default)]
 pub struct FleetPart {
     /// The entries.
     pub fleet: FleetFile,
-    /// `after` of the next part; `None` in the last one. An empty key is before all entries of its
+    /// `after` of the next part; `None` in the last one. An empty id is before all entries of its
     /// kind.
-    pub next: Option<FleetKey>,
+    pub next: Option<EntryId>,
 }
 
 impl Inventory<'_> {
@@ -42,7 +30,7 @@ impl Inventory<'_> {
     /// The store failed.
     pub async fn fleet_file(
         self,
-        listing: Listing<FleetKey>,
+        listing: Listing<EntryId>,
         passwords: Passwords,
         now: UnixMs,
     ) -> Result<FleetPart, Error> {
@@ -57,34 +45,33 @@ impl Inventory<'_> {
 
 async fn part(
     read: &Read<'_>,
-    listing: Listing<FleetKey>,
+    listing: Listing<EntryId>,
     passwords: Passwords,
     now: UnixMs,
 ) -> Result<FleetPart, Error> {
-    let mut key = listing.after.unwrap_or(FleetKey::Group(String::new()));
+    let mut key = listing.after.unwrap_or(EntryId::new(EntryKind::Group, ""));
     let (mut fleet, mut left) = (FleetFile::default(), listing.limit);
     loop {
-        let after = Some(key.text().to_owned());
-        let of_kind = Listing { after, limit: left };
-        let next = match &key {
-            FleetKey::Group(_) => {
+        let of_kind = Listing { after: Some(key.id), limit: left };
+        let next = match key.kind {
+            EntryKind::Group => {
                 taken(fleet_groups(read, &of_kind).await?, &mut fleet.group, &mut left)
             }
-            FleetKey::Account(_) => {
+            EntryKind::Account => {
                 let part = fleet_accounts(read, &of_kind, passwords).await?;
                 taken(part, &mut fleet.account, &mut left)
             }
-            FleetKey::Product(_) => {
+            EntryKind::Product => {
                 taken(fleet_products(read, &of_kind).await?, &mut fleet.product, &mut left)
             }
-            FleetKey::Device(_) => {
+            EntryKind::Device => {
                 taken(fleet_devices(read, &of_kind, now).await?, &mut fleet.device, &mut left)
             }
         };
-        if let Some(text) = next {
-            return Ok(FleetPart { fleet, next: Some(key.with(text)) });
+        if let Some(id) = next {
+            return Ok(FleetPart { fleet, next: Some(EntryId::new(key.kind, id)) });
         }
-        match key.next_kind() {
+        match next_kind(key.kind).map(|kind| EntryId::new(kind, "")) {
             Some(following) if left > 0 => key = following,
             next => return Ok(FleetPart { fleet, next }),
         }
@@ -99,35 +86,12 @@ fn taken<T>(part: Listed<T>, list: &mut Vec<T>, left: &mut usize) -> Option<Stri
     part.next
 }
 
-impl FleetKey {
-    /// Returns the key as a text.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        let (FleetKey::Group(text)
-        | FleetKey::Account(text)
-        | FleetKey::Product(text)
-        | FleetKey::Device(text)) = self;
-        text
-    }
-
-    /// Returns a key of the same kind.
-    #[must_use]
-    pub fn with(&self, text: String) -> FleetKey {
-        match self {
-            FleetKey::Group(_) => FleetKey::Group(text),
-            FleetKey::Account(_) => FleetKey::Account(text),
-            FleetKey::Product(_) => FleetKey::Product(text),
-            FleetKey::Device(_) => FleetKey::Device(text),
-        }
-    }
-
-    /// Returns the key before all entries of the next kind; `None` after devices.
-    fn next_kind(&self) -> Option<FleetKey> {
-        match self {
-            FleetKey::Group(_) => Some(FleetKey::Account(String::new())),
-            FleetKey::Account(_) => Some(FleetKey::Product(String::new())),
-            FleetKey::Product(_) => Some(FleetKey::Device(String::new())),
-            FleetKey::Device(_) => None,
-        }
+/// Returns the kind that follows another one in a fleet file; `None` after devices.
+fn next_kind(kind: EntryKind) -> Option<EntryKind> {
+    match kind {
+        EntryKind::Group => Some(EntryKind::Account),
+        EntryKind::Account => Some(EntryKind::Product),
+        EntryKind::Product => Some(EntryKind::Device),
+        EntryKind::Device => None,
     }
 }

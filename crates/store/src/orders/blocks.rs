@@ -9,7 +9,7 @@ use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use crate::db::Write;
 use crate::error::Error;
-use crate::sql::{row, statements};
+use crate::sql::{Value, row, statements};
 
 row! {
     struct BoundsRow { device_no: DeviceNo, block: i64, first_ms: UnixMs, last_ms: UnixMs }
@@ -52,8 +52,8 @@ pub(crate) fn blocked_seq(last_seq: i64) -> i64 {
 pub(crate) struct BlockChanges {
     /// New bounds of orders in complete blocks.
     widened: BTreeMap<(DeviceNo, i64), (UnixMs, UnixMs)>,
-    /// Blocks that have become complete.
-    complete: Vec<(DeviceNo, i64)>,
+    /// Blocks that have become complete: their devices and their numbers.
+    complete: Vec<[Value<'static>; 2]>,
 }
 
 impl BlockChanges {
@@ -67,7 +67,8 @@ impl BlockChanges {
     /// Records that the orders of a device in complete blocks ended with `old` and now end with
     /// `new`.
     pub(crate) fn extend(&mut self, device: DeviceNo, old: i64, new: i64) {
-        self.complete.extend((old / BLOCK_ORDERS..new / BLOCK_ORDERS).map(|block| (device, block)));
+        let blocks = old / BLOCK_ORDERS..new / BLOCK_ORDERS;
+        self.complete.extend(blocks.map(|block| [device.into(), block.into()]));
     }
 
     /// Writes the changes, after the orders.
@@ -82,12 +83,7 @@ impl BlockChanges {
         if self.complete.is_empty() {
             return Ok(());
         }
-        let rows: Vec<_> = self
-            .complete
-            .iter()
-            .map(|(device, block)| [(*device).into(), (*block).into()])
-            .collect();
-        let blocks = write.all_of(&BOUNDS, &rows, &of_group).await?.into_iter();
+        let blocks = write.all_of(&BOUNDS, &self.complete, &of_group).await?.into_iter();
         let blocks = blocks.map(|BoundsRow { device_no, block, first_ms, last_ms }| {
             [device_no.into(), block.into(), first_ms.into(), last_ms.into()]
         });

@@ -92,6 +92,8 @@ pub struct OrderChanges {
     /// The last change number of the group in the snapshot that was read, and its history.
     last_change_no: i64,
     history: HistoryId,
+    /// The history of the last change that the cursor of the query covers.
+    history_of_cursor: HistoryId,
     /// Whether there are further changes.
     pub more: bool,
     /// The totals of the group, if they were requested.
@@ -141,8 +143,8 @@ impl Orders<'_> {
             let totals = (totals == GroupTotals::Included).then(|| group_totals(group));
             (changes(query, group, &self.0.dictionaries), totals)
         };
-        let (scope, (rows, totals)) = scoped(self.0, &claim, None, about).await?;
-        let changes = rows.after(query, scope.group())?;
+        let (_, (changes, totals)) = scoped(self.0, &claim, None, about).await?;
+        let changes = changes.checked(query)?;
         let change_no = changes.last_change_no;
         let totals = totals.map(|(orders, sales)| OrderTotals {
             change_no,
@@ -165,43 +167,43 @@ impl Orders<'_> {
         let read = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             let Some(number) = group_number(read, &group).await? else { return Ok(None) };
             let changes = changes(query, HintedGroup::for_operator(number), dictionaries);
-            let rows = read.together(changes).await?;
-            rows.after(query, number).map(Some)
+            read.together(changes).await?.checked(query).map(Some)
         };
         dictionaries::read_records(self.0, Deadline::OfRequest, read).await
     }
 }
 
-#[derive(Default)]
-struct ChangeRows {
-    last_change_no: i64,
-    history: HistoryId,
-    history_of_cursor: HistoryId,
-    change_nos: Vec<i64>,
-    orders: JsonRecords,
-    more: bool,
-}
-
+/// Reads the orders of a group that changed after the position of a query, which is not checked.
 fn changes(
     query: ChangeQuery,
     group: HintedGroup,
     dictionaries: &Arc<Dictionaries>,
-) -> Reading<ChangeRows> {
+) -> Reading<OrderChanges> {
     let dictionaries = Arc::clone(dictionaries);
     let (after, known) =
         query.after.map_or((0, 0), |after| (after.change_no, after.last_change_no));
     // One more, to see whether there are further ones.
     let count = query.size.saturating_add(1);
     let changes = Bound::new(&CHANGES, [group.into(), after.into(), known.into(), count.into()]);
-    changes.fold(ChangeRows::default(), move |rows: &mut ChangeRows, row: &Row<'_>| {
+    let none = OrderChanges {
+        change_nos: Vec::new(),
+        orders: JsonRecords::default(),
+        group: group.number(),
+        last_change_no: 0,
+        history: HistoryId::default(),
+        history_of_cursor: HistoryId::default(),
+        more: false,
+        totals: None,
+    };
+    changes.fold(none, move |read: &mut OrderChanges, row: &Row<'_>| {
         let ChangeRow { last_change_no, history, history_of_cursor, order } = row.read()?;
-        rows.last_change_no = last_change_no;
-        (rows.history, rows.history_of_cursor) = (history, history_of_cursor);
+        read.last_change_no = last_change_no;
+        (read.history, read.history_of_cursor) = (history, history_of_cursor);
         let Some(order) = order else { return Ok(()) };
-        rows.more = i64::try_from(rows.change_nos.len()).is_ok_and(|read| read >= query.size);
-        if !rows.more {
-            rows.change_nos.push(order.change_no);
-            rows.orders.push_with(|json| order.put_list_record(&dictionaries, json))?;
+        read.more = i64::try_from(read.change_nos.len()).is_ok_and(|count| count >= query.size);
+        if !read.more {
+            read.change_nos.push(order.change_no);
+            read.orders.push_with(|json| order.put_list_record(&dictionaries, json))?;
         }
         Ok(())
     })
@@ -221,22 +223,21 @@ fn group_totals(group: HintedGroup) -> (Reading<Option<i64>>, Reading<Vec<SalesT
     (Bound::new(&ORDERS_OF_GROUP, [group.into()]).one(), sales)
 }
 
-impl ChangeRows {
-    /// Returns the changes of a group after the position of a query.
-    fn after(self, query: ChangeQuery, group: GroupNo) -> Result<OrderChanges, Refused> {
-        let ChangeRows { last_change_no, history, history_of_cursor, change_nos, orders, more } =
-            self;
+impl OrderChanges {
+    /// Returns the changes, unless the position of their query is in another group or in lost
+    /// changes.
+    fn checked(self, query: ChangeQuery) -> Result<OrderChanges, Refused> {
         // An order that changed after the cursor's change, before the data went back, would be
         // missed: so the last change that the cursor covers must still exist.
         let is_foreign = |after: ChangeCursor| {
-            after.group != group
-                || after.last_change_no > last_change_no
-                || after.history != history_of_cursor
+            after.group != self.group
+                || after.last_change_no > self.last_change_no
+                || after.history != self.history_of_cursor
         };
         if query.after.is_some_and(is_foreign) {
             let violation = Violation { field: "after", kind: ViolationKind::ForeignCursor };
             return Err(Refusal::Invalid(vec![violation]).into());
         }
-        Ok(OrderChanges { change_nos, orders, group, last_change_no, history, more, totals: None })
+        Ok(self)
     }
 }

@@ -12,10 +12,10 @@ use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::fleet::{ApplyError, NewEntries};
 use crate::histories::Opening;
-use crate::owners;
 use crate::record::Incoming;
 use crate::record::dictionaries::Dictionaries;
 use crate::views::Intake;
+use crate::{audit, owners};
 
 /// Products and devices that the orders of a batch may need.
 #[derive(Clone, Debug)]
@@ -136,29 +136,23 @@ struct CreatingBatch {
     dictionaries: Arc<Dictionaries>,
 }
 
-/// Positions of products and of devices in a fleet.
-#[derive(Default)]
-struct Positions {
-    products: BTreeSet<usize>,
-    devices: BTreeSet<usize>,
-}
-
 impl CreatingBatch {
     async fn run(&self, write: &Write<'_>) -> Result<Written, Ended> {
-        let wanted = self.positions(|_| true);
-        let new = NewEntries::lock(write, self.entries(&wanted)).await?;
+        let new = NewEntries::lock(write, self.entries(|_| true)).await?;
         let mut owners = Owners::default();
         self.lock_groups(write, &mut owners, &new).await?;
-        let created = new.create(write, &self.by, self.opening).await?;
+        let (created, act) = new.create(write, &self.by, self.opening).await?;
         let history = self.opening.history(write);
         let CreatingBatch { options, zone, dictionaries, .. } = self;
         let writer = BatchWriter { write, options, zone, history, dictionaries };
         let written = writer.write(&self.orders, &Mutex::new(owners)).await?;
         let is_stored = |index| written.outcomes.get(index).is_some_and(OrderOutcome::is_stored);
-        if !self.needs_all(&created.fleet, &self.positions(is_stored)) {
+        if !has_all(&self.entries(is_stored), &created) {
             return Err(Ended::Unneeded(written.outcomes));
         }
-        created.record(write, &self.by).await?;
+        if let Some(act) = act {
+            audit::act(write, &act, &self.by).await?;
+        }
         Ok(written)
     }
 
@@ -172,43 +166,29 @@ impl CreatingBatch {
         let codes = || self.orders.iter().map(|order| order.device_code.as_str());
         owners.refresh(write).await?;
         owners.load(write, codes()).await?;
-        let mut groups: Vec<GroupNo> = new.groups().collect();
+        let mut groups: BTreeSet<GroupNo> = new.groups().collect();
         groups.extend(codes().filter_map(|code| owners.get(code)).flat_map(|one| one.groups()));
-        groups.sort_unstable();
-        groups.dedup();
         owners::lock_groups(write, &groups).await
     }
 
     /// Returns the entries that the orders with these indexes need.
-    fn positions(&self, is_included: impl Fn(usize) -> bool) -> Positions {
-        let mut positions = Positions::default();
-        for (index, one) in self.of_orders.iter().enumerate() {
-            if is_included(index) {
-                positions.products.extend(&one.products);
-                positions.devices.extend(one.device);
-            }
-        }
-        positions
-    }
-
-    fn entries(&self, positions: &Positions) -> Fleet {
+    fn entries(&self, is_included: impl Fn(usize) -> bool) -> Fleet {
         fn at<T: Clone>(all: &[T], positions: &BTreeSet<usize>) -> Vec<T> {
             positions.iter().filter_map(|at| all.get(*at)).cloned().collect()
         }
+        let mut products: BTreeSet<usize> = BTreeSet::new();
+        let mut devices: BTreeSet<usize> = BTreeSet::new();
+        for (index, one) in self.of_orders.iter().enumerate() {
+            if is_included(index) {
+                products.extend(&one.products);
+                devices.extend(one.device);
+            }
+        }
         Fleet {
-            products: at(&self.fleet.products, &positions.products),
-            devices: at(&self.fleet.devices, &positions.devices),
+            products: at(&self.fleet.products, &products),
+            devices: at(&self.fleet.devices, &devices),
             ..Fleet::default()
         }
-    }
-
-    /// Returns whether all created entries are among those at these positions.
-    fn needs_all(&self, created: &Fleet, positions: &Positions) -> bool {
-        let needed = self.entries(positions);
-        let products: HashSet<&str> = needed.products.iter().map(|one| one.id.as_str()).collect();
-        let devices: HashSet<&str> = needed.devices.iter().map(|one| one.code.as_str()).collect();
-        created.products.iter().all(|one| products.contains(one.id.as_str()))
-            && created.devices.iter().all(|one| devices.contains(one.code.as_str()))
     }
 
     /// Removes the orders that are not stored.
@@ -218,4 +198,12 @@ impl CreatingBatch {
         let mut keep = outcomes.iter().map(OrderOutcome::is_stored);
         self.of_orders.retain(|_| keep.next().unwrap_or_default());
     }
+}
+
+/// Returns whether all created entries are among the needed ones.
+fn has_all(needed: &Fleet, created: &Fleet) -> bool {
+    let products: HashSet<&str> = needed.products.iter().map(|one| one.id.as_str()).collect();
+    let devices: HashSet<&str> = needed.devices.iter().map(|one| one.code.as_str()).collect();
+    created.products.iter().all(|one| products.contains(one.id.as_str()))
+        && created.devices.iter().all(|one| devices.contains(one.code.as_str()))
 }

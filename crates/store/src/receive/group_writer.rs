@@ -9,7 +9,7 @@ use kiosque_model::{DeviceNo, GroupNo, TradeNo};
 use tokio::try_join;
 
 use super::order_row;
-use super::order_state::{DamagedOrders, OrderPlace, OrderState, WriteKind, refuse_large};
+use super::order_state::{DamagedOrders, OrderState, WriteKind, refuse_large};
 use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject, stored_groups};
 use crate::accounts::group_id;
 use crate::cooperative::yield_if_due;
@@ -282,7 +282,7 @@ impl<'a> GroupWriter<'a> {
     }
 
     fn insert(&mut self, one: &OwnedOrder<'a>) -> Result<(), Error> {
-        let OwnedOrder { order, arrival, .. } = *one;
+        let order = one.order;
         let device = one.ownership.device;
         let ledger = self.ledger_of(device, order)?;
         ledger.last_seq += 1;
@@ -291,8 +291,7 @@ impl<'a> GroupWriter<'a> {
         if let Some(number) = &order.trade_no_in {
             self.holders.insert(number.as_str().to_owned(), Some(order_id.to_owned()));
         }
-        let place = OrderPlace { device, seq, arrival };
-        let state = OrderState::new(order, place, self.next_change());
+        let state = OrderState::new(one, seq, self.next_change());
         self.refunding += i64::from(state.is_refunding());
         self.orders.insert(Cow::Borrowed(order_id), state);
         self.count_sale(device, order.sale.as_ref());
@@ -349,13 +348,9 @@ impl<'a> GroupWriter<'a> {
             let (order, record) = state.packed((self.group, id), change, dictionary)?;
             packed.push((kind, order, record));
         }
-        let packed: Vec<(WriteKind, StoredOrder<'_>)> = packed
-            .iter()
-            .map(|(kind, order, record)| (*kind, StoredOrder { record, ..*order }))
-            .collect();
         let rows = |wanted| {
-            let rows = packed.iter().filter(move |(kind, _)| *kind == wanted);
-            rows.map(|(_, order)| order)
+            let rows = packed.iter().filter(move |(kind, ..)| *kind == wanted);
+            rows.map(|(_, order, record)| StoredOrder { record, ..*order })
         };
         let ledgers = self.ledgers.values().map(|ledger| {
             let (code, blocked_seq) = (ledger.code.as_str(), blocked_seq(ledger.last_seq));

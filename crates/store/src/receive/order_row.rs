@@ -56,7 +56,7 @@ pub(super) async fn read_orders(
 pub(super) async fn insert_orders<'v>(
     write: &Write<'_>,
     group: GroupNo,
-    orders: impl Iterator<Item = &'v StoredOrder<'v>>,
+    orders: impl Iterator<Item = StoredOrder<'v>>,
 ) -> Result<(), Error> {
     let rows = orders.map(|order| {
         [
@@ -80,7 +80,7 @@ pub(super) async fn insert_orders<'v>(
 pub(super) async fn update_orders<'v>(
     write: &Write<'_>,
     group: GroupNo,
-    orders: impl Iterator<Item = &'v StoredOrder<'v>>,
+    orders: impl Iterator<Item = StoredOrder<'v>>,
 ) -> Result<(), Error> {
     let rows = orders.map(|order| {
         [

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 
-use super::{OrderOutcome, reject};
+use super::{OrderOutcome, OwnedOrder, reject};
 use crate::arrivals::ArrivalNo;
 use crate::error::Error;
 use crate::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
@@ -26,13 +26,6 @@ pub(super) struct OrderState<'a> {
     pub(super) record: Cow<'a, Record>,
     /// The write that it needs, and the number of its last change.
     pub(super) pending: Option<(WriteKind, i64)>,
-}
-
-/// The values of a new order that are not in its text.
-pub(super) struct OrderPlace {
-    pub(super) device: DeviceNo,
-    pub(super) seq: i64,
-    pub(super) arrival: Option<ArrivalNo>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,10 +87,10 @@ impl<'a> OrderState<'a> {
     }
 
     /// Returns the state of a new order.
-    pub(super) fn new(order: &'a Incoming, place: OrderPlace, change_no: i64) -> OrderState<'a> {
-        let OrderPlace { device, seq, arrival } = place;
+    pub(super) fn new(one: &OwnedOrder<'a>, seq: i64, change_no: i64) -> OrderState<'a> {
+        let OwnedOrder { order, ownership, arrival, .. } = *one;
         OrderState {
-            device,
+            device: ownership.device,
             seq,
             arrival: arrival.map(ArrivalNo::number),
             trade_start: order.trade_start,

@@ -30,11 +30,7 @@ statements! {
 /// An order that is not stored, or is stored with another start, stays with the owner at its start.
 /// Runs one statement for each other group of the devices, and none if no device moved.
 pub(super) async fn restore(write: &Write<'_>, owned: &mut [OwnedOrder<'_>]) -> Result<(), Error> {
-    let ids = ids_by_other_group(owned);
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let reads = ids.into_iter().map(async |(group, ids)| {
+    let reads = ids_by_other_group(owned).into_iter().map(async |(group, ids)| {
         let starts = write.all_of(&STARTS_OF_ORDERS, &ids, &[group.into()]).await?.into_iter();
         let found = starts.map(move |StoredStart { order_id, device_no, trade_start_ms }| {
             ((order_id, device_no, trade_start_ms), group)

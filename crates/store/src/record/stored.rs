@@ -73,9 +73,7 @@ impl<'r> StoredOrder<'r> {
         dictionaries: &Dictionaries,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        self.check()?;
-        let mut text = Vec::new();
-        self.unpack(dictionaries, &mut text)?;
+        let text = self.text(dictionaries)?;
         let unreadable = || self.unreadable(RecordError::Text);
         let (fields, lines) = split(&text).ok_or_else(unreadable)?;
         put_numbers(out, self.trade_no, self.trade_no_in, self.order_id);
@@ -179,10 +177,9 @@ impl Incoming {
     /// Appends the order as an element of an order list's `records`, as it would be listed if it
     /// were stored unchanged.
     pub fn put_list_record(&self, out: &mut Vec<u8>) {
-        let number =
-            |number: &Option<TradeNo>| number.as_ref().map(TradeNo::as_str).map(str::to_owned);
-        let (trade_no, trade_no_in) = (number(&self.trade_no), number(&self.trade_no_in));
-        put_numbers(out, trade_no.as_deref(), trade_no_in.as_deref(), self.order_id.as_str());
+        let trade_no = self.trade_no.as_ref().map(TradeNo::as_str);
+        let trade_no_in = self.trade_no_in.as_ref().map(TradeNo::as_str);
+        put_numbers(out, trade_no, trade_no_in, self.order_id.as_str());
         out.push(b',');
         out.extend(self.record.text().bytes().skip(1));
     }

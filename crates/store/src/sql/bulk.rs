@@ -141,8 +141,8 @@ impl<'a> Bulk<'a> {
 
     /// Checks that every use of the alias refers to a column.
     fn check_references(&self, tokens: &[Token<'_>]) -> Result<(), String> {
-        for at in (0..tokens.len()).filter(|at| self.is_alias(tokens, *at)) {
-            if self.referred(tokens, at).is_none() {
+        for at in (0..tokens.len()).filter(|at| is_alias(tokens, *at, self.alias)) {
+            if column(tokens, at, self.alias).and_then(|name| self.position(name)).is_none() {
                 let named = match tokens.get(at + 2).map(|token| token.kind) {
                     Some(Kind::Word(name)) => name,
                     _ => "",
@@ -153,16 +153,10 @@ impl<'a> Bulk<'a> {
         Ok(())
     }
 
-    fn is_alias(&self, tokens: &[Token<'_>], at: usize) -> bool {
-        let is_qualified = at > 0 && tokens.get(at - 1).is_some_and(|token| token.is_symbol('.'));
-        !is_qualified && tokens.get(at).is_some_and(|token| token.is_word(self.alias))
-    }
-
-    /// Returns the position, from 1, of the column that the tokens from `at` on refer to.
-    fn referred(&self, tokens: &[Token<'_>], at: usize) -> Option<usize> {
-        let [_, dot, column] = tokens.get(at..at + 3)? else { return None };
-        let position = self.columns.iter().position(|(name, _)| column.is_word(name))?;
-        dot.is_symbol('.').then_some(position + 1)
+    /// Returns the position, from 1, of the column with a name.
+    fn position(&self, name: &Token<'_>) -> Option<usize> {
+        let column = self.columns.iter().position(|(column, _)| name.is_word(column))?;
+        Some(column + 1)
     }
 
     /// The statement for all rows at once, as arrays.
@@ -198,9 +192,11 @@ impl<'a> Bulk<'a> {
                 all.extend(&after);
             }
             Form::Insert(Insert { select, tail, same_shard }) => {
-                if let Some(column) = same_shard {
+                if let Some((alias, column)) = same_shard {
                     let parameter = after.get(tail - 1).ok_or("a bulk insert without its end")?;
-                    before = with_parameter(&before, column, parameter.kind);
+                    before = replaced(&before, alias, |name| {
+                        name.is_word(column).then_some(parameter.kind)
+                    });
                 }
                 let from = before.len().saturating_sub(1);
                 all = before.get(..select).unwrap_or_default().to_vec();
@@ -218,43 +214,40 @@ impl<'a> Bulk<'a> {
 
     /// Replaces references to columns by parameters.
     fn with_parameters<'t>(&self, tokens: &[Token<'t>]) -> Vec<Token<'t>> {
-        let mut all = Vec::with_capacity(tokens.len());
-        let mut at = 0;
-        while let Some(token) = tokens.get(at) {
-            let referred = if self.is_alias(tokens, at) { self.referred(tokens, at) } else { None };
-            match referred {
-                Some(number) => {
-                    all.push(Token { kind: Kind::Number(number), ..*token });
-                    at += 3;
-                }
-                None => {
-                    all.push(*token);
-                    at += 1;
-                }
-            }
-        }
-        all
+        replaced(tokens, self.alias, |name| self.position(name).map(Kind::Number))
     }
 }
 
-/// Replaces references to a column of a table by a parameter.
-fn with_parameter<'t>(
+/// Returns whether a token is the alias of a table, not a column with that name.
+fn is_alias(tokens: &[Token<'_>], at: usize, alias: &str) -> bool {
+    let is_qualified = at > 0 && tokens.get(at - 1).is_some_and(|token| token.is_symbol('.'));
+    !is_qualified && tokens.get(at).is_some_and(|token| token.is_word(alias))
+}
+
+/// Returns the name of the column if the tokens from `at` on are `ALIAS.COLUMN`.
+fn column<'a, 't>(tokens: &'a [Token<'t>], at: usize, alias: &str) -> Option<&'a Token<'t>> {
+    let [_, dot, name] = tokens.get(at..at + 3)? else { return None };
+    (is_alias(tokens, at, alias) && dot.is_symbol('.')).then_some(name)
+}
+
+/// Replaces references to columns of a table by what `kind` returns for their names.
+fn replaced<'t>(
     tokens: &[Token<'t>],
-    (alias, column): (&str, &str),
-    parameter: Kind<'t>,
+    alias: &str,
+    kind: impl Fn(&Token<'t>) -> Option<Kind<'t>>,
 ) -> Vec<Token<'t>> {
-    let mut all: Vec<Token<'t>> = Vec::with_capacity(tokens.len());
-    for token in tokens {
-        if let [.., table, dot] = all.as_slice()
-            && table.is_word(alias)
-            && dot.is_symbol('.')
-            && token.is_word(column)
-        {
-            let spaced = table.spaced;
-            all.truncate(all.len() - 2);
-            all.push(Token { spaced, kind: parameter });
-        } else {
-            all.push(*token);
+    let mut all = Vec::with_capacity(tokens.len());
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        match column(tokens, at, alias).and_then(&kind) {
+            Some(kind) => {
+                all.push(Token { kind, ..*token });
+                at += 3;
+            }
+            None => {
+                all.push(*token);
+                at += 1;
+            }
         }
     }
     all

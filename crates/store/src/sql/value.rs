@@ -12,24 +12,6 @@ pub(crate) enum Value<'a> {
     Null,
 }
 
-impl<'a> Value<'a> {
-    pub(crate) fn as_int(self) -> Option<i64> {
-        if let Value::Int(int) = self { Some(int) } else { None }
-    }
-
-    pub(crate) fn as_text(self) -> Option<&'a str> {
-        if let Value::Text(text) = self { Some(text) } else { None }
-    }
-
-    pub(crate) fn as_bytes(self) -> Option<&'a [u8]> {
-        if let Value::Bytes(bytes) = self { Some(bytes) } else { None }
-    }
-
-    pub(crate) fn as_flag(self) -> Option<bool> {
-        if let Value::Bool(flag) = self { Some(flag) } else { None }
-    }
-}
-
 /// A parameter that owns its content.
 #[derive(Clone, Debug)]
 pub(crate) enum OwnedValue {

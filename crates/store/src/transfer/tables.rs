@@ -76,7 +76,9 @@ impl Table {
             "insert into {name} ({listed}) select {given} from {{rows r: {}}} where true",
             typed.join(", ")
         );
-        let page = |text, params| Sql::built(name, text, params, names.clone());
+        let page = |text: String, parameters: Vec<&'static str>| {
+            Sql::declared(name, text.leak(), parameters.leak(), Columns::None)
+        };
         Table {
             name,
             key_columns,
@@ -86,8 +88,8 @@ impl Table {
                 format!("{select} where ({keys}) > ({after}) {order}"),
                 key.iter().copied().chain(["limit"]).collect(),
             ),
-            insert: Sql::built(name, insert, Vec::new(), Vec::new()),
-            count: Sql::built(name, format!("select count(*) from {name}"), Vec::new(), vec![""]),
+            insert: Sql::new(name, insert.leak()),
+            count: Sql::new(name, format!("select count(*) from {name}").leak()),
             kinds,
         }
     }
@@ -126,6 +128,9 @@ impl Table {
 
     /// Returns the group number of a row, if the table has one in its key.
     pub(super) fn group_of(&self, row: &[OwnedValue]) -> Option<i64> {
-        row.first().filter(|_| self.is_by_group)?.borrowed().as_int()
+        match row.first()?.borrowed() {
+            Value::Int(group) if self.is_by_group => Some(group),
+            _ => None,
+        }
     }
 }

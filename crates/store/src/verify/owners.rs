@@ -4,7 +4,7 @@
 use kiosque_model::{DeviceNo, GroupNo, UnixMs};
 
 use super::{Group, Verified};
-use crate::db::{Deadline, Read};
+use crate::db::Read;
 use crate::error::Error;
 use crate::receive::each_stored_order;
 use crate::sql::{Value, row, statements};
@@ -143,12 +143,10 @@ impl Upkeep<'_> {
         self,
         verified: &mut Verified,
     ) -> Result<(), Error> {
-        let mut devices = Vec::new();
-        let shared = async |read: &Read<'_>| read.all(&SHARED, &[], |row| row.read()).await;
-        let ran = self.0.db.read(Deadline::None, shared).await;
-        let ran = ran.map(|codes: Vec<String>| devices = codes);
-        verified.note_damage("the ledgers", ran)?;
-        for code in devices {
+        let shared = async |read: &Read<'_>, _: &mut Verified| {
+            read.all(&SHARED, &[], |row| row.read::<String>()).await
+        };
+        for code in self.check_part("the ledgers", verified, shared).await? {
             let name = format!("device {code}");
             let check = async move |read: &Read<'_>, found: &mut Verified| {
                 check_orders_of(read, &code, found).await

@@ -8,6 +8,7 @@ use kiosque_model::{Day, DeviceNo, UnixMs, Zone};
 
 use super::{Group, Verified};
 use crate::db::Read;
+use crate::dictionaries;
 use crate::error::Error;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::sale::{check_text, sale_time};
@@ -64,23 +65,33 @@ type SumTable = BTreeMap<SumKey, Vec<i64>>;
 const QUARTER_HOUR_MS: u64 = 15 * 60_000;
 const DAY_MS: u64 = 24 * 3_600_000;
 
-/// Device codes by device number.
-type DeviceCodes = BTreeMap<DeviceNo, String>;
-
 /// The context of a recount.
-pub(super) struct Recount<'a> {
-    pub(super) read: &'a Read<'a>,
-    pub(super) zone: &'a Zone,
-    pub(super) group: &'a Group,
-    pub(super) dictionaries: &'a Dictionaries,
+struct Recount<'a> {
+    read: &'a Read<'a>,
+    group: &'a Group,
+    zone: &'a Zone,
+    dictionaries: &'a Dictionaries,
+    codes: BTreeMap<DeviceNo, String>,
+}
+
+/// Compares the sums of a group with its orders, and checks each order.
+pub(super) async fn check(
+    read: &Read<'_>,
+    group: &Group,
+    zone: &Zone,
+    verified: &mut Verified,
+) -> Result<(), Error> {
+    // Not the ones that this process knows: the stored ones are checked.
+    let dictionaries = &Dictionaries::default();
+    dictionaries::load(read, dictionaries).await?;
+    let codes: Vec<DeviceCode> = read.all(&DEVICE_CODES, &[], |row| row.read()).await?;
+    let codes = codes.into_iter().map(|row| (row.device_no, row.device_code)).collect();
+    Recount { read, group, zone, dictionaries, codes }.run(verified).await
 }
 
 impl Recount<'_> {
-    pub(super) async fn run(&self, verified: &mut Verified) -> Result<(), Error> {
-        let codes: Vec<DeviceCode> = self.read.all(&DEVICE_CODES, &[], |row| row.read()).await?;
-        let codes: DeviceCodes =
-            codes.into_iter().map(|row| (row.device_no, row.device_code)).collect();
-        self.check_unsold_orders(&codes, verified).await?;
+    async fn run(&self, verified: &mut Verified) -> Result<(), Error> {
+        self.check_unsold_orders(verified).await?;
         let group = [self.group.number.into()];
         let stored = self.read.all(&DAYS_WITH_SUMS, &group, |row| row.read()).await?;
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
@@ -94,7 +105,7 @@ impl Recount<'_> {
             })
             .await?;
         for day in days {
-            let checked = self.check_day(day, &codes, verified).await;
+            let checked = self.check_day(day, verified).await;
             verified.note_damage(&format!("group {}, {day}", self.group.id), checked)?;
         }
         // An order with a difference may be a sale that gives a name.
@@ -132,11 +143,7 @@ impl Recount<'_> {
     }
 
     /// Checks that an order that is not a sale by its columns is not one by its record either.
-    async fn check_unsold_orders(
-        &self,
-        codes: &DeviceCodes,
-        verified: &mut Verified,
-    ) -> Result<(), Error> {
+    async fn check_unsold_orders(&self, verified: &mut Verified) -> Result<(), Error> {
         let Verified { differences, refunding, .. } = verified;
         self.read
             .each(&UNSOLD_ORDERS, &[self.group.number.into()], |row| {
@@ -144,7 +151,7 @@ impl Recount<'_> {
                     Ok(order) => {
                         *refunding += i64::from(sale_figures::is_refunding(order.sale));
                         unsold_error(&order, self.dictionaries)
-                            .map(|error| self.name(&order, codes, error))
+                            .map(|error| self.name(&order, error))
                     }
                     Err(error) => Some(self.unreadable(error)?),
                 };
@@ -155,8 +162,8 @@ impl Recount<'_> {
     }
 
     /// Returns a difference of an order.
-    fn name(&self, order: &StoredOrder<'_>, codes: &DeviceCodes, error: String) -> String {
-        let device = describe_device(order.device_no, codes);
+    fn name(&self, order: &StoredOrder<'_>, error: String) -> String {
+        let device = self.describe_device(order.device_no);
         format!("group {}, device {device}, order {}: {error}", self.group.id, order.order_id)
     }
 
@@ -182,13 +189,8 @@ impl Recount<'_> {
         Ok(())
     }
 
-    async fn check_day(
-        &self,
-        day: Day,
-        codes: &DeviceCodes,
-        verified: &mut Verified,
-    ) -> Result<(), Error> {
-        let sums = self.recount(day, codes, verified).await?;
+    async fn check_day(&self, day: Day, verified: &mut Verified) -> Result<(), Error> {
+        let sums = self.recount(day, verified).await?;
         let name = format!("group {}, {day}", self.group.id);
         let params = [self.group.number.into(), day.into()];
         let (mut by_day, mut by_device) = (SumTable::new(), SumTable::new());
@@ -196,8 +198,7 @@ impl Recount<'_> {
         self.read
             .each(&SUMS_BY_DAY, &params, |row| {
                 let row: DayRow<'_> = row.read()?;
-                let key = SumKey { currency: row.currency.to_owned(), ..SumKey::default() };
-                by_day.insert(key, figures(row.totals).to_vec());
+                by_day.insert(day_key(row.currency), figures(row.totals).to_vec());
                 wrong_bounds.extend(self.bounds_error(&name, &sums, &row));
                 Ok(())
             })
@@ -209,7 +210,7 @@ impl Recount<'_> {
             [(by_day, counted_by_day(&sums)), (by_device, counted_by_device(&sums))]
         {
             verified.sums += counted.len();
-            compare((day, name.as_str()), codes, (&stored, &counted), verified);
+            self.compare((day, name.as_str()), (&stored, &counted), verified);
         }
         verified.of_sums.extend(wrong_bounds.into_iter().map(|error| (day, error)));
         Ok(())
@@ -217,12 +218,7 @@ impl Recount<'_> {
 
     /// Returns the sums of a day's orders, and checks that each is a sale at the time in its
     /// record. An unreadable order is reported, and not counted.
-    async fn recount(
-        &self,
-        day: Day,
-        codes: &DeviceCodes,
-        verified: &mut Verified,
-    ) -> Result<Sums, Error> {
+    async fn recount(&self, day: Day, verified: &mut Verified) -> Result<Sums, Error> {
         let mut sums = Sums::default();
         let group = self.group.number;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
@@ -250,18 +246,16 @@ impl Recount<'_> {
                         remove_names_of(&sale, names_without_sale);
                         match error {
                             Some((error, Some(recorded))) => {
-                                by_other_rules.push(self.name(&order, codes, error));
+                                by_other_rules.push(self.name(&order, error));
                                 if recorded != day {
                                     days_by_other_rules.extend([recorded, day]);
                                 }
                             }
-                            Some((error, None)) => {
-                                differences.push(self.name(&order, codes, error));
-                            }
+                            Some((error, None)) => differences.push(self.name(&order, error)),
                             None => {}
                         }
                     }
-                    Err(error) => differences.push(self.name(&order, codes, error.reason())),
+                    Err(error) => differences.push(self.name(&order, error.reason())),
                 }
                 Ok(())
             })
@@ -279,6 +273,44 @@ impl Recount<'_> {
         (!contains_sales || first < start || last >= end).then(|| {
             format!("{name}: {currency}: {} to {} are no bounds of its sales", first.0, last.0)
         })
+    }
+
+    /// Compares the stored sums with the recounted ones. A row of zeros equals a missing row.
+    fn compare(
+        &self,
+        (day, name): (Day, &str),
+        (stored, counted): (&SumTable, &SumTable),
+        verified: &mut Verified,
+    ) {
+        let is_zero = |values: &&Vec<i64>| values.iter().all(|value| *value == 0);
+        let keys: BTreeSet<&SumKey> = stored.keys().chain(counted.keys()).collect();
+        for key in keys {
+            let of = |sums: &SumTable| sums.get(key).filter(|values| !is_zero(values)).cloned();
+            let (stored, counted) = (of(stored), of(counted));
+            if stored != counted {
+                let text = |values: Option<Vec<i64>>| {
+                    values.map_or("nothing".to_owned(), |values| format!("{values:?}"))
+                };
+                let difference = format!(
+                    "{name}: {}: {} is stored, its orders add up to {}",
+                    self.describe(key),
+                    text(stored),
+                    text(counted)
+                );
+                verified.of_sums.push((day, difference));
+            }
+        }
+    }
+
+    fn describe(&self, key: &SumKey) -> String {
+        let device = key.device.map(|device| self.describe_device(device));
+        let block = key.device_block.map(|block| format!("device block {block}"));
+        let parts = [device, key.goods_id.clone(), block, Some(key.currency.clone())];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    fn describe_device(&self, device: DeviceNo) -> String {
+        self.codes.get(&device).cloned().unwrap_or_else(|| format!("unknown device {}", device.0))
     }
 }
 
@@ -346,8 +378,7 @@ fn day_by_other_rules(recorded: &str, expected: &str, zone: &Zone) -> Option<Day
 }
 
 fn counted_by_day(sums: &Sums) -> SumTable {
-    let key = |currency: &str| SumKey { currency: currency.to_owned(), ..SumKey::default() };
-    sums.by_day().map(|(currency, figures)| (key(currency), figures.to_vec())).collect()
+    sums.by_day().map(|(currency, figures)| (day_key(currency), figures.to_vec())).collect()
 }
 
 fn counted_by_device(sums: &Sums) -> SumTable {
@@ -384,56 +415,21 @@ fn add_stored(table: &mut SumTable, row: &BlockRow<'_>) -> Result<(), Error> {
     })
 }
 
+fn day_key(currency: &str) -> SumKey {
+    SumKey { currency: currency.to_owned(), ..SumKey::default() }
+}
+
 fn device_key(device: DeviceNo, currency: &str) -> SumKey {
-    SumKey { device: Some(device), currency: currency.to_owned(), ..SumKey::default() }
+    SumKey { device: Some(device), ..day_key(currency) }
 }
 
 fn product_key(goods_id: &str, block: i64, currency: &str) -> SumKey {
-    let (goods_id, device_block) = (Some(goods_id.to_owned()), Some(block));
-    SumKey { device: None, goods_id, device_block, currency: currency.to_owned() }
+    let goods_id = Some(goods_id.to_owned());
+    SumKey { goods_id, device_block: Some(block), ..day_key(currency) }
 }
 
 fn seller_key(goods_id: &str, device: DeviceNo, currency: &str) -> SumKey {
-    let (device, goods_id) = (Some(device), Some(goods_id.to_owned()));
-    SumKey { device, goods_id, device_block: None, currency: currency.to_owned() }
-}
-
-/// Compares the stored sums with the recounted ones. A row of zeros equals a missing row.
-fn compare(
-    (day, name): (Day, &str),
-    codes: &DeviceCodes,
-    (stored, counted): (&SumTable, &SumTable),
-    verified: &mut Verified,
-) {
-    let is_zero = |values: &&Vec<i64>| values.iter().all(|value| *value == 0);
-    let keys: BTreeSet<&SumKey> = stored.keys().chain(counted.keys()).collect();
-    for key in keys {
-        let of = |sums: &SumTable| sums.get(key).filter(|values| !is_zero(values)).cloned();
-        let (stored, counted) = (of(stored), of(counted));
-        if stored != counted {
-            let text = |values: Option<Vec<i64>>| {
-                values.map_or("nothing".to_owned(), |values| format!("{values:?}"))
-            };
-            let difference = format!(
-                "{name}: {}: {} is stored, its orders add up to {}",
-                describe(key, codes),
-                text(stored),
-                text(counted)
-            );
-            verified.of_sums.push((day, difference));
-        }
-    }
-}
-
-fn describe(key: &SumKey, codes: &DeviceCodes) -> String {
-    let device = key.device.map(|device| describe_device(device, codes));
-    let block = key.device_block.map(|block| format!("device block {block}"));
-    let parts = [device, key.goods_id.clone(), block, Some(key.currency.clone())];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn describe_device(device: DeviceNo, codes: &DeviceCodes) -> String {
-    codes.get(&device).cloned().unwrap_or_else(|| format!("unknown device {}", device.0))
+    SumKey { goods_id: Some(goods_id.to_owned()), ..device_key(device, currency) }
 }
 
 #[cfg(test)]

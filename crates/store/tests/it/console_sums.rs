@@ -1,4 +1,4 @@
-//! Cached sums of the console, and the rates at which they were converted.
+//! Names and rates in the sales of the console.
 
 use kiosque_model::fleet::{DeviceEntry, Fleet};
 use kiosque_model::order::ShipmentStatus;

@@ -104,6 +104,16 @@ impl Watched {
     }
 }
 
+/// Cached days are not used after the data went back, when later changes have got the numbers of
+/// those that were lost: the numbers belong to another history then.
+#[tokio::test]
+async fn days_of_a_history_that_was_lost_are_not_used() {
+    let mut watched = Watched::new().await;
+    watched.fixture.tamper("update sales_by_day set amount = amount + 100");
+    watched.fixture.tamper("update group_changes set history = history + 1");
+    watched.sees("another history").await;
+}
+
 #[tokio::test]
 async fn orders_of_another_process_are_seen() {
     let mut watched = Watched::new().await;

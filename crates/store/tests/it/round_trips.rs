@@ -145,8 +145,7 @@ async fn asked(counted: &Requests, page: &str) -> usize {
     counted.relay.turns() - before
 }
 
-/// Returns the round trips of each page: after new rates, with which nothing cached is valid, and
-/// after new orders of all groups.
+/// Returns the round trips of each page: after new rates, and after new orders of all groups.
 async fn of_pages(counted: &Requests, groups: &[(&str, usize)]) -> Vec<(&'static str, [usize; 2])> {
     let pages = ["overview", "empty overview", "refill", "orders", "sales", "shipped"];
     let mut turns = pages.map(|page| (page, [usize::MAX; 2]));

@@ -1,5 +1,4 @@
-//! The overview after changes that leave the sums of a day as they were: its sums by device and by
-//! product are cached, and no sum of a day shows that they have changed.
+//! The overview after changes that leave the sums of a day as they were.
 
 use kiosque_testkit::{OrderLine, TestServer, between, card};
 use serde_json::json;

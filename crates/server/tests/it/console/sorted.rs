@@ -75,6 +75,43 @@ async fn a_part_of_a_list_is_not_sorted() {
     assert_eq!(devices(&last, "devices"), ["S50", "S51"]);
 }
 
+/// The file of a page of a list says whether the list goes on, as the page does with its link.
+#[tokio::test]
+async fn the_file_of_a_page_says_that_the_list_goes_on() {
+    const MORE: &str = "The list has more rows than this file.,";
+    let names = (0..PAGE).map(|number| format!("a{number:02}"));
+    let fleet = names.fold(stocked(PAGE), |fleet, name| fleet.account(&name, &["g1"]));
+    let server = TestServer::start(fleet).await;
+    let at = |number: usize| format!("2026-03-01 08:00:{number:02}");
+    let order = |number: usize| OrderLine::new(format!("o{number}"), "D1", at(number)).to_string();
+    server.import_valid((0..=PAGE).map(order).collect::<String>()).await;
+    for _ in 0..=PAGE {
+        server.log_in("ops").await;
+    }
+    let office = server.create_key_named("office", "read,audit").await;
+    let mut browser = Browser::signed_in(&server, &office).await;
+    for path in ["devices?", "integrators?", "orders?", "audit?", "integrators/account?name=ops&"] {
+        let (mut query, mut rows) = (String::new(), 0);
+        loop {
+            let page = browser.get(&format!("/console/{path}{query}")).await.text;
+            let file = browser.get(&format!("/console/{path}{query}&format=csv")).await.text;
+            let next =
+                between(&page, "rel=\"next\" href=\"", "\"").first().map(ToString::to_string);
+            let is_noted = file.lines().last().unwrap().starts_with(MORE);
+            assert_eq!(
+                (is_noted, file.matches(MORE).count()),
+                (next.is_some(), next.iter().count())
+            );
+            rows += file.lines().count() - 1 - usize::from(is_noted);
+            match next {
+                Some(next) => query = next[next.find("after=").unwrap()..].to_owned(),
+                None => break,
+            }
+        }
+        assert!(rows > PAGE, "{path}: {rows}");
+    }
+}
+
 /// Of more than 50 revoked keys the newest are listed: the page and its file say so.
 #[tokio::test]
 async fn a_part_of_the_keys_says_so_and_is_not_sorted() {

@@ -144,7 +144,7 @@ pub(super) fn of(
         .filter(|id| cached_prices.as_ref().is_none_or(|prices| !prices.by_goods.contains_key(*id)))
         .collect();
     let of_group = || [group.into(), now.into()];
-    let ids = || rows_of(goods.iter().copied());
+    let ids = || rows_of(goods);
     let products = Bound::new(&PRODUCTS, [today.into()]).with_rows(ids());
     let names = Bound::new(&NAMES_OF_SALES, [group.into()]).with_rows(ids());
     let goods = Reading::of(Goods {
@@ -164,24 +164,18 @@ pub(super) fn of(
             if without_price.is_empty() {
                 goods
             } else {
-                let ids = rows_of(without_price.iter().copied());
+                let ids = rows_of(&without_price);
                 goods.then(Bound::new(&LOWEST_PRICES, of_group()).with_rows(ids), Goods::add_price)
             }
         }
         Some(codes) => {
-            let codes = || rows_of(codes.iter().copied());
-            goods
-                .then(
-                    Bound::new(&VISIBLE_DEVICES, of_group()).with_rows(codes()),
-                    |goods: &mut Goods, _: &Row<'_>| {
-                        goods.devices += 1;
-                        Ok(())
-                    },
-                )
-                .then(
-                    Bound::new(&PRICES_OF_DEVICES, of_group()).with_rows(codes()),
-                    Goods::add_price,
-                )
+            let of_codes = |sql| Bound::new(sql, of_group()).with_rows(rows_of(codes));
+            let count = |goods: &mut Goods, _: &Row<'_>| {
+                goods.devices += 1;
+                Ok(())
+            };
+            let goods = goods.then(of_codes(&VISIBLE_DEVICES), count);
+            goods.then(of_codes(&PRICES_OF_DEVICES), Goods::add_price)
         }
     };
     goods.then(products, Goods::add_product).then(names, |goods: &mut Goods, row: &Row<'_>| {

@@ -6,19 +6,11 @@ use foldhash::fast::RandomState;
 use kiosque_model::sales::{Rates, Totals, Turnover};
 use kiosque_model::{Currency, Day, DeviceNo, UnixMs, Zone};
 
+use super::device_sums::Currencies;
 use crate::dashboard::filter::Devices;
 use crate::dashboard::range::Range;
-
-/// The sales of a day in one currency.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::dashboard) struct DaySum {
-    pub(in crate::dashboard) day: Day,
-    pub(in crate::dashboard) currency: Currency,
-    pub(in crate::dashboard) totals: Totals,
-    /// No sale was before this or after `last_sale`.
-    pub(in crate::dashboard) first_sale: UnixMs,
-    pub(in crate::dashboard) last_sale: UnixMs,
-}
+use crate::error::Error;
+use crate::sums::DayRow;
 
 /// The sales of a day in all currencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +20,14 @@ pub(in crate::dashboard) struct DayTotal {
     /// No sale was before this or after `last_sale`.
     pub(in crate::dashboard) first_sale: UnixMs,
     pub(in crate::dashboard) last_sale: UnixMs,
+}
+
+/// The sales of days, as their rows are added.
+#[derive(Debug, Default)]
+pub(in crate::dashboard) struct DayTotals {
+    pub(in crate::dashboard) rates: Rates,
+    pub(in crate::dashboard) currencies: Currencies,
+    pub(in crate::dashboard) days: Vec<DayTotal>,
 }
 
 /// The sales of each device in a part of a day.
@@ -44,22 +44,22 @@ impl DayTotal {
     }
 }
 
-/// Returns the total of each day with sales. `sums` are in the order of their days.
-pub(in crate::dashboard) fn totals_of_days(sums: &[DaySum], rates: &Rates) -> Vec<DayTotal> {
-    let mut totals: Vec<DayTotal> = Vec::new();
-    for of_day in sums.chunk_by(|one, next| one.day == next.day) {
-        let Some(DaySum { day, first_sale, last_sale, .. }) = of_day.first().copied() else {
-            continue;
+impl DayTotals {
+    /// Adds the sales of a day in one currency. Rows are added in the order of their days, after
+    /// the exchange rates.
+    pub(in crate::dashboard) fn add(&mut self, row: DayRow<'_>) -> Result<(), Error> {
+        let (day, first_sale, last_sale) = (row.day, row.first_sale_at_ms, row.last_sale_at_ms);
+        let currency = self.currencies.parse(row.currency)?;
+        let new = DayTotal { day, turnover: Turnover::default(), first_sale, last_sale };
+        let total = match self.days.last_mut() {
+            Some(last) if last.day == day => last,
+            _ => self.days.push_mut(new),
         };
-        let mut total = DayTotal { day, turnover: Turnover::default(), first_sale, last_sale };
-        for sum in of_day {
-            total.turnover.add((sum.currency, rates.on(sum.currency, day)), sum.totals);
-            total.first_sale = total.first_sale.min(sum.first_sale);
-            total.last_sale = total.last_sale.max(sum.last_sale);
-        }
-        totals.push(total);
+        total.turnover.add((currency, self.rates.on(currency, day)), row.totals);
+        total.first_sale = total.first_sale.min(first_sale);
+        total.last_sale = total.last_sale.max(last_sale);
+        Ok(())
     }
-    totals
 }
 
 /// Returns the days with all their sales in a range.
@@ -128,10 +128,17 @@ mod tests {
         Totals { orders, items: orders, amount, ..Totals::default() }
     }
 
-    fn sum_of(day: i64, code: &str, amount: i64, (first, last): (i64, i64)) -> DaySum {
-        let (first_sale, last_sale) = (UnixMs(first), UnixMs(last));
-        let (day, currency, totals) = (Day(day), currency(code), totals(1, amount));
-        DaySum { day, currency, totals, first_sale, last_sale }
+    /// Returns days of rows: each has a day, a currency, an amount, and the times of the first and
+    /// the last sale.
+    fn totals_of_days(rows: &[(i64, &str, i64, (i64, i64))]) -> Vec<DayTotal> {
+        let mut days = DayTotals { rates: rates(), ..DayTotals::default() };
+        for &(day, currency, amount, (first, last)) in rows {
+            let (first_sale_at_ms, last_sale_at_ms) = (UnixMs(first), UnixMs(last));
+            let (day, totals) = (Day(day), totals(1, amount));
+            let row = DayRow { day, currency, totals, first_sale_at_ms, last_sale_at_ms };
+            days.add(row).expect("a currency");
+        }
+        days.days
     }
 
     fn range(start: i64, end: i64) -> Range {
@@ -149,12 +156,8 @@ mod tests {
     /// one.
     #[test]
     fn a_day_is_the_sum_of_its_currencies() {
-        let sums = [
-            sum_of(1, "EUR", 100, (5, 6)),
-            sum_of(2, "EUR", 100, (20, 30)),
-            sum_of(2, "USD", 50, (10, 25)),
-        ];
-        let days = totals_of_days(&sums, &rates());
+        let rows = [(1, "EUR", 100, (5, 6)), (2, "EUR", 100, (20, 30)), (2, "USD", 50, (10, 25))];
+        let days = totals_of_days(&rows);
         let of = |total: &DayTotal| (total.day.0, total.first_sale.0, total.last_sale.0);
         assert_eq!(days.iter().map(of).collect::<Vec<_>>(), [(1, 5, 6), (2, 10, 30)]);
         let days = days_within(&days, &range(0, 1_000));
@@ -166,8 +169,7 @@ mod tests {
     /// orders.
     #[test]
     fn a_day_with_sales_outside_of_the_range_is_counted_from_its_part() {
-        let totals_of = [sum_of(0, "USD", 10, (0, 50)), sum_of(1, "USD", 20, (100, 150))];
-        let days = totals_of_days(&totals_of, &rates());
+        let days = totals_of_days(&[(0, "USD", 10, (0, 50)), (1, "USD", 20, (100, 150))]);
         let range = range(40, 1_000);
         assert_eq!(cents_of(&days_within(&days, &range)), [(1, 20, 0)]);
 

@@ -59,16 +59,6 @@ pub(in crate::dashboard) fn with_devices(goods: &[&str]) -> Products {
     goods.iter().map(|goods_id| (goods_id.as_bytes().to_vec(), asked())).collect()
 }
 
-impl SalesOfProduct {
-    /// Adds sales of a device. It sold the product if it sold an item of it.
-    pub(super) fn add(&mut self, totals: ProductTotals, device: DeviceNo) {
-        self.totals.join(totals);
-        if totals.items != 0 {
-            self.devices.insert(device);
-        }
-    }
-}
-
 /// The sales of each product in a part of a day: items and amount.
 #[derive(Debug)]
 pub(in crate::dashboard) struct ProductsInPart {
@@ -88,7 +78,12 @@ pub(in crate::dashboard) fn add_parts(
             if devices.selects(device) {
                 let rate = rates.on(currency, part.day);
                 let totals = ProductTotals::of((items, Minor(amount)), (currency, rate));
-                sales.entry(goods_id.into_bytes()).or_default().add(totals, device);
+                let of_product = sales.entry(goods_id.into_bytes()).or_default();
+                of_product.totals.join(totals);
+                // A device sold the product if it sold an item of it.
+                if totals.items != 0 {
+                    of_product.devices.insert(device);
+                }
             }
         }
     }

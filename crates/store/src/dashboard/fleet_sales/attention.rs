@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use kiosque_model::need::Attention;
-use kiosque_model::{Day, DeviceNo, GroupNo, Need, UnixMs};
+use kiosque_model::{Day, DeviceNo, GroupNo, Need, UnixMs, Zone};
 
 use super::super::figures::habits::Habits;
-use super::Context;
+use super::FleetSalesQuery;
+use crate::activity::Activity;
 use crate::db::Read;
-use crate::devices::OnlineSince;
 use crate::error::Error;
 use crate::owners::with_earlier_groups;
 use crate::sql::{numbers, row, statements};
@@ -50,11 +50,12 @@ statements! {
 /// one that moved since the beginning of yesterday need not have sold.
 pub(super) async fn of_groups(
     read: &Read<'_>,
-    context: &Context,
+    zone: &Zone,
+    activity: &Activity,
     groups: &[GroupNo],
-    online: OnlineSince,
+    query: &FleetSalesQuery,
 ) -> Result<Attention, Error> {
-    let (now, zone) = (context.now, &context.zone);
+    let now = query.now;
     let rows = numbers(groups.iter().copied());
     let mut aisles: HashMap<DeviceNo, BTreeSet<Need>> = HashMap::new();
     read.each_of(&AISLES, &rows, &[now.into()], |row| {
@@ -64,14 +65,13 @@ pub(super) async fn of_groups(
         Ok(())
     })
     .await?;
-    let today = zone.day_of(now);
-    let yesterday = zone.start_of(Day(today.0 - 1));
-    let habits = habits(read, context, groups, today).await?;
+    let yesterday = zone.start_of(Day(zone.day_of(now).0 - 1));
+    let habits = habits(read, zone, groups, now).await?;
     let mut attention = Attention::default();
     read.each_of(&LISTED_DEVICES, &rows, &[now.into(), yesterday.into()], |row| {
         let ListedRow { group_no, device_no, device_code, is_new, last_active_ms } = row.read()?;
-        let last_active = context.activity.merged((group_no, device_no), last_active_ms);
-        let is_online = online.holds(last_active);
+        let last_active = activity.merged((group_no, device_no), last_active_ms);
+        let is_online = query.online.holds(last_active);
         let habits = habits.get(&device_no).copied().unwrap_or_default();
         let has_stopped = !is_new && habits.has_stopped_selling();
         let mut needs = aisles.remove(&device_no).unwrap_or_default();
@@ -92,13 +92,14 @@ pub(super) async fn of_groups(
 /// Returns the latest sales of the current devices of groups, and of others.
 async fn habits(
     read: &Read<'_>,
-    context: &Context,
+    zone: &Zone,
     groups: &[GroupNo],
-    today: Day,
+    now: UnixMs,
 ) -> Result<HashMap<DeviceNo, Habits>, Error> {
+    let today = zone.day_of(now);
     let first_day = Habits::first_day(today);
-    let from = context.zone.start_of(first_day);
-    let groups = with_earlier_groups(read, groups, from, context.now).await?;
+    let from = zone.start_of(first_day);
+    let groups = with_earlier_groups(read, groups, from, now).await?;
     let mut habits: HashMap<DeviceNo, Habits> = HashMap::new();
     read.each_of(&SALES, &numbers(groups), &[first_day.into(), today.into()], |row| {
         let DevicesOfDay { day, device_block, devices } = row.read()?;

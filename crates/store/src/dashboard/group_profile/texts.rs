@@ -43,12 +43,12 @@ impl DeviceTexts {
     /// Returns the text of one device.
     pub(super) fn of(device: Device<'_>) -> Result<DeviceTexts, Error> {
         let mut texts = DeviceTexts::default();
-        texts.add(DeviceNo(0), device)?;
+        texts.add(device)?;
         Ok(texts)
     }
 
     /// Adds a device. Devices are added by code.
-    pub(super) fn add(&mut self, number: DeviceNo, device: Device<'_>) -> Result<(), Error> {
+    pub(super) fn add(&mut self, device: Device<'_>) -> Result<(), Error> {
         let never = OnlineSince(UnixMs(i64::MAX));
         let record = Device { last_active: None, ..device }.record(never);
         let json = serde_json::to_string(&record)
@@ -64,7 +64,7 @@ impl DeviceTexts {
         self.codes.push_str(device.code);
         self.json.push_str(&json);
         self.devices.push(DeviceText {
-            number,
+            number: device.number,
             code_end: self.codes.len(),
             name_len,
             online_at: start + online_at,
@@ -153,6 +153,7 @@ mod tests {
         let mut texts = DeviceTexts::default();
         for number in 0..devices {
             let device = Device {
+                number: DeviceNo(number),
                 code: &format!("d{number:03}"),
                 name: r#""isOnline":0"#,
                 group_id: "a",
@@ -163,7 +164,7 @@ mod tests {
                 last_active: Some(UnixMs(7)),
                 created_at: UnixMs(1),
             };
-            texts.add(DeviceNo(number), device).expect("JSON");
+            texts.add(device).expect("JSON");
         }
         texts
     }

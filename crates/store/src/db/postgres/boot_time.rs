@@ -17,10 +17,7 @@ pub(super) struct BootTime(pub(super) Duration);
 
 impl BootTime {
     pub(super) fn now() -> BootTime {
-        let now = clock_gettime(CLOCK);
-        let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
-        let nanoseconds = u32::try_from(now.tv_nsec).unwrap_or(0);
-        BootTime(Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds.into()))
+        BootTime(Duration::try_from(clock_gettime(CLOCK)).unwrap_or_default())
     }
 
     pub(super) fn plus(self, duration: Duration) -> BootTime {

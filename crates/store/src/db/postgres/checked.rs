@@ -5,17 +5,16 @@ use std::pin::{Pin, pin};
 use futures_util::TryStreamExt;
 use futures_util::future::{MaybeDone, maybe_done};
 use kiosque_locks::lock_ignoring_poison;
-use tokio_postgres::types::ToSql;
 use tokio_postgres::{RowStream, Statement};
 
+use super::SNAPSHOT;
 use super::connection::{Connection, SqlVariant};
-use super::params::{Column, all_params, bulk_columns};
+use super::params::{all_params, bulk_columns};
 use crate::db::{Bound, CheckedRead};
 use crate::error::{Error, Refused};
 use crate::sql::{Row, Sql};
 
-static BEGIN_SNAPSHOT: Sql =
-    Sql::new("BEGIN_SNAPSHOT", "begin isolation level repeatable read read only");
+static BEGIN_SNAPSHOT: Sql = Sql::new("BEGIN_SNAPSHOT", SNAPSHOT);
 static END_SNAPSHOT: Sql = Sql::new("END_SNAPSHOT", "commit");
 
 /// The destination of the rows of a read, and their maximum number.
@@ -98,26 +97,10 @@ async fn check_and_read(
     statements: &[Bound],
     mut rows: Rows<'_>,
 ) -> Result<(), Refused> {
-    let begin = connection.statement(&BEGIN_SNAPSHOT).await?;
-    let end = connection.statement(&END_SNAPSHOT).await?;
-    let check_statement = connection.statement(check.sql).await?;
-    let mut prepared = Vec::with_capacity(statements.len());
-    for statement in statements {
-        prepared.push(connection.statement(statement.sql).await?);
-    }
-    let columns: Vec<Vec<Column<'_>>> =
-        statements.iter().map(bulk_columns).collect::<Result<_, _>>()?;
-
-    let mut sent: Vec<Sent<'_>> = Vec::with_capacity(statements.len() + 3);
-    sent.push(send(connection, &begin, Vec::new()));
-    sent.push(send(connection, &check_statement, all_params(&[], &check.params)));
-    for ((statement, prepared), columns) in statements.iter().zip(&prepared).zip(&columns) {
-        sent.push(send(connection, prepared, all_params(columns, &statement.params)));
-    }
-    sent.push(send(connection, &end, Vec::new()));
-    send_all(connection, &mut sent).await;
-
-    let mut sent = sent.iter_mut();
+    let begin = Bound::new(&BEGIN_SNAPSHOT, []);
+    let end = Bound::new(&END_SNAPSHOT, []);
+    let all = [&begin, check].into_iter().chain(statements).chain([&end]);
+    let mut sent = send_together(connection, all).await?.into_iter();
     finish(answered(sent.next()).await?).await?;
     let proved = pin!(answered(sent.next()).await?).try_next().await.map_err(Error::from)?;
     if rows.read.prove(proved.as_ref().map(|row| Row::Postgres(row, 0)).as_ref())?.is_break() {
@@ -139,18 +122,8 @@ pub(super) async fn pipelined(
     statements: &[Bound],
     visit: &mut dyn FnMut(usize, tokio_postgres::Row) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let mut prepared = Vec::with_capacity(statements.len());
-    for statement in statements {
-        prepared.push(connection.statement(statement.sql).await?);
-    }
-    let columns: Vec<Vec<Column<'_>>> =
-        statements.iter().map(bulk_columns).collect::<Result<_, _>>()?;
-    let mut sent: Vec<Sent<'_>> = Vec::with_capacity(statements.len());
-    for ((statement, prepared), columns) in statements.iter().zip(&prepared).zip(&columns) {
-        sent.push(send(connection, prepared, all_params(columns, &statement.params)));
-    }
-    send_all(connection, &mut sent).await;
-    for (at, sent) in sent.iter_mut().enumerate() {
+    let sent = send_together(connection, statements.iter()).await?;
+    for (at, sent) in sent.into_iter().enumerate() {
         let mut rows = pin!(answered(Some(sent)).await?);
         while let Some(row) = rows.try_next().await? {
             visit(at, row)?;
@@ -193,33 +166,37 @@ type Sent<'a> = Pin<
     >,
 >;
 
-fn send<'a>(
+/// Sends statements without another caller's statement between them.
+async fn send_together<'a>(
     connection: &'a Connection,
-    statement: &'a Statement,
-    params: Vec<&'a (dyn ToSql + Sync)>,
-) -> Sent<'a> {
-    let rows: Pin<Box<dyn Future<Output = _> + Send + 'a>> =
-        Box::pin(async move { connection.rows_together(statement, &params).await });
-    Box::pin(maybe_done(rows))
-}
-
-/// Sends statements without another caller's statement between them. A query is sent when it is
-/// first polled.
-async fn send_all(connection: &Connection, sent: &mut [Sent<'_>]) {
+    statements: impl Iterator<Item = &'a Bound>,
+) -> Result<Vec<Sent<'a>>, Error> {
+    let mut sent: Vec<Sent<'a>> = Vec::new();
+    for bound in statements {
+        let statement = connection.statement(bound.sql).await?;
+        let columns = bulk_columns(bound)?;
+        let rows: Pin<Box<dyn Future<Output = _> + Send + 'a>> = Box::pin(async move {
+            let params = all_params(&columns, &bound.params);
+            connection.rows_together(&statement, &params).await
+        });
+        sent.push(Box::pin(maybe_done(rows)));
+    }
+    // A query is sent when it is first polled.
     std::future::poll_fn(|context| {
         let _together = lock_ignoring_poison(&connection.sending);
-        for one in sent.iter_mut() {
+        for one in &mut sent {
             // None is complete before its answer arrives; the waker is registered by then.
             let _ = one.as_mut().poll(context);
         }
         std::task::Poll::Ready(())
     })
     .await;
+    Ok(sent)
 }
 
 /// Awaits the answer to a statement, up to its first row.
-async fn answered(sent: Option<&mut Sent<'_>>) -> Result<RowStream, Error> {
-    let sent = sent.ok_or(Error::Gone)?;
+async fn answered(sent: Option<Sent<'_>>) -> Result<RowStream, Error> {
+    let mut sent = sent.ok_or(Error::Gone)?;
     sent.as_mut().await;
     Ok(sent.as_mut().take_output().ok_or(Error::Gone)??)
 }

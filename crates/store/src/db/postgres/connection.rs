@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use kiosque_locks::lock_ignoring_poison;
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, NoTls, RowStream, Statement};
+use tokio_postgres::{AsyncMessage, Client, NoTls, RowStream, Socket, Statement};
 
 use crate::error::Error;
 use crate::sql::Sql;
@@ -93,6 +94,17 @@ pub(super) enum SqlVariant {
     RowsOfUpdate,
 }
 
+/// The failures of statements since a transaction began.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    /// Whether there is one: then the transaction cannot commit.
+    pub(super) has_failed: bool,
+    /// Whether one is a conflict, so that another attempt may succeed.
+    pub(super) had_conflict: bool,
+    /// The message of one for lack of space.
+    pub(super) no_room: Option<String>,
+}
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
@@ -100,11 +112,7 @@ pub(crate) struct Connection {
     pub(super) statements: Mutex<HashMap<(usize, SqlVariant), Statement>>,
     /// The number of warnings from the server.
     warnings: Arc<AtomicU64>,
-    /// Whether a statement failed since the transaction began, and whether one had a conflict.
-    failed: AtomicBool,
-    conflict: AtomicBool,
-    /// The message of a statement that failed for lack of space since the transaction began.
-    no_room: Mutex<Option<String>>,
+    failures: Mutex<Failures>,
     /// Held while statements are sent that must not be interleaved with others.
     pub(super) sending: Mutex<()>,
     /// The server's timeline ID. It changes with every promotion.
@@ -171,20 +179,9 @@ impl Connection {
         wait: Duration,
     ) -> Result<Connection, Error> {
         let warnings = Arc::new(AtomicU64::new(0));
-        let refused = |error| no_access::of_host(host, error);
         let client = match encryption {
-            Encryption::None => {
-                let connecting = host.config.connect(NoTls).await;
-                let (client, connection) = connecting.map_err(refused)?;
-                tokio::spawn(listen(connection, Arc::clone(&warnings)));
-                client
-            }
-            Encryption::Tls(tls) => {
-                let connecting = host.config.connect(tls.clone()).await;
-                let (client, connection) = connecting.map_err(refused)?;
-                tokio::spawn(listen(connection, Arc::clone(&warnings)));
-                client
-            }
+            Encryption::None => connect(host, NoTls, &warnings).await?,
+            Encryption::Tls(tls) => connect(host, tls.clone(), &warnings).await?,
         };
         // A request that waits for a lock fails as busy before its time is up.
         let lock_timeout = wait.saturating_sub(AFTER_LOCK_TIMEOUT).max(AFTER_LOCK_TIMEOUT);
@@ -207,9 +204,7 @@ impl Connection {
             client,
             statements: Mutex::default(),
             warnings,
-            failed: AtomicBool::new(false),
-            conflict: AtomicBool::new(false),
-            no_room: Mutex::default(),
+            failures: Mutex::default(),
             sending: Mutex::default(),
             wait,
             opened_at: Instant::now(),
@@ -351,77 +346,49 @@ impl Connection {
         .await
     }
 
-    /// Returns the one row of a statement that is not worth preparing.
-    pub(super) async fn first(
-        &self,
-        text: &str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<tokio_postgres::Row, Error> {
-        Ok(self.client.query_one(text, params).await?)
-    }
-
-    /// Runs a statement that is not worth preparing. Returns how many rows it changed.
-    pub(super) async fn execute(
-        &self,
-        text: &str,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<u64, Error> {
-        Ok(self.client.execute(text, params).await?)
-    }
-
     pub(super) async fn simple(&self, text: &str) -> Result<(), Error> {
         Ok(self.client.batch_execute(text).await?)
     }
 
     /// Begins a transaction.
     pub(super) async fn begin(&self, text: &str) -> Result<(), Error> {
-        self.failed.store(false, Ordering::Release);
-        self.conflict.store(false, Ordering::Release);
-        *lock_ignoring_poison(&self.no_room) = None;
+        self.take_failures();
         self.simple(text).await
     }
 
-    /// Returns whether a statement had a conflict since the transaction began, so that another
-    /// attempt may succeed.
-    pub(super) fn had_conflict(&self) -> bool {
-        self.conflict.load(Ordering::Acquire)
-    }
-
-    /// Returns whether a statement has failed since the transaction began, which then cannot
-    /// commit.
-    pub(super) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
-    }
-
-    /// Returns the message of a statement that failed for lack of space since the transaction
-    /// began.
-    pub(super) fn found_no_room(&self) -> Option<String> {
-        lock_ignoring_poison(&self.no_room).clone()
+    /// Removes and returns the failures of statements since the transaction began.
+    pub(super) fn take_failures(&self) -> Failures {
+        std::mem::take(&mut *lock_ignoring_poison(&self.failures))
     }
 
     pub(super) fn note(&self, error: &Error) {
-        self.failed.store(true, Ordering::Release);
+        let mut failures = lock_ignoring_poison(&self.failures);
+        failures.has_failed = true;
+        failures.had_conflict |= is_conflict(error);
         if let Error::File(reason) = error {
-            *lock_ignoring_poison(&self.no_room) = Some(reason.clone());
-        }
-        if is_conflict(error) {
-            self.conflict.store(true, Ordering::Release);
+            failures.no_room = Some(reason.clone());
         }
     }
 }
 
-/// Drives a connection until it ends, and counts the server's warnings: a commit with a warning may
-/// not have reached the standby.
-async fn listen<S, T>(mut connection: tokio_postgres::Connection<S, T>, warnings: Arc<AtomicU64>)
+/// Connects to a host. A task drives the connection until it ends, and counts the server's
+/// warnings: a commit with a warning may not have reached the standby.
+async fn connect<T>(host: &Host, tls: T, warnings: &Arc<AtomicU64>) -> Result<Client, Error>
 where
-    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
 {
-    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-        if matches!(message, AsyncMessage::Notice(_)) {
-            warnings.fetch_add(1, Ordering::AcqRel);
+    let connected = host.config.connect(tls).await;
+    let (client, mut connection) = connected.map_err(|error| no_access::of_host(host, error))?;
+    let warnings = Arc::clone(warnings);
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+            if matches!(message, AsyncMessage::Notice(_)) {
+                warnings.fetch_add(1, Ordering::AcqRel);
+            }
         }
-    }
+    });
+    Ok(client)
 }
 
 /// Returns the settings, by `set` or `set local`, of reads whose statements take at most `most`. A

@@ -24,11 +24,6 @@ pub(super) const RELEASE: &str = "release savepoint change";
 const ROLL_BACK: &str = "rollback to savepoint change; release savepoint change";
 
 impl Postgres {
-    /// Returns whether the store is a dry run.
-    pub(in crate::db) fn is_dry_run(&self) -> bool {
-        self.dry_run.is_some()
-    }
-
     /// Hides the tables that a dry run writes to.
     pub(in crate::db) async fn hide_tables(
         &self,
@@ -72,7 +67,8 @@ impl Postgres {
 
     /// Rolls a change back. A connection that does not answer is closed, which ends the dry run.
     pub(super) async fn roll_back_in_dry_run(&self, dry_run: &DryRun, connection: Connection) {
-        dry_run.rolled_back();
+        // The change may have hidden the overlaid tables.
+        dry_run.has_overlays.store(false, Ordering::Release);
         match until(Instant::now() + self.wait, connection.simple(ROLL_BACK)).await {
             Ok(()) => self.give_back(connection),
             Err(_) => connection.abandon(),

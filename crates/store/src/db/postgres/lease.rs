@@ -309,15 +309,15 @@ impl Node {
              (extract(epoch from clock_timestamp()) * 1000)::bigint - {NODE_EXPIRY_MS}"
         );
         self.connection.simple(&delete_expired).await?;
-        self.name = Some(self.connection.first(JOIN, &[]).await?.try_get(0)?);
+        self.name = Some(self.connection.client.query_one(JOIN, &[]).await?.try_get(0)?);
         Ok(())
     }
 
     /// Returns for how long nodes with a lease on an earlier primary may still answer.
     async fn left_to_wait(&self, terms: SessionLease) -> Result<Duration, Error> {
-        let timeline = &self.connection.timeline;
-        self.connection.execute(REGISTER_PRIMARY, &[timeline]).await?;
-        let row = self.connection.first(PRIMARY_AGE, &[timeline]).await?;
+        let Connection { client, timeline, .. } = &self.connection;
+        client.execute(REGISTER_PRIMARY, &[timeline]).await?;
+        let row = client.query_one(PRIMARY_AGE, &[timeline]).await?;
         let (seen_at_ms, now_ms): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
         let passed = u64::try_from(now_ms.saturating_sub(seen_at_ms)).unwrap_or(0);
         Ok((terms.length + terms.clock_skew).saturating_sub(Duration::from_millis(passed)))
@@ -335,7 +335,7 @@ impl Node {
     /// Writes the renewal, which must reach the standby.
     async fn renew(&mut self) -> Result<(), Error> {
         let warnings = self.connection.warnings();
-        if self.connection.execute(RENEW, &[&self.name]).await? != 1 {
+        if self.connection.client.execute(RENEW, &[&self.name]).await? != 1 {
             return Err(Error::Data("the row of this node is gone".to_owned()));
         }
         if self.connection.warnings() != warnings {

@@ -51,9 +51,9 @@ impl Postgres {
     async fn write_file(self: &Arc<Self>) -> Result<(), Error> {
         let write = async |postgres: &Arc<Postgres>, limits: TimeLimits| {
             let connection = postgres.begin(BEGIN, limits).await?;
-            let written = connection.first(WRITE_FILE, &[]).await;
+            let written = connection.client.query_one(WRITE_FILE, &[]).await;
             postgres.roll_back(connection).await;
-            written.map(drop)
+            written.map(drop).map_err(Error::from)
         };
         self.on_blocking_pool(Deadline::OfRequest, write).await
     }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use kiosque_locks::lock_ignoring_poison;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::Mutex;
 use tokio_postgres::types::ToSql;
 
 use super::connection::{Connection, SqlVariant};
@@ -16,19 +16,19 @@ use crate::sql::Sql;
 
 /// The transaction of a dry run.
 #[derive(Debug, Default)]
-pub(super) struct DryRun {
+pub(in crate::db) struct DryRun {
     pub(super) has_begun: AtomicBool,
     /// The hidden tables; none on Citus, where a temporary table cannot be joined with every
     /// distributed one.
     tables: OnceLock<&'static TemporaryTables>,
     /// Whether the overlaid tables are known to be hidden. A failed change rolls back what it
     /// created.
-    has_overlays: AtomicBool,
+    pub(super) has_overlays: AtomicBool,
     /// The number of statements that changed overlaid tables.
     redirected: AtomicU64,
     /// Held while a statement of a change runs. Statements run in the order in which they were
     /// called, even if one of them needs another first.
-    turn: Mutex<()>,
+    pub(super) turn: Mutex<()>,
 }
 
 impl DryRun {
@@ -43,16 +43,6 @@ impl DryRun {
         forget_statements(connection);
         let _ = self.tables.set(tables);
         Ok(())
-    }
-
-    /// Records that a change was rolled back, which may have hidden the overlaid tables.
-    pub(super) fn rolled_back(&self) {
-        self.has_overlays.store(false, Ordering::Release);
-    }
-
-    /// Waits until the statements that were called before have run.
-    pub(super) async fn turn(&self) -> MutexGuard<'_, ()> {
-        self.turn.lock().await
     }
 
     /// Runs a statement that changes rows, in call order. Returns their number.

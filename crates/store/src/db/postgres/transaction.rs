@@ -206,14 +206,8 @@ impl Transaction<'_> {
         if rows.is_empty() {
             return Ok(());
         }
-        if let ([row], true) = (rows.as_slice(), self.runs_single_rows()) {
-            let params = [row.as_ref(), params].concat();
-            let run = async {
-                let statement = self.connection.statement_of_row(sql).await?;
-                self.connection.client.execute(&statement, &all_params(&[], &params)).await?;
-                Ok(())
-            };
-            return self.within(run).await;
+        if rows.len() == 1 && self.runs_single_rows() {
+            return self.each_of(sql, &rows, params, |_| Ok(())).await;
         }
         let columns = columns(sql, rows.iter().map(AsRef::as_ref))?;
         let params = all_params(&columns, params);
@@ -278,7 +272,7 @@ impl Transaction<'_> {
     /// Waits for the turn of a statement in a dry run.
     async fn turn(&self) -> Option<MutexGuard<'_, ()>> {
         match self.access {
-            Access::DryRun(dry_run) => Some(dry_run.turn().await),
+            Access::DryRun(dry_run) => Some(dry_run.turn.lock().await),
             Access::ReadOnly | Access::ReadWrite(_) => None,
         }
     }

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
-use rusqlite::{Connection, OpenFlags};
 
+use super::READ_WRITE;
 use crate::error::Error;
 
 /// Pages copied between two progress reports: 1 MiB.
@@ -30,7 +31,7 @@ pub(in crate::db) fn copy_to(
     file: &Path,
     mut progress: impl FnMut(Copied) -> ControlFlow<()>,
 ) -> Result<ControlFlow<()>, Error> {
-    let mut copy = open(file)?;
+    let mut copy = open_without_locks(file)?;
     // A copy that fails is deleted, so it needs no rollback.
     copy.pragma_update(None, "journal_mode", "off")?;
     copy.pragma_update(None, "synchronous", "off")?;
@@ -58,7 +59,7 @@ pub(crate) fn integrity_of(
     file: &Path,
     mut progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
 ) -> Result<ControlFlow<(), Option<String>>, Error> {
-    let mut copy = open(file)?;
+    let mut copy = open_without_locks(file)?;
     let pages: i64 = copy.query_row("pragma page_count", [], |row| row.get(0))?;
     let pages = u64::try_from(pages).unwrap_or_default();
     let is_stopped = move || progress(Copied { pages, of: pages }).is_break();
@@ -76,12 +77,12 @@ pub(crate) fn integrity_of(
 /// Returns whether a backup that no other connection uses has a table.
 pub(crate) fn has_table(file: &Path, name: &str) -> Result<bool, Error> {
     let find = "select count(*) from sqlite_master where type = 'table' and name = ?1";
-    let tables: i64 = open(file)?.query_row(find, [name], |row| row.get(0))?;
+    let tables: i64 = open_without_locks(file)?.query_row(find, [name], |row| row.get(0))?;
     Ok(tables > 0)
 }
 
-/// Opens a copy without SQLite's locks: the caller holds a separate lock.
-fn open(file: &Path) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Ok(Connection::open_with_flags_and_vfs(file, flags, c"unix-none")?)
+/// Opens a database without SQLite's locks: no other connection uses it, or the caller holds a
+/// separate lock.
+pub(super) fn open_without_locks(file: &Path) -> Result<Connection, Error> {
+    Ok(Connection::open_with_flags_and_vfs(file, READ_WRITE, c"unix-none")?)
 }

@@ -14,16 +14,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use super::files::{DATABASE, Files, database_files};
-use super::{BEGIN_READ, Snapshot, Sqlite, closed, run_alone, write};
+use super::{BEGIN_READ, Snapshot, Sqlite, closed, copy, run_alone, write};
 use crate::db::erased::Done;
 use crate::db::{ClosedData, Read, WhenAbsent, Write};
 use crate::error::Error;
 use crate::file_system::{directory_of, io_error};
-use crate::sql::Sql;
 
 /// The mode of the directory of a log.
 const PRIVATE_DIRECTORY: u32 = 0o700;
@@ -37,10 +35,6 @@ pub(in crate::db) struct DryRun {
     /// The snapshot of the database that the transaction changes; `None` for data in memory.
     _snapshot: Option<Mutex<Connection>>,
 }
-
-static SAVEPOINT: Sql = Sql::new("SAVEPOINT", "savepoint change");
-static RELEASE: Sql = Sql::new("RELEASE", "release change");
-static ROLL_BACK_TO: Sql = Sql::new("ROLL_BACK_TO", "rollback to change");
 
 /// Returns the files of a directory's database, and its path. Data that does not exist and is to be
 /// created is in memory, and has none.
@@ -81,7 +75,7 @@ pub(super) fn connect(
 /// Opens a database with a separate log. Begins a snapshot on the other connection. The log has no
 /// name once it is open: its space is freed when the process ends, however it ends.
 fn with_own_log(path: &Path, found: &Connection, wait: Duration) -> Result<Connection, Error> {
-    run_alone(found, &BEGIN_READ)?;
+    run_alone(found, BEGIN_READ)?;
     // The first read takes the snapshot. Closed data can be read: a move is retried.
     closed::read_mark(found)?;
     // A link to the database must not become a link to that link.
@@ -113,12 +107,9 @@ fn open_in(directory: &Path, database: &Path, wait: Duration) -> Result<Connecti
     copy_log(&log, &own_log).map_err(|error| io_error(&own_log, &error))?;
     // Without locks: they would be the database's locks, as would the index of the log. In the
     // exclusive mode it is in memory.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let writer = Connection::open_with_flags_and_vfs(&linked, flags, c"unix-none")?;
-    let writer = super::configured(writer, wait)?;
+    let writer = super::configured(copy::open_without_locks(&linked)?, wait)?;
     writer.pragma_update(None, "locking_mode", "exclusive")?;
     writer.pragma_update(None, "wal_autocheckpoint", 0)?;
-    writer.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // The first read opens the log.
     closed::read_mark(&writer)?;
     Ok(writer)
@@ -156,15 +147,15 @@ impl Sqlite {
         if closed_data == ClosedData::Refused {
             closed::check(connection)?;
         }
-        run_alone(connection, &SAVEPOINT)?;
+        run_alone(connection, "savepoint change")?;
         let snapshot = Snapshot::new(connection, &self.files);
         let done = change(&Write(Read::Sqlite(snapshot)));
         // After some errors, such as a full disk, SQLite rolls back the whole transaction.
         if !connection.is_autocommit() {
             if done.is_err() {
-                run_alone(connection, &ROLL_BACK_TO)?;
+                run_alone(connection, "rollback to change")?;
             }
-            run_alone(connection, &RELEASE)?;
+            run_alone(connection, "release change")?;
         }
         done
     }

@@ -15,7 +15,7 @@ use rusqlite::ErrorCode;
 use super::header::{self, Content, foreign_log, is_cut_off};
 use crate::db::WhenAbsent;
 use crate::error::Error;
-use crate::file_system::{self, FileSystem, io_error};
+use crate::file_system::{self, FileSystem, if_found, io_error};
 
 /// The name of the database file.
 pub(crate) const DATABASE: &str = "kiosque.db";
@@ -37,13 +37,13 @@ pub struct FileSizes {
 
 /// Returns whether a directory has a database. An empty file is not one: its creation was
 /// interrupted.
-pub(crate) fn database_exists(directory: &Path) -> Result<bool, Error> {
+///
+/// # Errors
+/// This user may not look.
+pub fn has_data(directory: &Path) -> Result<bool, Error> {
     let path = directory.join(DATABASE);
-    match fs::metadata(&path) {
-        Ok(found) => Ok(found.is_file() && found.len() > 0),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(io_error(&path, &error)),
-    }
+    let found = if_found(fs::metadata(&path)).map_err(|error| io_error(&path, &error))?;
+    Ok(found.is_some_and(|found| found.is_file() && found.len() > 0))
 }
 
 /// Returns the paths of a database: its file, the write-ahead log and the index of the log.
@@ -56,7 +56,7 @@ pub(crate) fn database_files(database: &Path) -> [PathBuf; 3] {
 }
 
 /// The files of an open database.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Files {
     database: PathBuf,
     /// The paths of all files, with the identities that they had when the database was opened.
@@ -98,7 +98,7 @@ impl Files {
     /// Finds the database of a directory, or creates its file if `when_absent` says so.
     pub(super) fn find(directory: &Path, when_absent: WhenAbsent) -> Result<Files, Error> {
         let database = directory.join(DATABASE);
-        let exists = database_exists(directory)?;
+        let exists = has_data(directory)?;
         if !exists && when_absent == WhenAbsent::Refuse {
             return Err(Error::NoData);
         }
@@ -129,20 +129,7 @@ impl Files {
     pub(super) fn absent(directory: &Path) -> Files {
         let database = directory.join(DATABASE);
         let opened = database_files(&database).map(|path| (path, None));
-        Files::new(database, opened)
-    }
-
-    fn new(database: PathBuf, opened: [(PathBuf, Option<Identity>); 3]) -> Files {
-        Files {
-            database,
-            opened,
-            descriptor: None,
-            content: None,
-            changed: Condition::default(),
-            overwritten: Condition::default(),
-            damaged: Condition::default(),
-            write_fault: Condition::default(),
-        }
+        Files { database, opened, ..Files::default() }
     }
 
     fn of(database: PathBuf) -> Result<Files, Error> {
@@ -150,7 +137,7 @@ impl Files {
         let linked = fs::canonicalize(&database).map_err(|error| io_error(&database, &error))?;
         let [_, log, index] = database_files(&linked);
         let opened = [database.clone(), log, index].map(|path| (path, None));
-        Ok(Files::new(database, opened))
+        Ok(Files { database, opened, ..Files::default() })
     }
 
     /// Records the identities of the files, which exist from the first read of a connection on, and
@@ -191,11 +178,10 @@ impl Files {
     pub(super) fn compare(&self) -> bool {
         let content = self.content.as_ref().filter(|_| !self.overwritten.is_set());
         if let Some(reason) = content.and_then(Content::overwritten) {
-            let (database, directory) = (self.database.display(), self.directory().display());
+            let (database, remedy) = (self.database.display(), remedy(&self.database));
             self.overwritten.set(format!(
                 "{database} was overwritten while this program had it open: {reason}; every \
-                 request fails; stop this program, and restore a backup with `kiosque restore FILE \
-                 --data {directory}`"
+                 request fails; stop this program, and {remedy}"
             ));
         }
         let changed = self.opened.iter().find_map(|(path, opened)| {
@@ -222,18 +208,12 @@ impl Files {
         self.changed.check(Error::FileChanged)
     }
 
-    fn directory(&self) -> &Path {
-        file_system::directory_of(&self.database)
-    }
-
     /// Fails if a write would fail, as far as known without trying.
     pub(in crate::db) fn check_writable(&self) -> Result<(), Error> {
         self.check()?;
         let [_, (log, _), _] = &self.opened;
-        match file_system::without_room(log, LEAST_FREE_BYTES) {
-            Some(reason) => Err(Error::File(reason)),
-            None => Ok(()),
-        }
+        file_system::without_room(log, LEAST_FREE_BYTES)
+            .map_or(Ok(()), |reason| Err(Error::File(reason)))
     }
 
     /// Returns whether the file system prevented the last write.
@@ -304,10 +284,10 @@ impl Files {
     }
 
     fn damage_text(&self, found: &str) -> String {
-        let (database, directory) = (self.database.display(), self.directory().display());
+        let (database, remedy) = (self.database.display(), remedy(&self.database));
         format!(
             "{database} is damaged ({found}); `kiosque verify` lists what cannot be read; stop the \
-             server, and restore a backup with `kiosque restore FILE --data {directory}`"
+             server, and {remedy}"
         )
     }
 
@@ -329,28 +309,39 @@ impl Files {
 /// Returns the error for a log that does not belong to the database file next to it.
 fn foreign(database: &Path, reason: &str, log: &Path) -> Error {
     let (shown, log) = (database.display(), log.display());
-    let directory = file_system::directory_of(database).display();
+    let remedy = remedy(database);
     Error::File(format!(
-        "{shown} {reason}, and {log} belongs to other data: move the log away, or restore a backup \
-         with `kiosque restore FILE --data {directory}`, which moves away the files that are there"
+        "{shown} {reason}, and {log} belongs to other data: move the log away, or {remedy}, which \
+         moves away the files that are there"
     ))
 }
 
 /// Returns the error for a truncated database file.
 fn cut_off(database: &Path) -> Error {
-    let (shown, directory) = (database.display(), file_system::directory_of(database).display());
-    Error::File(format!(
-        "{shown} is cut off: it lacks pages that it had; restore a backup with `kiosque restore \
-         FILE --data {directory}`"
-    ))
+    let (shown, remedy) = (database.display(), remedy(database));
+    Error::File(format!("{shown} is cut off: it lacks pages that it had; {remedy}"))
+}
+
+/// Returns the remedy for a database file that cannot be used.
+fn remedy(database: &Path) -> String {
+    let directory = file_system::directory_of(database).display();
+    format!("restore a backup with `kiosque restore FILE --data {directory}`")
 }
 
 /// Creates an empty file that only its owner may read, whatever the umask. SQLite gives the same
 /// mode to the files that it creates next to it.
-pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    let file = open_private(path)?;
+    file.set_permissions(Permissions::from_mode(PRIVATE_FILE))?;
+    Ok(file)
+}
+
+/// Opens a file, or creates it for its owner alone, as far as the umask allows. An existing one is
+/// not changed.
+pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(PRIVATE_FILE);
-    options.open(path)?.set_permissions(Permissions::from_mode(PRIVATE_FILE))
+    options.open(path)
 }
 
 /// A problem with its reason. Checking it costs an atomic load while there is none.

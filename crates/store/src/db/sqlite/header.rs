@@ -11,6 +11,8 @@ use std::sync::Mutex;
 
 use kiosque_locks::lock_ignoring_poison;
 
+use crate::file_system::if_found;
+
 /// The size of the header of a database file.
 const HEADER_BYTES: usize = 100;
 /// The text that a database file begins with.
@@ -44,11 +46,8 @@ impl Header {
     /// Reads the header of a file; `None` if the file is not a database.
     pub(crate) fn of(file: &File) -> io::Result<Option<Header>> {
         let mut bytes = [0; HEADER_BYTES];
-        match file.read_exact_at(&mut bytes, 0) {
-            Ok(()) => Ok(Header::read(&bytes)),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-            Err(error) => Err(error),
-        }
+        let is_filled = is_filled(file.read_exact_at(&mut bytes, 0))?;
+        Ok(if is_filled { Header::read(&bytes) } else { None })
     }
 
     fn read(page: &[u8]) -> Option<Header> {
@@ -85,10 +84,7 @@ pub(crate) fn mark_as_backup(file: &File) -> io::Result<()> {
 /// or has other data, or is older than the log. Most logs begin with a version of the first page;
 /// those without one are not refused.
 pub(crate) fn foreign_log(database: &File, log: &Path) -> io::Result<Option<&'static str>> {
-    let log = match File::open(log) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened?,
-    };
+    let Some(log) = if_found(File::open(log))? else { return Ok(None) };
     if log.metadata()?.len() == 0 {
         return Ok(None);
     }
@@ -127,9 +123,8 @@ pub(crate) fn is_cut_off(database: &File, log: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     let (mut found, mut uncommitted) = (HashSet::new(), Vec::new());
-    match File::open(log) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        opened => each_frame(opened?, |number, pages, _| {
+    if let Some(log) = if_found(File::open(log))? {
+        each_frame(log, |number, pages, _| {
             uncommitted.push(number);
             if pages > 0 {
                 let is_missing =
@@ -137,7 +132,7 @@ pub(crate) fn is_cut_off(database: &File, log: &Path) -> io::Result<bool> {
                 found.extend(uncommitted.drain(..).filter(is_missing));
             }
             ControlFlow::Continue(())
-        })?,
+        })?;
     }
     // Another process may have copied the log meanwhile, and restarted it.
     Ok(found.len() as u64 != missing && present()? < u64::from(header.pages))
@@ -151,7 +146,7 @@ fn each_frame(
 ) -> io::Result<()> {
     let mut log = BufReader::with_capacity(1 << 16, log);
     let mut header = [0; LOG_HEADER_BYTES];
-    if !fill(&mut log, &mut header)? {
+    if !is_filled(log.read_exact(&mut header))? {
         return Ok(());
     }
     let Some(mut sums) = Checksums::of(&header) else { return Ok(()) };
@@ -159,7 +154,7 @@ fn each_frame(
     // Larger pages do not exist.
     let page_bytes = number(8).min(1 << 16) as usize;
     let mut frame = vec![0; FRAME_HEADER_BYTES + page_bytes];
-    while fill(&mut log, &mut frame)? {
+    while is_filled(log.read_exact(&mut frame))? {
         let (head, page) = frame.split_at(FRAME_HEADER_BYTES);
         sums.add(head.get(..8).unwrap_or_default());
         sums.add(page);
@@ -184,9 +179,9 @@ pub(super) fn read_all(file: &File) -> io::Result<()> {
     }
 }
 
-/// Fills a buffer, or returns `false` at the end of the file.
-fn fill(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
-    match file.read_exact(buffer) {
+/// Returns whether a read has filled its buffer; `false` at the end of the file.
+fn is_filled(read: io::Result<()>) -> io::Result<bool> {
+    match read {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         Err(error) => Err(error),

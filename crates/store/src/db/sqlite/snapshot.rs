@@ -3,10 +3,10 @@
 use std::ops::{ControlFlow, Deref};
 use std::path::Path;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ToSql};
 
 use super::files::Files;
-use super::{Copied, copy, one};
+use super::{Copied, copy, each_of, one};
 use crate::cooperative::yield_if_due;
 use crate::error::Error;
 use crate::sql::{Row, Sql, Value};
@@ -51,26 +51,18 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Visits the rows of a bulk statement for each bulk row.
-    pub(in crate::db) fn each_row_of<'v>(
+    pub(in crate::db) fn each_row_of<P: ToSql>(
         &self,
         sql: &'static Sql,
-        rows: &[impl AsRef<[Value<'v>]>],
-        params: &[Value<'_>],
-        mut visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
+        rows: &[impl AsRef<[P]>],
+        params: &[P],
+        visit: impl FnMut(&Row<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut run = || -> Result<(), Error> {
-            let mut statement = self.prepare_cached(sql.for_sqlite()?)?;
-            for row in rows {
-                yield_if_due();
-                let values = row.as_ref().iter().chain(params);
-                let mut found = statement.query(rusqlite::params_from_iter(values))?;
-                while let Some(row) = found.next()? {
-                    visit(&Row::Sqlite(row))?;
-                }
-            }
-            Ok(())
-        };
-        run().map_err(|error| self.files.explain(error))
+        let rows = rows.iter().map(|row| {
+            yield_if_due();
+            row.as_ref()
+        });
+        each_of(self, sql, rows, params, visit).map_err(|error| self.files.explain(error))
     }
 
     /// Returns the damage of the database file that checks find.

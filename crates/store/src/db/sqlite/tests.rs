@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::Notify;
 
 use super::*;
-use crate::db::{Db, SessionLease, StoreLocation, WhenAbsent, Write};
+use crate::db::{Bound, Db, SessionLease, StoreLocation, WhenAbsent, Write};
 
 static COUNT: Sql = Sql::new("COUNT", "select count(*) from notes");
 
@@ -353,8 +353,7 @@ async fn a_file_that_is_replaced_while_it_is_opened_is_refused() {
     let (database, copy) = (directory.path().join(DATABASE), directory.path().join("copy.db"));
     std::fs::copy(&database, &copy).expect("a copy");
     let mut files = Files::find(directory.path(), WhenAbsent::Refuse).expect("a file");
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let opened = connect(files.database(), flags, wait).expect("the old file");
+    let opened = connect(files.database(), wait).expect("the old file");
     std::fs::rename(&copy, &database).expect("another file");
     // The first read takes the lock, and creates a log next to the other file.
     let count = opened.query_row("select count(*) from notes", [], |row| row.get::<_, i64>(0));

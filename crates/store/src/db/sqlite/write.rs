@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode};
 use tokio::runtime::Handle;
 
 use super::{Snapshot, Sqlite, closed, run_alone};
 use crate::cooperative::yield_if_due;
 use crate::db::erased::{Change, Done, Failure, on_blocking_pool};
-use crate::db::{ClosedData, Read, Write};
+use crate::db::{ClosedData, Read, Write, permit};
 use crate::error::Error;
 use crate::sql::{Sql, Value};
 
@@ -24,9 +24,8 @@ pub(super) const LOG_MAX_BYTES: i64 = 64 << 20;
 /// transactions.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-static BEGIN_WRITE: Sql = Sql::new("BEGIN_WRITE", "begin immediate");
-static COMMIT: Sql = Sql::new("COMMIT", "commit");
-static ROLLBACK: Sql = Sql::new("ROLLBACK", "rollback");
+/// Begins a transaction that writes.
+const BEGIN_WRITE: &str = "begin immediate";
 
 /// Opens the connection that writes. A database that has tables, but not the table `register`,
 /// belongs to another program and is not changed. New data and a backup get a new identity, derived
@@ -39,7 +38,7 @@ pub(super) fn connect(
 ) -> Result<Connection, Error> {
     let writer = connect_unchanged(path, wait, register)?;
     // Another program may do the same at the same time.
-    writer.execute_batch("begin immediate")?;
+    writer.execute_batch(BEGIN_WRITE)?;
     let mode: String = writer.query_row("pragma journal_mode", [], |row| row.get(0))?;
     if mode != "wal" {
         writer.pragma_update(None, "application_id", now.0 & 0x7fff_ffff)?;
@@ -65,8 +64,7 @@ pub(super) fn connect_unchanged(
     wait: Duration,
     register: &str,
 ) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let writer = super::connect(path, flags, wait)?;
+    let writer = super::connect(path, wait)?;
     match tables(&writer, register)? {
         (1.., 0) => Err(Error::Data(format!(
             "{} is the database of another program; choose another directory",
@@ -92,16 +90,16 @@ impl Sqlite {
     ) -> Done {
         // Includes the wait for earlier writes and for a thread.
         let deadline = Instant::now() + self.wait;
-        let permit = self.permit(&self.write_permit).await?;
+        let permit = permit(&self.write_permit, self.wait).await?;
         let sqlite = Arc::clone(self);
         let here = Handle::current();
-        let done = on_blocking_pool(move || {
+        on_blocking_pool(move || {
             // The work holds the permit, as above.
             let _permit = permit;
             let change = |write: &Write<'_>| here.block_on(change.run(write));
             sqlite.write_until(deadline, closed_data, change)
-        });
-        done.await.unwrap_or_else(|| Err(Error::Gone.into()))
+        })
+        .await
     }
 
     fn write_until(
@@ -117,7 +115,7 @@ impl Sqlite {
         }
         if !connection.is_autocommit() {
             // An earlier change panicked, and left its transaction open.
-            run_alone(&connection, &ROLLBACK)?;
+            run_alone(&connection, "rollback")?;
         }
         self.begin(&connection, deadline)?;
         let is_usable = match closed_data {
@@ -129,14 +127,14 @@ impl Sqlite {
         let done = done.and_then(|done| {
             // A commit may copy the log to the database file, which must be the right one.
             self.confirm_files()?;
-            let committed = run_alone(&connection, &COMMIT);
+            let committed = run_alone(&connection, "commit");
             committed.map_err(|error| self.files.write_failed(error))?;
             self.confirm_files()?;
             self.files.write_succeeded();
             Ok(done)
         });
         if !connection.is_autocommit() {
-            run_alone(&connection, &ROLLBACK)?;
+            run_alone(&connection, "rollback")?;
         }
         done
     }
@@ -150,7 +148,7 @@ impl Sqlite {
     /// Begins a transaction that writes.
     pub(super) fn begin(&self, connection: &Connection, deadline: Instant) -> Result<(), Error> {
         loop {
-            match run_alone(connection, &BEGIN_WRITE) {
+            match run_alone(connection, BEGIN_WRITE) {
                 Err(Error::Sqlite(error)) if is_busy(&error) => {}
                 other => return other.map_err(|error| self.files.write_failed(error)),
             }

@@ -91,8 +91,7 @@ impl Inventory<'_> {
         device: &DeviceItem,
         online: OnlineSince,
     ) -> Result<DeviceState, Error> {
-        let read = async |read: &Read<'_>| inactive_groups(read).await;
-        let inactive = self.0.db.read::<_, Error>(Deadline::OfRequest, read).await?;
+        let inactive = self.0.db.read(Deadline::OfRequest, inactive_groups).await?;
         Ok(state_of(device, &inactive, online))
     }
 
