@@ -95,6 +95,7 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Packs the client and the crates that it needs, and builds them from the packages.
+#[expect(clippy::disallowed_methods, reason = "the time is a name that no run has used")]
 fn rust_packages() -> Result<()> {
     let directory = root()?.join("target/packages");
     if directory.exists() {

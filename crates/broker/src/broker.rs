@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, Method, Request, header};
+use http::{HeaderMap, HeaderName, Method, Request, header};
 use hyper::body::Incoming;
 use kiosque_client::session::{
     Called, Credentials, Grant, Lane, Session, SessionCounts, SessionParts,
@@ -15,7 +15,8 @@ use kiosque_client::{Error, Request as Call};
 use kiosque_clock::Clock;
 use kiosque_contract::endpoint::{DevicePage, LogIn, LogOut, SwitchGroup};
 use kiosque_contract::{
-    ENDPOINTS, Endpoint, GATEWAY_PREFIX, LOCALE_HEADER, SessionData, SwitchableGroup, TOKEN_HEADER,
+    Code, ENDPOINTS, Endpoint, GATEWAY_PREFIX, LOCALE_HEADER, SessionData, SwitchableGroup,
+    TOKEN_HEADER,
 };
 use kiosque_listener::{BodyError, KeptConnection, Stop, read_body};
 use kiosque_locale::Locale;
@@ -29,8 +30,6 @@ use crate::metrics::Metrics;
 use crate::upstream::Upstream;
 use crate::worker::{WorkerLogin, WorkerSession, WorkerSessions};
 
-/// `code` of a success.
-const SUCCESS: i32 = 200;
 /// Number of replaced sessions from which on answers have a note.
 const REPLACED_NOTED: u64 = 3;
 
@@ -65,7 +64,7 @@ pub struct Broker {
     pub(crate) server: String,
     pub(crate) username: String,
     pub(crate) upstream: Arc<Upstream>,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) workers: WorkerSessions,
     pub(crate) open_calls: Arc<OpenCalls>,
     pub(crate) clock: Clock,
@@ -129,8 +128,8 @@ impl Broker {
     pub fn new(options: BrokerOptions) -> Arc<Broker> {
         let BrokerOptions { session: mut parts, upstream: server, workers, .. } = options;
         let BrokerOptions { device_lists, limits, .. } = options;
-        let metrics = Metrics::new();
-        let upstream = Arc::new(metrics.upstream(parts.clock.clone()));
+        let metrics = Arc::new(Metrics::new());
+        let upstream = Arc::new(Upstream::new(Arc::clone(&metrics), parts.clock.clone()));
         parts.transport = upstream.observe(parts.transport);
         let Credentials { username, .. } = parts.credentials.clone();
         // Without entropy no worker can log in.
@@ -156,7 +155,7 @@ impl Broker {
     pub(crate) async fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> Answered {
         let (head, mut body) = request.into_parts();
         let locale = head.headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
-        let locale = locale.and_then(Locale::best_match).unwrap_or(Locale::En);
+        let locale = locale.and_then(Locale::best_match).unwrap_or_default();
         let body = read_body(&mut body, self.limits.body_max_bytes, &self.limits).await;
         let asked = Asked { head, body, locale, now: self.clock.now() };
         match self.route(&asked, peer).await {
@@ -201,7 +200,7 @@ impl Broker {
         let [username, password] = fields::texts(asked.body()?, max_depth, names)?;
         let name = self.guesses.log_in(peer, asked.now, &username, &password)?;
         asked.keep_connection();
-        let grant = self.grant().await?;
+        let grant = timed(self.session.grant()).await?;
         let seen = self.upstream.seen().ok_or(Failure::Unavailable)?;
         self.open(asked, name, seen.default_group, &grant)
     }
@@ -213,7 +212,7 @@ impl Broker {
         let worker = self.workers.find(asked.now, token).ok_or(Refusal::TokenInvalid)?;
         let [group] = fields::texts(asked.body()?, self.limits.json_max_depth, ["groupId"])?;
         let group = GroupId::parse(group).map_err(|_| Refusal::GroupClosed)?;
-        let mut grant = self.grant().await?;
+        let mut grant = timed(self.session.grant()).await?;
         if !grant.groups.iter().any(|known| known.id == group.to_string()) {
             let path = format!("{}?current=1&size=1", DevicePage::PATH);
             let call = Call::new(path, Bytes::from_static(b"{}"));
@@ -314,30 +313,23 @@ impl Broker {
         };
         let call = Call { body: filter.into(), ..call.clone() };
         let called = self.call(Lane::Any, call).await?;
-        Ok((called.answer.code() == Some(SUCCESS)).then_some(called))
+        Ok((called.answer.code() == Some(Code::Success.number())).then_some(called))
     }
 
     pub(crate) async fn call(&self, lane: Lane, call: Call) -> Result<Called, Failure> {
-        let begun = Instant::now();
-        let called = self.session.call(lane, call).await;
-        called.map_err(|error| Failure::NotAnswered(error, begun.elapsed()))
+        timed(self.session.call(lane, call)).await
     }
+}
 
-    async fn grant(&self) -> Result<Arc<Grant>, Failure> {
-        let begun = Instant::now();
-        let grant = self.session.grant().await;
-        grant.map_err(|error| Failure::NotAnswered(error, begun.elapsed()))
-    }
+/// Waits for an answer of the session; a failure has the time that this took.
+pub(crate) async fn timed<T>(answer: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
+    let begun = Instant::now();
+    answer.await.map_err(|error| Failure::NotAnswered(error, begun.elapsed()))
 }
 
 /// Returns the headers of a request that are sent to the server: without its token, the headers of
 /// its connection, and `Accept-Encoding`, since the broker reads the code of an answer.
 fn passed_headers(headers: &HeaderMap) -> HeaderMap {
-    let mut passed = HeaderMap::new();
-    for name in [header::CONTENT_TYPE.as_str(), LOCALE_HEADER] {
-        if let (Some(value), Ok(name)) = (headers.get(name), name.parse::<header::HeaderName>()) {
-            passed.insert(name, value.clone());
-        }
-    }
-    passed
+    let passed = [header::CONTENT_TYPE, HeaderName::from_static(LOCALE_HEADER)].into_iter();
+    passed.filter_map(|name| headers.get(&name).cloned().map(|value| (name, value))).collect()
 }

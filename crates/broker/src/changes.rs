@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use crate::broker::{Broker, Failure};
+use crate::broker::{Broker, Failure, timed};
 use crate::fields;
 
 /// The field with the wait, in seconds.
@@ -113,9 +113,7 @@ impl Broker {
 
     /// Sends a part of a wait. Returns `None` some time after it was interrupted.
     async fn wait_once(&self, lane: &Lane, part: Call) -> Result<Option<Called>, Failure> {
-        let begun = Instant::now();
-        let called = self.session.call_long(lane.clone(), part).await;
-        match called.map_err(|error| Failure::NotAnswered(error, begun.elapsed()))? {
+        match timed(self.session.call_long(lane.clone(), part)).await? {
             LongCall::Answered(called) => Ok(Some(called)),
             LongCall::Interrupted => {
                 tokio::time::sleep(PAUSE).await;

@@ -69,18 +69,18 @@ impl Guesses {
         let peer = Source::of(peer);
         let source = peer.prefix();
         let password = digest(password);
-        let login = self.logins.iter().find(|login| **login.name() == *typed_name);
-        let right = login.filter(|login| login.has_password(&password));
+        let login = self.logins.iter().find(|login| *login.name == *typed_name);
+        let right = login.filter(|login| login.password == password);
         let ended = if right.is_some() { Ended::Otherwise } else { Ended::Failed };
         let mut counts = lock_ignoring_poison(&self.counts);
         let Counts { of_unknown, of_known, known } = &mut *counts;
-        let sources = login.and_then(|login| known.get_mut(login.name()));
+        let sources = login.and_then(|login| known.get_mut(&login.name));
         let found = sources.and_then(|all| all.iter_mut().find(|known| known.source == source));
         if let (Some(login), Some(found)) = (login, found) {
             if found.last_wrong == Some(password) {
                 return Err(Refusal::Credentials);
             }
-            let bucket = (Arc::clone(login.name()), source);
+            let bucket = (Arc::clone(&login.name), source);
             of_known.take(&bucket, now)?;
             of_known.settle(&bucket, ended);
             if right.is_none() {
@@ -90,7 +90,7 @@ impl Guesses {
             let taken = of_unknown.take(typed_name, peer.prefix_with_one_loopback(), now)?;
             of_unknown.settle(&taken, ended);
         }
-        let name = right.ok_or(Refusal::Credentials)?.name();
+        let name = &right.ok_or(Refusal::Credentials)?.name;
         remember(known.entry(Arc::clone(name)).or_default(), source);
         Ok(Arc::clone(name))
     }

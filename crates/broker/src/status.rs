@@ -59,8 +59,8 @@ impl Broker {
             username: self.username.clone(),
             group: seen.as_ref().map(|seen| seen.group.to_string()),
             expires_at: seen.map(|seen| seen.expires_at.rfc3339()),
-            log_ins: self.upstream.log_ins.get(),
-            switches: self.upstream.switches.get(),
+            log_ins: self.metrics.log_ins.get(),
+            switches: self.metrics.switches.get(),
             evictions: self.metrics.evictions.get(),
             last_eviction_at: lock_ignoring_poison(&self.metrics.last_eviction)
                 .map(UnixMs::rfc3339),

@@ -9,10 +9,10 @@ use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{LogIn, SwitchGroup};
 use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{GroupId, UnixMs};
-use prometheus::{Histogram, IntCounter};
 use serde::Deserialize;
 
 use crate::durations::Durations;
+use crate::metrics::Metrics;
 
 /// The session of the account, from the latest answer to a login or a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,21 +40,13 @@ fn validity_ms(expires_in: i64, now: UnixMs) -> i64 {
 pub(crate) struct Upstream {
     seen: Mutex<Option<Seen>>,
     durations: Mutex<Durations>,
-    pub(crate) log_ins: IntCounter,
-    pub(crate) switches: IntCounter,
-    pub(crate) seconds: Histogram,
+    metrics: Arc<Metrics>,
     clock: Clock,
 }
 
 impl Upstream {
-    pub(crate) fn new(
-        log_ins: IntCounter,
-        switches: IntCounter,
-        seconds: Histogram,
-        clock: Clock,
-    ) -> Upstream {
-        let (seen, durations) = Default::default();
-        Upstream { seen, durations, log_ins, switches, seconds, clock }
+    pub(crate) fn new(metrics: Arc<Metrics>, clock: Clock) -> Upstream {
+        Upstream { seen: Mutex::default(), durations: Mutex::default(), metrics, clock }
     }
 
     /// Returns the transport, observed.
@@ -65,8 +57,8 @@ impl Upstream {
             Box::pin(async move {
                 let path = request.path.clone();
                 match &*path {
-                    LogIn::PATH => upstream.log_ins.inc(),
-                    SwitchGroup::PATH => upstream.switches.inc(),
+                    LogIn::PATH => upstream.metrics.log_ins.inc(),
+                    SwitchGroup::PATH => upstream.metrics.switches.inc(),
                     _ => {}
                 }
                 let begun = Instant::now();
@@ -81,7 +73,7 @@ impl Upstream {
     }
 
     fn took(&self, duration: Duration) {
-        self.seconds.observe(duration.as_secs_f64());
+        self.metrics.upstream.observe(duration.as_secs_f64());
         lock_ignoring_poison(&self.durations).add(duration);
     }
 

@@ -26,8 +26,8 @@ pub(crate) fn digest(secret: &str) -> Digest {
 /// The login name of workers and their password. Its `Debug` omits the password.
 #[derive(Clone)]
 pub struct WorkerLogin {
-    name: Arc<str>,
-    password: Digest,
+    pub(crate) name: Arc<str>,
+    pub(crate) password: Digest,
 }
 
 impl fmt::Debug for WorkerLogin {
@@ -41,15 +41,6 @@ impl WorkerLogin {
     #[must_use]
     pub fn new(name: &str, password: &str) -> WorkerLogin {
         WorkerLogin { name: name.into(), password: digest(password) }
-    }
-
-    pub(crate) fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    /// Returns whether the password with this digest is the worker's.
-    pub(crate) fn has_password(&self, password: &Digest) -> bool {
-        self.password == *password
     }
 }
 

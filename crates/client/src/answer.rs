@@ -1,5 +1,6 @@
 //! Converts an answer to the data of a call, or to the error.
 
+use kiosque_contract::{Code, REQUEST_ID_HEADER};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,7 +8,7 @@ use serde_json::Value;
 use crate::error::{Error, NotAnEnvelope, Refusal};
 use crate::transport::Answer;
 
-const SUCCESS: i32 = 200;
+pub(crate) const SUCCESS: i32 = Code::Success.number();
 
 /// The envelope of a failure. `data` has any shape (ENV-7).
 #[derive(Deserialize)]
@@ -61,7 +62,7 @@ pub(crate) fn refusal_of(answer: &Answer) -> Option<Refusal> {
     let msg = msg.unwrap_or_default();
     let data = Some(data).filter(|data| !data.is_null()).map(text_of);
     let data = data.filter(|text| *text != msg);
-    let request_id = answer.header(kiosque_contract::REQUEST_ID_HEADER).map(str::to_owned);
+    let request_id = answer.header(REQUEST_ID_HEADER).map(str::to_owned);
     Some(Refusal { code, msg, data, request_id, retry_after_s: answer.retry_after_s() })
 }
 

@@ -1,6 +1,7 @@
 //! Retries of calls that read.
 
-use std::sync::Mutex;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use kiosque_clock::Entropy;
@@ -15,7 +16,7 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 /// The remaining retries of all calls. Each call adds a fifth of a retry, so that a server that
 /// fails every call gets a fifth more requests than calls, not four times as many.
 #[derive(Debug)]
-pub(crate) struct RetryBudget(Mutex<u32>);
+pub(crate) struct RetryBudget(AtomicU32);
 
 /// Retries are counted in fifths.
 const RETRY: u32 = 5;
@@ -23,26 +24,18 @@ const BUDGET_MAX: u32 = 10 * RETRY;
 
 impl Default for RetryBudget {
     fn default() -> RetryBudget {
-        RetryBudget(Mutex::new(BUDGET_MAX))
+        RetryBudget(AtomicU32::new(BUDGET_MAX))
     }
 }
 
 impl RetryBudget {
     pub(crate) fn call_made(&self) {
-        self.change(|fifths| Some((fifths + 1).min(BUDGET_MAX)));
+        self.0.update(Relaxed, Relaxed, |fifths| (fifths + 1).min(BUDGET_MAX));
     }
 
     /// Takes a retry; false if none is left.
     pub(crate) fn take(&self) -> bool {
-        self.change(|fifths| fifths.checked_sub(RETRY))
-    }
-
-    fn change(&self, change: impl Fn(u32) -> Option<u32>) -> bool {
-        // A number is consistent even if a thread panics while holding the lock.
-        let mut fifths = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let changed = change(*fifths);
-        *fifths = changed.unwrap_or(*fifths);
-        changed.is_some()
+        self.0.try_update(Relaxed, Relaxed, |fifths| fifths.checked_sub(RETRY)).is_ok()
     }
 }
 

@@ -11,6 +11,7 @@ use kiosque_model::UnixMs;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, excerpt};
+use crate::credentials::Credentials;
 use crate::facts::Facts;
 use crate::recorded::{Recorded, Recorder};
 use crate::rule::{Effect, Mark, Rule};
@@ -22,15 +23,6 @@ use crate::secrets::Secrets;
 pub type Transport = Box<dyn Fn(Request<Bytes>) -> Exchange + Send + Sync>;
 
 type Exchange = Pin<Box<dyn Future<Output = Result<Answer, String>> + Send>>;
-
-/// The account of a check.
-#[derive(Clone)]
-pub struct Credentials {
-    /// The login name.
-    pub username: String,
-    /// The password, which reports do not show.
-    pub password: String,
-}
 
 /// The rules of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +122,7 @@ impl Checker {
     /// Returns a checker of any server.
     #[must_use]
     pub fn over(transport: Transport, base: String, account: &Credentials, now: UnixMs) -> Checker {
-        let facts = Facts::new(&account.username, &account.password, now);
+        let facts = Facts { account: account.clone(), now_ms: now.0, ..Facts::default() };
         let mut secrets = Secrets::default();
         secrets.add_password(&account.password);
         Checker { transport, base, facts, secrets, recorder: None, sent: 0, rule: "survey" }
@@ -139,7 +131,7 @@ impl Checker {
     /// Adds a second account, for the rules that need one.
     #[must_use]
     pub fn with_second(mut self, account: &Credentials) -> Checker {
-        let second = Second::new(&account.username, &account.password);
+        let second = Second { account: account.clone(), ..Second::default() };
         self.facts.second = Some(Box::new(second));
         self.secrets.add_password(&account.password);
         self
@@ -228,30 +220,24 @@ impl Checker {
 
     /// Logs in.
     pub(crate) async fn log_in(&mut self) -> Result<(), CannotRun> {
-        let ask = self.facts.log_in();
-        let answer = self.send(&ask).await?;
-        self.facts.learn(&ask, &answer);
-        if answer.success().is_err() || self.facts.token.is_empty() {
-            return Err(self.cannot_log_in(&answer));
-        }
-        Ok(())
+        self.log_in_with(self.facts.log_in()).await
     }
 
     /// Logs the second account in, if there is one.
     pub(crate) async fn log_in_second(&mut self) -> Result<(), CannotRun> {
-        let Some(ask) = self.facts.second.as_ref().map(|second| second.log_in()) else {
-            return Ok(());
-        };
-        let answer = self.send(&ask).await?;
-        self.facts.learn(&ask, &answer);
-        match &self.facts.second {
-            Some(second) if second.token.is_empty() => Err(self.cannot_log_in(&answer)),
-            _ => Ok(()),
+        match self.facts.second.as_ref().map(|second| second.log_in()) {
+            Some(ask) => self.log_in_with(ask).await,
+            None => Ok(()),
         }
     }
 
-    fn cannot_log_in(&self, answer: &Answer) -> CannotRun {
-        CannotRun::LogIn(answer.shown(&self.secrets))
+    async fn log_in_with(&mut self, ask: Ask) -> Result<(), CannotRun> {
+        let answer = self.send(&ask).await?;
+        self.facts.learn(&ask, &answer);
+        if answer.success().is_err() || answer.token().is_empty() {
+            return Err(CannotRun::LogIn(answer.shown(&self.secrets)));
+        }
+        Ok(())
     }
 
     pub(crate) async fn send(&mut self, ask: &Ask) -> Result<Answer, CannotRun> {

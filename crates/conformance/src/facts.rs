@@ -1,10 +1,10 @@
 //! What is known about a server and its data.
 
-use kiosque_model::UnixMs;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Caller};
+use crate::credentials::Credentials;
 use crate::paths::{LOGIN, LOGOUT, ORDERS, SWITCH};
 use crate::second::Second;
 
@@ -17,10 +17,9 @@ pub(crate) const ORDERS_QUERY: &str = "size=10";
 pub(crate) const DAY_MS: i64 = 86_400_000;
 
 /// What is known about a server and its data.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Facts {
-    pub(crate) username: String,
-    pub(crate) password: String,
+    pub(crate) account: Credentials,
     /// The time when the check began.
     pub(crate) now_ms: i64,
     /// `data` of the last login or switch.
@@ -46,23 +45,14 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn new(username: &str, password: &str, now: UnixMs) -> Facts {
-        Facts {
-            username: username.to_owned(),
-            password: password.to_owned(),
-            now_ms: now.0,
-            ..Facts::default()
-        }
-    }
-
     /// Returns a login of the account.
     pub(crate) fn log_in(&self) -> Ask {
-        Ask::log_in(&self.username, &self.password)
+        Ask::log_in(&self.account.username, &self.account.password)
     }
 
     /// Returns a login with a wrong password.
     pub(crate) fn log_in_wrongly(&self) -> Ask {
-        Ask::log_in(&self.username, UNKNOWN)
+        Ask::log_in(&self.account.username, UNKNOWN)
     }
 
     /// Returns a login with a name that does not exist on any platform. It differs between checks,

@@ -8,6 +8,7 @@
 mod answer;
 mod ask;
 mod checker;
+mod credentials;
 mod facts;
 mod paths;
 mod recorded;
@@ -19,9 +20,8 @@ mod secrets;
 mod survey;
 
 pub use answer::Answer;
-pub use checker::{
-    CannotRun, Checked, Checker, Credentials, Ended, Finding, Outcome, Scope, Transport,
-};
+pub use checker::{CannotRun, Checked, Checker, Ended, Finding, Outcome, Scope, Transport};
+pub use credentials::Credentials;
 pub use recorded::{Recorded, Recorder};
 pub use report::{json, junit, list, text};
 pub use rule::{Effect, Mark, Rule};

@@ -13,8 +13,13 @@ mod sessions;
 
 use crate::rule::Rule;
 
-/// Declares a rule: its id, its number, its mark, its effect, its text, and its steps.
+/// Declares a rule: its id, its number, its mark, its effect unless its check only reads, its text,
+/// and its steps.
 macro_rules! rule {
+    ($id:literal, $number:literal, $mark:ident, $text:literal,
+        $($ask:expr, $expect:expr),+ $(,)?) => {
+        rule!($id, $number, $mark, Reads, $text, $($ask, $expect),+)
+    };
     ($id:literal, $number:literal, $mark:ident, $effect:ident, $text:literal,
         $($ask:expr, $expect:expr),+ $(,)?) => {
         $crate::rule::Rule {

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::answer::Answer;
 use crate::ask::{Ask, Caller};
+use crate::credentials::Credentials;
 use crate::paths::{LOGIN, LOGOUT};
 
 /// The second account of a check, and the data that the first one cannot see.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Second {
-    username: String,
-    password: String,
+    pub(crate) account: Credentials,
     /// `data` of its last login.
     pub(crate) session: Value,
     pub(crate) token: String,
@@ -23,14 +23,9 @@ pub(crate) struct Second {
 }
 
 impl Second {
-    pub(crate) fn new(username: &str, password: &str) -> Second {
-        let (username, password) = (username.to_owned(), password.to_owned());
-        Second { username, password, ..Second::default() }
-    }
-
     /// Returns a login of this account.
     pub(crate) fn log_in(&self) -> Ask {
-        Ask::log_in(&self.username, &self.password).by(Caller::Second)
+        Ask::log_in(&self.account.username, &self.account.password).by(Caller::Second)
     }
 
     /// Returns a call with the token of this account.

@@ -1,6 +1,6 @@
 //! Examines the data of a server before its rules are checked.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::checker::{CannotRun, Checker};
 use crate::facts::{ORDERS_QUERY, groups_of};
@@ -17,7 +17,8 @@ impl Checker {
         self.survey_second().await?;
         self.log_in().await?;
         if let Some(second) = &mut self.facts.second
-            && second.group.as_deref().is_some_and(|id| has_group(&self.facts.session, id))
+            && let Some(id) = &second.group
+            && groups_of(&self.facts.session).any(|own| own == id)
         {
             (second.group, second.device, second.trade_number) = (None, None, None);
         }
@@ -84,8 +85,4 @@ impl Checker {
         self.facts.second = Some(second);
         Ok(())
     }
-}
-
-fn has_group(session: &Value, id: &str) -> bool {
-    groups_of(session).any(|own| own == id)
 }

@@ -1,8 +1,9 @@
 //! A fault: its kind, the calls that it selects, and which of them it affects.
 
-use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
+
+use strum::IntoStaticStr;
 
 use crate::noun::Noun;
 
@@ -18,7 +19,8 @@ pub struct Fault {
 }
 
 /// What goes wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub(crate) enum Kind {
     /// The answer is sent late.
     Slow(Duration),
@@ -38,6 +40,7 @@ pub(crate) enum Kind {
     /// previous one.
     ShiftPage(usize),
     /// This number of rows has arrived since the first page, for calls selected by `ShiftPage`.
+    #[strum(serialize = "shift-page")]
     Shifted(usize),
     /// The rows are in reverse order.
     Resort,
@@ -87,29 +90,9 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
 impl Kind {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Kind::Slow(_) => "slow",
-            Kind::Code500(_) => "code500",
-            Kind::Http503(_) => "http503",
-            Kind::Html404 => "html404",
-            Kind::Reset => "reset",
-            Kind::CutBody => "cut-body",
-            Kind::LoseAnswer => "lose-answer",
-            Kind::ShiftPage(_) | Kind::Shifted(_) => "shift-page",
-            Kind::Resort => "resort",
-            Kind::DropRow => "drop-row",
-            Kind::StaleTotal(_) => "stale-total",
-            Kind::Evict(_) => "evict",
-            Kind::Expire(_) => "expire",
-            Kind::Clock(_) => "clock",
-        }
+    /// Returns the name of a fault of this kind.
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
     }
 }

@@ -15,11 +15,11 @@ use crate::shifted::{ListPage, hash};
 
 /// The maximum size of a forwarded body. A server already refuses smaller ones (LIM-1).
 const REQUEST_MAX_BYTES: usize = 4 << 20;
-/// The length of the beginning of an answer that is read before it is forwarded. Shorter answers
-/// are forwarded with their length.
-const ANSWER_READ_BYTES: usize = 1 << 20;
-/// The maximum size of an answer that is altered.
-const ALTERED_MAX_BYTES: usize = 16 << 20;
+/// The length of the beginning of an answer that is read before it is forwarded unchanged. Shorter
+/// answers are forwarded with their length.
+pub(crate) const ANSWER_READ_BYTES: usize = 1 << 20;
+/// The maximum size of an answer that is altered, and read whole before.
+pub(crate) const ALTERED_MAX_BYTES: usize = 16 << 20;
 
 /// The headers that belong to a connection, and those that depend on the body or on the coding that
 /// the listener chooses.
@@ -97,15 +97,6 @@ impl Read {
     }
 }
 
-/// How much of an answer is read before it is forwarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// A part: the answer is forwarded unchanged.
-    Part,
-    /// All of it, so that it can be altered.
-    Whole,
-}
-
 /// An answer of the server.
 pub(crate) struct Answer {
     pub(crate) head: response::Parts,
@@ -113,14 +104,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) async fn read(response: Response<Incoming>, reading: Reading) -> Answer {
+    /// Reads an answer, or its beginning if it is longer than this.
+    pub(crate) async fn read(response: Response<Incoming>, max_bytes: usize) -> Answer {
         let (mut head, body) = response.into_parts();
         head.headers = end_to_end(&head.headers);
-        let max = match reading {
-            Reading::Part => ANSWER_READ_BYTES,
-            Reading::Whole => ALTERED_MAX_BYTES,
-        };
-        Answer { head, beginning: beginning(body, max).await }
+        Answer { head, beginning: beginning(body, max_bytes).await }
     }
 
     /// Returns the body, if it has been read to its end.

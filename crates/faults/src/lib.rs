@@ -18,7 +18,6 @@ mod shifted;
 
 pub use fault::Fault;
 pub use grammar::{FaultError, reference};
-pub use noun::Noun;
 pub use plan::Faults;
 pub use proxy::FaultProxy;
 

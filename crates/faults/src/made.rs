@@ -4,13 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use kiosque_contract::Envelope;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use kiosque_contract::{CONTENT_TYPE, Envelope, LOCALE_HEADER, REQUEST_ID_HEADER};
 use kiosque_listener::{BrokenOff, Content};
 use kiosque_locale::{Locale, Message};
-
-const LOCALE: HeaderName = HeaderName::from_static("x-locale");
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// HTTP 500, `code` 500 and `Retry-After` (ENV-11, ENV-12).
 pub(crate) fn code500(
@@ -74,8 +71,8 @@ fn envelope(
     data: Option<String>,
     request_id: &str,
 ) -> Response<Content> {
-    let accepted = headers.get(LOCALE).and_then(|value| value.to_str().ok());
-    let locale = accepted.and_then(Locale::best_match).unwrap_or(Locale::En);
+    let accepted = headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
+    let locale = accepted.and_then(Locale::best_match).unwrap_or_default();
     let msg = message.text(locale);
     let envelope = Envelope {
         code: message.code().number(),
@@ -85,11 +82,11 @@ fn envelope(
     };
     // The fields are numbers and strings, which JSON can represent.
     let json = serde_json::to_string(&envelope).unwrap_or_default();
-    let mut answer = with_type(status, "application/json; charset=UTF-8", json);
+    let mut answer = with_type(status, CONTENT_TYPE, json);
     let headers = answer.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Ok(request_id) = HeaderValue::try_from(request_id) {
-        headers.insert(REQUEST_ID, request_id);
+        headers.insert(REQUEST_ID_HEADER, request_id);
     }
     answer
 }

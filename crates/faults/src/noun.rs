@@ -11,7 +11,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 #[derive(IntoStaticStr, EnumString, VariantArray)]
 #[strum(serialize_all = "kebab-case")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Noun {
+pub(crate) enum Noun {
     /// Log in.
     Login,
     /// Switch group.
@@ -47,7 +47,7 @@ const GROUPS: (&str, &[Noun]) = ("groups", &[Noun::Login, Noun::Switch]);
 
 impl Noun {
     /// Every call, in the order of ADDR-1.
-    pub const ALL: &[Noun] = Noun::VARIANTS;
+    pub(crate) const ALL: &[Noun] = Noun::VARIANTS;
 
     /// The calls that take a token.
     pub(crate) const WITH_TOKEN: &[Noun] = Noun::ALL.split_at(1).1;
@@ -68,14 +68,12 @@ impl Noun {
     ];
 
     /// Returns the name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.into()
     }
 
     /// Returns the path, `/v8` included.
-    #[must_use]
-    pub const fn route(self) -> &'static str {
+    pub(crate) const fn route(self) -> &'static str {
         match self {
             Noun::Login => LogIn::ROUTE,
             Noun::Switch => SwitchGroup::ROUTE,
@@ -100,8 +98,7 @@ impl Noun {
     }
 
     /// Returns the call with this path.
-    #[must_use]
-    pub fn at(path: &str) -> Option<Noun> {
+    pub(crate) fn at(path: &str) -> Option<Noun> {
         Noun::ALL.iter().copied().find(|noun| noun.route() == path)
     }
 

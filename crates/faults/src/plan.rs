@@ -1,5 +1,6 @@
 //! Decides the faults of each call.
 
+use std::fmt;
 use std::sync::{Mutex, MutexGuard};
 
 use kiosque_clock::{millis, mixed};
@@ -48,17 +49,6 @@ impl Faults {
     pub fn new(faults: Vec<Fault>, seed: u64) -> Faults {
         let state = State { counts: vec![0; faults.len()], ..State::default() };
         Faults { faults, seed, state: Mutex::new(state) }
-    }
-
-    /// Returns the faults, each as given.
-    pub fn texts(&self) -> impl Iterator<Item = &str> {
-        self.faults.iter().map(|fault| fault.text.as_str())
-    }
-
-    /// Returns the seed.
-    #[must_use]
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// Decides the faults of a call, and counts it. Calls for lists have a page.
@@ -121,6 +111,16 @@ impl Faults {
 
     fn state(&self) -> MutexGuard<'_, State> {
         lock_ignoring_poison(&self.state)
+    }
+}
+
+/// Formats the faults, each as given, and their seed.
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for fault in &self.faults {
+            write!(f, "{} ", fault.text)?;
+        }
+        write!(f, "(seed {})", self.seed)
     }
 }
 

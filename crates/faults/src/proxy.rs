@@ -14,7 +14,7 @@ use kiosque_model::{Limits, TrustedProxies, UnixMs};
 
 use crate::FAULT_HEADER;
 use crate::fault::Kind;
-use crate::forward::{Answer, Read, Reading};
+use crate::forward::{ALTERED_MAX_BYTES, ANSWER_READ_BYTES, Answer, Read};
 use crate::made;
 use crate::noun::Noun;
 use crate::plan::{Faults, Plan, Planned};
@@ -106,10 +106,10 @@ impl FaultProxy {
         names: &mut Names,
     ) -> Response<Content> {
         let is_altered = plan.faults.iter().any(|fault| alters_json(fault.kind));
-        let reading = if is_altered { Reading::Whole } else { Reading::Part };
+        let max_bytes = if is_altered { ALTERED_MAX_BYTES } else { ANSWER_READ_BYTES };
         let before = self.page_before(request, plan).await;
         let mut answer = match self.server.send(request.request()).await {
-            Ok(response) => Answer::read(response, reading).await,
+            Ok(response) => Answer::read(response, max_bytes).await,
             Err(error) => return unreachable(&error),
         };
         if let Some(noun) = noun {
@@ -214,7 +214,7 @@ impl FaultProxy {
         let PageAsked { current, size } = PageAsked::of(request.head.uri.query())?;
         let before = current.checked_sub(1).filter(|before| *before > 0)?;
         let response = self.server.send(request.request_for_page(before, size)?).await.ok()?;
-        let before = Answer::read(response, Reading::Whole).await;
+        let before = Answer::read(response, ALTERED_MAX_BYTES).await;
         Some(PageBefore { page: Success::parse(before.whole()?)?, size })
     }
 }

@@ -15,7 +15,7 @@ use kiosque_store::{Act, IMPORT_ACTIVE_INTERVAL, Store};
 use tokio::task::JoinHandle;
 
 use crate::interrupt;
-use crate::output::{eprint_line, print_line};
+use crate::output::{absolute, eprint_line, print_line};
 
 /// Returns this run of a command, such as `import orders`.
 pub(crate) fn run_of(command: &str) -> CommandRun {
@@ -42,8 +42,7 @@ pub(crate) fn by_at(command: &str, at: UnixMs) -> ActedBy {
 
 /// Returns the name of a file for the trail: absolute, or `-` for standard input.
 pub(crate) fn file_name(file: &Path) -> String {
-    let path = if file == Path::new("-") { Ok(file.to_owned()) } else { std::path::absolute(file) };
-    path.unwrap_or_else(|_| file.to_owned()).display().to_string()
+    if file == Path::new("-") { "-".to_owned() } else { absolute(file) }
 }
 
 /// Returns the name of a user in the lines of `/etc/passwd`.

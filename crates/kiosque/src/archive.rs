@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail};
 use kiosque_clock::Clock;
-use kiosque_model::{ActedBy, UnixMs, Zone, orders_of_devices};
+use kiosque_model::{UnixMs, Zone, orders_of_devices};
 use kiosque_store::{ArchiveError, Archived, Changes, Returning, Store, WhenAbsent};
 
 use crate::args::ArchiveArgs;
 use crate::interrupt::Interrupt;
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
-use crate::{CommandOutcome, acting, open};
+use crate::{acting, open};
 
-pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Result<()> {
     let changes = args.dry_run.changes();
     let _interrupt = Interrupt::receive(Duration::ZERO, move || match changes {
         Changes::RolledBack => eprint_line!("interrupted: nothing was changed"),
@@ -30,7 +30,7 @@ pub(crate) async fn run(settings: &Settings, args: ArchiveArgs) -> anyhow::Resul
     if changes == Changes::RolledBack {
         eprint_line!("dry run: nothing was changed");
     }
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::Result<()> {
@@ -49,7 +49,7 @@ async fn archive(store: &Store, before: &str, returning: Returning) -> anyhow::R
         return Ok(());
     }
     // Before the lines, whose reader may have ended.
-    store.trail().record_act(counts.into(), ActedBy::run(acting::run_of("archive"), now)).await?;
+    store.trail().record_act(counts.into(), acting::by_at("archive", now)).await?;
     print_line!("archived {archived}")?;
     if returned_orders > 0 {
         print_line!("{returned} are current again")?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::{io, process};
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use kiosque_https_client::without_user_info;
 
@@ -36,8 +36,8 @@ pub(crate) use lists::{
     OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,
 };
 pub(crate) use remote::{
-    Access, CallArgs, ChangesArgs, DevicesArgs, LoginArgs, MirrorArgs, OrderArgs, OrdersArgs,
-    RemoteFormat, RemoteWhat, ReportArgs, Shown, Span,
+    Access, CallArgs, ChangesArgs, DevicesArgs, LoginArgs, MirrorArgs, OnlineArgs, OrderArgs,
+    OrdersArgs, RemoteFormat, RemoteWhat, ReportArgs, Shown, Span,
 };
 
 /// The device and order query service of a vending-kiosk platform.
@@ -59,10 +59,7 @@ pub(crate) enum Command {
         after_help = DEMO_HELP,
         after_long_help = format!("{DEMO_HELP}\n\n{}", kiosque_faults::reference())
     )]
-    Demo {
-        #[command(flatten)]
-        demo: Box<DemoFlags>,
-    },
+    Demo(Box<DemoFlags>),
     /// Serve the interface over HTTPS.
     #[command(after_help = "Examples:\n  kiosque serve --data /srv/kiosque\n  \
         kiosque serve --data /srv/kiosque --listen 0.0.0.0:8443 \
@@ -106,10 +103,7 @@ pub(crate) enum Command {
     #[command(after_help = "Examples:\n  kiosque status --data /srv/kiosque\n  \
         kiosque status --output json --data /srv/kiosque\n\n\
         The server may run meanwhile. Its heartbeats of the last seconds are not in the data yet.")]
-    Status {
-        #[command(flatten)]
-        output: Output,
-    },
+    Status(Output),
     /// List groups.
     Group {
         #[command(subcommand)]
@@ -207,10 +201,7 @@ pub(crate) enum Command {
         the command is repeated. At the end, row counts and digests of every table are compared, \
         group by group; from then on no command opens the directory. \
         With --dry-run, the target is checked and the rows of each table are counted.")]
-    Move {
-        #[command(flatten)]
-        dry_run: DryRun,
-    },
+    Move(DryRun),
     /// Print SQL statements to run on a database.
     #[command(after_help = "Examples:\n  kiosque schema --citus | psql -h coordinator kiosque\n\n\
         For a Citus cluster: create the tables with `kiosque init --timezone ZONE --store URL`, \
@@ -296,22 +287,7 @@ pub(crate) enum ImportWhat {
         dates, totals, devices and products that would be created, and the first orders as \
         integrators would see them."
     )]
-    Orders {
-        /// Input file, or - for standard input.
-        file: PathBuf,
-        /// Mapping from the columns of a CSV report to orders.
-        #[arg(long, value_name = "MAP.toml")]
-        map: Option<PathBuf>,
-        /// File to create for the rejected lines or rows [default: FILE.rejected.ndjson or .csv].
-        #[arg(long, value_name = "FILE")]
-        rejected: Option<PathBuf>,
-        /// Reject orders with unknown keys and a last line without a line end, and refuse an empty
-        /// file.
-        #[arg(long)]
-        strict: bool,
-        #[command(flatten)]
-        dry_run: DryRun,
-    },
+    Orders(OrderImport),
     /// Import exchange rates from CSV with the columns date, currency, usd_per_unit.
     #[command(after_help = "Examples:\n  kiosque import rates rates.csv --data /srv/kiosque\n\n\
         A rate is valid from its date until the next one of its currency. Dashboards use it at \
@@ -326,10 +302,26 @@ pub(crate) enum ImportWhat {
     /// List the imports, the last one first: user, files, and counts by group.
     #[command(after_help = "Examples:\n  kiosque import list --data /srv/kiosque\n  \
         kiosque import list --output json --data /srv/kiosque")]
-    List {
-        #[command(flatten)]
-        output: Output,
-    },
+    List(Output),
+}
+
+/// The arguments of an import of orders.
+#[derive(Args, Debug)]
+pub(crate) struct OrderImport {
+    /// Input file, or - for standard input.
+    pub(crate) file: PathBuf,
+    /// Mapping from the columns of a CSV report to orders.
+    #[arg(long, value_name = "MAP.toml")]
+    pub(crate) map: Option<PathBuf>,
+    /// File to create for the rejected lines or rows [default: FILE.rejected.ndjson or .csv].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejected: Option<PathBuf>,
+    /// Reject orders with unknown keys and a last line without a line end, and refuse an empty
+    /// file.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) dry_run: DryRun,
 }
 
 impl Command {
@@ -337,12 +329,12 @@ impl Command {
     pub(crate) fn is_timed(&self) -> bool {
         match self {
             Command::Import { what } => {
-                matches!(what, ImportWhat::Orders { .. } | ImportWhat::Rates { .. })
+                matches!(what, ImportWhat::Orders(_) | ImportWhat::Rates { .. })
             }
             Command::Apply { .. }
             | Command::Archive { .. }
             | Command::Backup { .. }
-            | Command::Move { .. }
+            | Command::Move(_)
             | Command::Restore { .. }
             | Command::Verify => true,
             _ => false,

@@ -5,22 +5,21 @@ use kiosque_contract::AuditEntry;
 use kiosque_model::Zone;
 use kiosque_model::audit::AuditEvent;
 use kiosque_server::audit_entry;
-use kiosque_store::{AuditPage, AuditQuery, Store, WhenAbsent};
+use kiosque_store::{AuditPage, AuditQuery, Store};
 
 use crate::args::AuditArgs;
+use crate::open;
 use crate::output::time;
 use crate::settings::Settings;
-use crate::table::{ABSENT, Table};
-use crate::{CommandOutcome, open};
+use crate::table::{Table, cell};
 
 /// Entries that one read returns.
 const PART: usize = 1_000;
 
-pub(crate) async fn run(settings: &Settings, args: AuditArgs) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn run(settings: &Settings, args: AuditArgs) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     let entries = entries(&store, &args).await?;
-    args.output.print(&entries, |entries| table(entries, store.zone()))?;
-    Ok(CommandOutcome::Complete)
+    args.output.print(&entries, |entries| table(entries, store.zone()))
 }
 
 /// Returns the newest entries that the arguments select, the newest first.
@@ -56,15 +55,14 @@ fn event(name: &str) -> anyhow::Result<AuditEvent> {
 fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {
     let header = ["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"];
     Table::of(header, entries, |entry| {
-        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
         [
             time(zone, Some(entry.timestamp)),
             entry.event.to_string(),
-            text(&entry.account),
-            entry.actor_with_user().unwrap_or_else(|| ABSENT.to_owned()),
-            text(&entry.source),
+            cell(entry.account.as_ref()),
+            cell(entry.actor_with_user()),
+            cell(entry.source.as_ref()),
             entry.count.to_string(),
-            text(&entry.detail),
+            cell(entry.detail.as_ref()),
         ]
     })
 }

@@ -5,20 +5,18 @@ mod directory;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, bail};
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::LastBackup;
 use kiosque_model::counted;
-use kiosque_store::{BackupError, Copied, Store, WhenAbsent};
+use kiosque_store::{BackupError, Copied, Store};
 
 use crate::interrupt::EndingSignals;
-use crate::output::{eprint_line, print_line};
+use crate::open;
+use crate::output::{absolute, eprint_line, print_line};
 use crate::progress::Bar;
 use crate::settings::Settings;
-use crate::{CommandOutcome, open};
 use directory::BackupDirectory;
 
 /// Writes a backup to `place`; with `keep`, to a new file in the directory `place`, in which only
@@ -27,7 +25,7 @@ pub(crate) async fn run(
     settings: &Settings,
     place: PathBuf,
     keep: Option<NonZeroUsize>,
-) -> anyhow::Result<CommandOutcome> {
+) -> anyhow::Result<()> {
     if settings.common.store.is_some() {
         bail!(
             "back up a PostgreSQL database with its own tools: pg_basebackup and archived WAL for \
@@ -38,12 +36,11 @@ pub(crate) async fn run(
         if place.is_dir() {
             bail!("{} is a directory; specify a file, or --keep N", place.display());
         }
-        let store = open::store(settings, WhenAbsent::Refuse).await?;
-        back_up(&store, place).await?;
-        return Ok(CommandOutcome::Complete);
+        let store = open::store(settings).await?;
+        return back_up(&store, place).await;
     };
     let directory = BackupDirectory::open(place)?;
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     // Before the copy, which may need their space.
     if let Err(error) = directory.remove_unfinished() {
         eprint_line!("warning: {error:#}");
@@ -54,16 +51,18 @@ pub(crate) async fn run(
     for old in removed.context("the backup is complete, but older ones could not be removed")? {
         print_line!("removed {}", old.display())?;
     }
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
-    let stopped = stop_flag()?;
+    let mut signals = EndingSignals::receive()?;
+    // Ends on SIGTERM and SIGINT: the incomplete file is removed before the program exits.
+    let stopped = tokio::spawn(async move { signals.next().await });
     let bar = Bar::new("copying");
     let shown = bar.clone();
     let on_progress = move |copied: Copied| {
-        shown.show_copy(copied);
-        match stopped.load(Ordering::Relaxed) {
+        shown.show("copying", copied.pages, copied.of);
+        match stopped.is_finished() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
@@ -80,7 +79,7 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     let made = made?;
     let backup = LastBackup {
         timestamp: Clock::System.now().0,
-        file: std::path::absolute(&file).unwrap_or_else(|_| file.clone()).display().to_string(),
+        file: absolute(&file),
         bytes: made.bytes,
         orders: made.orders,
     };
@@ -91,17 +90,4 @@ async fn back_up(store: &Store, file: PathBuf) -> anyhow::Result<()> {
     }
     let orders = counted(made.orders, "order");
     print_line!("backed up {orders} in {} bytes to {}", made.bytes, file.display())
-}
-
-/// Returns a flag that is set on SIGTERM and SIGINT, so that the incomplete file is removed before
-/// the program exits.
-fn stop_flag() -> anyhow::Result<Arc<AtomicBool>> {
-    let stopped = Arc::new(AtomicBool::new(false));
-    let mut signals = EndingSignals::receive()?;
-    let stops = Arc::clone(&stopped);
-    tokio::spawn(async move {
-        signals.next().await;
-        stops.store(true, Ordering::Relaxed);
-    });
-    Ok(stopped)
 }

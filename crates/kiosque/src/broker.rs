@@ -16,7 +16,7 @@ use kiosque_client::{BaseUrl, Profile, read_text_file};
 use kiosque_clock::Clock;
 use kiosque_listener::tls::{Certificate, Identity};
 use kiosque_listener::{Listener, PlainListener};
-use kiosque_remote::Resolved;
+use kiosque_remote::{Resolved, without_line_end};
 use kiosque_server::self_signed;
 use kiosque_store::mode_for_others;
 
@@ -24,10 +24,10 @@ use crate::args::{
     BrokerAccount, BrokerArgs, BrokerNetwork, BrokerSharing, BrokerWhat, OnEviction,
 };
 use crate::interrupt::EndingSignals;
-use crate::serve::{end, raise_open_files};
-use crate::{CommandOutcome, remote, service_manager};
+use crate::serve::{cannot_listen, end, raise_open_files};
+use crate::{remote, service_manager};
 
-pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<()> {
     if let Some(BrokerWhat::Status { watch, status_listen }) = args.what {
         return if watch {
             status::print_regularly(status_listen).await
@@ -53,7 +53,7 @@ pub(crate) async fn run(args: BrokerArgs) -> anyhow::Result<CommandOutcome> {
     let stop = end(EndingSignals::receive()?);
     service_manager::report_ready();
     serve(Broker::new(options), listeners, stop).await;
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 /// An account with its password, and the workers that may use its session.
@@ -101,11 +101,8 @@ impl BrokerAccount {
 
 fn read_password(file: &Path) -> anyhow::Result<String> {
     let password = read_secret(file).context("--password-file")?;
-    let password = password.trim_end_matches(['\r', '\n']);
-    if password.is_empty() {
-        bail!("--password-file: {} is empty", file.display());
-    }
-    Ok(password.to_owned())
+    without_line_end(&password)
+        .with_context(|| format!("--password-file: {} is empty", file.display()))
 }
 
 fn read_workers(file: &Path) -> anyhow::Result<Vec<WorkerLogin>> {
@@ -189,8 +186,4 @@ async fn bind_plain(
     let Some(address) = address else { return Ok(None) };
     let bound = PlainListener::bind(address).await;
     Ok(Some(bound.with_context(|| cannot_listen(address, flag))?))
-}
-
-fn cannot_listen(address: SocketAddr, flag: &str) -> String {
-    format!("cannot listen on {address} (see {flag})")
 }

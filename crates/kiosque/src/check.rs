@@ -16,9 +16,13 @@ use kiosque_conformance::{
     list, text,
 };
 use kiosque_https_client::{BaseUrl, HttpsClient, read_text_file, trust};
+use kiosque_remote::without_line_end;
 
 use crate::output::eprint_line;
 use crate::{CommandOutcome, confirmation, output};
+
+/// The outcome of a check that could not run, or not to its end.
+const CANNOT_RUN: CommandOutcome = CommandOutcome::Failed(2);
 
 /// The arguments of `kiosque check`.
 #[derive(Args, Debug)]
@@ -111,35 +115,31 @@ impl FromStr for Report {
 impl Report {
     /// Opens the file, and creates it if there is none. Its content is kept until the report is
     /// written.
-    fn open(self) -> anyhow::Result<OpenReport> {
+    fn open(&self) -> anyhow::Result<File> {
         let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&self.file);
-        let opened = opened.with_context(|| format!("--report {}", self.file.display()))?;
-        Ok(OpenReport { report: self, opened })
+        opened.with_context(|| self.shown())
     }
-}
 
-/// A report whose file can be written.
-struct OpenReport {
-    report: Report,
-    opened: File,
-}
-
-impl OpenReport {
-    fn write(mut self, checked: &[Checked]) -> anyhow::Result<()> {
-        let content = match self.report.format {
+    /// Writes the outcomes to the file that [`Report::open`] has opened.
+    fn write(&self, mut opened: File, checked: &[Checked]) -> anyhow::Result<()> {
+        let content = match self.format {
             ReportFormat::Junit => junit(checked),
-            ReportFormat::Json => json(checked)?,
+            ReportFormat::Json => json(checked),
         };
-        self.replace(&content).with_context(|| format!("--report {}", self.report.file.display()))
+        replace(&mut opened, &content).with_context(|| self.shown())
     }
 
-    fn replace(&mut self, content: &str) -> io::Result<()> {
-        // A pipe has no content to remove.
-        if self.opened.metadata()?.is_file() {
-            self.opened.set_len(0)?;
-        }
-        self.opened.write_all(content.as_bytes())
+    fn shown(&self) -> String {
+        format!("--report {}", self.file.display())
     }
+}
+
+fn replace(opened: &mut File, content: &str) -> io::Result<()> {
+    // A pipe has no content to remove.
+    if opened.metadata()?.is_file() {
+        opened.set_len(0)?;
+    }
+    opened.write_all(content.as_bytes())
 }
 
 /// Checks a server, prints the outcomes and writes the reports.
@@ -148,7 +148,7 @@ pub(crate) async fn run(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
         Ok(outcome) => Ok(outcome),
         Err(error) => {
             eprint_line!("kiosque: the check could not run: {}", crate::describe(&error));
-            Ok(CommandOutcome::CannotRun)
+            Ok(CANNOT_RUN)
         }
     }
 }
@@ -177,7 +177,7 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     }
     let client = HttpsClient::new(url, trust(args.ca_file.as_deref()).context("--ca-file")?)?;
     // Before sessions end, to detect a file that cannot be written.
-    let reports = args.reports.into_iter().map(Report::open).collect::<anyhow::Result<Vec<_>>>()?;
+    let opened = args.reports.iter().map(Report::open).collect::<anyhow::Result<Vec<_>>>()?;
     let record = args.exchanges.map(exchanges::recorder).transpose()?;
     if !args.yes && !is_confirmed(&account, second.as_ref())? {
         bail!("nothing was checked");
@@ -203,7 +203,7 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
         true => output::print(&text(&checked)),
         false => Ok(()),
     };
-    let written = reports.into_iter().map(|report| report.write(&checked));
+    let written = args.reports.iter().zip(opened).map(|(it, opened)| it.write(opened, &checked));
     let failures: Vec<anyhow::Error> =
         [printed].into_iter().chain(written).filter_map(Result::err).collect();
     for failure in &failures {
@@ -213,10 +213,10 @@ async fn checked(args: CheckArgs) -> anyhow::Result<CommandOutcome> {
     match cause {
         Some(cause) if has_begun => {
             eprint_line!("kiosque: the check ended early: {cause}");
-            Ok(CommandOutcome::CannotRun)
+            Ok(CANNOT_RUN)
         }
         Some(cause) => Err(cause.into()),
-        None if !failures.is_empty() => Ok(CommandOutcome::CannotRun),
+        None if !failures.is_empty() => Ok(CANNOT_RUN),
         None if checked.iter().any(is_broken) => Ok(CommandOutcome::Partial),
         None => Ok(CommandOutcome::Complete),
     }
@@ -238,10 +238,10 @@ fn selected(names: &[String]) -> anyhow::Result<Vec<&'static Rule>> {
 fn credentials(username: String, flag: &str, file: &Path) -> anyhow::Result<Credentials> {
     let password = read_text_file(file);
     let password = password.with_context(|| format!("{flag} {}", file.display()))?;
-    let password = password.trim_end_matches(['\r', '\n']).to_owned();
-    if password.is_empty() || password.contains('\n') {
-        bail!("{flag} {}: expected a file with one line, the password", file.display());
-    }
+    let password = without_line_end(&password).filter(|line| !line.contains('\n'));
+    let password = password.with_context(|| {
+        format!("{flag} {}: expected a file with one line, the password", file.display())
+    })?;
     Ok(Credentials { username, password })
 }
 

@@ -1,11 +1,10 @@
 //! `kiosque config`
 
 use crate::args::ConfigWhat;
-use crate::{CommandOutcome, output, settings};
+use crate::{output, settings};
 
-pub(crate) fn run(what: ConfigWhat) -> anyhow::Result<CommandOutcome> {
+pub(crate) fn run(what: ConfigWhat) -> anyhow::Result<()> {
     match what {
-        ConfigWhat::Print => output::print(&settings::template())?,
+        ConfigWhat::Print => output::print(&settings::template()),
     }
-    Ok(CommandOutcome::Complete)
 }

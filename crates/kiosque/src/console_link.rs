@@ -7,11 +7,11 @@ use clap::Args;
 use kiosque_clock::Entropy;
 use kiosque_model::{ActedBy, ConsoleSecret, KeyName};
 use kiosque_server::console_link;
-use kiosque_store::{Store, WhenAbsent};
+use kiosque_store::Store;
 
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
-use crate::{CommandOutcome, acting, open};
+use crate::{acting, open};
 
 /// The arguments of `kiosque console-link`.
 #[derive(Args, Debug)]
@@ -26,23 +26,20 @@ pub(crate) struct ConsoleLinkArgs {
 }
 
 /// Prints only a link. It cannot be printed again: only its digest is stored.
-pub(crate) async fn run(
-    settings: &Settings,
-    args: ConsoleLinkArgs,
-) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, args: ConsoleLinkArgs) -> anyhow::Result<()> {
     let name = KeyName::parse(args.key_name).context("the key's name")?;
     let server = match args.server {
         Some(server) => checked(server)?,
         None => server_at(settings.serve.operator_listen),
     };
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     let Some(link) = create(&store, name.clone(), &server, acting::by("console-link")).await?
     else {
         bail!("there is no active key named {name}; `kiosque operator-key list` prints all")
     };
     print_line!("{link}")?;
     eprint_line!("open it within a minute; it works once");
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 /// Creates a link; `None` if no live key has the name.

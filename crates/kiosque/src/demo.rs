@@ -25,9 +25,9 @@ use kiosque_clock::{Clock, Entropy};
 use kiosque_ingest::import::{ImportObserver, Progress, import_orders};
 use kiosque_ingest::rejected::Rejected;
 use kiosque_model::{ActedBy, KeyName, OperatorKey, Rights, UnixMs};
-use kiosque_server::Audience;
+use kiosque_server::{App, Audience};
 use kiosque_store::{
-    CreatedKey, KeyHolder, ServerLock, Store, WhenAbsent, create_directory, data_files, has_data,
+    CreatedKey, KeyHolder, ServerLock, Store, create_directory, data_files, has_data,
     marker_of_unopened,
 };
 
@@ -37,7 +37,7 @@ use crate::output::eprint_line;
 use crate::progress::{Bar, Elapsed};
 use crate::serve::PortInUse;
 use crate::settings::Settings;
-use crate::{CommandOutcome, acting, console_link, fault_proxy, open, output, serve};
+use crate::{acting, console_link, fault_proxy, open, output, serve};
 use flags::{Activity, Time};
 use introduction::Introduction;
 
@@ -50,7 +50,7 @@ const BUILDING: &str = "being made";
 /// Version of the generated data; data of another edition is generated again.
 const EDITION: u32 = 3;
 
-pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<()> {
     let (time, activity, today) = (flags.time(), flags.activity()?, flags.today);
     let faults = flags.faults.given();
     if settings.common.store.is_some() {
@@ -81,7 +81,7 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
         console_link,
         activity,
         time,
-        faults: faults.as_ref().map(fault_proxy::shown),
+        faults: faults.as_ref().map(ToString::to_string),
     };
     output::print(&introduction)?;
     let online_window = server.online_window;
@@ -94,7 +94,7 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
         None => (gateway.listener, Box::pin(end)),
     };
     let listeners = vec![(Audience::Gateway, listener), (Audience::Operator, operator)];
-    let app = serve::app(&store, &server, clock.clone())?;
+    let app = Arc::new(App::new(store.clone(), server.clone(), clock.clone(), Entropy::system())?);
     let served = (store.clone(), server);
     let serving = serve::serve(listeners, Arc::clone(&app), served, clock.clone(), end);
     match activity {
@@ -108,7 +108,7 @@ pub(crate) async fn run(settings: Settings, flags: DemoFlags) -> anyhow::Result<
             }
         }
     }
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 /// Returns that another port is taken, unless the address was given.
@@ -150,15 +150,6 @@ fn refuse_others(directory: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn opened(
-    directory: &Path,
-    settings: &Settings,
-    when_absent: WhenAbsent,
-) -> anyhow::Result<Store> {
-    let server = settings.server()?;
-    open::store_in(directory, settings, when_absent, server.limits.store_wait).await
-}
-
 /// Opens the demo's data; generates it first, unless it exists and ends on the right day. Also
 /// returns the signals from then on. A virtual clock always begins with new data: the orders of an
 /// earlier demo may be ahead of it.
@@ -168,7 +159,9 @@ async fn filled(
     time: Time,
     today: Option<Date>,
 ) -> anyhow::Result<(Store, EndingSignals)> {
-    let store = opened(directory, settings, WhenAbsent::Create).await?;
+    let wait = settings.server()?.limits.store_wait;
+    let opened = async || open::store_in(directory, settings, wait).await;
+    let store = opened().await?;
     let now = time.start();
     let clock_day = store.zone().civil(now).date();
     let day = today.unwrap_or(clock_day);
@@ -186,7 +179,7 @@ async fn filled(
             std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
         }
     }
-    let store = opened(directory, settings, WhenAbsent::Create).await?;
+    let store = opened().await?;
     store.upkeep().set_marker(MARKER, BUILDING).await?;
     // Today's orders end now; other days are complete.
     let until = if day == clock_day { now } else { UnixMs::MAX };

@@ -6,27 +6,25 @@ use anyhow::{Context, bail};
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::{AisleItem, DeviceDetail, DeviceItem};
 use kiosque_model::{DeviceCode, GroupId, Zone};
-use kiosque_store::WhenAbsent;
 
 use crate::args::DeviceWhat;
 use crate::confirmation::is_confirmed;
 use crate::output::{self, Output, YesNo, print_line, time};
 use crate::settings::Settings;
 use crate::table::{Table, printable};
-use crate::{CommandOutcome, acting, lists, open};
+use crate::{acting, lists, open};
 
-pub(crate) async fn run(settings: &Settings, what: DeviceWhat) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, what: DeviceWhat) -> anyhow::Result<()> {
     match what {
-        DeviceWhat::List { group, output } => list(settings, group, output).await?,
-        DeviceWhat::Show { code, output } => show(settings, code, output).await?,
-        DeviceWhat::Delete { code, yes } => delete(settings, code, yes).await?,
+        DeviceWhat::List { group, output } => list(settings, group, output).await,
+        DeviceWhat::Show { code, output } => show(settings, code, output).await,
+        DeviceWhat::Delete { code, yes } => delete(settings, code, yes).await,
     }
-    Ok(CommandOutcome::Complete)
 }
 
 async fn list(settings: &Settings, group: Option<String>, output: Output) -> anyhow::Result<()> {
     let group = group.map(GroupId::parse).transpose().context("--group")?;
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     if let Some(group) = &group
         && !store.inventory().has_group(group).await?
     {
@@ -40,7 +38,7 @@ async fn list(settings: &Settings, group: Option<String>, output: Output) -> any
 
 async fn show(settings: &Settings, code: String, output: Output) -> anyhow::Result<()> {
     let code = DeviceCode::parse(code).context("the device's code")?;
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     let found = store.inventory().device_detail(code.clone(), Clock::System.now()).await?;
     let device = found.with_context(|| unknown(&code))?;
     output.print(&device, |device| Sheet { device, zone: store.zone() })
@@ -53,7 +51,7 @@ pub(crate) fn unknown(code: &DeviceCode) -> String {
 
 async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<()> {
     let parsed = DeviceCode::parse(code.clone()).context("the device's code")?;
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     let prompt = format!("Delete device {}, its aisles and its owners?", printable(&code));
     if !yes && !is_confirmed("", &prompt)? {
         bail!("device {code} was not deleted");

@@ -16,7 +16,7 @@ use kiosque_server::SelfSignedPem;
 
 use crate::interrupt::EndingSignals;
 use crate::settings::Settings;
-use crate::{CommandOutcome, output, serve};
+use crate::{output, serve};
 
 /// The faults of a demo or of a proxy.
 #[derive(Args, Clone, Debug)]
@@ -40,12 +40,6 @@ impl FaultFlags {
     pub(crate) fn given(self) -> Option<Faults> {
         (!self.faults.is_empty()).then(|| Faults::new(self.faults, self.seed))
     }
-}
-
-/// Returns the faults and their seed, for people.
-pub(crate) fn shown(faults: &Faults) -> String {
-    let texts: Vec<&str> = faults.texts().collect();
-    format!("{} (seed {})", texts.join(" "), faults.seed())
 }
 
 /// The arguments of `kiosque fault-proxy`.
@@ -80,10 +74,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// Forwards calls until SIGTERM or SIGINT, and then finishes those in progress.
-pub(crate) async fn run(
-    settings: &Settings,
-    args: FaultProxyArgs,
-) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, args: FaultProxyArgs) -> anyhow::Result<()> {
     let FaultProxyArgs { url, listen, ca_file, tls_cert, tls_key, faults } = args;
     let Some(faults) = faults.given() else {
         bail!("no fault is given: add --fault, such as --fault 'every(7, code500)'");
@@ -104,11 +95,11 @@ pub(crate) async fn run(
     };
     let end = serve::end(EndingSignals::receive()?);
     let listener = Listener::bind(listen, certificate).await;
-    let listener = listener.with_context(|| format!("cannot listen on {listen} (see --listen)"))?;
-    tracing::info!("calls are forwarded to {}, with faults: {}", server.url(), shown(&faults));
+    let listener = listener.with_context(|| serve::cannot_listen(listen, "--listen"))?;
+    tracing::info!("calls are forwarded to {}, with faults: {faults}", server.url());
     tracing::info!("kiosque fault-proxy serves https://{}/v8", listener.address()?);
     FaultProxy::new(server, faults, Clock::System).serve(listener, settings.limits()?, end).await;
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 /// A future at whose end a server stops.

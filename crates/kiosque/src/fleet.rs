@@ -5,17 +5,17 @@ use kiosque_clock::Clock;
 use kiosque_contract::inventory::DeviceOwner;
 use kiosque_contract::{FleetDevice, FleetFile};
 use kiosque_model::{DeviceCode, UnixMs, counted};
-use kiosque_store::{Listing, Passwords, Store, WhenAbsent};
+use kiosque_store::{Listing, Passwords, Store};
 
 use crate::args::{FleetFormat, FleetWhat};
+use crate::open;
 use crate::output::{self, eprint_line};
 use crate::settings::Settings;
 use crate::table::printable;
-use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings, what: FleetWhat) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, what: FleetWhat) -> anyhow::Result<()> {
     let FleetWhat::Export { output } = what;
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     let all = Listing { after: None, limit: usize::MAX };
     let fleet =
         store.inventory().fleet_file(all, Passwords::Hashed, Clock::System.now()).await?.fleet;
@@ -25,8 +25,7 @@ pub(crate) async fn run(settings: &Settings, what: FleetWhat) -> anyhow::Result<
     };
     eprint_line!("note: the fleet contains the hashes of passwords; only you should read it");
     warn_of_earlier_groups(&store, &fleet).await?;
-    output::print(&text)?;
-    Ok(CommandOutcome::Complete)
+    output::print(&text)
 }
 
 /// Prints the devices that had other groups before the one in the file, with all of their groups.

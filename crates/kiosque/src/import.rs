@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,6 +22,7 @@ use kiosque_model::audit::{CommandRun, Interruption};
 use kiosque_model::counted;
 use kiosque_store::{Changes, IMPORT_REJECTED_MAX, WhenAbsent};
 
+use crate::args::OrderImport;
 use crate::interrupt::{self, EndingSignal, Interrupt};
 use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
@@ -33,32 +34,20 @@ use crate::{CommandOutcome, acting, dry_run, open};
 /// Maximum rejections printed on stderr; the file has all of them.
 const PRINTED_MAX: u64 = 50;
 
-/// The files of an import.
-pub(crate) struct Files {
-    /// The orders; `-` for standard input.
-    pub(crate) input: PathBuf,
-    pub(crate) map: Option<PathBuf>,
-    /// The file for rejected lines; `None` for one named after the input.
-    pub(crate) rejected: Option<PathBuf>,
-}
-
-pub(crate) async fn run(
-    settings: &Settings,
-    files: &Files,
-    strictness: Strictness,
-    changes: Changes,
-) -> anyhow::Result<CommandOutcome> {
-    let file = files.input.as_path();
-    let mapping = files.map.as_deref().map(read_mapping).transpose()?;
+pub(crate) async fn run(settings: &Settings, args: OrderImport) -> anyhow::Result<CommandOutcome> {
+    let file = args.file.as_path();
+    let changes = args.dry_run.changes();
+    let mapping = args.map.as_deref().map(read_mapping).transpose()?;
     let input = open_input(file)?;
     let store = open::store_for(settings, WhenAbsent::Refuse, changes).await?;
+    let strictness = if args.strict { Strictness::Strict } else { Strictness::Lenient };
     let rules = ImportRules { lead_max: settings.limits()?.order_lead_max, strictness };
     // A dry run writes no file, and does not change the file of an earlier run.
-    let rejected = (changes == Changes::Stored).then(|| rejected_file(files)).transpose()?;
+    let rejected = (changes == Changes::Stored).then(|| rejected_file(&args)).transpose()?;
     let mut reporter = Reporter::new(file, rejected, changes)?;
     let run = CommandRun {
         file: Some(acting::file_name(file)),
-        mapping: files.map.as_deref().map(acting::file_name),
+        mapping: args.map.as_deref().map(acting::file_name),
         ..acting::run_of("import orders")
     };
     let import = acting::begin_import(&store, run, Arc::clone(&reporter.stored)).await?;
@@ -86,7 +75,7 @@ pub(crate) async fn run(
             import.interrupt(&store, reason, (stored, rejected)).await;
             if let (ImportError::Interrupted, Some(signal)) = (&error, signal) {
                 reported?;
-                return Ok(CommandOutcome::Interrupted(signal));
+                return Ok(CommandOutcome::Failed(signal.exit_status()));
             }
             return Err(error).with_context(|| file.display().to_string());
         }
@@ -102,11 +91,11 @@ pub(crate) async fn run(
     Ok(if imported.rejected == 0 { CommandOutcome::Complete } else { CommandOutcome::Partial })
 }
 
-fn rejected_file(files: &Files) -> anyhow::Result<RejectedFile> {
-    match &files.rejected {
+fn rejected_file(args: &OrderImport) -> anyhow::Result<RejectedFile> {
+    match &args.rejected {
         Some(path) => RejectedFile::named(path),
-        None if files.map.is_some() => RejectedFile::after(&files.input, "csv"),
-        None => RejectedFile::after(&files.input, "ndjson"),
+        None if args.map.is_some() => RejectedFile::after(&args.file, "csv"),
+        None => RejectedFile::after(&args.file, "ndjson"),
     }
 }
 

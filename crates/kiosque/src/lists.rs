@@ -6,19 +6,17 @@ use kiosque_contract::inventory::{
     AccountItem, GroupItem, ImportItem, ImportState, ProductItem, RateItem,
 };
 use kiosque_model::{GroupId, Zone};
-use kiosque_store::WhenAbsent;
 
+use crate::open;
 use crate::output::{self, Output, YesNo, time};
 use crate::settings::Settings;
-use crate::table::{ABSENT, Table};
-use crate::{CommandOutcome, open};
+use crate::table::{ABSENT, Table, cell};
 
-pub(crate) async fn groups(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn groups(settings: &Settings, output: Output) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     let now = Clock::System.now();
     let groups = output::whole(async |part| store.inventory().groups(part, now).await).await?;
-    output.print(&groups, |groups| group_table(groups, store.zone()))?;
-    Ok(CommandOutcome::Complete)
+    output.print(&groups, |groups| group_table(groups, store.zone()))
 }
 
 /// Returns the message about a group that does not exist.
@@ -41,15 +39,11 @@ fn group_table(groups: &[GroupItem], zone: &Zone) -> Table<7> {
     })
 }
 
-pub(crate) async fn accounts(
-    settings: &Settings,
-    output: Output,
-) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn accounts(settings: &Settings, output: Output) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     let now = Clock::System.now();
     let accounts = output::whole(async |part| store.inventory().accounts(part, now).await).await?;
-    output.print(&accounts, |accounts| account_table(accounts, store.zone()))?;
-    Ok(CommandOutcome::Complete)
+    output.print(&accounts, |accounts| account_table(accounts, store.zone()))
 }
 
 fn account_table(accounts: &[AccountItem], zone: &Zone) -> Table<6> {
@@ -66,14 +60,10 @@ fn account_table(accounts: &[AccountItem], zone: &Zone) -> Table<6> {
     })
 }
 
-pub(crate) async fn products(
-    settings: &Settings,
-    output: Output,
-) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn products(settings: &Settings, output: Output) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     let products = output::whole(async |part| store.inventory().products(part).await).await?;
-    output.print(&products, |products| product_table(products))?;
-    Ok(CommandOutcome::Complete)
+    output.print(&products, |products| product_table(products))
 }
 
 /// Prices are minor units, as in a fleet file.
@@ -82,18 +72,17 @@ fn product_table(products: &[ProductItem]) -> Table<5> {
         [
             product.goods_id.clone(),
             product.currency.clone(),
-            product.default_price.map_or_else(|| ABSENT.to_owned(), |price| price.to_string()),
+            cell(product.default_price),
             product.category.clone(),
             product.goods_name.clone(),
         ]
     })
 }
 
-pub(crate) async fn rates(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn rates(settings: &Settings, output: Output) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     let rates = output::whole(async |part| store.inventory().rates(part).await).await?;
-    output.print(&rates, |rates| rate_table(rates))?;
-    Ok(CommandOutcome::Complete)
+    output.print(&rates, |rates| rate_table(rates))
 }
 
 fn rate_table(rates: &[RateItem]) -> Table<3> {
@@ -102,12 +91,11 @@ fn rate_table(rates: &[RateItem]) -> Table<3> {
     })
 }
 
-pub(crate) async fn imports(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn imports(settings: &Settings, output: Output) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     let now = Clock::System.now();
     let imports = output::whole(async |part| store.intake().imports(part, now).await).await?;
-    output.print(&imports, |imports| import_table(imports, store.zone()))?;
-    Ok(CommandOutcome::Complete)
+    output.print(&imports, |imports| import_table(imports, store.zone()))
 }
 
 /// Returns a row for each import, and one for each group of an import with orders of several
@@ -126,8 +114,6 @@ fn import_table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
         "UNCHANGED",
         "REJECTED",
     ]);
-    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
-    let number = |count: Option<u64>| count.map_or(ABSENT.to_owned(), |count| count.to_string());
     for import in imports {
         let AuditDetails { user, uid, file, mapping, groups, .. } = &import.details;
         let AuditDetails { accepted, updated, unchanged, rejected, .. } = &import.details;
@@ -141,14 +127,14 @@ fn import_table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
             import.import_id.clone(),
             time(zone, Some(import.started_timestamp)),
             ended(import, zone),
-            text(&user),
-            text(file),
-            text(mapping),
+            cell(user),
+            cell(file.as_ref()),
+            cell(mapping.as_ref()),
             group,
-            number(*accepted),
-            number(*updated),
-            number(*unchanged),
-            number(*rejected),
+            cell(*accepted),
+            cell(*updated),
+            cell(*unchanged),
+            cell(*rejected),
         ]);
         for group in groups.iter().filter(|_| groups.len() > 1) {
             let [begun, ended, user, file, mapping] = [const { String::new() }; 5];

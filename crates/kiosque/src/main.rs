@@ -55,11 +55,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::Context;
-use kiosque_ingest::import::Strictness;
 use kiosque_server::Audience;
 
 use args::{AccountWhat, Cli, Command, GroupWhat, ImportWhat, ProductWhat, RatesWhat};
-use interrupt::EndingSignal;
 use log::LogFormat;
 use output::eprint_line;
 use settings::{Given, Settings};
@@ -70,12 +68,8 @@ enum CommandOutcome {
     Complete,
     /// Some input was rejected, or the data has differences; messages describe them.
     Partial,
-    /// It could not begin; a message says why.
-    CannotRun,
-    /// It failed, with this exit status; a message says why.
+    /// It failed, or a signal ended it early, with this exit status; a message says why.
     Failed(u8),
-    /// A signal ended it early; a message reports its progress.
-    Interrupted(EndingSignal),
 }
 
 fn main() -> ExitCode {
@@ -83,9 +77,7 @@ fn main() -> ExitCode {
     match run(cli, given) {
         Ok(CommandOutcome::Complete) => ExitCode::SUCCESS,
         Ok(CommandOutcome::Partial) => ExitCode::FAILURE,
-        Ok(CommandOutcome::CannotRun) => ExitCode::from(2),
         Ok(CommandOutcome::Failed(status)) => ExitCode::from(status),
-        Ok(CommandOutcome::Interrupted(signal)) => signal.exit_status().into(),
         Err(error) => {
             eprint_line!("kiosque: {}", describe(&error));
             ExitCode::FAILURE
@@ -143,57 +135,56 @@ fn run(cli: Cli, given: Given) -> anyhow::Result<CommandOutcome> {
 
 async fn dispatch(command: Command, settings: Settings) -> anyhow::Result<CommandOutcome> {
     match command {
-        Command::Demo { demo } => demo::run(settings, *demo).await,
-        Command::Serve => serve::run(settings).await,
-        Command::Check(args) => check::run(args).await,
-        Command::FaultProxy(args) => fault_proxy::run(&settings, args).await,
-        Command::Init => init::run(&settings).await,
-        Command::Apply { fleet, dry_run } => apply::run(&settings, &fleet, dry_run.changes()).await,
-        Command::Import { what: ImportWhat::Orders { file, map, rejected, strict, dry_run } } => {
-            let strictness = if strict { Strictness::Strict } else { Strictness::Lenient };
-            let files = import::Files { input: file, map, rejected };
-            import::run(&settings, &files, strictness, dry_run.changes()).await
+        Command::Demo(flags) => demo::run(settings, *flags).await?,
+        Command::Serve => serve::run(settings).await?,
+        Command::Check(args) => return check::run(args).await,
+        Command::FaultProxy(args) => fault_proxy::run(&settings, args).await?,
+        Command::Init => init::run(&settings).await?,
+        Command::Apply { fleet, dry_run } => {
+            return apply::run(&settings, &fleet, dry_run.changes()).await;
+        }
+        Command::Import { what: ImportWhat::Orders(args) } => {
+            return import::run(&settings, args).await;
         }
         Command::Import { what: ImportWhat::Rates { file, dry_run } } => {
-            import_rates::run(&settings, &file, dry_run.changes()).await
+            return import_rates::run(&settings, &file, dry_run.changes()).await;
         }
-        Command::Import { what: ImportWhat::List { output } } => {
-            lists::imports(&settings, output).await
+        Command::Import { what: ImportWhat::List(output) } => {
+            lists::imports(&settings, output).await?
         }
-        Command::Archive(args) => archive::run(&settings, args).await,
-        Command::Status { output } => status::run(&settings, output).await,
-        Command::Group { what: GroupWhat::List { output } } => {
-            lists::groups(&settings, output).await
+        Command::Archive(args) => archive::run(&settings, args).await?,
+        Command::Status(output) => status::run(&settings, output).await?,
+        Command::Group { what: GroupWhat::List(output) } => {
+            lists::groups(&settings, output).await?
         }
-        Command::Account { what: AccountWhat::List { output } } => {
-            lists::accounts(&settings, output).await
+        Command::Account { what: AccountWhat::List(output) } => {
+            lists::accounts(&settings, output).await?
         }
-        Command::Device { what } => device::run(&settings, what).await,
-        Command::Product { what: ProductWhat::List { output } } => {
-            lists::products(&settings, output).await
+        Command::Device { what } => device::run(&settings, what).await?,
+        Command::Product { what: ProductWhat::List(output) } => {
+            lists::products(&settings, output).await?
         }
-        Command::Session { what } => session::run(&settings, what).await,
-        Command::Rates { what: RatesWhat::List { output } } => {
-            lists::rates(&settings, output).await
-        }
-        Command::Audit(args) => audit::run(&settings, args).await,
-        Command::Fleet { what } => fleet::run(&settings, what).await,
-        Command::Orders { what } => orders::run(&settings, what).await,
-        Command::Verify => verify::run(&settings).await,
-        Command::Backup { file, keep } => backup::run(&settings, file, keep).await,
+        Command::Session { what } => session::run(&settings, what).await?,
+        Command::Rates { what: RatesWhat::List(output) } => lists::rates(&settings, output).await?,
+        Command::Audit(args) => audit::run(&settings, args).await?,
+        Command::Fleet { what } => fleet::run(&settings, what).await?,
+        Command::Orders { what } => return orders::run(&settings, what).await,
+        Command::Verify => return verify::run(&settings).await,
+        Command::Backup { file, keep } => backup::run(&settings, file, keep).await?,
         Command::Restore { file, dry_run } => {
-            restore::run(&settings, file, dry_run.changes()).await
+            restore::run(&settings, file, dry_run.changes()).await?
         }
-        Command::Move { dry_run } => move_data::run(&settings, dry_run.changes()).await,
-        Command::Schema(schema) => schema::run(schema),
-        Command::OperatorKey { what } => operator_key::run(&settings, what).await,
-        Command::ConsoleLink(args) => console_link::run(&settings, args).await,
-        Command::Broker(args) => broker::run(*args).await,
-        Command::Remote { what } => Ok(remote::run(what).await),
-        Command::Config { what } => config::run(what),
-        Command::Completions { shell } => completions::run(shell),
-        Command::Man { directory } => man::run(&directory),
-        Command::Openapi { operator: true, server } => openapi::run(Audience::Operator, server),
-        Command::Openapi { operator: false, server } => openapi::run(Audience::Gateway, server),
+        Command::Move(dry_run) => move_data::run(&settings, dry_run.changes()).await?,
+        Command::Schema(schema) => schema::run(schema)?,
+        Command::OperatorKey { what } => operator_key::run(&settings, what).await?,
+        Command::ConsoleLink(args) => console_link::run(&settings, args).await?,
+        Command::Broker(args) => broker::run(*args).await?,
+        Command::Remote { what } => return Ok(remote::run(what).await),
+        Command::Config { what } => config::run(what)?,
+        Command::Completions { shell } => completions::run(shell)?,
+        Command::Man { directory } => man::run(&directory)?,
+        Command::Openapi { operator: true, server } => openapi::run(Audience::Operator, server)?,
+        Command::Openapi { operator: false, server } => openapi::run(Audience::Gateway, server)?,
     }
+    Ok(CommandOutcome::Complete)
 }

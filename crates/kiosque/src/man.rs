@@ -7,16 +7,14 @@ use anyhow::Context;
 use clap::Command;
 use clap_mangen::Man;
 
-use crate::CommandOutcome;
 use crate::args::Cli;
 
 /// Writes the manual page of each command to a directory, which is created if it does not exist.
-pub(crate) fn run(directory: &Path) -> anyhow::Result<CommandOutcome> {
+pub(crate) fn run(directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
     let mut command = Cli::described().disable_help_subcommand(true);
     command.build();
-    write_pages(&command, directory)?;
-    Ok(CommandOutcome::Complete)
+    write_pages(&command, directory)
 }
 
 /// Writes the pages of a command and all its subcommands.

@@ -11,9 +11,9 @@ use crate::interrupt::Interrupt;
 use crate::output::{eprint_line, print_line};
 use crate::progress::Bar;
 use crate::settings::Settings;
-use crate::{CommandOutcome, dry_run, open};
+use crate::{dry_run, open};
 
-pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result<()> {
     let address = settings.common.store.as_ref();
     let address = address.context("--store URL is required: the database to move to")?;
     let directory = open::directory(settings)?;
@@ -39,8 +39,7 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
     bar.clear();
     let moved = moved?;
     if changes == Changes::RolledBack {
-        dry_run::print_move(&moved)?;
-        return Ok(CommandOutcome::Complete);
+        return dry_run::print_move(&moved);
     }
     print_line!(
         "moved {}: {} and {}, the same on both sides in each of {}",
@@ -53,5 +52,5 @@ pub(crate) async fn run(settings: &Settings, changes: Changes) -> anyhow::Result
         "serve the data with --store from now on; {} is unchanged and will not be opened again",
         directory.display()
     );
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }

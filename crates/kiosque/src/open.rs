@@ -31,12 +31,12 @@ pub(crate) fn directory(settings: &Settings) -> anyhow::Result<PathBuf> {
         .context("--data DIR is required: the directory of the data (or KIOSQUE_DATA)")
 }
 
-/// Opens the data for a command other than a server.
-pub(crate) async fn store(settings: &Settings, when_absent: WhenAbsent) -> anyhow::Result<Store> {
-    store_for(settings, when_absent, Changes::Stored).await
+/// Opens existing data for a command without a dry run, other than a server.
+pub(crate) async fn store(settings: &Settings) -> anyhow::Result<Store> {
+    store_for(settings, WhenAbsent::Refuse, Changes::Stored).await
 }
 
-/// Opens the data for a command with a dry run.
+/// Opens the data for a command, which may have a dry run.
 pub(crate) async fn store_for(
     settings: &Settings,
     when_absent: WhenAbsent,
@@ -93,12 +93,10 @@ pub(crate) async fn store_to_serve(
     settings: &Settings,
     wait: Duration,
 ) -> anyhow::Result<Store> {
+    let access = Access { when_absent: WhenAbsent::Refuse, changes: Changes::Stored };
     match settings.common.store {
-        Some(_) => {
-            let access = Access { when_absent: WhenAbsent::Refuse, changes: Changes::Stored };
-            database(settings, access, wait, Retry::Forever).await
-        }
-        None => store_in(directory, settings, WhenAbsent::Refuse, wait).await,
+        Some(_) => database(settings, access, wait, Retry::Forever).await,
+        None => directory_for(directory, settings, access, wait).await,
     }
 }
 
@@ -124,14 +122,13 @@ struct Access {
     changes: Changes,
 }
 
-/// Opens the data of a directory, creating it according to `when_absent`.
+/// Opens the data of a directory, and creates it if there is none.
 pub(crate) async fn store_in(
     directory: &Path,
     settings: &Settings,
-    when_absent: WhenAbsent,
     wait: Duration,
 ) -> anyhow::Result<Store> {
-    let access = Access { when_absent, changes: Changes::Stored };
+    let access = Access { when_absent: WhenAbsent::Create, changes: Changes::Stored };
     directory_for(directory, settings, access, wait).await
 }
 

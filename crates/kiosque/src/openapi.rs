@@ -5,11 +5,10 @@ use kiosque_contract::GATEWAY_PREFIX;
 use kiosque_openapi::{integrator, operator};
 use kiosque_server::Audience;
 
-use crate::CommandOutcome;
 use crate::output::print_line;
 
 /// Prints the OpenAPI document of the calls of one audience, at a base URL.
-pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<CommandOutcome> {
+pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<()> {
     let server = server.as_deref();
     if let Some(server) = server {
         check(server, audience)?;
@@ -18,8 +17,7 @@ pub(crate) fn run(audience: Audience, server: Option<String>) -> anyhow::Result<
         Audience::Gateway => integrator::document(server.unwrap_or(integrator::DEFAULT_SERVER)),
         Audience::Operator => operator::document(server.unwrap_or(operator::DEFAULT_SERVER)),
     };
-    print_line!("{}", serde_json::to_string_pretty(&document)?)?;
-    Ok(CommandOutcome::Complete)
+    print_line!("{}", serde_json::to_string_pretty(&document)?)
 }
 
 /// Checks that a text can be the base URL, to which the paths of the document are appended.

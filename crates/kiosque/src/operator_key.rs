@@ -5,29 +5,28 @@ use std::io::{self, Write};
 use anyhow::{Context, bail};
 use kiosque_clock::Entropy;
 use kiosque_model::{KeyName, OperatorKey, Rights, Zone};
-use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store, WhenAbsent};
+use kiosque_store::{CreatedKey, KeyEntry, KeyHolder, RevokedKey, Store};
 use serde_json::{Value, json};
 
 use crate::args::KeyWhat;
 use crate::output::{Format, Output, print_line, time};
 use crate::settings::Settings;
 use crate::table::Table;
-use crate::{CommandOutcome, acting, open};
+use crate::{acting, open};
 
-pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn run(settings: &Settings, what: KeyWhat) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     match what {
         KeyWhat::Create { name, may } => {
-            create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await?;
+            create(&store, parsed(name)?, may.unwrap_or_else(Rights::all)).await
         }
         KeyWhat::List { json, output } => {
             let keys = store.operators().keys().await?;
             let output = if json { Output { output: Format::Json } } else { output };
-            output.print(&json_of(&keys), |_| table(&keys, store.zone()))?;
+            output.print(&json_of(&keys), |_| table(&keys, store.zone()))
         }
-        KeyWhat::Revoke { name } => revoke(&store, parsed(name)?).await?,
+        KeyWhat::Revoke { name } => revoke(&store, parsed(name)?).await,
     }
-    Ok(CommandOutcome::Complete)
 }
 
 fn parsed(name: String) -> anyhow::Result<KeyName> {

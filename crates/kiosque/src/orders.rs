@@ -8,15 +8,12 @@ use kiosque_contract::OrderLine;
 use kiosque_ingest::export::{CSV_MAPPING, CsvExport, order_line};
 use kiosque_model::order::{PayStatus, ShipmentStatus};
 use kiosque_model::{DeviceCode, GroupId, UnixMs, counted};
-use kiosque_store::{Listed, Listing, OrderFilter, OrdersOf, Store, WhenAbsent};
+use kiosque_store::{OrderFilter, OrdersOf, Store};
 
 use crate::args::{OrderExport, OrderFormat, OrdersWhat};
 use crate::output::{self, eprint_line};
 use crate::settings::Settings;
 use crate::{CommandOutcome, device, lists, open};
-
-/// Orders that one read returns.
-const PART: usize = 1_000;
 
 /// The orders to export.
 struct Selected {
@@ -31,7 +28,7 @@ pub(crate) async fn run(settings: &Settings, what: OrdersWhat) -> anyhow::Result
         output::print(&CSV_MAPPING)?;
         return Ok(CommandOutcome::Complete);
     }
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     let selected = selected(&store, &export)?;
     check_known(&store, &selected.of).await?;
     let out = BufWriter::new(io::stdout().lock());
@@ -156,26 +153,22 @@ async fn each_order(
     selected: &Selected,
     mut visit: impl FnMut(&str, &OrderLine) -> io::Result<()>,
 ) -> anyhow::Result<usize> {
-    let (mut after, mut damaged) = (None, 0);
-    loop {
-        let part = Listing { after, limit: PART };
-        let Listed { entries, next } = store.inventory().orders(selected.of.clone(), part).await?;
-        for order in entries {
-            match order {
-                Ok(order) if selected.started.contains(&order.trade_start) => {
-                    let group = order.item.group_id.clone();
-                    visit(&group, &order_line(order, store.zone())?)?;
-                }
-                Ok(_) => {}
-                Err(order) => {
-                    eprint_line!("kiosque: not exported: {order}");
-                    damaged += 1;
-                }
+    let mut damaged = 0;
+    let read = async |part| store.inventory().orders(selected.of.clone(), part).await;
+    output::each(read, |order| {
+        match order {
+            Ok(order) if selected.started.contains(&order.trade_start) => {
+                let group = order.item.group_id.clone();
+                visit(&group, &order_line(order, store.zone())?)?;
+            }
+            Ok(_) => {}
+            Err(order) => {
+                eprint_line!("kiosque: not exported: {order}");
+                damaged += 1;
             }
         }
-        match next {
-            Some(next) => after = Some(next),
-            None => return Ok(damaged),
-        }
-    }
+        Ok(())
+    })
+    .await?;
+    Ok(damaged)
 }

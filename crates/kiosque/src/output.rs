@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
@@ -9,7 +10,7 @@ use kiosque_model::{UnixMs, Zone};
 use kiosque_store::{Error, Listed, Listing};
 use serde::Serialize;
 
-use crate::table::ABSENT;
+use crate::table::cell;
 
 /// The maximum number of entries that one read returns.
 const PART: usize = 1_000;
@@ -53,6 +54,9 @@ pub(crate) fn print(text: &impl Display) -> anyhow::Result<()> {
     }
 }
 
+/// Clears a terminal.
+pub(crate) const CLEAR: &str = "\x1b[2J\x1b[H";
+
 /// The context of an error of stdout.
 pub(crate) const CANNOT_WRITE: &str = "cannot write to standard output";
 
@@ -64,24 +68,43 @@ macro_rules! print_line {
 }
 pub(crate) use print_line;
 
-/// Returns a complete list, which is read in parts.
-pub(crate) async fn whole<T, K>(
+/// Visits the entries of a list, which is read in parts.
+pub(crate) async fn each<T, K>(
     read: impl AsyncFn(Listing<K>) -> Result<Listed<T, K>, Error>,
-) -> Result<Vec<T>, Error> {
-    let (mut all, mut after) = (Vec::new(), None);
+    mut visit: impl FnMut(T) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut after = None;
     loop {
         let Listed { entries, next } = read(Listing { after, limit: PART }).await?;
-        all.extend(entries);
+        entries.into_iter().try_for_each(&mut visit)?;
         match next {
             Some(next) => after = Some(next),
-            None => return Ok(all),
+            None => return Ok(()),
         }
     }
 }
 
+/// Returns a complete list.
+pub(crate) async fn whole<T, K>(
+    read: impl AsyncFn(Listing<K>) -> Result<Listed<T, K>, Error>,
+) -> anyhow::Result<Vec<T>> {
+    let mut all = Vec::new();
+    let keep = |entry| {
+        all.push(entry);
+        Ok(())
+    };
+    each(read, keep).await?;
+    Ok(all)
+}
+
+/// Returns a path, absolute if the current directory is known.
+pub(crate) fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
 /// Returns a time in the platform's zone, or the text of an absent value.
 pub(crate) fn time(zone: &Zone, ms: Option<i64>) -> String {
-    ms.map_or_else(|| ABSENT.to_owned(), |ms| zone.text(UnixMs(ms)))
+    cell(ms.map(|ms| zone.text(UnixMs(ms))))
 }
 
 /// Formats a flag as `yes` or `no`.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use kiosque_ingest::import::Progress;
-use kiosque_store::{Copied, MoveProgress, MoveStep};
+use kiosque_store::{MoveProgress, MoveStep};
 
 use crate::output::eprint_line;
 use rate::RecentRate;
@@ -51,11 +51,6 @@ impl Bar {
             }
             Progress::Stored { done, total, .. } => self.show("storing", done, total),
         }
-    }
-
-    /// Shows the progress of a backup, in pages of the database.
-    pub(crate) fn show_copy(&self, copied: Copied) {
-        self.show("copying", copied.pages, copied.of);
     }
 
     /// Shows the progress of a move, in rows.

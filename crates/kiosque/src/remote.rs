@@ -11,13 +11,17 @@ mod queries;
 use std::time::Duration;
 
 use kiosque_client::{Exchange, Observer};
-use kiosque_remote::{CommandError, Given, Places, Profiles, Remote, Resolved, variables};
+use kiosque_remote::lists::{GROUPS, WHO};
+use kiosque_remote::{
+    CommandError, Given, Places, Profiles, Remote, Report, Resolved, groups, variables, who,
+};
 
 use crate::CommandOutcome;
-use crate::args::{Access, RemoteWhat};
+use crate::args::{Access, OnlineArgs, RemoteWhat, ReportArgs, Span};
 use crate::output::eprint_line;
 use crate::table::printable;
 use crate::without_error_numbers;
+use queries::{answer, show_report};
 
 /// Runs a command, and prints why it failed.
 pub(crate) async fn run(what: RemoteWhat) -> CommandOutcome {
@@ -35,28 +39,40 @@ async fn done(what: RemoteWhat) -> Result<(), CommandError> {
     match what {
         RemoteWhat::Login(args) => account::log_in(args).await,
         RemoteWhat::Logout(access) => account::log_out(&access).await,
+        RemoteWhat::Whoami(shown) => answer(&shown, &[WHO], async |remote| who(remote).await).await,
+        RemoteWhat::Profiles(shown) => queries::profiles(&shown).await,
+        RemoteWhat::Groups(shown) => {
+            answer(&shown, &[GROUPS], async |remote| groups(remote).await).await
+        }
+        RemoteWhat::Devices(args) => queries::list_devices(args).await,
         RemoteWhat::Orders(args) => orders::run(args).await,
+        RemoteWhat::Order(args) => queries::show_order(args).await,
         RemoteWhat::Changes(args) => changes::run(args).await,
         RemoteWhat::Mirror(args) => mirror::run(args).await,
-        other => queries::run(other).await,
+        RemoteWhat::Summary(args) => show_report(Report::Summary, args).await,
+        RemoteWhat::Trend(args) => show_report(Report::Trend, args).await,
+        RemoteWhat::BestSellers(args) => show_report(Report::BestSellers, args).await,
+        RemoteWhat::ByDevice(args) => show_report(Report::ByDevice, args).await,
+        RemoteWhat::Aisles(args) => show_report(Report::Aisles, args).await,
+        RemoteWhat::Online(OnlineArgs { group, shown }) => {
+            let span = Span { since: None, until: None };
+            show_report(Report::Online, ReportArgs { group, span, device: vec![], shown }).await
+        }
+        RemoteWhat::Call(args) => queries::make_call(args).await,
     }
 }
 
 /// Opens the account of a command, and prints which one it is unless it is the default.
 fn open(access: &Access) -> Result<Remote, CommandError> {
-    open_resolved(resolved(access.profile.clone())?, &places()?, access)
+    open_resolved(profile(access.profile.clone())?, access)
 }
 
 /// Returns a profile by name, and prints which one it is unless it is the default.
 pub(crate) fn profile(name: Option<String>) -> Result<Resolved, CommandError> {
-    let profile = resolved(name)?;
+    let flags = Given { profile: name, ..Given::default() };
+    let profile = Resolved::of(flags, variables(variable)?, &Profiles::read(&places()?)?)?;
     print_origin(&profile);
     Ok(profile)
-}
-
-fn resolved(name: Option<String>) -> Result<Resolved, CommandError> {
-    let flags = Given { profile: name, ..Given::default() };
-    Resolved::of(flags, variables(variable)?, &Profiles::read(&places()?)?)
 }
 
 fn print_origin(profile: &Resolved) {
@@ -65,13 +81,8 @@ fn print_origin(profile: &Resolved) {
     }
 }
 
-fn open_resolved(
-    profile: Resolved,
-    places: &Places,
-    access: &Access,
-) -> Result<Remote, CommandError> {
-    print_origin(&profile);
-    Remote::open(profile, places, access.explain.then(|| Observer::from_fn(explain)))
+fn open_resolved(profile: Resolved, access: &Access) -> Result<Remote, CommandError> {
+    Remote::open(profile, &places()?, access.explain.then(|| Observer::from_fn(explain)))
 }
 
 fn places() -> Result<Places, CommandError> {

@@ -10,17 +10,17 @@ use kiosque_store::{
     Changes, RestoreError, ServerLock, create_directory, ensure_backup, has_data, stage_backup,
 };
 
+use crate::open;
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
 use crate::table::printable;
-use crate::{CommandOutcome, open};
 
 /// Restores a backup to the directory, and moves the old data aside.
 pub(crate) async fn run(
     settings: &Settings,
     file: PathBuf,
     changes: Changes,
-) -> anyhow::Result<CommandOutcome> {
+) -> anyhow::Result<()> {
     if settings.common.store.is_some() {
         bail!(
             "restore a PostgreSQL database with its own tools: point-in-time recovery of a base \
@@ -58,7 +58,7 @@ pub(crate) async fn run(
     print_line!("verified {}: {orders}, no difference{others}", file.display())?;
     if changes == Changes::RolledBack {
         eprint_line!("dry run: nothing was restored");
-        return Ok(CommandOutcome::Complete);
+        return Ok(());
     }
     let time = Timestamp::from_millisecond(now.0).context("the time of the clock")?;
     let old = staged.put_in_place(&time.strftime("%Y%m%dT%H%M%S.%3fZ").to_string())?;
@@ -67,7 +67,7 @@ pub(crate) async fn run(
         print_line!("moved the data that was there to {}", directory.join(old).display())?;
     }
     explain(&directory, old.as_deref());
-    Ok(CommandOutcome::Complete)
+    Ok(())
 }
 
 /// Returns a directory for the copy of a dry run, in `directory` or in the nearest existing one

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 
-use crate::{CommandOutcome, output};
+use crate::output;
 
 /// The statements to print.
 #[derive(Args, Clone, Copy, Debug)]
@@ -13,10 +13,9 @@ pub(crate) struct Schema {
     citus: bool,
 }
 
-pub(crate) fn run(schema: Schema) -> anyhow::Result<CommandOutcome> {
+pub(crate) fn run(schema: Schema) -> anyhow::Result<()> {
     if !schema.citus {
         bail!("choose the statements to print: --citus");
     }
-    output::print(&kiosque_store::citus_statements())?;
-    Ok(CommandOutcome::Complete)
+    output::print(&kiosque_store::citus_statements())
 }

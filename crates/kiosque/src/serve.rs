@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 
 use crate::interrupt::EndingSignals;
 use crate::settings::{ServeSettings, Settings};
-use crate::{CommandOutcome, open, service_manager};
+use crate::{open, service_manager};
 
 /// Interval at which the certificate's files are checked for changes.
 const CERTIFICATE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// overload is logged.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: Settings) -> anyhow::Result<()> {
     let directory = open::directory(&settings)?;
     let server = settings.server()?;
     let _lock = open::lock_to_serve(&directory, &settings)?;
@@ -50,18 +50,8 @@ pub(crate) async fn run(settings: Settings) -> anyhow::Result<CommandOutcome> {
     service_manager::report_ready();
     let listeners = vec![(Audience::Gateway, gateway.listener), (Audience::Operator, operator)];
     let (clock, end) = (Clock::System, end(EndingSignals::receive()?));
-    let app = app(&store, &server, clock.clone())?;
-    serve(listeners, app, (store, server), clock, end).await?;
-    Ok(CommandOutcome::Complete)
-}
-
-/// Returns the service on a store.
-pub(crate) fn app(
-    store: &Store,
-    settings: &kiosque_server::Settings,
-    clock: Clock,
-) -> anyhow::Result<Arc<App>> {
-    Ok(Arc::new(App::new(store.clone(), settings.clone(), clock, Entropy::system())?))
+    let app = Arc::new(App::new(store.clone(), server.clone(), clock.clone(), Entropy::system())?);
+    serve(listeners, app, (store, server), clock, end).await
 }
 
 /// Logs the version, the place and size of the data, and the end of the certificate.
@@ -142,9 +132,13 @@ pub(crate) async fn listen(
     reload_on_change(Arc::clone(&certificate))?;
     let address = settings.listen;
     let listener = bind(address, &certificate, port_in_use).await;
-    let listener =
-        listener.with_context(|| format!("cannot listen on {address} (see --listen)"))?;
+    let listener = listener.with_context(|| cannot_listen(address, "--listen"))?;
     Ok(Gateway { listener, identity, certificate })
+}
+
+/// Returns the context of a failure to bind the address of a flag.
+pub(crate) fn cannot_listen(address: SocketAddr, flag: &str) -> String {
+    format!("cannot listen on {address} (see {flag})")
 }
 
 /// Binds the operator's address, with the same certificate.

@@ -4,24 +4,23 @@ use anyhow::{Context, bail};
 use kiosque_clock::Clock;
 use kiosque_contract::inventory::SessionItem;
 use kiosque_model::{LoginName, Zone};
-use kiosque_store::{EndedSession, WhenAbsent};
+use kiosque_store::EndedSession;
 
 use crate::args::SessionWhat;
 use crate::output::{self, Output, print_line, time};
 use crate::settings::Settings;
-use crate::table::{ABSENT, Table};
-use crate::{CommandOutcome, acting, open};
+use crate::table::{Table, cell};
+use crate::{acting, open};
 
-pub(crate) async fn run(settings: &Settings, what: SessionWhat) -> anyhow::Result<CommandOutcome> {
+pub(crate) async fn run(settings: &Settings, what: SessionWhat) -> anyhow::Result<()> {
     match what {
-        SessionWhat::List { output } => list(settings, output).await?,
-        SessionWhat::End { account } => end(settings, account).await?,
+        SessionWhat::List(output) => list(settings, output).await,
+        SessionWhat::End { account } => end(settings, account).await,
     }
-    Ok(CommandOutcome::Complete)
 }
 
 async fn list(settings: &Settings, output: Output) -> anyhow::Result<()> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     let now = Clock::System.now();
     let sessions = output::whole(async |part| store.inventory().sessions(part, now).await).await?;
     output.print(&sessions, |sessions| table(sessions, store.zone()))
@@ -29,20 +28,19 @@ async fn list(settings: &Settings, output: Output) -> anyhow::Result<()> {
 
 fn table(sessions: &[SessionItem], zone: &Zone) -> Table<5> {
     Table::of(["LOGIN NAME", "GROUP", "OPENED", "EXPIRES", "SOURCE"], sessions, |session| {
-        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| ABSENT.to_owned());
         [
             session.account.clone(),
-            text(&session.group_id),
+            cell(session.group_id.as_ref()),
             time(zone, session.opened_timestamp),
             time(zone, Some(session.expires_timestamp)),
-            text(&session.source),
+            cell(session.source.as_ref()),
         ]
     })
 }
 
 async fn end(settings: &Settings, account: String) -> anyhow::Result<()> {
     let name = LoginName::parse(account.clone()).context("the login name")?;
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     match store.sessions().end(name, acting::by("session end")).await? {
         EndedSession::Ended(session) => {
             let opened = time(store.zone(), session.opened.opened_at.map(|at| at.0));

@@ -7,23 +7,22 @@ use kiosque_clock::Clock;
 use kiosque_contract::inventory::Status;
 use kiosque_listener::tls;
 use kiosque_model::{UnixMs, Zone, counted, size};
-use kiosque_store::{Store, WhenAbsent, server_process};
+use kiosque_store::{Store, server_process};
 use serde::Serialize;
 
-use crate::output::{Output, eprint_line, time};
+use crate::open;
+use crate::output::{Output, absolute, eprint_line, time};
 use crate::settings::Settings;
 use crate::table::{ABSENT, printable};
-use crate::{CommandOutcome, open};
 
-pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+pub(crate) async fn run(settings: &Settings, output: Output) -> anyhow::Result<()> {
+    let store = open::store(settings).await?;
     let status = store.inventory().status(Clock::System.now()).await?;
     if let Err(error) = store.upkeep().check_undamaged().await {
         eprint_line!("warning: {error}");
     }
     let overview = Overview::of(settings, &store, status);
-    output.print(&overview, |overview| Sheet { overview, zone: store.zone() })?;
-    Ok(CommandOutcome::Complete)
+    output.print(&overview, |overview| Sheet { overview, zone: store.zone() })
 }
 
 /// The state of the data, of the certificate, and of the servers.
@@ -72,10 +71,6 @@ impl Overview {
         let servers = data.and_then(serving);
         Overview { data: data.map(absolute), database, status, certificate, servers }
     }
-}
-
-fn absolute(path: &Path) -> String {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
 /// The status for people: one line per value.

@@ -8,6 +8,11 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The text of an absent value.
 pub(crate) const ABSENT: &str = "-";
 
+/// Returns the cell of a value that may be absent.
+pub(crate) fn cell(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
+}
+
 /// A table with a header, and a fixed number of columns.
 pub(crate) struct Table<const N: usize>(TextTable);
 

@@ -1,7 +1,6 @@
 //! `kiosque verify`
 
 use kiosque_model::counted;
-use kiosque_store::WhenAbsent;
 
 use crate::output::{eprint_line, print_line};
 use crate::settings::Settings;
@@ -9,7 +8,7 @@ use crate::table::printable;
 use crate::{CommandOutcome, open};
 
 pub(crate) async fn run(settings: &Settings) -> anyhow::Result<CommandOutcome> {
-    let store = open::store(settings, WhenAbsent::Refuse).await?;
+    let store = open::store(settings).await?;
     let verified = store.upkeep().verify().await?;
     let by_other_rules = verified.by_other_rules.len();
     for difference in verified.differences.iter().chain(&verified.by_other_rules) {

@@ -1,7 +1,9 @@
 //! The commands that make a call or a few: groups, devices, an order, and any other call.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use kiosque_client::session::{Group, Lane};
+use kiosque_client::session::{Grant, Group, Lane};
 use kiosque_client::{Error, GroupClient, NotAnEnvelope, Request};
 use kiosque_contract::endpoint::{DevicePage, ENDPOINTS};
 use kiosque_contract::{DeviceFilter, Endpoint};
@@ -10,7 +12,7 @@ use serde_json::{Value, json};
 use crate::error::CommandError;
 use crate::listing::{Layout, Listing, Part};
 use crate::lists::{ANY, DEVICES, GROUPS, LINES, ORDERS, PROFILES, WHO};
-use crate::profile::Profiles;
+use crate::profile::{Fields, Profiles};
 use crate::remote::{Remote, Turn};
 
 /// The paths of the calls that change the session begin with this.
@@ -27,15 +29,6 @@ pub enum Groups {
     All,
 }
 
-/// The devices that are listed.
-#[derive(Clone, Debug)]
-pub struct DeviceQuery {
-    /// Their groups.
-    pub groups: Groups,
-    /// The filter.
-    pub filter: DeviceFilter,
-}
-
 /// The number by which an order is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TradeNumber {
@@ -49,25 +42,25 @@ impl Profiles {
     /// Returns the profiles as a list.
     #[must_use]
     pub fn listing(&self) -> Listing {
-        let row = |(name, fields): (&str, &crate::profile::Fields)| {
+        let row = |(name, fields): (&String, &Fields)| {
             json!({
                 "profile": name, "url": fields.url, "username": fields.username,
                 "passwordFile": fields.password_file, "passwordCommand": fields.password_command,
                 "caFile": fields.ca_file,
             })
         };
-        Listing::of(PROFILES, self.iter().map(row).collect())
+        Listing::of(PROFILES, self.by_name.iter().map(row).collect())
     }
 }
 
-/// Proves that the session is live, by a call in whichever group is selected. This renews a session
-/// that another user has replaced.
-async fn prove(turn: &Turn<'_>) -> Result<(), CommandError> {
+/// Returns the current session, after a call in whichever group is selected has proven that it is
+/// live. This renews a session that another user has replaced.
+async fn proven(turn: &Turn<'_>) -> Result<Arc<Grant>, CommandError> {
     let path = format!("{}?current=1&size=1", DevicePage::PATH);
     let request = Request::new(path, Bytes::from_static(b"{}"));
     let answer = turn.account.read(&Lane::Any, &request).await?;
     match answer.code() {
-        Some(_) => Ok(()),
+        Some(_) => Ok(turn.account.session().grant().await?),
         None => Err(Error::NotAnEnvelope(NotAnEnvelope::of(&answer)).into()),
     }
 }
@@ -80,8 +73,7 @@ pub async fn who(remote: &Remote) -> Result<Listing, CommandError> {
     let profile = remote.profile();
     remote
         .turn(async |turn| {
-            prove(turn).await?;
-            let grant = turn.account.session().grant().await?;
+            let grant = proven(turn).await?;
             let name = grant.groups.iter().find(|group| group.id == grant.group.as_str());
             let row = json!({
                 "profile": profile.name, "url": profile.url, "username": profile.username,
@@ -100,8 +92,7 @@ pub async fn who(remote: &Remote) -> Result<Listing, CommandError> {
 pub async fn groups(remote: &Remote) -> Result<Listing, CommandError> {
     remote
         .turn(async |turn| {
-            prove(turn).await?;
-            let grant = turn.account.session().grant().await?;
+            let grant = proven(turn).await?;
             let row = |group: &Group| {
                 let is_selected = group.id == grant.group.as_str();
                 json!({"groupId": group.id, "groupName": group.name, "isSelected": is_selected})
@@ -111,16 +102,20 @@ pub async fn groups(remote: &Remote) -> Result<Listing, CommandError> {
         .await
 }
 
-/// Returns devices.
+/// Returns the devices of some groups that match a filter.
 ///
 /// # Errors
 /// The call was refused, or there is no session.
-pub async fn devices(remote: &Remote, query: &DeviceQuery) -> Result<Listing, CommandError> {
+pub async fn devices(
+    remote: &Remote,
+    groups: &Groups,
+    filter: &DeviceFilter,
+) -> Result<Listing, CommandError> {
     remote
         .turn(async |turn| {
             let mut records = Vec::new();
-            for group in groups_of(turn, &query.groups).await? {
-                let devices = group.devices_matching(&query.filter).await?;
+            for group in groups_of(turn, groups).await? {
+                let devices = group.devices_matching(filter).await?;
                 records.extend(devices.iter().map(|device| device.json().clone()));
             }
             Ok(Listing::of(DEVICES, records))

@@ -1,13 +1,10 @@
 //! The cells of tables and of CSV.
 
 use kiosque_client::{Currency, Instants, Money, UnixMs, WallTime, Zone};
+use kiosque_model::order::{PayStatus, ShipmentStatus};
 use serde_json::Value;
 
 use crate::lists::{Column, Kind};
-
-/// The states of a payment by number (ORD-13), and of a shipment (ORD-14).
-const PAY: [&str; 5] = ["unpaid", "paid", "cancelled", "refunding", "refunded"];
-const SHIPMENT: [&str; 5] = ["none", "success", "in progress", "failed", "partial"];
 
 /// The time zones of cells.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +27,8 @@ impl Display {
             Kind::Minor => minor(value, row),
             Kind::Dollars => value.as_f64().map(|dollars| format!("{dollars:.2} USD")),
             Kind::Flag => flag(value),
-            Kind::PayStatus => named(&PAY, value),
-            Kind::ShipmentStatus => named(&SHIPMENT, value),
+            Kind::PayStatus => named(PayStatus::WORDS, value),
+            Kind::ShipmentStatus => named(ShipmentStatus::WORDS, value),
         };
         Some(shown.unwrap_or_else(|| plain(value)))
     }

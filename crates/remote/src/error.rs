@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use kiosque_client::Error;
+use kiosque_contract::Code;
 
 /// Why a command has no result.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +38,9 @@ pub enum CommandError {
     Output(#[from] io::Error),
 }
 
-const PASSWORD_REFUSED: i32 = -2;
-const TOKEN_MISSING: i32 = -3;
-const TOKEN_INVALID: i32 = -4;
+const PASSWORD_REFUSED: i32 = Code::Credentials.number();
+const TOKEN_MISSING: i32 = Code::TokenMissing.number();
+const TOKEN_INVALID: i32 = Code::TokenInvalid.number();
 
 impl From<Error> for CommandError {
     fn from(error: Error) -> CommandError {
@@ -87,9 +88,5 @@ impl CommandError {
 
     pub(crate) fn not_authenticated(message: String) -> CommandError {
         CommandError::NotAuthenticated { message, is_password_refused: false }
-    }
-
-    pub(crate) fn setup(error: &Error) -> CommandError {
-        CommandError::Usage(error.to_string())
     }
 }

@@ -22,7 +22,7 @@ mod session_file;
 mod span;
 mod variables;
 
-pub use calls::{DeviceQuery, Groups, TradeNumber, call, devices, groups, order, who};
+pub use calls::{Groups, TradeNumber, call, devices, groups, order, who};
 pub use cells::Display;
 pub use changes::ChangeReader;
 pub use error::CommandError;
@@ -30,7 +30,7 @@ pub use listing::{Layout, Listing, Part};
 pub use lists::{Column, Kind, List};
 pub use mirror::{Mirror, MirroredGroup};
 pub use orders::{DeviceChoice, DeviceEnd, OrderPage, OrderQuery, OrderReader};
-pub use password::PasswordSource;
+pub use password::{PasswordSource, without_line_end};
 pub use places::Places;
 pub use profile::{Fields, Given, Profiles};
 pub use remote::{Remote, Turn};

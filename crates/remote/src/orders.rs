@@ -10,8 +10,6 @@ use kiosque_contract::{Endpoint, OrderFilter};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::listing::Listing;
-use crate::lists::ORDERS;
 use crate::remote::Remote;
 
 /// Orders per page of a walk.
@@ -233,13 +231,5 @@ impl OrderReader {
             self.waiting = Some(codes);
         }
         Ok(self.waiting.as_mut().and_then(VecDeque::pop_front))
-    }
-}
-
-impl OrderPage {
-    /// Returns the orders as a list.
-    #[must_use]
-    pub fn listing(records: Vec<Value>) -> Listing {
-        Listing::of(ORDERS, records)
     }
 }

@@ -106,7 +106,8 @@ fn from_command(command: &str) -> Result<String, String> {
 }
 
 /// Returns a text without line breaks at its end; `None` if it is empty.
-pub(crate) fn without_line_end(text: &str) -> Option<String> {
+#[must_use]
+pub fn without_line_end(text: &str) -> Option<String> {
     let text = text.trim_end_matches(['\r', '\n']);
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -1,7 +1,7 @@
 //! Profiles: accounts by name, in a TOML file.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -63,8 +63,8 @@ pub struct Given {
 /// The profiles of a user.
 #[derive(Clone, Debug)]
 pub struct Profiles {
-    file: PathBuf,
-    by_name: BTreeMap<String, Fields>,
+    pub(crate) file: PathBuf,
+    pub(crate) by_name: BTreeMap<String, Fields>,
 }
 
 impl Profiles {
@@ -80,21 +80,6 @@ impl Profiles {
         let text = files::read(&file).map_err(|error| wrong(&error))?.unwrap_or_default();
         let by_name = toml::from_str(&text).map_err(|error| wrong(&error))?;
         Ok(Profiles { file, by_name })
-    }
-
-    /// Returns the names of the profiles with their fields.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Fields)> {
-        self.by_name.iter().map(|(name, fields)| (name.as_str(), fields))
-    }
-
-    /// Returns the file.
-    #[must_use]
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<&Fields> {
-        self.by_name.get(name)
     }
 
     /// Adds or replaces a profile, and stores all of them. The others are read again first, since

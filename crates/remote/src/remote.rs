@@ -56,8 +56,7 @@ impl Remote {
         places: &Places,
         observer: Option<Observer>,
     ) -> Result<Remote, CommandError> {
-        let account = Account::open(profile.client_profile(observer)?);
-        let account = account.map_err(|error| CommandError::setup(&error))?;
+        let account = Account::open(profile.client_profile(observer)?)?;
         let file = SessionFile::of(&places.sessions, &profile.name)?;
         Ok(Remote { profile, file, account, warning: Once::new() })
     }
@@ -175,7 +174,7 @@ impl Turn<'_> {
     /// The text is not the id of a group.
     pub fn group(&self, id: Option<&str>) -> Result<GroupClient, CommandError> {
         match id {
-            Some(id) => self.account.group(id).map_err(|error| CommandError::setup(&error)),
+            Some(id) => Ok(self.account.group(id)?),
             None => Ok(self.account.default_group()),
         }
     }

@@ -1,7 +1,7 @@
 //! The account of a command: from flags, variables and the profile, in this order.
 
 use kiosque_client::session::Pace;
-use kiosque_client::{BaseUrl, BaseUrlError, Error, Observer, Password, Profile};
+use kiosque_client::{BaseUrl, BaseUrlError, Observer, Password, Profile};
 use sha2::{Digest, Sha256};
 
 use crate::error::CommandError;
@@ -51,10 +51,10 @@ impl Resolved {
         check_name(&name)?;
         let used: Vec<&str> = used(&variables.fields, &flags.fields).collect();
         let origin = origin(&name, name_from, &used);
-        let stored = profiles.get(&name).cloned().unwrap_or_default();
+        let stored = profiles.by_name.get(&name).cloned().unwrap_or_default();
         let fields = flags.fields.or(variables.fields).or(stored);
         let missing = |field: &str| {
-            let file = profiles.file().display();
+            let file = profiles.file.display();
             CommandError::Usage(format!(
                 "the profile {name} in {file} has no {field}; run `kiosque remote login \
                  --profile {name} --url https://HOST/v8 --username NAME --password-file FILE`"
@@ -62,9 +62,8 @@ impl Resolved {
         };
         let url = fields.url.clone().ok_or_else(|| missing("url"))?;
         let username = fields.username.clone().ok_or_else(|| missing("username"))?;
-        let base: BaseUrl = url
-            .parse()
-            .map_err(|error: BaseUrlError| CommandError::setup(&Error::Setup(error.to_string())))?;
+        let base: BaseUrl =
+            url.parse().map_err(|error: BaseUrlError| CommandError::Usage(error.to_string()))?;
         let url = base.to_string();
         let password = match (&fields.password_file, &fields.password_command) {
             (Some(file), _) => Some(PasswordSource::File(file.clone())),
@@ -94,11 +93,10 @@ impl Resolved {
             Some(source) => Password::read_by(move || source.read()),
             None => Password::none(),
         };
-        let profile = Profile::new(&self.url, &self.username, password);
         let pace = Pace { refusals_max: REFUSALS_MAX, ..Pace::default() };
-        let mut profile = profile.map_err(|error| CommandError::setup(&error))?.pace(pace);
+        let mut profile = Profile::new(&self.url, &self.username, password)?.pace(pace);
         if let Some(file) = &self.fields.ca_file {
-            profile = profile.ca_file(file).map_err(|error| CommandError::setup(&error))?;
+            profile = profile.ca_file(file)?;
         }
         Ok(match observer {
             Some(observer) => profile.observer(observer),

@@ -170,18 +170,15 @@ impl GroupClient {
     /// See [`Error`]. [`Error::WrongGroup`] if a device of another group is listed.
     pub async fn devices_matching(&self, filter: &DeviceFilter) -> Result<Vec<Device>, Error> {
         let body = bytes(filter)?;
-        for _ in 1..LIST_TRIES {
+        for _ in 0..LIST_TRIES {
             if let Some(devices) = self.devices_once(&body).await? {
                 return Ok(devices);
             }
         }
-        let last = self.devices_once(&body).await?;
-        last.ok_or_else(|| {
-            let cause = "the list of devices changed whenever it was read".to_owned();
-            let to = DevicePage::PATH.to_owned();
-            let last = TransportError { to, cause, is_final: false };
-            Error::gave_up(LIST_TRIES, Error::Transport(last))
-        })
+        let cause = "the list of devices changed whenever it was read".to_owned();
+        let to = DevicePage::PATH.to_owned();
+        let last = TransportError { to, cause, is_final: false };
+        Err(Error::gave_up(LIST_TRIES, Error::Transport(last)))
     }
 
     /// Returns `None` if the list changed between two pages.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use kiosque_contract::endpoint::{LogIn, LogOut, SwitchGroup};
-use kiosque_contract::{Endpoint, LoginRequest, SwitchGroupRequest};
+use kiosque_contract::{Code, Endpoint, LoginRequest, SwitchGroupRequest};
 use kiosque_model::GroupId;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
@@ -19,12 +19,11 @@ use super::lanes::{Lane, Length, Ticket};
 use super::machine::Machine;
 use super::stored::StoredSession;
 use super::{Called, LongCall, SessionCounts, SessionParts};
-use crate::answer::{error_of, refusal_of};
+use crate::answer::{SUCCESS, error_of, refusal_of};
 use crate::error::{Error, NotAnEnvelope};
 use crate::transport::{Answer, Request, Token, TransportError};
 
-const SUCCESS: i32 = 200;
-const TOKEN_INVALID: i32 = -4;
+const TOKEN_INVALID: i32 = Code::TokenInvalid.number();
 
 /// A message to the task.
 pub(super) enum Message {
@@ -163,15 +162,18 @@ impl Driver {
 
     fn call(&mut self, ticket: Ticket, started: Started) {
         match self.waiting.remove(&ticket) {
-            Some(Work::Send(request, reply)) if !reply.is_closed() => {
+            Some(Work::Send(request, mut reply)) if !reply.is_closed() => {
                 let (interrupt, interrupted) = oneshot::channel();
                 self.interrupts.insert(ticket, interrupt);
                 let sent = self.send(request.clone(), Some(started.grant.token.clone()));
-                self.under_way.push(Box::pin(call(
-                    CallEnd { ticket, started, request, reply, outcome: CallOutcome::CallerGone },
-                    sent,
-                    interrupted,
-                )));
+                self.under_way.push(Box::pin(async move {
+                    let outcome = tokio::select! {
+                        answer = sent => CallOutcome::Answered(answer),
+                        () = reply.closed() => CallOutcome::CallerGone,
+                        Ok(()) = interrupted => CallOutcome::Interrupted,
+                    };
+                    Event::Called(CallEnd { ticket, started, request, reply, outcome })
+                }));
             }
             Some(Work::Describe(reply)) => {
                 let _ = reply.send(Ok(started.grant));
@@ -288,20 +290,6 @@ impl Driver {
         };
         let _ = reply.send(result);
     }
-}
-
-/// Waits for the answer to a call, or until its caller has gone.
-async fn call(
-    mut end: CallEnd,
-    sent: BoxFuture<'static, Result<Answer, TransportError>>,
-    interrupted: oneshot::Receiver<()>,
-) -> Event {
-    end.outcome = tokio::select! {
-        answer = sent => CallOutcome::Answered(answer),
-        () = end.reply.closed() => CallOutcome::CallerGone,
-        Ok(()) = interrupted => CallOutcome::Interrupted,
-    };
-    Event::Called(end)
 }
 
 async fn sleep_until(time: Option<Instant>) {

@@ -23,7 +23,7 @@ pub struct Grant {
     #[serde(rename = "switchableGroups", default)]
     pub groups: Vec<Group>,
     /// When the token ends, by the server's clock.
-    #[serde(rename = "expiresIn", with = "unix_ms")]
+    #[serde(rename = "expiresIn", with = "JsonMs")]
     pub expires_at: UnixMs,
 }
 
@@ -47,23 +47,9 @@ pub(super) mod group_id {
 }
 
 /// A time as Unix milliseconds in JSON.
-pub(super) mod unix_ms {
-    use kiosque_model::UnixMs;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(in crate::session) fn serialize<S: Serializer>(
-        at: &UnixMs,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i64(at.0)
-    }
-
-    pub(in crate::session) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<UnixMs, D::Error> {
-        i64::deserialize(deserializer).map(UnixMs)
-    }
-}
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "UnixMs")]
+pub(super) struct JsonMs(i64);
 
 /// A group that an account may select.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

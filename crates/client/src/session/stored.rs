@@ -4,7 +4,7 @@ use kiosque_clock::Clock;
 use kiosque_model::{GroupId, UnixMs};
 use serde::{Deserialize, Serialize};
 
-use super::grant::{Grant, Granted, group_id, time_between, unix_ms};
+use super::grant::{Grant, Granted, JsonMs, group_id, time_between};
 use super::held::Held;
 
 /// A session for the next program of the same account, so that short-lived programs need not log in
@@ -18,7 +18,7 @@ pub struct StoredSession {
     #[serde(rename = "defaultGroupId", with = "group_id")]
     default_group: GroupId,
     /// When the session began, by the client's clock.
-    #[serde(rename = "loggedInAt", with = "unix_ms")]
+    #[serde(rename = "loggedInAt", with = "JsonMs")]
     logged_in_at: UnixMs,
 }
 

@@ -52,7 +52,6 @@ pub(super) const RULES: &[Rule] = &[
         "accounts.devices",
         "SCOPE-1",
         Contract,
-        Reads,
         "List devices answers each of two sessions with the devices of its own account.",
         |facts| {
             let (second, group) = (facts.second.as_ref()?, foreign_group(facts)?);
@@ -74,7 +73,6 @@ pub(super) const RULES: &[Rule] = &[
         "accounts.group-filter",
         "SCOPE-3",
         Contract,
-        Reads,
         "A groupId filter with a group of another account is answered with -1.",
         |facts| Some(facts.call_with(DEVICES, &json!({"groupId": foreign_group(facts)?}))),
         |_, answer| refused_group(answer),
@@ -83,7 +81,6 @@ pub(super) const RULES: &[Rule] = &[
         "accounts.filters",
         "SCOPE-3",
         Kiosque,
-        Reads,
         "Filters of a summary do not reach the data of another account.",
         |facts| Some(facts.call_with(SUMMARY, &json!({"groupId": foreign_group(facts)?}))),
         |_, answer| answer.refused(Message::OutOfScope),
@@ -94,7 +91,6 @@ pub(super) const RULES: &[Rule] = &[
         "accounts.device-filter",
         "SCOPE-4",
         Contract,
-        Reads,
         "A device of another account is answered with -1.",
         |facts| Some(facts.call_with(ORDERS, &json!({"deviceCode": foreign_device(facts)?}))),
         |_, answer| answer.refused(Message::OutOfScope),
@@ -103,7 +99,6 @@ pub(super) const RULES: &[Rule] = &[
         "accounts.order",
         "ORD-20",
         Contract,
-        Reads,
         "The trade number of an order of another account is answered with -1.",
         |facts| {
             let number = facts.second.as_ref()?.trade_number.as_ref()?;

@@ -19,7 +19,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.start-after-end",
         "DASH-5",
         Kiosque,
-        Reads,
         "A range whose start is after its end is refused.",
         |facts| Some(facts.call_in(SUMMARY, facts.now_ms, facts.now_ms - 1)),
         |_, answer| answer.outcome(200, -1),
@@ -28,7 +27,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.longest-range",
         "DASH-6",
         Kiosque,
-        Reads,
         "A range of more than 3,660 days is a violation.",
         |facts| Some(facts.call_in(SUMMARY, facts.days_ago(3_662), facts.now_ms)),
         |_, answer| answer.violates(&["startTimestamp"]),
@@ -37,7 +35,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.summary",
         "DASH-14",
         Kiosque,
-        Reads,
         "The summary names its range, its zone and its currency.",
         |facts| Some(facts.call(SUMMARY, "{}")),
         |_, answer| {
@@ -57,7 +54,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.range",
         "DASH-1",
         Kiosque,
-        Reads,
         "A range that is given is the one that the summary answers for.",
         |facts| Some(facts.call_in(SUMMARY, facts.days_ago(1), facts.now_ms)),
         |facts, answer| {
@@ -70,7 +66,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.kpis",
         "DASH-15",
         Kiosque,
-        Reads,
         "The summary has all nine KPIs in their order.",
         |facts| Some(facts.call(SUMMARY, "{}")),
         |_, answer| {
@@ -102,7 +97,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.empty-values",
         "DASH-16",
         Kiosque,
-        Reads,
         "Without a sale, money is \"0.00\" and a count \"0\".",
         |facts| Some(facts.call_in(SUMMARY, facts.now_ms, facts.now_ms)),
         |_, answer| {
@@ -118,7 +112,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.best-seller",
         "DASH-17",
         Kiosque,
-        Reads,
         "The best-selling product is the first of rankList, of which most items were sold.",
         |facts| Some(facts.call_in(BEST, facts.days_ago(365), facts.now_ms)),
         |_, answer| {
@@ -151,7 +144,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.nothing-sold",
         "DASH-19",
         Contract,
-        Reads,
         "Best-selling product answers with null when nothing was sold.",
         |facts| Some(facts.call(BEST, "{}")),
         |_, _| Ok(()),
@@ -166,7 +158,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.by-device",
         "DASH-20",
         Kiosque,
-        Reads,
         "Sales by device has the sales of each device, the largest amount first.",
         |facts| Some(facts.call_in(BY_DEVICE, facts.days_ago(365), facts.now_ms)),
         |_, answer| {
@@ -188,7 +179,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.trend-days",
         "DASH-21",
         Contract,
-        Reads,
         "Sales trend has a label yyyy-MM-dd for each day, also for days without sales.",
         |facts| Some(trend(facts, 1)),
         |facts, answer| match answer.success() {
@@ -212,7 +202,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.trend",
         "DASH-21",
         Kiosque,
-        Reads,
         "The trend has an entry for each day that the range touches, in order.",
         |facts| Some(facts.call_in(TREND, facts.days_ago(3), facts.now_ms)),
         |_, answer| {
@@ -231,7 +220,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.aisles",
         "DASH-22",
         Kiosque,
-        Reads,
         "The hierarchy of aisles has every device, its cabinets, layers and aisles.",
         |facts| Some(facts.call(AISLES, "{}")),
         |facts, answer| {
@@ -255,7 +243,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.profile",
         "DASH-24",
         Kiosque,
-        Reads,
         "Device profile has the devices of List devices.",
         |facts| Some(facts.call(PROFILE, "{}")),
         |facts, answer| {
@@ -272,7 +259,6 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.online",
         "DASH-25",
         Kiosque,
-        Reads,
         "Online devices counts the devices that it lists.",
         |facts| Some(facts.call(ONLINE, "")),
         |_, answer| {

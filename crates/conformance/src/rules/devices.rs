@@ -12,7 +12,6 @@ pub(super) const RULES: &[Rule] = &[
         "devices.code",
         "DEV-1",
         Contract,
-        Reads,
         "List devices answers with devices, each with its deviceCode.",
         |facts| facts.devices.first().map(|_| facts.list_devices()),
         |_, answer| {
@@ -25,7 +24,6 @@ pub(super) const RULES: &[Rule] = &[
         "devices.fields",
         "DEV-2",
         Kiosque,
-        Reads,
         "A device record has all of its fields.",
         |facts| facts.devices.first().map(|_| facts.list_devices()),
         |_, answer| {
@@ -48,7 +46,6 @@ pub(super) const RULES: &[Rule] = &[
         "devices.order",
         "DEV-3",
         Kiosque,
-        Reads,
         "Devices are sorted by deviceCode.",
         |facts| (facts.devices.len() > 1).then(|| facts.list_devices().query(facts.devices_query)),
         |_, answer| {
@@ -60,7 +57,6 @@ pub(super) const RULES: &[Rule] = &[
         "devices.filters",
         "DEV-4",
         Kiosque,
-        Reads,
         "A deviceCode filter selects the device with exactly this code.",
         |facts| {
             let body = json!({"deviceCode": facts.devices.first()?["deviceCode"]});

@@ -30,7 +30,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.device-required",
         "ORD-1",
         Contract,
-        Reads,
         "List orders requires a deviceCode.",
         |facts| Some(facts.call(ORDERS, "{}")),
         |_, answer| answer.refusal(),
@@ -39,7 +38,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.page",
         "ORD-2",
         Contract,
-        Reads,
         "List orders answers with a page of orders.",
         |facts| facts.orders_of_device("size=2"),
         |facts, answer| {
@@ -51,7 +49,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.end",
         "PAGE-6",
         Contract,
-        Reads,
         "A page of orders past the end, behind as many as total says, has none.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| answer.records().map(drop),
@@ -62,7 +59,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.newest-first",
         "ORD-3",
         Kiosque,
-        Reads,
         "Orders are listed by arrival: a repeated walk has the same order.",
         |facts| facts.orders_of_device(ORDERS_QUERY).filter(|_| facts.orders.len() > 2),
         |facts, answer| {
@@ -83,7 +79,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.span",
         "ORD-6",
         Kiosque,
-        Reads,
         "A start after the end is a violation; a span whose ends are equal is empty.",
         |facts| facts.device.as_ref().map(|device| {
             let body = json!({"deviceCode": device, "startTimestamp": 2, "endTimestamp": 1});
@@ -101,7 +96,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.fields",
         "ORD-7",
         Contract,
-        Reads,
         "The record of an order has its fields; amounts are integers in minor units.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
@@ -114,7 +108,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.more-fields",
         "ORD-7",
         Kiosque,
-        Reads,
         "The record of an order has the internal trade number, the device and its states.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
@@ -133,7 +126,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.lines",
         "ORD-8",
         Kiosque,
-        Reads,
         "A line item has all of its fields.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
@@ -157,7 +149,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.pay-end-date",
         "ORD-12",
         Kiosque,
-        Reads,
         "payEndDate equals payEndTime, or tradeStartTime while the order is unpaid.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
@@ -175,7 +166,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.times",
         "FMT-2",
         Contract,
-        Reads,
         "Date strings have the form yyyy-MM-dd HH:mm:ss.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
@@ -188,7 +178,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.masked",
         "FMT-4",
         Kiosque,
-        Reads,
         "cardNumber and phone are masked but for their last four letters or digits.",
         |facts| facts.orders_of_device(ORDERS_QUERY),
         |_, answer| {
@@ -201,7 +190,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.detail",
         "ORD-16",
         Kiosque,
-        Reads,
         "The detail has the fields of the list record with the same values.",
         |facts| detail(facts, "tradeNoIn"),
         |facts, answer| {
@@ -223,7 +211,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.detail-by-number",
         "ORD-15",
         Contract,
-        Reads,
         "Order detail takes tradeNoOut, the tradeNo of a list record.",
         |facts| {
             let number =
@@ -244,7 +231,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.number-required",
         "ORD-15",
         Contract,
-        Reads,
         "Order detail without a trade number is refused.",
         |facts| Some(facts.call(DETAIL, "{}")),
         |_, answer| answer.refusal(),
@@ -253,7 +239,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.order-id",
         "ORD-18",
         Contract,
-        Reads,
         "orderId is not a trade number.",
         |facts| {
             let order = facts.orders.iter().find(|order| order["orderId"] != order["tradeNo"])?;
@@ -265,7 +250,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.unknown-number",
         "ORD-20",
         Contract,
-        Reads,
         "An unknown trade number is answered with -1, never with a success.",
         |facts| Some(facts.call_with(DETAIL, &json!({"tradeNoOut": UNKNOWN}))),
         |_, answer| answer.outcome(200, -1),
@@ -274,7 +258,6 @@ pub(super) const RULES: &[Rule] = &[
         "orders.unknown-number-text",
         "ORD-20",
         Kiosque,
-        Reads,
         "The message for an unknown trade number is Order does not exist.",
         |facts| Some(facts.call_with(DETAIL, &json!({"tradeNoIn": UNKNOWN}))),
         |_, answer| answer.refused(Message::OrderUnknown),

@@ -14,7 +14,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.token-first",
         "REQ-1",
         Kiosque,
-        Reads,
         "Without a live session a caller learns nothing about its body.",
         |_| Some(Ask::post(DEVICES).token(UNKNOWN).body("no JSON")),
         |_, answer| answer.outcome(200, -4),
@@ -23,7 +22,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.escapes",
         "REQ-2",
         Contract,
-        Reads,
         "A body is JSON with its escapes and white space.",
         |facts| {
             let escaped = |unit| format!("\\u{unit:04x}");
@@ -37,7 +35,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.empty-body",
         "REQ-3",
         Contract,
-        Reads,
         "An empty body and null are no substitute for {}.",
         |facts| Some(facts.call(DEVICES, "")),
         |_, answer| answer.refusal_or_failure(),
@@ -48,7 +45,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.unreadable",
         "REQ-4",
         Contract,
-        Reads,
         "A body that is not an object of JSON is refused.",
         |facts| Some(facts.call(DEVICES, "{\"groupId\":")),
         |_, answer| answer.refusal_or_failure(),
@@ -59,7 +55,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.diagnostic",
         "REQ-4",
         Kiosque,
-        Reads,
         "A body that cannot be read is answered with HTTP 200, code 500 and a diagnostic.",
         |facts| Some(facts.call(DEVICES, "")),
         |_, answer| unreadable(answer),
@@ -74,7 +69,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.repeated-field",
         "REQ-4",
         Kiosque,
-        Reads,
         "A field name that occurs twice is not readable.",
         |facts| Some(facts.call(DEVICES, "{\"groupId\":null,\"groupId\":null}")),
         |_, answer| unreadable(answer),
@@ -83,7 +77,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.violations",
         "ENV-7",
         Contract,
-        Reads,
         "data of a validation error is an array of strings.",
         |_| Some(Ask::post(LOGIN).body("{}")),
         |_, answer| answer.violations(),
@@ -97,7 +90,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.all-violations",
         "REQ-7",
         Kiosque,
-        Reads,
         "data lists all violations at once, in the order of the fields.",
         |facts| Some(facts.call(DEVICES, "{\"isOnline\":2}").query("size=0&current=x")),
         |_, answer| answer.violates(&["current", "size", "isOnline"]),
@@ -106,7 +98,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.violation-texts",
         "REQ-8",
         Kiosque,
-        Reads,
         "A violation is a string that begins with the name of the field.",
         |_| Some(Ask::post(LOGIN).json(&json!({"username": 7, "password": "x"}))),
         |_, answer| says(answer, "username must be a string"),
@@ -117,7 +108,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.null-is-absent",
         "REQ-9",
         Kiosque,
-        Reads,
         "An optional field that is null or empty counts as absent.",
         |facts| {
             let body = json!({"groupId": "", "deviceCodes": [], "startTimestamp": null});
@@ -129,7 +119,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.unknown-fields",
         "REQ-10",
         Kiosque,
-        Reads,
         "Unknown fields and unknown keys of a query string are ignored.",
         |facts| Some(facts.call(DEVICES, "{\"colour\":\"red\"}").query("page=9")),
         |_, answer| answer.success().map(drop),
@@ -138,7 +127,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.integers",
         "REQ-11",
         Kiosque,
-        Reads,
         "Integers have neither a fraction nor an exponent, and are no strings.",
         |facts| Some(
             facts.call(SUMMARY, &format!("{{\"startTimestamp\":{}.0}}", facts.days_ago(1)))
@@ -153,7 +141,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.ignored-header",
         "REQ-14",
         Kiosque,
-        Reads,
         "The header kiosque-ignored lists fields and query keys that the call does not know.",
         |facts| Some(facts.call(DEVICES, "{\"colour\":\"red\"}").query("page=9")),
         |_, answer| {
@@ -166,7 +153,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.seconds",
         "REQ-15",
         Kiosque,
-        Reads,
         "A time of ten digits looks like seconds and is a violation.",
         |facts| { Some(facts.call_in(SUMMARY, facts.days_ago(1) / 1000, facts.now_ms / 1000)) },
         |_, answer| answer.violates(&["startTimestamp", "endTimestamp"]),
@@ -175,7 +161,6 @@ pub(super) const RULES: &[Rule] = &[
         "requests.deep-json",
         "LIM-2",
         Kiosque,
-        Reads,
         "A body that nests too deep is answered with code 500 and a diagnostic.",
         |facts| Some(
             facts.call(ORDERS, &format!("{{\"x\":{}{}}}", "[".repeat(40), "]".repeat(40)))

@@ -7,7 +7,6 @@ use crate::noun::Noun;
 
 /// A possible form of a fault.
 pub(super) struct Form {
-    pub(super) name: &'static str,
     pub(super) value: Value,
     /// The calls that it selects if it specifies none.
     pub(super) nouns: &'static [Noun],
@@ -42,8 +41,20 @@ impl Value {
 
 impl Form {
     /// Returns the form of a fault that selects every call, and may specify any.
-    const fn of_all(name: &'static str, value: Value, meaning: &'static str) -> Form {
-        Form { name, value, nouns: ALL, allowed: ALL, meaning }
+    const fn of_all(value: Value, meaning: &'static str) -> Form {
+        Form { value, nouns: ALL, allowed: ALL, meaning }
+    }
+
+    /// Returns the name of the fault, which is the same with any value.
+    pub(super) fn name(&self) -> &'static str {
+        let kind = match self.value {
+            Value::None(kind) => kind,
+            Value::Duration(_, _, make) => make(Duration::ZERO),
+            Value::OptionalDuration(_, make) => make(None),
+            Value::Rows(_, default, make) => make(default),
+            Value::Offset(_, make) => make(0),
+        };
+        kind.name()
     }
 
     /// Returns the description of the calls that it selects if it specifies none.
@@ -57,7 +68,7 @@ impl Form {
 
     /// Returns the syntax of the fault with its value.
     pub(super) fn usage(&self) -> String {
-        let name = self.name;
+        let name = self.name();
         match self.value {
             Value::None(_) => name.to_owned(),
             Value::Duration(key, None, _) => format!("{name}({key}=DURATION)"),
@@ -75,83 +86,61 @@ const SECOND: Option<Duration> = Some(Duration::from_secs(1));
 const ALL: &[Noun] = Noun::ALL;
 
 pub(super) const FORMS: [Form; 14] = [
+    Form::of_all(Value::Duration("delay", None, Kind::Slow), "the answer is delayed by this time"),
     Form::of_all(
-        "slow",
-        Value::Duration("delay", None, Kind::Slow),
-        "the answer is delayed by this time",
-    ),
-    Form::of_all(
-        "code500",
         Value::Duration("retry-after", SECOND, Kind::Code500),
         "HTTP 500, code 500 and Retry-After",
     ),
     Form::of_all(
-        "http503",
         Value::Duration("retry-after", SECOND, Kind::Http503),
         "HTTP 503, HTML and Retry-After",
     ),
-    Form::of_all("html404", Value::None(Kind::Html404), "HTTP 404 and HTML"),
-    Form::of_all(
-        "reset",
-        Value::None(Kind::Reset),
-        "the connection closes, and the server sees no call",
-    ),
-    Form::of_all(
-        "cut-body",
-        Value::None(Kind::CutBody),
-        "the connection closes in the middle of the answer",
-    ),
+    Form::of_all(Value::None(Kind::Html404), "HTTP 404 and HTML"),
+    Form::of_all(Value::None(Kind::Reset), "the connection closes, and the server sees no call"),
+    Form::of_all(Value::None(Kind::CutBody), "the connection closes in the middle of the answer"),
     Form {
-        name: "lose-answer",
         value: Value::None(Kind::LoseAnswer),
         nouns: &[Noun::Switch],
         allowed: ALL,
         meaning: "the server acts, and the connection closes",
     },
     Form {
-        name: "shift-page",
         value: Value::Rows("rows", 1, Kind::ShiftPage),
         nouns: &[Noun::Orders],
         allowed: Noun::PAGES,
         meaning: "rows arrived after page 1 was read",
     },
     Form {
-        name: "resort",
         value: Value::None(Kind::Resort),
         nouns: &[Noun::Orders],
         allowed: Noun::LISTS,
         meaning: "the rows are in reverse order",
     },
     Form {
-        name: "drop-row",
         value: Value::None(Kind::DropRow),
         nouns: &[Noun::Orders],
         allowed: Noun::LISTS,
         meaning: "a row is missing, chosen by --seed",
     },
     Form {
-        name: "stale-total",
         value: Value::Rows("rows", 1, Kind::StaleTotal),
         nouns: &[Noun::Orders],
         allowed: Noun::PAGES,
         meaning: "total is too small by this number",
     },
     Form {
-        name: "evict",
         value: Value::OptionalDuration("after", Kind::Evict),
         nouns: Noun::WITH_TOKEN,
         allowed: Noun::WITH_TOKEN,
         meaning: "code -4 from then on, as after another login",
     },
     Form {
-        name: "expire",
         value: Value::Duration("after", None, Kind::Expire),
         nouns: Noun::SESSIONS,
         allowed: Noun::SESSIONS,
         meaning: "code -4 this long after the token was issued, as expiresIn shows",
     },
     Form::of_all(
-        "clock",
         Value::Offset("offset", Kind::Clock),
         "expiresIn and the header Date are off by this time",
     ),

@@ -117,7 +117,7 @@ impl<'t> Parser<'t> {
 
     /// Parses a fault after its name.
     fn simple(&mut self, name: Part<'t>) -> Result<(Kind, Vec<Noun>), FaultError> {
-        let Some(form) = FORMS.iter().find(|form| form.name == name.text) else {
+        let Some(form) = FORMS.iter().find(|form| form.name() == name.text) else {
             return Err(self.error(name, format!("one of {}, {}", names(), TRIGGERS.join(", "))));
         };
         let (mut nouns, mut value) = (Vec::new(), None);
@@ -189,7 +189,7 @@ impl<'t> Parser<'t> {
 
 /// Returns the names of all faults.
 fn names() -> String {
-    FORMS.map(|form| form.name).join(", ")
+    FORMS.map(|form| form.name()).join(", ")
 }
 
 /// Returns what is allowed as an argument of a fault.

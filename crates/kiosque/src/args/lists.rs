@@ -10,10 +10,7 @@ pub(crate) enum GroupWhat {
     /// List all groups with the numbers of their devices, accounts and orders.
     #[command(after_help = "Examples:\n  kiosque group list --data /srv/kiosque\n  \
         kiosque group list --output json --data /srv/kiosque")]
-    List {
-        #[command(flatten)]
-        output: Output,
-    },
+    List(Output),
 }
 
 /// The commands on accounts.
@@ -22,10 +19,7 @@ pub(crate) enum AccountWhat {
     /// List all accounts with their groups and the end of their sessions.
     #[command(after_help = "Examples:\n  kiosque account list --data /srv/kiosque\n  \
         kiosque account list --output json --data /srv/kiosque")]
-    List {
-        #[command(flatten)]
-        output: Output,
-    },
+    List(Output),
 }
 
 /// The commands on products.
@@ -34,10 +28,7 @@ pub(crate) enum ProductWhat {
     /// List all products; prices are in minor units.
     #[command(after_help = "Examples:\n  kiosque product list --data /srv/kiosque\n  \
         kiosque product list --output json --data /srv/kiosque")]
-    List {
-        #[command(flatten)]
-        output: Output,
-    },
+    List(Output),
 }
 
 /// The commands on devices.
@@ -159,10 +150,7 @@ pub(crate) enum SessionWhat {
     /// List all live sessions; an account has at most one.
     #[command(after_help = "Examples:\n  kiosque session list --data /srv/kiosque\n  \
         kiosque session list --output json --data /srv/kiosque")]
-    List {
-        #[command(flatten)]
-        output: Output,
-    },
+    List(Output),
     /// End the session of an account; it may log in again.
     #[command(after_help = "Examples:\n  kiosque session end acme --data /srv/kiosque\n\n\
         A running server refuses the token from the next request on. The audit trail records it.")]
@@ -178,10 +166,7 @@ pub(crate) enum RatesWhat {
     /// List all exchange rates, by currency and date.
     #[command(after_help = "Examples:\n  kiosque rates list --data /srv/kiosque\n  \
         kiosque rates list --output json --data /srv/kiosque")]
-    List {
-        #[command(flatten)]
-        output: Output,
-    },
+    List(Output),
 }
 
 /// The arguments of `kiosque audit`.

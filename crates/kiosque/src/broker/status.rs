@@ -8,20 +8,18 @@ use anyhow::{Context, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::CommandOutcome;
-use crate::output::print;
+use crate::output::{CLEAR, print};
 
 const INTERVAL: Duration = Duration::from_secs(2);
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-pub(crate) async fn print_once(address: SocketAddr) -> anyhow::Result<CommandOutcome> {
-    print(&fetch(address).await?)?;
-    Ok(CommandOutcome::Complete)
+pub(crate) async fn print_once(address: SocketAddr) -> anyhow::Result<()> {
+    print(&fetch(address).await?)
 }
 
 /// Prints the status until the process is ended.
-pub(crate) async fn print_regularly(address: SocketAddr) -> anyhow::Result<CommandOutcome> {
-    let before = if io::stdout().is_terminal() { "\x1b[2J\x1b[H" } else { "" };
+pub(crate) async fn print_regularly(address: SocketAddr) -> anyhow::Result<()> {
+    let before = if io::stdout().is_terminal() { CLEAR } else { "" };
     loop {
         let text = fetch(address).await?;
         print(&format_args!("{before}{text}"))?;

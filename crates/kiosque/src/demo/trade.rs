@@ -138,18 +138,12 @@ fn basket(sale: &Sale<'_>, random: &mut Random) -> Vec<Line> {
         // An aisle is chosen once; more of its product is a larger count.
         wanted[place] = 0;
         let most = if product.category().single { 0 } else { 1 };
-        let more = random.weighted([87, 11 * most, 2 * most].into_iter());
+        let count = [1, 2, 3][random.weighted([87, 11 * most, 2 * most].into_iter())];
         basket.push(Line {
             goods_id: aisle.goods_id.clone(),
             goods_name: None,
             aisle_code: aisle.code.clone(),
-            count: if more == 2 {
-                3
-            } else if more == 1 {
-                2
-            } else {
-                1
-            },
+            count,
             goods_price: aisle.show_price,
             sale_price: aisle.price,
             pay_amount: Minor(0),

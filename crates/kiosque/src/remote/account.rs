@@ -4,9 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use kiosque_client::read_bounded;
-use kiosque_remote::{CommandError, Fields, Given, PasswordSource, Profiles, Resolved, variables};
+use kiosque_remote::{
+    CommandError, Fields, Given, PasswordSource, Profiles, Resolved, variables, without_line_end,
+};
 
-use super::{open, open_resolved, places, variable};
+use super::{open, open_resolved, places, print_origin, variable};
 use crate::args::{Access, LoginArgs};
 use crate::output::{eprint_line, print_line};
 
@@ -37,7 +39,8 @@ pub(super) async fn log_in(args: LoginArgs) -> Result<(), CommandError> {
              input, or --password-command COMMAND";
         return Err(CommandError::Usage(message.to_owned()));
     }
-    let remote = open_resolved(profile, &places, &args.access)?;
+    print_origin(&profile);
+    let remote = open_resolved(profile, &args.access)?;
     remote.log_in().await?;
     let Resolved { name, url, username, fields, .. } = remote.profile();
     Profiles::store(&places, name, fields.clone())?;
@@ -72,11 +75,8 @@ fn from_standard_input() -> Result<String, CommandError> {
     };
     let text = read_bounded(io::stdin()).map_err(|error| failed(&error.to_string()))?;
     let text = String::from_utf8(text).map_err(|_| failed("it is not UTF-8 text"))?;
-    let password = text.trim_end_matches(['\r', '\n']);
-    if password.is_empty() {
-        return Err(CommandError::Usage("standard input has no password".to_owned()));
-    }
-    Ok(password.to_owned())
+    let missing = || CommandError::Usage("standard input has no password".to_owned());
+    without_line_end(&text).ok_or_else(missing)
 }
 
 fn output(error: anyhow::Error) -> CommandError {

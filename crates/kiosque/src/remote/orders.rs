@@ -8,7 +8,7 @@ use kiosque_ingest::export::CsvExport;
 use kiosque_model::counted;
 use kiosque_remote::lists::ORDERS;
 use kiosque_remote::{
-    CommandError, DeviceChoice, DeviceEnd, OrderPage, OrderQuery, OrderReader, Remote,
+    CommandError, DeviceChoice, DeviceEnd, Listing, OrderPage, OrderQuery, OrderReader, Remote,
 };
 use serde_json::Value;
 
@@ -77,14 +77,14 @@ async fn print_all(
     {
         match &mut csv {
             Some(csv) => write_csv(csv, &group, &records)?,
-            None if printer.prints_rows() => printer.print(&OrderPage::listing(records))?,
+            None if printer.prints_rows() => printer.print(&Listing::of(ORDERS, records))?,
             None => collected.extend(records),
         }
     }
     match csv {
         Some(csv) => finish(csv),
         None if printer.prints_rows() => Ok(()),
-        None => printer.print(&OrderPage::listing(collected)),
+        None => printer.print(&Listing::of(ORDERS, collected)),
     }
 }
 

@@ -10,10 +10,8 @@ use serde_json::Value;
 
 use super::chart;
 use crate::args::{RemoteFormat, Shown};
-use crate::table::{ABSENT, TextTable, cut, printable};
-
-/// Clears a terminal.
-const CLEAR: &str = "\x1b[2J\x1b[H";
+use crate::output::CLEAR;
+use crate::table::{TextTable, cell, cut, printable};
 
 /// The width of a terminal whose size is unknown.
 const TERMINAL_WIDTH: usize = 80;
@@ -82,19 +80,16 @@ impl<'s> Printer<'s> {
             text.push_str(&self.display.instant(Clock::System.now()));
             text.push('\n');
         }
-        match self.shown.output {
-            RemoteFormat::Table => text.push_str(&self.table(listing)),
-            RemoteFormat::Json if self.has_selection() => {
-                let rows = listing.main().map(|part| part.only(&self.columns));
-                text.push_str(&line(&Value::Array(rows.unwrap_or_default())));
+        let main = listing.main().filter(|_| self.has_selection());
+        let selected = main.map(|part| part.only(&self.columns));
+        match (self.shown.output, selected) {
+            (RemoteFormat::Table, _) => text.push_str(&self.table(listing)),
+            (RemoteFormat::Json, Some(rows)) => text.push_str(&line(&Value::Array(rows))),
+            (RemoteFormat::Json, None) => text.push_str(&line(&listing.data)),
+            (RemoteFormat::Ndjson, rows) => {
+                text.extend(rows.as_ref().unwrap_or(&listing.records).iter().map(line));
             }
-            RemoteFormat::Json => text.push_str(&line(&listing.data)),
-            RemoteFormat::Ndjson if self.has_selection() => {
-                let rows = listing.main().map(|part| part.only(&self.columns));
-                text.extend(rows.unwrap_or_default().iter().map(line));
-            }
-            RemoteFormat::Ndjson => text.extend(listing.records.iter().map(line)),
-            RemoteFormat::Csv => text.push_str(&self.csv(listing)?),
+            (RemoteFormat::Csv, _) => text.push_str(&self.csv(listing)?),
         }
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
@@ -127,9 +122,8 @@ impl<'s> Printer<'s> {
             table.align_right(at);
         }
         for row in &part.rows {
-            let cell = |column: &&Column| self.display.cell(column, row);
             let cells: Vec<String> =
-                columns.iter().map(|it| cell(it).unwrap_or_else(|| ABSENT.to_owned())).collect();
+                columns.iter().map(|column| cell(self.display.cell(column, row))).collect();
             table.add(&cells);
         }
         table.cut_to(self.width);
@@ -142,8 +136,8 @@ impl<'s> Printer<'s> {
         let mut text = String::new();
         for row in &part.rows {
             for column in columns {
-                let cell = self.display.cell(column, row).unwrap_or_else(|| ABSENT.to_owned());
-                let line = format!("{:<width$}  {}", column.name, printable(&cell));
+                let value = printable(&cell(self.display.cell(column, row)));
+                let line = format!("{:<width$}  {value}", column.name);
                 text.push_str(&self.width.map_or_else(|| line.clone(), |width| cut(&line, width)));
                 text.push('\n');
             }

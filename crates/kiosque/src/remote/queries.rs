@@ -6,48 +6,18 @@ use bytes::Bytes;
 use kiosque_client::{Error, read_bounded, read_file};
 use kiosque_clock::Clock;
 use kiosque_contract::{DashboardFilter, DeviceFilter, ZeroOrOne};
-use kiosque_remote::lists::{ANY, DEVICES, GROUPS, LINES, List, PROFILES, WHO};
+use kiosque_remote::lists::{ANY, DEVICES, LINES, List, PROFILES};
 use kiosque_remote::{
-    CommandError, DeviceQuery, Groups, Listing, Profiles, Remote, Report, TradeNumber, call,
-    devices, groups, order, report, who,
+    CommandError, Groups, Listing, Profiles, Remote, Report, TradeNumber, call, devices, order,
+    report,
 };
 
 use super::print::Printer;
 use super::{open, places, repeat};
-use crate::args::{CallArgs, DevicesArgs, OrderArgs, RemoteWhat, ReportArgs, Shown, Span};
-
-/// Runs a command.
-pub(super) async fn run(what: RemoteWhat) -> Result<(), CommandError> {
-    match what {
-        RemoteWhat::Profiles(shown) => profiles(&shown).await,
-        RemoteWhat::Whoami(shown) => answer(&shown, &[WHO], async |remote| who(remote).await).await,
-        RemoteWhat::Groups(shown) => {
-            answer(&shown, &[GROUPS], async |remote| groups(remote).await).await
-        }
-        RemoteWhat::Devices(args) => list_devices(args).await,
-        RemoteWhat::Order(args) => show_order(args).await,
-        RemoteWhat::Summary(args) => show_report(Report::Summary, args).await,
-        RemoteWhat::Trend(args) => show_report(Report::Trend, args).await,
-        RemoteWhat::BestSellers(args) => show_report(Report::BestSellers, args).await,
-        RemoteWhat::ByDevice(args) => show_report(Report::ByDevice, args).await,
-        RemoteWhat::Aisles(args) => show_report(Report::Aisles, args).await,
-        RemoteWhat::Online(args) => {
-            let (group, shown) = (args.group, args.shown);
-            let span = Span { since: None, until: None };
-            show_report(Report::Online, ReportArgs { group, span, device: vec![], shown }).await
-        }
-        RemoteWhat::Call(args) => make_call(args).await,
-        // `super` runs these.
-        RemoteWhat::Login(_)
-        | RemoteWhat::Logout(_)
-        | RemoteWhat::Orders(_)
-        | RemoteWhat::Changes(_)
-        | RemoteWhat::Mirror(_) => Ok(()),
-    }
-}
+use crate::args::{CallArgs, DevicesArgs, OrderArgs, ReportArgs, Shown, Span};
 
 /// Prints the answer of each round.
-async fn answer(
+pub(super) async fn answer(
     shown: &Shown,
     lists: &[List],
     ask: impl AsyncFn(&Remote) -> Result<Listing, CommandError>,
@@ -57,13 +27,13 @@ async fn answer(
     repeat(shown.watch, async || printer.print(&ask(&remote).await?)).await
 }
 
-async fn profiles(shown: &Shown) -> Result<(), CommandError> {
+pub(super) async fn profiles(shown: &Shown) -> Result<(), CommandError> {
     let places = places()?;
     let printer = Printer::new(shown, &[PROFILES], None).await?;
     repeat(shown.watch, async || printer.print(&Profiles::read(&places)?.listing())).await
 }
 
-async fn list_devices(args: DevicesArgs) -> Result<(), CommandError> {
+pub(super) async fn list_devices(args: DevicesArgs) -> Result<(), CommandError> {
     let is_online = match (args.online, args.offline) {
         (true, _) => Some(ZeroOrOne(1)),
         (_, true) => Some(ZeroOrOne(0)),
@@ -75,11 +45,10 @@ async fn list_devices(args: DevicesArgs) -> Result<(), CommandError> {
         None => Groups::Default,
     };
     let filter = DeviceFilter { is_online, device_name: args.name, ..DeviceFilter::default() };
-    let query = DeviceQuery { groups, filter };
-    answer(&args.shown, &[DEVICES], async |remote| devices(remote, &query).await).await
+    answer(&args.shown, &[DEVICES], async |remote| devices(remote, &groups, &filter).await).await
 }
 
-async fn show_order(args: OrderArgs) -> Result<(), CommandError> {
+pub(super) async fn show_order(args: OrderArgs) -> Result<(), CommandError> {
     let which = if args.internal { TradeNumber::Internal } else { TradeNumber::External };
     let (group, number) = (args.group.group, args.trade_no);
     let lists = [LINES, kiosque_remote::lists::ORDERS];
@@ -89,7 +58,7 @@ async fn show_order(args: OrderArgs) -> Result<(), CommandError> {
     .await
 }
 
-async fn show_report(what: Report, args: ReportArgs) -> Result<(), CommandError> {
+pub(super) async fn show_report(what: Report, args: ReportArgs) -> Result<(), CommandError> {
     let ReportArgs { group, span, device, shown } = args;
     answer(&shown, &what.lists(), async |remote| {
         let (start_timestamp, end_timestamp) = range(remote, &span, &shown).await?;
@@ -133,7 +102,7 @@ pub(super) async fn range(
     Ok((end("--since", &span.since)?, end("--until", &span.until)?))
 }
 
-async fn make_call(args: CallArgs) -> Result<(), CommandError> {
+pub(super) async fn make_call(args: CallArgs) -> Result<(), CommandError> {
     let CallArgs { path, body, group, shown } = args;
     let body = body.as_deref().map(read_body).transpose()?;
     answer(&shown, &[ANY], async |remote| {

@@ -83,9 +83,8 @@ pub struct Certificate {
 
 impl OrderWalk {
     pub(super) fn new(group: GroupClient, device: &str) -> OrderWalk {
-        let (device_code, include_history) = (device.to_owned(), Some(true));
-        let mut filter = OrderFilter::new(device_code);
-        filter.include_history = include_history;
+        let mut filter = OrderFilter::new(device.to_owned());
+        filter.include_history = Some(true);
         OrderWalk {
             group,
             filter,
@@ -124,7 +123,7 @@ impl OrderWalk {
     #[must_use]
     pub fn after(mut self, ordinal: u64) -> OrderWalk {
         self.after = ordinal;
-        self.joiner = self.joiner.after(ordinal);
+        self.joiner.read_to = ordinal;
         self
     }
 
@@ -139,7 +138,7 @@ impl OrderWalk {
     /// Reads pages of at most this many orders, and at least 2; by default 500.
     #[must_use]
     pub fn page_size(mut self, size: u64) -> OrderWalk {
-        self.joiner = self.joiner.with_size_max(size.max(2));
+        self.joiner.size_max = size.max(2);
         self
     }
 
@@ -194,10 +193,10 @@ impl OrderWalk {
             let orders = self.joiner.join(page).map_err(Error::Walk)?;
             if !orders.is_empty() {
                 let orders = orders.into_iter().map(|(_, order)| order).collect();
-                return Ok((orders, self.joiner.read_to()));
+                return Ok((orders, self.joiner.read_to));
             }
         }
-        Ok((Vec::new(), self.joiner.read_to()))
+        Ok((Vec::new(), self.joiner.read_to))
     }
 
     /// Returns the proof of the walk, once it has ended.
@@ -209,7 +208,7 @@ impl OrderWalk {
     /// Returns the ordinal of the last order that was read.
     #[must_use]
     pub fn last_ordinal(&self) -> u64 {
-        self.ready.front().map_or(self.joiner.read_to(), |(next, _)| next - 1)
+        self.ready.front().map_or(self.joiner.read_to, |(next, _)| next - 1)
     }
 
     async fn page(&self) -> Result<PageOf<Order>, Error> {
@@ -225,7 +224,7 @@ impl OrderWalk {
         let digest = self.digest.clone().finalize();
         let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         let (device, after) = (self.filter.device_code.clone(), self.after);
-        let count = self.joiner.read_to() - after;
+        let count = self.joiner.read_to - after;
         self.certificate = Some(Certificate { device, after, count, sha256 });
     }
 }

@@ -6,8 +6,10 @@ use serde_json::Value;
 use super::{COLOURS, Console, WIDTHS};
 use crate::fleet::fleet;
 
-/// Gives each element that the keyboard must reach a number, and returns them as texts.
+/// Gives each element that the keyboard must reach a number, and returns them as texts. The page is
+/// not refreshed from then on: a refresh replaces elements, and the new ones have no numbers.
 const REACHABLE: &str = r#"
+document.querySelectorAll("[data-live]").forEach((part) => part.removeAttribute("data-live"));
 const selector = "a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']";
 const shown = (part) => part.checkVisibility({ visibilityProperty: true });
 const parts = [...document.querySelectorAll(selector)].filter(shown);

@@ -15,9 +15,9 @@ const MISSES_MAX: u32 = 100;
 pub(super) struct Joiner {
     device: String,
     /// Maximum orders of a page.
-    size_max: u64,
+    pub(super) size_max: u64,
     /// All orders up to this ordinal were read.
-    read_to: u64,
+    pub(super) read_to: u64,
     /// The number of orders in the last answer.
     total: Option<u64>,
     /// Orders that arrived between the last two answers.
@@ -32,24 +32,10 @@ impl Joiner {
         Joiner { device: device.to_owned(), size_max, ..Joiner::default() }
     }
 
-    /// Begins after this ordinal.
-    pub(super) fn after(mut self, ordinal: u64) -> Joiner {
-        self.read_to = ordinal;
-        self
-    }
-
     /// Sets the id of the order up to which all were read.
     pub(super) fn after_id(mut self, id: &str) -> Joiner {
         self.last_ids = VecDeque::from([id.to_owned()]);
         self
-    }
-
-    pub(super) fn with_size_max(self, size_max: u64) -> Joiner {
-        Joiner { size_max, ..self }
-    }
-
-    pub(super) fn read_to(&self) -> u64 {
-        self.read_to
     }
 
     /// Returns whether all orders of the last answer were read.
@@ -176,7 +162,7 @@ mod tests {
             }
             let ids: Vec<(u64, String)> =
                 read.iter().map(|(at, order)| (*at, order.id().to_owned())).collect();
-            let all: Vec<(u64, String)> = list[..usize::try_from(joiner.read_to()).expect("small")]
+            let all: Vec<(u64, String)> = list[..usize::try_from(joiner.read_to).expect("small")]
                 .iter()
                 .map(|id| (*id, format!("o{id}")))
                 .collect();
@@ -194,7 +180,7 @@ mod tests {
             let (current, size) = joiner.next_page();
             joiner.join(page(&list, current, size)).expect("a walk");
             requests += 1;
-            let arrivals = if joiner.read_to() < 12_000 { 2 } else { 0 };
+            let arrivals = if joiner.read_to < 12_000 { 2 } else { 0 };
             list.extend((list.len() as u64 + 1..).take(arrivals));
         }
         assert!(joiner.is_complete() && requests < 30, "{requests} requests");
@@ -215,7 +201,7 @@ mod tests {
     #[test]
     fn a_later_walk_compares_the_last_order_of_the_earlier_one() {
         let list: Vec<u64> = (1..=10).collect();
-        let later = || Joiner::new("d", 4).after(8);
+        let later = || Joiner { read_to: 8, ..Joiner::new("d", 4) };
         assert_eq!(later().after_id("o8").join(page(&list, 1, 4)).expect("a page").len(), 2);
         let moved = later().after_id("o7").join(page(&list, 1, 4));
         assert!(matches!(moved, Err(WalkError::Moved { ordinal: 8, .. })), "{moved:?}");
@@ -229,7 +215,7 @@ mod tests {
             joiner.join(page(&list, 1, 4)).expect("the total");
             assert_eq!(joiner.next_page(), (3, 4));
             assert_eq!(joiner.join(page(&list, 3, 4)).expect("a page").len(), 2);
-            assert_eq!(joiner.read_to(), 2);
+            assert_eq!(joiner.read_to, 2);
             joiner
         };
         let mut joiner = begun();
