@@ -62,7 +62,7 @@ impl Sessions<'_> {
     /// # Errors
     /// The store failed.
     pub async fn credentials(self, login_name: &LoginName) -> Result<Option<Credentials>, Error> {
-        self.0.db.one(&CREDENTIALS, &[login_name.as_str().into()], |row| row.read()).await
+        self.0.db.one(&CREDENTIALS, &[login_name.as_str().into()]).await
     }
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn switchable(
     read: &Read<'_>,
     account: AccountNo,
 ) -> Result<Vec<GroupRow>, Error> {
-    read.all(&GROUPS, &[account.into()], |row| row.read()).await
+    read.all(&GROUPS, &[account.into()]).await
 }
 
 /// Returns an active group of the account by its public id.
@@ -81,15 +81,15 @@ pub(crate) async fn open_group(
     group: &GroupId,
 ) -> Result<Option<GroupNo>, Error> {
     let params = [account.into(), group.as_str().into()];
-    read.one(&OPEN_GROUP, &params, |row| row.read()).await
+    read.one(&OPEN_GROUP, &params).await
 }
 
 /// Returns the number of the group with an id.
 pub(crate) async fn group_number(read: &Read<'_>, id: &GroupId) -> Result<Option<GroupNo>, Error> {
-    read.one(&GROUP, &[id.as_str().into()], |row| row.read()).await
+    read.one(&GROUP, &[id.as_str().into()]).await
 }
 
 /// Returns the id of the group with a number.
 pub(crate) async fn group_id(read: &Read<'_>, group: GroupNo) -> Result<Option<String>, Error> {
-    read.one(&GROUP_ID, &[group.into()], |row| row.read()).await
+    read.one(&GROUP_ID, &[group.into()]).await
 }

@@ -72,7 +72,8 @@ pub(crate) async fn update(
     let devices: Vec<DeviceNo> = devices.into_iter().collect();
     for step in devices.chunks(DEVICES_PER_STEP) {
         let made = elements(write, step).await?;
-        set_elements(write, &made).await?;
+        let rows = made.iter().map(|made| [made.device.into(), made.element.as_str().into()]);
+        write.execute_each(&SET_ELEMENTS, rows, &[]).await?;
     }
     Ok(())
 }
@@ -81,7 +82,8 @@ pub(crate) async fn update(
 pub(crate) async fn outdated(read: &Read<'_>) -> Result<Vec<String>, Error> {
     let (mut found, mut last) = (Vec::new(), DeviceNo(i64::MIN));
     loop {
-        let devices = devices_after(read, last, DEVICES_PER_STEP).await?;
+        let params = [last.into(), DEVICES_PER_STEP.into()];
+        let devices: Vec<DeviceNo> = read.all(&DEVICES_AFTER, &params).await?;
         let Some(&end) = devices.last() else { return Ok(found) };
         found.extend(outdated_of(read, &devices).await?.into_iter().map(|made| made.code));
         last = end;
@@ -97,20 +99,6 @@ async fn outdated_of(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>,
     let mut made = elements(read, devices).await?;
     made.retain(|made| stored.get(&made.device) != Some(&made.element));
     Ok(made)
-}
-
-async fn devices_after(
-    read: &Read<'_>,
-    last: DeviceNo,
-    count: usize,
-) -> Result<Vec<DeviceNo>, Error> {
-    let count = i64::try_from(count).unwrap_or(i64::MAX);
-    read.all(&DEVICES_AFTER, &[last.into(), count.into()], |row| row.read()).await
-}
-
-async fn set_elements(write: &Write<'_>, made: &[Made]) -> Result<(), Error> {
-    let rows = made.iter().map(|made| [made.device.into(), made.element.as_str().into()]);
-    write.execute_each(&SET_ELEMENTS, rows, &[]).await
 }
 
 async fn elements(read: &Read<'_>, devices: &[DeviceNo]) -> Result<Vec<Made>, Error> {

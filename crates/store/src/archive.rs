@@ -236,7 +236,7 @@ async fn boundaries(
     now: UnixMs,
     may_move_back: bool,
 ) -> Result<Vec<Boundary>, Error> {
-    let ledgers: Vec<LedgerRow> = read.all(&LEDGERS, &[], |row| row.read()).await?;
+    let ledgers: Vec<LedgerRow> = read.all(&LEDGERS, &[]).await?;
     let after = |of: &LedgerRow| if may_move_back { of.first_seq - 1 } else { of.archived_seq };
     let examined: Vec<&LedgerRow> =
         ledgers.iter().filter(|ledger| after(ledger) != ledger.last_seq).collect();

@@ -5,7 +5,7 @@
 use kiosque_model::{GroupId, KeyName, OrderId, UnixMs};
 
 use crate::accounts::group_number;
-use crate::db::{Deadline, Read, Write};
+use crate::db::{Bound, Deadline, Read, Write};
 use crate::error::Error;
 use crate::metadata;
 use crate::sql::{row, statements};
@@ -44,7 +44,7 @@ const PURGED_PER_TRANSACTION: u32 = 500;
 
 /// The number of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArrivalNo(i64);
+pub struct ArrivalNo(pub(crate) i64);
 
 /// A source of orders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,12 +75,6 @@ pub struct Arrival {
     pub since: UnixMs,
     /// Their source.
     pub source: OrderSource,
-}
-
-impl ArrivalNo {
-    pub(crate) fn number(self) -> i64 {
-        self.0
-    }
 }
 
 impl Intake<'_> {
@@ -114,8 +108,7 @@ impl Intake<'_> {
         let params = [before.into(), i64::from(PURGED_PER_TRANSACTION).into()];
         let mut purged = 0;
         loop {
-            let purge = async move |write: &Write<'_>| write.execute(&PURGE, &params).await;
-            let step = self.0.db.write(Deadline::OfRequest, purge).await?;
+            let step = self.0.db.execute(Bound::new(&PURGE, params)).await?;
             purged += step;
             if step < PURGED_PER_TRANSACTION.into() {
                 return Ok(purged);
@@ -135,9 +128,9 @@ impl Intake<'_> {
         let find = async move |read: &Read<'_>| {
             let Some(group) = group_number(read, &group).await? else { return Ok(None) };
             let order = [group.into(), order.as_str().into()];
-            let number: Option<Option<i64>> = read.one(&OF_ORDER, &order, |row| row.read()).await?;
+            let number: Option<Option<i64>> = read.one(&OF_ORDER, &order).await?;
             let Some(number) = number.flatten() else { return Ok(None) };
-            let row = read.one(&ARRIVAL, &[number.into()], |row| row.read()).await?;
+            let row = read.one(&ARRIVAL, &[number.into()]).await?;
             Ok(row.and_then(arrival))
         };
         self.0.db.read(Deadline::OfRequest, find).await

@@ -12,40 +12,42 @@ use kiosque_model::{AccountNo, ActedBy, GroupNo, Origin, Source, UnixMs};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::json_records::json;
-use crate::sql::{Row, Sql, Value, has_no_nul, row, statements};
+use crate::listing::{Listed, Listing};
+use crate::sql::{Value, has_no_nul, row, statements};
 use crate::views::Trail;
 use crate::{accounts, metadata};
 pub use details::Act;
 pub use pending::PendingEvents;
 
 row! {
-    struct EntryRow<'r> {
+    struct EntryRow {
         entry_no: i64,
         at_ms: UnixMs,
-        event: &'r str,
+        event: String,
         account: Option<String>,
-        actor: Option<&'r str>,
-        source: Option<&'r str>,
+        actor: Option<String>,
+        source: Option<String>,
         request_id: Option<String>,
         group_id: Option<String>,
         count: i64,
         reason: Option<String>,
-        details: Option<&'r str>,
-        other: OtherSession<'r>,
+        details: Option<String>,
+        other: OtherSession,
     }
-    struct OtherSession<'r> {
-        other_source: Option<&'r str>,
+    struct OtherSession {
+        other_source: Option<String>,
         other_request_id: Option<String>,
         other_at_ms: Option<UnixMs>,
     }
-    struct SessionRow<'r> {
-        other: OtherSession<'r>,
+    struct SessionRow {
+        other: OtherSession,
         expires_at_ms: UnixMs,
         group_id: Option<String>,
     }
 }
 
 statements! {
+    [pending, purge]
     INSERT_ENTRY(
         entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
         details, other_source, other_request_id, other_at_ms
@@ -55,7 +57,7 @@ statements! {
             $group_id, $count, $reason, $details, $other_source, $other_request_id,
             $other_at_ms)";
     /// An empty text selects all events, or all sources.
-    ENTRIES(before_no, after_no, since_ms, count, only_event, only_source) -> EntryRow<'_> = "
+    ENTRIES(before_no, after_no, since_ms, count, only_event, only_source) -> EntryRow = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
             details, other_source, other_request_id, other_at_ms
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
@@ -64,7 +66,7 @@ statements! {
         order by entry_no desc limit $count";
     ENTRIES_OF_ACCOUNT(
         before_no, after_no, since_ms, count, only_event, only_source, account
-    ) -> EntryRow<'_> = "
+    ) -> EntryRow = "
         select entry_no, at_ms, event, account, actor, source, request_id, group_id, count, reason,
             details, other_source, other_request_id, other_at_ms
         from audit where entry_no < $before_no and entry_no > $after_no and at_ms >= $since_ms
@@ -81,16 +83,11 @@ statements! {
         order by at_ms desc limit 1";
     LOGIN_NAME(account_no) -> String = "select login_name from accounts
         where account_no = $account_no";
-    SESSION_OF(account_no) -> SessionRow<'_> = "select s.source as other_source,
+    SESSION_OF(account_no) -> SessionRow = "select s.source as other_source,
             s.request_id as other_request_id, s.opened_at_ms as other_at_ms, s.expires_at_ms,
             g.group_id
         from sessions s left join groups g on g.group_no = s.group_no 
         where s.account_no = $account_no";
-}
-
-/// Every statement of this module and its submodules.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, pending::ALL, purge::ALL].into_iter().flatten().copied()
 }
 
 /// The maximum time by which an entry may be written after entries of later events: refused logins
@@ -138,13 +135,8 @@ pub struct AuditEntry {
 }
 
 /// A page of entries, newest first. Before the last one it may have fewer than requested, or none.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AuditPage {
-    /// The entries.
-    pub entries: Vec<AuditEntry>,
-    /// `before` of the next page; `None` on the last page.
-    pub next: Option<i64>,
-}
+/// `next` is `before` of the next page.
+pub type AuditPage = Listed<AuditEntry, i64>;
 
 impl Trail<'_> {
     /// Records an operation of the operator.
@@ -152,12 +144,8 @@ impl Trail<'_> {
     /// # Errors
     /// The store failed.
     pub async fn record_act(self, act: Act, by: ActedBy) -> Result<(), Error> {
-        self.0
-            .db
-            .write(Deadline::OfRequest, async move |write: &Write<'_>| {
-                self::act(write, &act, &by).await
-            })
-            .await
+        let record = async move |write: &Write<'_>| self::act(write, &act, &by).await;
+        self.0.db.write(Deadline::OfRequest, record).await
     }
 
     /// Records events that belong to no other transaction, such as refused logins. After
@@ -176,10 +164,8 @@ impl Trail<'_> {
     /// # Errors
     /// The store failed.
     pub async fn entries(self, query: AuditQuery) -> Result<AuditPage, Error> {
-        self.0
-            .db
-            .read(Deadline::OfRequest, async move |read: &Read<'_>| page(read, &query).await)
-            .await
+        let list = async move |read: &Read<'_>| page(read, &query).await;
+        self.0.db.read(Deadline::OfRequest, list).await
     }
 }
 
@@ -192,7 +178,7 @@ pub(crate) async fn act(write: &Write<'_>, act: &Act, by: &ActedBy) -> Result<()
 
 /// Returns whether a fleet was applied, or a device deleted, after an entry of the trail.
 pub(crate) async fn is_fleet_changed_since(read: &Read<'_>, entry: i64) -> Result<bool, Error> {
-    let count = read.one(&FLEET_CHANGES_AFTER, &[entry.into()], |row| row.read::<i64>()).await?;
+    let count = read.one::<i64>(&FLEET_CHANGES_AFTER, &[entry.into()]).await?;
     Ok(count != Some(0))
 }
 
@@ -257,17 +243,14 @@ pub(crate) async fn live_session(
     account: AccountNo,
     now: UnixMs,
 ) -> Result<Option<LiveSession>, Error> {
-    let session = read
-        .one(&SESSION_OF, &[account.into()], |row| {
-            let SessionRow { other, expires_at_ms, group_id } = row.read()?;
-            Ok((expires_at_ms, LiveSession { opened: other.parse()?, group_id }))
-        })
-        .await?;
-    Ok(session.filter(|(expires_at, _)| now < *expires_at).map(|(_, live)| live))
+    let session = read.one(&SESSION_OF, &[account.into()]).await?;
+    let Some(SessionRow { other, expires_at_ms, group_id }) = session else { return Ok(None) };
+    let live = LiveSession { opened: other.parse()?, group_id };
+    Ok((now < expires_at_ms).then_some(live))
 }
 
 async fn login_name(read: &Read<'_>, account: AccountNo) -> Result<Option<String>, Error> {
-    read.one(&LOGIN_NAME, &[account.into()], |row| row.read()).await
+    read.one(&LOGIN_NAME, &[account.into()]).await
 }
 
 /// Inserts an entry. Its text is only the reason; the text of other details is rendered when it is
@@ -318,59 +301,55 @@ fn text<T: ToString>(value: Option<T>) -> Option<String> {
 }
 
 async fn page(read: &Read<'_>, query: &AuditQuery) -> Result<AuditPage, Error> {
+    let listing = Listing { after: query.before, limit: query.limit };
     let before = query.before.unwrap_or(i64::MAX);
     let since = query.since.unwrap_or(UnixMs(i64::MIN));
     // Numbers increase with time, except for delayed entries: the scan towards older entries stops
     // here.
     let stop = [since.plus_ms(-WRITE_DELAY_MAX_MS).into()];
-    let oldest = read.one(&LATEST_BEFORE, &stop, |row| row.read()).await?.unwrap_or(0_i64);
+    let oldest = read.one(&LATEST_BEFORE, &stop).await?.unwrap_or(0_i64);
     let is_filtered = query.event.is_some() || query.source.is_some();
     let unsearched: Option<i64> = match is_filtered && query.account.is_none() {
         true => {
             let searched = [before.into(), SEARCHED_MAX.into()];
-            read.one(&UNSEARCHED, &searched, |row| row.read()).await?
+            read.one(&UNSEARCHED, &searched).await?
         }
         false => None,
     };
     let unsearched = unsearched.filter(|entry| *entry > oldest);
     let floor = unsearched.unwrap_or(oldest);
-    let one_more = i64::try_from(query.limit).unwrap_or(i64::MAX - 1) + 1;
     let event = query.event.map_or("", AuditEvent::name);
     let source = text(query.source).unwrap_or_default();
-    let mut params = vec![before.into(), floor.into(), since.into(), one_more.into()];
+    let mut params = vec![before.into(), floor.into(), since.into(), listing.count().into()];
     params.extend([event.into(), Value::from(source.as_str())]);
-    let mut entries = match &query.account {
-        None => read.all(&ENTRIES, &params, entry).await?,
+    let rows = match &query.account {
+        None => read.all(&ENTRIES, &params).await?,
         Some(account) if !has_no_nul(account) => Vec::new(),
         Some(account) => {
             params.push(account.as_str().into());
-            read.all(&ENTRIES_OF_ACCOUNT, &params, entry).await?
+            read.all(&ENTRIES_OF_ACCOUNT, &params).await?
         }
     };
-    let is_last = entries.len() <= query.limit;
-    entries.truncate(query.limit);
-    let next = match is_last {
-        false => entries.last().map(|last| last.entry_no),
-        true => unsearched.map(|entry| entry + 1),
-    };
-    Ok(AuditPage { entries, next })
+    let entries = rows.into_iter().map(entry).collect::<Result<Vec<_>, Error>>()?;
+    let page = listing.cut(entries, |entry| entry.entry_no);
+    let next = page.next.or(unsearched.map(|entry| entry + 1));
+    Ok(AuditPage { next, ..page })
 }
 
-fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
-    let row: EntryRow<'_> = row.read()?;
-    let event = row.event.parse().map_err(|_| unknown("event", row.event))?;
-    let actor = row.actor.map(|text| Actor::named(text).ok_or_else(|| unknown("actor", text)));
+fn entry(row: EntryRow) -> Result<AuditEntry, Error> {
+    let event = row.event.parse().map_err(|_| unknown("event", &row.event))?;
+    let named = |text: &String| Actor::named(text).ok_or_else(|| unknown("actor", text));
     let earlier = row.other.parse()?;
     // These events have an earlier session, even if nothing is known about it.
     let ended = matches!(event, AuditEvent::SessionReplaced | AuditEvent::SessionEnded);
     // Details that a later version wrote in another form are left out.
     let details: Option<AuditDetails> =
-        row.details.and_then(|text| serde_json::from_str(text).ok());
+        row.details.and_then(|text| serde_json::from_str(&text).ok());
     let happened = AuditRecord {
         at: row.at_ms,
         event,
         account: row.account,
-        actor: actor.transpose()?,
+        actor: row.actor.as_ref().map(named).transpose()?,
         source: source(row.source)?,
         request_id: row.request_id,
         group_id: row.group_id,
@@ -382,7 +361,7 @@ fn entry(row: &Row<'_>) -> Result<AuditEntry, Error> {
     Ok(AuditEntry { entry_no: row.entry_no, happened, details })
 }
 
-impl OtherSession<'_> {
+impl OtherSession {
     fn parse(self) -> Result<EarlierSession, Error> {
         let OtherSession { other_source, other_request_id, other_at_ms } = self;
         let source = source(other_source)?;
@@ -390,8 +369,8 @@ impl OtherSession<'_> {
     }
 }
 
-fn source(text: Option<&str>) -> Result<Option<Source>, Error> {
-    let parse = |text: &str| text.parse().map_err(|_| unknown("source", text));
+fn source(text: Option<String>) -> Result<Option<Source>, Error> {
+    let parse = |text: String| text.parse().map_err(|_| unknown("source", &text));
     text.map(parse).transpose()
 }
 

@@ -65,10 +65,8 @@ impl Upkeep<'_> {
         file: PathBuf,
         progress: impl FnMut(Copied) -> ControlFlow<()> + Send + 'static,
     ) -> Result<BackedUp, BackupError> {
-        self.0
-            .db
-            .read(Deadline::None, async move |read: &Read<'_>| backup(read, &file, progress).await)
-            .await
+        let copy = async move |read: &Read<'_>| backup(read, &file, progress).await;
+        self.0.db.read(Deadline::None, copy).await
     }
 }
 

@@ -2,30 +2,17 @@
 
 use kiosque_contract::ChangeCounts;
 
-/// The effect of applying one entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryChange {
-    Created,
-    Changed,
-    Unchanged,
-}
-
-impl EntryChange {
-    /// Compares a stored row, if any, with the row after the apply.
-    pub(crate) fn between<T: PartialEq>(old: Option<&T>, new: &T) -> EntryChange {
-        match old {
-            None => EntryChange::Created,
-            Some(old) if old == new => EntryChange::Unchanged,
-            Some(_) => EntryChange::Changed,
-        }
+/// Counts an entry that `new` creates, or by which it replaces `old`. Returns whether the entry is
+/// new or differs.
+pub(crate) fn count_entry<T: PartialEq>(
+    counts: &mut ChangeCounts,
+    old: Option<&T>,
+    new: &T,
+) -> bool {
+    match old {
+        None => counts.created += 1,
+        Some(old) if old != new => counts.changed += 1,
+        Some(_) => counts.unchanged += 1,
     }
-
-    /// Adds an entry with this effect.
-    pub(crate) fn count(self, counts: &mut ChangeCounts) {
-        match self {
-            EntryChange::Created => counts.created += 1,
-            EntryChange::Changed => counts.changed += 1,
-            EntryChange::Unchanged => counts.unchanged += 1,
-        }
-    }
+    old != Some(new)
 }

@@ -5,7 +5,7 @@
 use crate::db::{Deadline, PLANNER, Read};
 use crate::error::Error;
 use crate::metadata;
-use crate::sql::{Columns, FromRow, Sql};
+use crate::sql::{FromRow, Sql};
 use crate::views::Upkeep;
 
 /// Finds the tables that are not distributed, if any table is. Only Citus has the catalog.
@@ -16,7 +16,7 @@ static UNDISTRIBUTED: Sql = Sql::declared(
             and to_regclass(t.name) not in (select logicalrelid from pg_dist_partition)
         order by t.name",
     &["names"],
-    Columns::Of(<String as FromRow<'_>>::columns),
+    Some(<String as FromRow<'_>>::columns),
 );
 
 /// Tables distributed by group.
@@ -140,9 +140,8 @@ impl Upkeep<'_> {
             return Ok(Vec::new());
         }
         let names = [&BY_GROUP[..], &BY_ACCOUNT, &EVERYWHERE].concat().join(",");
-        let find = async move |read: &Read<'_>| {
-            read.all(&UNDISTRIBUTED, &[names.as_str().into()], |row| row.read()).await
-        };
+        let find =
+            async move |read: &Read<'_>| read.all(&UNDISTRIBUTED, &[names.as_str().into()]).await;
         self.0.db.read(Deadline::OfRequest, find).await
     }
 }

@@ -8,10 +8,10 @@ use kiosque_model::console::{IDLE_MAX_MS, LINK_VALIDITY_MS, SESSION_MAX_MS};
 use kiosque_model::{ActedBy, ConsoleDigest, KeyDigest, KeyName, Origin, Right, UnixMs};
 
 use crate::audit::{self, Act};
-use crate::db::{Deadline, Write};
+use crate::db::{Bound, Deadline, Write};
 use crate::error::Error;
 use crate::keys::{self, CreatedKey, KeyHolder};
-use crate::sql::{Row, row, statements};
+use crate::sql::{row, statements};
 use crate::usage::is_use_due;
 use crate::views::Operators;
 
@@ -143,19 +143,22 @@ impl Operators<'_> {
         now: UnixMs,
     ) -> Result<Option<ConsoleSession>, Error> {
         self.0.db.check_session_lease()?;
-        let row = self.0.db.one(&SESSION, &[presented.as_str().into()], |row| row.read()).await?;
+        let row = self.0.db.one(&SESSION, &[presented.as_str().into()]).await?;
         let Some(row) = row else { return Ok(None) };
         let SessionRow { key_digest, opened_at_ms, used_at_ms, expires_at_ms } = row;
         let holder = keys::holder_of_live_key(self.0, &key_digest).await?;
         self.0.db.check_session_lease()?;
         if expires_at_ms <= now {
             // It stays ended when the clock is set back. The answer is right even if this fails.
-            let _ = self.end_expired(presented, now).await;
+            let expired = [presented.as_str().into(), now.into()];
+            let _ = self.0.db.execute(Bound::new(&END_EXPIRED, expired)).await;
             return Ok(None);
         }
         if session_use == SessionUse::Act && is_use_due(used_at_ms, now) {
             // A page is shown even while nothing can be written; the next use tries again.
-            let _ = self.store_use(presented.clone(), opened_at_ms, now).await;
+            let expires_at = now.plus_ms(IDLE_MAX_MS).min(opened_at_ms.plus_ms(SESSION_MAX_MS));
+            let used = [presented.as_str().into(), now.into(), expires_at.into()];
+            let _ = self.0.db.execute(Bound::new(&USE, used)).await;
         }
         Ok(holder.map(|holder| ConsoleSession { digest: presented, key_digest, holder }))
     }
@@ -212,8 +215,7 @@ impl Operators<'_> {
                 keys::holder_of_live_key(self.0, key.as_str()).await?.is_some()
             }
             SignInProof::Link(link) => {
-                let read = |row: &Row<'_>| row.read::<LinkRow>();
-                self.0.db.one(&LINK, &[link.as_str().into()], read).await?.is_some()
+                self.0.db.one::<LinkRow>(&LINK, &[link.as_str().into()]).await?.is_some()
             }
         })
     }
@@ -289,28 +291,6 @@ impl Operators<'_> {
         };
         self.0.db.write(Deadline::OfRequest, grant).await
     }
-
-    /// Ends a session that has expired.
-    async fn end_expired(self, session: ConsoleDigest, now: UnixMs) -> Result<u64, Error> {
-        let end = async move |write: &Write<'_>| {
-            write.execute(&END_EXPIRED, &[session.as_str().into(), now.into()]).await
-        };
-        self.0.db.write(Deadline::OfRequest, end).await
-    }
-
-    /// Stores the use of a session.
-    async fn store_use(
-        self,
-        session: ConsoleDigest,
-        opened_at: UnixMs,
-        now: UnixMs,
-    ) -> Result<u64, Error> {
-        let store = async move |write: &Write<'_>| {
-            let expires_at = now.plus_ms(IDLE_MAX_MS).min(opened_at.plus_ms(SESSION_MAX_MS));
-            write.execute(&USE, &[session.as_str().into(), now.into(), expires_at.into()]).await
-        };
-        self.0.db.write(Deadline::OfRequest, store).await
-    }
 }
 
 /// Ends the sessions and links that had expired at the `latest` time before the clock was set back
@@ -333,9 +313,7 @@ async fn spend(
     now: UnixMs,
 ) -> Result<Option<String>, Error> {
     let digest = [link.as_str().into()];
-    let Some(row) = write.one(&LINK, &digest, |row| row.read::<LinkRow>()).await? else {
-        return Ok(None);
-    };
+    let Some(row) = write.one::<LinkRow>(&LINK, &digest).await? else { return Ok(None) };
     let is_spent = write.execute(&END, &digest).await? == 0;
     // A link from the future was created before the clock was set back.
     let left_ms = row.expires_at_ms.0.saturating_sub(now.0);

@@ -13,7 +13,7 @@
 //!    and refuses with `DashboardQuery::selected`.
 //! 4. Compute the answer from the rows. Sums, conversions and rankings are functions in
 //!    [`figures`].
-//! 5. List the file here, and its statements in [`all`].
+//! 5. List the file here, and in the brackets of `statements!` if it has statements.
 
 mod best_sellers;
 mod device_aisles;
@@ -37,7 +37,7 @@ use kiosque_model::{UnixMs, Zone};
 
 use crate::devices::CodeFilter;
 use crate::hints::GroupFilter;
-use crate::sql::Sql;
+use crate::sql::statements;
 
 pub use best_sellers::ProductSales;
 pub use device_aisles::DeviceElement;
@@ -48,18 +48,11 @@ pub use group_profile::ProfileElement;
 use range::Range;
 pub use summary::Summary;
 
-/// Every statement of this module and its submodules.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let shared = [filter::ALL, device_sums::ALL, sums::ALL];
-    let reports = [
-        best_sellers::ALL,
-        device_aisles::ALL,
-        device_days::ALL,
-        group_profile::ALL,
-        sales_by_device::ALL,
-        summary::ALL,
-    ];
-    shared.into_iter().chain(reports).flatten().copied().chain(fleet_sales::all())
+statements! {
+    [
+        best_sellers, device_aisles, device_days, device_sums, filter, fleet_sales, group_profile,
+        sales_by_device, summary, sums
+    ]
 }
 
 /// The common parameters of all reports.

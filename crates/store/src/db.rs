@@ -20,7 +20,7 @@ use kiosque_model::{AccountNo, UnixMs};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Refused};
-use crate::sql::{FromRow, Row, Sql, Value};
+use crate::sql::{FromRow, Row, Sql, Value, values};
 
 use faults::Faults;
 pub use open::{Changes, OpenOptions, StoreLocation, WhenAbsent};
@@ -85,16 +85,15 @@ impl Db {
     }
 
     /// Returns the first row of one short statement, if there is one.
-    pub(crate) async fn one<T>(
+    pub(crate) async fn one<T: for<'r> FromRow<'r>>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         self.faults().check()?;
         match self {
-            Db::Sqlite(sqlite) => sqlite.one(sql, params, read),
-            Db::Postgres(postgres) => Box::pin(postgres.one(sql, params, read)).await,
+            Db::Sqlite(sqlite) => sqlite.one(sql, params),
+            Db::Postgres(postgres) => Box::pin(postgres.one(sql, params)).await,
         }
     }
 
@@ -130,6 +129,14 @@ impl Db {
         E: From<Error> + Send + 'static,
     {
         self.write_to(ClosedData::Refused, deadline, change).await
+    }
+
+    /// Runs one statement in a transaction, and returns the number of rows that it changes.
+    pub(crate) async fn execute(&self, statement: Bound) -> Result<u64, Error> {
+        let run = async move |write: &Write<'_>| {
+            write.execute(statement.sql, &values(&statement.params)).await
+        };
+        self.write(Deadline::OfRequest, run).await
     }
 
     /// Like [`Db::write`], but for data that may be closed.
@@ -206,16 +213,15 @@ pub(crate) enum Read<'a> {
 
 impl Read<'_> {
     /// Returns the first row, if there is one.
-    pub(crate) async fn one<T>(
+    pub(crate) async fn one<T: for<'r> FromRow<'r>>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         faults::check()?;
         match self {
-            Read::Sqlite(snapshot) => snapshot.one(sql, params, read),
-            Read::Postgres(transaction) => transaction.one(sql, params, read).await,
+            Read::Sqlite(snapshot) => snapshot.one(sql, params),
+            Read::Postgres(transaction) => transaction.one(sql, params).await,
         }
     }
 
@@ -234,15 +240,14 @@ impl Read<'_> {
     }
 
     /// Returns all rows.
-    pub(crate) async fn all<T>(
+    pub(crate) async fn all<T: for<'r> FromRow<'r>>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-        mut read: impl FnMut(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
         let mut all = Vec::new();
         self.each(sql, params, |row| {
-            all.push(read(row)?);
+            all.push(row.read()?);
             Ok(())
         })
         .await?;
@@ -284,7 +289,7 @@ impl Read<'_> {
     /// authorization check that they may follow in a batch.
     pub(crate) async fn prepare_all(
         &self,
-        statements: impl Iterator<Item = &'static Sql>,
+        statements: Vec<&'static Sql>,
         check: &'static Sql,
     ) -> Result<(), Error> {
         for sql in statements {

@@ -14,7 +14,7 @@ use crate::db::{Bound, Reading};
 use crate::error::Error;
 use crate::hints::GroupFilter;
 use crate::scoped::HintedGroup;
-use crate::sql::{Row, Sql, Value, row, statements};
+use crate::sql::{Row, Value, row, statements};
 use crate::state::State;
 
 row! {
@@ -32,6 +32,7 @@ row! {
 }
 
 statements! {
+    [page]
     OWNER(group_no) -> GroupRow = "select group_no, group_id, group_name, active
         from groups where group_no = $group_no";
     /// No row for a group that never had a device.
@@ -134,11 +135,6 @@ impl<'a> Device<'a> {
             create_timestamp: self.created_at.0,
         }
     }
-}
-
-/// Every statement of this module and its submodules.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, page::ALL].into_iter().flatten().copied()
 }
 
 impl DeviceQuery {

@@ -53,7 +53,7 @@ pub(crate) async fn load<'d>(
     dictionaries: &'d Dictionaries,
 ) -> Result<Option<&'d Dictionary>, Error> {
     let mut first = None;
-    for stored in read.all(&NUMBERS, &[], |row| row.read::<i64>()).await? {
+    for stored in read.all::<i64>(&NUMBERS, &[]).await? {
         let Ok(number) = u32::try_from(stored) else { continue };
         if dictionaries.get(number).is_none() {
             let add = |row: &Row<'_>| {
@@ -71,7 +71,7 @@ pub(crate) async fn load<'d>(
 pub(crate) async fn damaged(read: &Read<'_>) -> Result<Vec<i64>, Error> {
     let dictionaries = Dictionaries::default();
     load(read, &dictionaries).await?;
-    let mut numbers = read.all(&NUMBERS, &[], |row| row.read::<i64>()).await?;
+    let mut numbers = read.all::<i64>(&NUMBERS, &[]).await?;
     let is_known = |number: i64| Some(dictionaries.get(u32::try_from(number).ok()?).is_some());
     numbers.retain(|number| is_known(*number) != Some(true));
     Ok(numbers)
@@ -80,7 +80,6 @@ pub(crate) async fn damaged(read: &Read<'_>) -> Result<Vec<i64>, Error> {
 /// Reads records from one snapshot, with its dictionaries.
 pub(crate) async fn read_records<T, E>(
     state: &State,
-    deadline: Deadline,
     ask: impl AsyncFnOnce(&Read<'_>, &Arc<Dictionaries>) -> Result<T, E> + Send + 'static,
 ) -> Result<T, E>
 where
@@ -92,12 +91,12 @@ where
         load(read, &dictionaries).await?;
         ask(read, &dictionaries).await
     };
-    state.db.read(deadline, read).await
+    state.db.read(Deadline::OfRequest, read).await
 }
 
 /// Loads the dictionaries that other processes have stored.
 pub(crate) async fn load_dictionaries(state: &State) -> Result<(), Error> {
-    read_records(state, Deadline::OfRequest, async |_, _| Ok(())).await
+    read_records(state, async |_, _| Ok(())).await
 }
 
 /// Trains the dictionary of the data if it has none and is large enough, after orders were packed
@@ -114,7 +113,7 @@ async fn train_from_orders(state: &State) -> Result<(), Error> {
     let sample = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
         samples(read, dictionaries, &training).await
     };
-    let samples = read_records(state, Deadline::OfRequest, sample).await?;
+    let samples = read_records(state, sample).await?;
     let trained = tokio::task::spawn_blocking(move || train(&samples)).await;
     let Some((number, content)) = trained.map_err(|_| Error::Gone)? else { return Ok(()) };
     let add = async move |write: &Write<'_>| {
@@ -128,7 +127,7 @@ async fn train_from_orders(state: &State) -> Result<(), Error> {
 }
 
 async fn has_dictionary(read: &Read<'_>) -> Result<bool, Error> {
-    Ok(read.one(&NUMBERS, &[], |row| row.read::<i64>()).await?.is_some())
+    Ok(read.one::<i64>(&NUMBERS, &[]).await?.is_some())
 }
 
 /// Returns the texts to train a dictionary from; none if the data has a dictionary, or too few
@@ -141,15 +140,17 @@ async fn samples(
     if has_dictionary(read).await? {
         return Ok(Vec::new());
     }
-    let changes = read.one(&CHANGES, &[], |row| row.read::<i64>()).await?.unwrap_or(0);
+    let changes = read.one::<i64>(&CHANGES, &[]).await?.unwrap_or(0);
     if changes < TRAINED_AFTER {
         packed_left.store(TRAINED_AFTER - changes, Ordering::Relaxed);
         return Ok(Vec::new());
     }
-    let step = changes / SAMPLES_MIN;
-    read.all(&SAMPLES, &[step.into()], |row| {
+    let mut texts = Vec::new();
+    read.each(&SAMPLES, &[(changes / SAMPLES_MIN).into()], |row| {
         let order: StoredOrder<'_> = row.read()?;
-        without_personal_data(&order.text(dictionaries)?)
+        texts.push(without_personal_data(&order.text(dictionaries)?)?);
+        Ok(())
     })
-    .await
+    .await?;
+    Ok(texts)
 }

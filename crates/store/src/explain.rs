@@ -97,7 +97,7 @@ async fn only_a_recount_reads_all_orders_of_a_group() {
         let text = sql.for_sqlite().expect("a statement");
         text.contains(" orders") && database.plan(sql).iter().any(is_group)
     };
-    let reading = crate::statements::all().filter(|sql| reads_groups(sql));
+    let reading = crate::statements::all().into_iter().filter(|sql| reads_groups(sql));
     let mut reading: Vec<&str> = reading.map(|sql| sql.name).collect();
     reading.sort_unstable();
     assert_eq!(reading, ["kiosque_store::verify::sums::UNSOLD_ORDERS"]);
@@ -108,7 +108,8 @@ async fn only_a_recount_reads_all_orders_of_a_group() {
 #[tokio::test]
 async fn the_first_entry_since_a_time_is_found_by_an_index() {
     let database = sqlite().await;
-    let sql = crate::statements::all().find(|sql| sql.name.ends_with("audit::LATEST_BEFORE"));
+    let mut all = crate::statements::all().into_iter();
+    let sql = all.find(|sql| sql.name.ends_with("audit::LATEST_BEFORE"));
     let plan = database.plan(sql.expect("the statement"));
     assert_eq!(plan, ["SEARCH audit USING COVERING INDEX audit_at (at_ms<?)"]);
 }
@@ -121,13 +122,14 @@ async fn no_part_of_a_list_sorts_the_rest_of_it() {
     let database = sqlite().await;
     let sorts = |sql: &Sql| database.plan(sql).iter().any(|step| step.contains("TEMP B-TREE"));
     let is_part = |sql: &&Sql| sql.for_sqlite().expect("a statement").contains("limit");
-    let sorting = crate::statements::all().filter(is_part).filter(|sql| sorts(sql));
+    let all = crate::statements::all().into_iter();
+    let sorting = all.filter(is_part).filter(|sql| sorts(sql));
     let sorting: Vec<&str> = sorting.map(|sql| sql.name).collect();
     let of = [
         "console::END_OLDEST",
         "known_sources::FORGET",
-        "refused_requests::TRIM",
         "orders::in_span::PAGE",
+        "refused_requests::TRIM",
     ];
     assert_eq!(sorting, of.map(|name| format!("kiosque_store::{name}")));
 }
@@ -136,7 +138,8 @@ async fn no_part_of_a_list_sorts_the_rest_of_it() {
 #[tokio::test]
 async fn the_accounts_of_a_group_are_found_by_an_index() {
     let database = sqlite().await;
-    let sql = crate::statements::all().find(|sql| sql.name.ends_with("ACCOUNTS_OF_GROUPS"));
+    let mut all = crate::statements::all().into_iter();
+    let sql = all.find(|sql| sql.name.ends_with("ACCOUNTS_OF_GROUPS"));
     let plan = database.plan(sql.expect("the statement"));
     assert_eq!(plan, ["SEARCH a USING COVERING INDEX account_groups_of_group (group_no=?)"]);
 }

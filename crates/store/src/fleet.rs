@@ -37,11 +37,11 @@ use kiosque_model::fleet::Fleet;
 use kiosque_model::{ActedBy, GroupNo, UnixMs};
 
 use crate::audit::{self, Act};
-use crate::change_counts::EntryChange;
+use crate::change_counts::count_entry;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
-use crate::sql::Sql;
+use crate::sql::statements;
 use crate::views::FleetView;
 use crate::{aisle_texts, metadata, owners, versions};
 use accounts::{Accounts, EndedSession};
@@ -60,19 +60,8 @@ pub(crate) use stored_devices::{DeviceRow, each_aisle};
 use stored_devices::{Devices, errors_of_late_moves};
 pub use unnamed::Unnamed;
 
-/// Every statement of the submodules.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let parts = [
-        accounts::ALL,
-        deletion::ALL,
-        device_rows::ALL,
-        groups::ALL,
-        products::ALL,
-        snapshot::ALL,
-        stored_devices::ALL,
-        unnamed::ALL,
-    ];
-    parts.into_iter().flatten().copied()
+statements! {
+    [accounts, deletion, device_rows, groups, products, snapshot, stored_devices, unnamed]
 }
 
 /// The hashes of the given passwords, by login name.
@@ -166,17 +155,15 @@ impl FleetView<'_> {
         };
         let (is_dry_run, opening) = (self.0.db.is_dry_run(), self.0.opening);
         let read_ahead = Mutex::new(read_ahead);
-        self.0
-            .db
-            .write(Deadline::None, async move |write: &Write<'_>| {
-                let read_ahead = lock_ignoring_poison(&read_ahead).take();
-                write.wait_for_earlier_leases().await?;
-                metadata::lock(write, metadata::FLEET).await?;
-                let by = ActedBy { at: clock.now(), ..by.clone() };
-                let apply = Apply { write, new_hashes: &new_hashes, by: &by, opening, is_dry_run };
-                apply.run(&fleet, read_ahead).await
-            })
-            .await
+        let change = async move |write: &Write<'_>| {
+            let read_ahead = lock_ignoring_poison(&read_ahead).take();
+            write.wait_for_earlier_leases().await?;
+            metadata::lock(write, metadata::FLEET).await?;
+            let by = ActedBy { at: clock.now(), ..by.clone() };
+            let apply = Apply { write, new_hashes: &new_hashes, by: &by, opening, is_dry_run };
+            apply.run(&fleet, read_ahead).await
+        };
+        self.0.db.write(Deadline::None, change).await
     }
 
     /// Reads the stored state of a fleet before the transaction that changes it.
@@ -240,8 +227,8 @@ impl Apply<'_> {
         let Changed { applied, act, ended } = self.change(fleet, stored).await?;
         // The audit trail is written last: writing locks it, and a login that waits for it may hold
         // a session that the apply needs.
-        for session in ended {
-            session.record(self.write, self.by).await?;
+        for EndedSession { account, reason, session } in ended {
+            audit::session_ended(self.write, (&account, reason), session, self.by).await?;
         }
         audit::act(self.write, &act, self.by).await?;
         Ok(applied)

@@ -141,8 +141,7 @@ async fn raise(write: &Write<'_>, rows: &[(LedgerKey, UnixMs)]) -> Result<OwnedH
         let locks = group_rows.iter().map(|&((_, device), _)| async move {
             let key = [group.into(), device.into()];
             let is_locked = write.try_lock(&LEDGER, &key).await?;
-            let exists = !is_locked
-                && write.one(&LEDGER, &key, |row| row.read::<GroupNo>()).await?.is_some();
+            let exists = !is_locked && write.one::<GroupNo>(&LEDGER, &key).await?.is_some();
             Ok::<_, Error>(!exists)
         });
         let can_write = try_join_all(locks).await?;

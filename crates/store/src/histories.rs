@@ -82,7 +82,7 @@ impl ChangeCounter {
         history: HistoryId,
     ) -> Result<ChangeCounter, Error> {
         let params = [group.into(), history.into()];
-        let counter = write.one(&COUNTER, &params, |row| row.read()).await?;
+        let counter = write.one(&COUNTER, &params).await?;
         counter.ok_or_else(|| Error::Data(format!("group {} has no change counter", group.0)))
     }
 

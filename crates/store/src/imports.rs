@@ -11,22 +11,22 @@ use kiosque_model::{ActedBy, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{Act, details};
-use crate::db::{Deadline, Read, Write};
+use crate::db::{Bound, Deadline, Read, Write};
 use crate::error::Error;
-use crate::inventory::{Listed, Listing};
 use crate::json_records::json;
-use crate::sql::{Row, row, statements};
+use crate::listing::{Listed, Listing};
+use crate::sql::{row, statements};
 use crate::views::Intake;
 use crate::{audit, metadata};
 
 row! {
-    struct ImportRow<'r> {
+    struct ImportRow {
         import_no: i64,
         started_at_ms: UnixMs,
         ended_at_ms: Option<UnixMs>,
         active_at_ms: UnixMs,
         stored_orders: i64,
-        details: &'r str,
+        details: String,
     }
     struct LostImport { import_no: i64, active_at_ms: UnixMs, details: String }
 }
@@ -48,7 +48,7 @@ statements! {
     END_LOST_IMPORT(import_no, active_at_ms, details) = "update imports
         set ended_at_ms = active_at_ms, details = $details
         where import_no = $import_no and ended_at_ms is null and active_at_ms = $active_at_ms";
-    IMPORTS(before_no, count) -> ImportRow<'_> = "select import_no, started_at_ms, ended_at_ms,
+    IMPORTS(before_no, count) -> ImportRow = "select import_no, started_at_ms, ended_at_ms,
             active_at_ms, stored_orders, details
         from imports where import_no < $before_no order by import_no desc limit $count";
 }
@@ -110,11 +110,8 @@ impl Intake<'_> {
         now: UnixMs,
         orders: i64,
     ) -> Result<(), Error> {
-        let show = async move |write: &Write<'_>| {
-            let params = [number.into(), now.into(), orders.into()];
-            write.execute(&SHOW_ACTIVE, &params).await.map(|_| ())
-        };
-        self.0.db.write(Deadline::OfRequest, show).await
+        let show = Bound::new(&SHOW_ACTIVE, [number.into(), now.into(), orders.into()]);
+        self.0.db.execute(show).await.map(|_| ())
     }
 
     /// Ends the imports whose processes were lost, and records this in the audit trail. Returns
@@ -125,7 +122,7 @@ impl Intake<'_> {
     pub async fn end_lost_imports(self, by: ActedBy) -> Result<usize, Error> {
         let find = async move |read: &Read<'_>| {
             let active_at = by.at.plus_ms(-LOST_AFTER_MS);
-            read.all(&LOST_IMPORTS, &[active_at.into()], |row| row.read::<LostImport>()).await
+            read.all::<LostImport>(&LOST_IMPORTS, &[active_at.into()]).await
         };
         let lost: Vec<LostImport> = self.0.db.read::<_, Error>(Deadline::OfRequest, find).await?;
         let mut ended = 0;
@@ -166,10 +163,7 @@ impl Intake<'_> {
     /// # Errors
     /// The store failed.
     pub async fn cancel_import(self, number: i64) -> Result<(), Error> {
-        let cancel = async move |write: &Write<'_>| {
-            write.execute(&CANCEL_IMPORT, &[number.into()]).await.map(|_| ())
-        };
-        self.0.db.write(Deadline::OfRequest, cancel).await
+        self.0.db.execute(Bound::new(&CANCEL_IMPORT, [number.into()])).await.map(|_| ())
     }
 
     /// Returns a part of the imports as of `now`, the last one first: those with smaller numbers
@@ -185,8 +179,8 @@ impl Intake<'_> {
         let list = async move |read: &Read<'_>| {
             let before = listing.after.unwrap_or(i64::MAX);
             let params = [before.into(), listing.count().into()];
-            let imports = read.all(&IMPORTS, &params, |row| item(row, now)).await?;
-            Ok(listing.cut(imports, |(number, _)| *number).map(|(_, item)| item))
+            let imports: Vec<ImportRow> = read.all(&IMPORTS, &params).await?;
+            Ok(listing.cut(imports, |row| row.import_no).map(|row| item(row, now)))
         };
         self.0.db.read(Deadline::OfRequest, list).await
     }
@@ -199,19 +193,18 @@ impl Intake<'_> {
     pub async fn rejected_by_imports(self, count: i64) -> Result<Vec<ImportRejections>, Error> {
         let list = async move |read: &Read<'_>| {
             let params = [i64::MAX.into(), count.into()];
-            let rejections = read.all(&IMPORTS, &params, rejections).await?;
-            Ok::<_, Error>(rejections.into_iter().flatten().collect())
+            let imports = read.all(&IMPORTS, &params).await?.into_iter();
+            Ok::<_, Error>(imports.filter_map(rejections).collect())
         };
         self.0.db.read(Deadline::OfRequest, list).await
     }
 }
 
-fn rejections(row: &Row<'_>) -> Result<Option<ImportRejections>, Error> {
-    let ImportRow { import_no: import, ended_at_ms, details, .. } = row.read()?;
+fn rejections(row: ImportRow) -> Option<ImportRejections> {
     let StoredDetails { rejected_lines: lines, .. } =
-        serde_json::from_str(details).unwrap_or_default();
-    let ended = ended_at_ms.filter(|_| !lines.is_empty());
-    Ok(ended.map(|at| ImportRejections { import, at, lines }))
+        serde_json::from_str(&row.details).unwrap_or_default();
+    let ended = row.ended_at_ms.filter(|_| !lines.is_empty());
+    ended.map(|at| ImportRejections { import: row.import_no, at, lines })
 }
 
 /// Ends an import unless it has been updated since. Returns whether it ended it.
@@ -229,17 +222,16 @@ async fn end_lost(write: &Write<'_>, lost: &LostImport, by: &ActedBy) -> Result<
     Ok(true)
 }
 
-fn item(row: &Row<'_>, now: UnixMs) -> Result<(i64, ImportItem), Error> {
-    let row: ImportRow<'_> = row.read()?;
+fn item(row: ImportRow, now: UnixMs) -> ImportItem {
     let ImportRow { import_no, started_at_ms, ended_at_ms, active_at_ms, stored_orders, details } =
         row;
     // Details that a later version wrote in another form are left out.
-    let details: AuditDetails = serde_json::from_str(details).unwrap_or_default();
+    let details: AuditDetails = serde_json::from_str(&details).unwrap_or_default();
     let so_far = Some(stored_orders)
         .filter(|orders| (ended_at_ms.is_none() || details.reason.is_some()) && *orders > 0);
     let details = AuditDetails { orders: details.orders.or(so_far), ..details };
     let is_lost = active_at_ms < now.plus_ms(-LOST_AFTER_MS);
-    let item = ImportItem {
+    ImportItem {
         import_id: import_no.to_string(),
         started_timestamp: started_at_ms.0,
         ended_timestamp: ended_at_ms.map(|at| at.0),
@@ -249,6 +241,5 @@ fn item(row: &Row<'_>, now: UnixMs) -> Result<(i64, ImportItem), Error> {
             (None, _) | (Some(_), Some(_)) => ImportState::Interrupted,
         },
         details,
-    };
-    Ok((import_no, item))
+    }
 }

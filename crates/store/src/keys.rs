@@ -8,19 +8,19 @@ use kiosque_model::audit::AuditEvent;
 use kiosque_model::{ActedBy, KeyDigest, KeyName, Rights, UnixMs};
 
 use crate::audit::{self, Act};
-use crate::db::{Deadline, Read, Write};
+use crate::db::{Bound, Deadline, Read, Write};
 use crate::error::Error;
-use crate::sql::{Row, row, statements};
+use crate::sql::{row, statements};
 use crate::state::State;
 use crate::usage::is_use_due;
 use crate::views::Operators;
 
 row! {
-    struct HolderRow<'r> { key_name: &'r str, may: &'r str }
-    struct UsedKeyRow<'r> { holder: HolderRow<'r>, used_at_ms: Option<UnixMs> }
-    struct KeyRow<'r> {
-        holder: HolderRow<'r>,
-        key_digest: &'r str,
+    struct HolderRow { key_name: String, may: String }
+    struct UsedKeyRow { holder: HolderRow, used_at_ms: Option<UnixMs> }
+    struct KeyRow {
+        holder: HolderRow,
+        key_digest: String,
         created_at_ms: UnixMs,
         revoked_at_ms: Option<UnixMs>,
         used_at_ms: Option<UnixMs>,
@@ -29,7 +29,7 @@ row! {
 }
 
 statements! {
-    KEY_IN_USE(key_digest) -> UsedKeyRow<'_> = "select key_name, may, used_at_ms
+    KEY_IN_USE(key_digest) -> UsedKeyRow = "select key_name, may, used_at_ms
         from operator_keys where key_digest = $key_digest and revoked_at_ms is null";
     STORE_USE(key_digest, now_ms) = "update operator_keys set used_at_ms = $now_ms
         where key_digest = $key_digest";
@@ -44,7 +44,7 @@ statements! {
         values ($key_digest, $key_name, $may, $created_at_ms)";
     REVOKE_KEY(key_name, now_ms) = "update operator_keys set revoked_at_ms = $now_ms
         where key_name = $key_name and revoked_at_ms is null";
-    ALL_KEYS() -> KeyRow<'_> = "select key_name, may, key_digest, created_at_ms, revoked_at_ms,
+    ALL_KEYS() -> KeyRow = "select key_name, may, key_digest, created_at_ms, revoked_at_ms,
             used_at_ms
         from operator_keys order by created_at_ms";
 }
@@ -110,15 +110,12 @@ impl Operators<'_> {
         digest: &KeyDigest,
         now: UnixMs,
     ) -> Result<Option<(KeyHolder, KeyUse)>, Error> {
-        let read = |row: &Row<'_>| {
-            let UsedKeyRow { holder, used_at_ms } = row.read()?;
-            let is_due = used_at_ms.is_none_or(|stored| is_use_due(stored, now));
-            Ok((holder.parse()?, if is_due { KeyUse::Due } else { KeyUse::Stored }))
-        };
         self.0.db.check_session_lease()?;
-        let found = self.0.db.one(&KEY_IN_USE, &[digest.as_str().into()], read).await?;
+        let found = self.0.db.one(&KEY_IN_USE, &[digest.as_str().into()]).await?;
         self.0.db.check_session_lease()?;
-        Ok(found)
+        let Some(UsedKeyRow { holder, used_at_ms }) = found else { return Ok(None) };
+        let is_due = used_at_ms.is_none_or(|stored| is_use_due(stored, now));
+        Ok(Some((holder.parse()?, if is_due { KeyUse::Due } else { KeyUse::Stored })))
     }
 
     /// Stores the time of a key's last use.
@@ -126,10 +123,8 @@ impl Operators<'_> {
     /// # Errors
     /// The store failed.
     pub async fn store_key_use(self, digest: KeyDigest, now: UnixMs) -> Result<(), Error> {
-        let store = async move |write: &Write<'_>| {
-            write.execute(&STORE_USE, &[digest.as_str().into(), now.into()]).await.map(|_| ())
-        };
-        self.0.db.write(Deadline::OfRequest, store).await
+        let store = Bound::new(&STORE_USE, [digest.as_str().into(), now.into()]);
+        self.0.db.execute(store).await.map(|_| ())
     }
 
     /// Creates a key, unless a live one has its name.
@@ -173,19 +168,19 @@ impl Operators<'_> {
     /// The store failed.
     pub async fn keys(self) -> Result<Vec<KeyEntry>, Error> {
         let read = async move |read: &Read<'_>| {
-            let uses = read.all(&SESSION_USES, &[], |row| row.read::<SessionUse>()).await?;
+            let uses = read.all::<SessionUse>(&SESSION_USES, &[]).await?;
             let uses: HashMap<String, UnixMs> =
                 uses.into_iter().map(|of| (of.key_digest, of.used_at_ms)).collect();
-            let entry = |row: &Row<'_>| {
-                let row: KeyRow<'_> = row.read()?;
+            let entry = |row: KeyRow| {
                 Ok(KeyEntry {
                     holder: row.holder.parse()?,
                     created_at: row.created_at_ms,
                     revoked_at: row.revoked_at_ms,
-                    used_at: row.used_at_ms.max(uses.get(row.key_digest).copied()),
+                    used_at: row.used_at_ms.max(uses.get(&row.key_digest).copied()),
                 })
             };
-            read.all(&ALL_KEYS, &[], entry).await
+            let keys = read.all(&ALL_KEYS, &[]).await?.into_iter().map(entry);
+            keys.collect::<Result<Vec<_>, Error>>()
         };
         self.0.db.read(Deadline::OfRequest, read).await
     }
@@ -196,8 +191,8 @@ pub(crate) async fn holder_of_live_key(
     state: &State,
     key_digest: &str,
 ) -> Result<Option<KeyHolder>, Error> {
-    let holder = |row: &Row<'_>| row.read::<UsedKeyRow<'_>>()?.holder.parse();
-    state.db.one(&KEY_IN_USE, &[key_digest.into()], holder).await
+    let found: Option<UsedKeyRow> = state.db.one(&KEY_IN_USE, &[key_digest.into()]).await?;
+    found.map(|found| found.holder.parse()).transpose()
 }
 
 /// Creates a key in the transaction, unless a live one has its name.
@@ -210,8 +205,7 @@ pub(crate) async fn create(
     // Serializes creations: no index makes the names of live keys unique.
     write.take_layout_lock().await?;
     let name = holder.name.as_str();
-    let taken = write.one(&LIVE_KEY, &[name.into()], |row| row.read()).await?;
-    if let Some(since) = taken {
+    if let Some(since) = write.one(&LIVE_KEY, &[name.into()]).await? {
         return Ok(CreatedKey::NameTaken(since));
     }
     let may = holder.rights.to_string();
@@ -231,19 +225,19 @@ pub(crate) async fn live_holder(
     read: &Read<'_>,
     key_digest: &str,
 ) -> Result<Option<KeyHolder>, Error> {
-    let holder = |row: &Row<'_>| row.read::<UsedKeyRow<'_>>()?.holder.parse();
-    read.one(&KEY_IN_USE, &[key_digest.into()], holder).await
+    let found: Option<UsedKeyRow> = read.one(&KEY_IN_USE, &[key_digest.into()]).await?;
+    found.map(|found| found.holder.parse()).transpose()
 }
 
 /// Returns the digest of the live key with a name.
 pub(crate) async fn live_digest(read: &Read<'_>, name: &KeyName) -> Result<Option<String>, Error> {
-    read.one(&DIGEST_OF_LIVE_KEY, &[name.as_str().into()], |row| row.read()).await
+    read.one(&DIGEST_OF_LIVE_KEY, &[name.as_str().into()]).await
 }
 
-impl HolderRow<'_> {
+impl HolderRow {
     fn parse(&self) -> Result<KeyHolder, Error> {
         let invalid = |error: &dyn std::fmt::Display| Error::Data(format!("a stored key: {error}"));
-        let name = KeyName::parse(self.key_name).map_err(|error| invalid(&error))?;
+        let name = KeyName::parse(&self.key_name).map_err(|error| invalid(&error))?;
         let rights = self.may.parse().map_err(|error| invalid(&error))?;
         Ok(KeyHolder { name, rights })
     }

@@ -51,7 +51,7 @@ impl Sessions<'_> {
         let account = credentials.as_ref().map_or(AccountNo(0), |found| found.account);
         let source = source.to_string();
         let params = [account.into(), source.as_str().into(), expired_at(now).into()];
-        let known: Option<i64> = self.0.db.one(&IS_KNOWN, &params, |row| row.read()).await?;
+        let known: Option<i64> = self.0.db.one(&IS_KNOWN, &params).await?;
         let status = if known.is_some() { SourceStatus::Known } else { SourceStatus::Unknown };
         Ok(credentials.map(|found| (found, status)))
     }

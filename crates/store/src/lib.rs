@@ -38,6 +38,7 @@ mod inventory;
 mod json_records;
 mod keys;
 mod known_sources;
+mod listing;
 mod markers;
 mod metadata;
 mod migrate;
@@ -78,10 +79,7 @@ pub use backup::{BackedUp, BackupError, UNFINISHED_SUFFIX, remove_unfinished};
 pub use citus::citus_statements;
 pub use console::{ConsoleSession, Oversight, SessionUse, SignInProof};
 pub use cooperative::yield_if_due;
-pub use dashboard::{
-    AislesJson, DashboardQuery, DeviceElement, DevicePart, DevicesRead, FleetSalesQuery,
-    ProductSales, ProfileElement, Summary,
-};
+pub use dashboard::*;
 pub use db::{
     Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
     shown_address,
@@ -102,12 +100,13 @@ pub use hints::GroupFilter;
 pub use imports::{IMPORT_ACTIVE_INTERVAL, IMPORT_REJECTED_MAX, ImportRejections};
 pub use inventory::{
     DamagedOrder, DeviceOrders, DeviceSearch, ExportedOrder, FleetPart, FoundDevice, FoundDevices,
-    FoundOrders, Listed, Listing, NumberedOrders, OrderFilter, OrderKey, OrderPlace, OrderPosition,
-    OrdersOf, Passwords, RateKey, SaleTimes,
+    FoundOrders, NumberedOrders, OrderFilter, OrderKey, OrderPlace, OrderPosition, OrdersOf,
+    Passwords, RateKey, SaleTimes,
 };
 pub use json_records::JsonRecords;
 pub use keys::{CreatedKey, KeyEntry, KeyHolder, KeyUse, RevokedKey};
 pub use known_sources::SourceStatus;
+pub use listing::{Listed, Listing};
 pub use metadata::marker_of_unopened;
 pub use orders::changes::{ChangeQuery, GroupTotals, OrderChanges};
 pub use orders::{History, OrderPage, OrderQuery, Span, TradeNumbers};

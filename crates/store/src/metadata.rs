@@ -69,19 +69,19 @@ pub(crate) async fn settle_zone(write: &Write<'_>, wanted: Option<&Zone>) -> Res
 
 /// Returns the version of the fleet, outside a transaction.
 pub(crate) async fn fleet_version_now(db: &Db) -> Result<i64, Error> {
-    db.one(&COUNTER, &[FLEET.into()], |row| row.read()).await?.ok_or_else(missing_counter)
+    db.one(&COUNTER, &[FLEET.into()]).await?.ok_or_else(missing_counter)
 }
 
 /// Returns the last number of a counter.
 pub(crate) async fn last(read: &Read<'_>, counter: &str) -> Result<i64, Error> {
-    read.one(&COUNTER, &[counter.into()], |row| row.read()).await?.ok_or_else(missing_counter)
+    read.one(&COUNTER, &[counter.into()]).await?.ok_or_else(missing_counter)
 }
 
 /// Returns the last of the next `count` numbers of a counter, and locks the counter until the
 /// transaction ends.
 pub(crate) async fn take(write: &Write<'_>, counter: &str, count: i64) -> Result<i64, Error> {
     let params = [counter.into(), count.into()];
-    write.one(&TAKE, &params, |row| row.read()).await?.ok_or_else(missing_counter)
+    write.one(&TAKE, &params).await?.ok_or_else(missing_counter)
 }
 
 /// Locks a counter until the transaction ends.
@@ -96,7 +96,7 @@ pub(crate) async fn fleet_changes(write: &Write<'_>, version: i64) -> Result<(),
 
 /// Returns the time before which orders were last archived; 0 if they never were.
 pub(crate) async fn archived_before(read: &Read<'_>) -> Result<UnixMs, Error> {
-    let last = read.one(&COUNTER, &[ARCHIVED_BEFORE.into()], |row| row.read()).await?;
+    let last = read.one(&COUNTER, &[ARCHIVED_BEFORE.into()]).await?;
     Ok(last.unwrap_or(UnixMs(0)))
 }
 
@@ -124,7 +124,7 @@ pub(crate) async fn device_deleted(write: &Write<'_>, number: DeviceNo) -> Resul
 
 /// Returns the latest time of the clock that a server has stored; 0 if there is none.
 pub(crate) async fn clock(read: &Read<'_>) -> Result<i64, Error> {
-    Ok(read.one(&COUNTER, &[CLOCK.into()], |row| row.read()).await?.unwrap_or(0))
+    Ok(read.one(&COUNTER, &[CLOCK.into()]).await?.unwrap_or(0))
 }
 
 /// Stores the time of the clock.
@@ -157,12 +157,12 @@ pub(crate) async fn delete_entry(write: &Write<'_>, name: &str) -> Result<(), Er
 
 /// Returns an entry, outside a transaction.
 pub(crate) async fn entry_now(db: &Db, name: &str) -> Result<Option<String>, Error> {
-    db.one(&ENTRY, &[name.into()], |row| row.read()).await
+    db.one(&ENTRY, &[name.into()]).await
 }
 
 /// Returns an entry.
 pub(crate) async fn entry(read: &Read<'_>, name: &str) -> Result<Option<String>, Error> {
-    read.one(&ENTRY, &[name.into()], |row| row.read()).await
+    read.one(&ENTRY, &[name.into()]).await
 }
 
 /// Stores a marker with the data.

@@ -78,7 +78,7 @@ async fn run(
 ) -> Result<(), Error> {
     write.take_layout_lock().await?;
     write.script(CREATE_REGISTER).await?;
-    let done: Vec<Applied> = write.all(&APPLIED, &[], |row| row.read()).await?;
+    let done: Vec<Applied> = write.all(&APPLIED, &[]).await?;
     if done.is_empty() && when_absent == WhenAbsent::Refuse {
         return Err(Error::NoData);
     }

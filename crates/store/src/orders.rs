@@ -36,6 +36,7 @@ row! {
 }
 
 statements! {
+    [blocks, changes, following, in_span]
     /// The state of the page with each of its orders; the state alone if the page has no orders, or
     /// if the caller knows the orders of its last change. The page excludes the newest `skip`
     /// orders, and those from the `end`-th on.
@@ -78,11 +79,6 @@ statements! {
         "select ", order_columns!(), "
         from orders o
         where o.group_no = $group_no and o.order_id = $order_id and o.trade_no_in is null");
-}
-
-/// Every statement of this module and its submodules.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, changes::ALL, following::ALL, in_span::ALL].into_iter().flatten().copied()
 }
 
 /// The maximum size of a page that is cached.

@@ -6,7 +6,7 @@ use kiosque_contract::ChangeCounts;
 use kiosque_model::sales::Rate;
 use kiosque_model::{Currency, Day};
 
-use crate::change_counts::EntryChange;
+use crate::change_counts::count_entry;
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::histories::Opening;
@@ -130,8 +130,7 @@ fn effect(rates: &[DatedRate], mut stored: RatesByDay) -> (RatesSet, Vec<DatedRa
         let DatedRate { day, currency, rate } = *new;
         let key = (currency.code(), day);
         let old = stored.insert(key, rate);
-        EntryChange::between(old.as_ref(), &rate).count(&mut effect.counts);
-        if old == Some(rate) {
+        if !count_entry(&mut effect.counts, old.as_ref(), &rate) {
             continue;
         }
         changed.push(*new);

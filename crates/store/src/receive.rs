@@ -28,7 +28,7 @@ use crate::db::{Deadline, Write};
 use crate::error::Error;
 use crate::record::Incoming;
 use crate::record::dictionaries::{Dictionaries, Dictionary};
-use crate::sql::Sql;
+use crate::sql::statements;
 use crate::views::Intake;
 use crate::{dictionaries, metadata, owners};
 
@@ -38,9 +38,8 @@ pub use creating::{EntryIndexes, NeededEntries};
 use group_writer::GroupWriter;
 pub(crate) use stored_groups::each_stored_order;
 
-/// Every statement of the submodules.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [group_writer::ALL, order_row::ALL, stored_groups::ALL].into_iter().flatten().copied()
+statements! {
+    [group_writer, order_row, stored_groups]
 }
 
 /// The outcome of an order of a batch.

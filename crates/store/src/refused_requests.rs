@@ -7,12 +7,12 @@
 
 use kiosque_model::{AccountNo, LoginName, PresentedToken, Source, UnixMs};
 
-use crate::db::{Deadline, Read, Write};
+use crate::db::{Bound, Deadline, Read, Write};
 use crate::error::Error;
 use crate::json_records::json;
 use crate::metadata;
 use crate::refused_queue::{Exchange, RefusedRequest, Sender, WAITING_MAX};
-use crate::sql::{Row, Value, has_no_nul, row, statements};
+use crate::sql::{Value, has_no_nul, row, statements};
 use crate::views::{Sessions, Trail};
 
 /// The maximum number of stored requests.
@@ -48,23 +48,23 @@ const ACCOUNT: &str = "account";
 const LOGINS: &str = "logins";
 
 row! {
-    struct RequestRow<'r> {
+    struct RequestRow {
         number: i64,
-        share: &'r str,
+        share: String,
         request_id: String,
         at_ms: UnixMs,
         source: String,
-        details: &'r str,
+        details: String,
         login_name: Option<String>,
     }
 }
 
 statements! {
-    BY_ID(request_id, after_ms) -> RequestRow<'_> = "select r.number, r.share, r.request_id,
+    BY_ID(request_id, after_ms) -> RequestRow = "select r.number, r.share, r.request_id,
             r.at_ms, r.source, r.details, a.login_name
         from refused_requests r left join accounts a on a.account_no = r.account_no
         where r.request_id = $request_id and r.at_ms > $after_ms";
-    OF_SHARE(share, after_ms, count) -> RequestRow<'_> = "select r.number, r.share, r.request_id,
+    OF_SHARE(share, after_ms, count) -> RequestRow = "select r.number, r.share, r.request_id,
             r.at_ms, r.source, r.details, a.login_name
         from refused_requests r left join accounts a on a.account_no = r.account_no
         where r.share = $share and r.at_ms > $after_ms
@@ -167,10 +167,8 @@ impl Trail<'_> {
     /// The store failed; those deleted so far remain deleted.
     pub async fn purge_refused(self, now: UnixMs) -> Result<(), Error> {
         let until = now.plus_ms(-REFUSED_AGE_MS);
-        let purge = async move |write: &Write<'_>| {
-            write.execute(&PURGE, &[until.into(), PURGED_PER_TRANSACTION.into()]).await
-        };
-        while self.0.db.write::<_, Error>(Deadline::OfRequest, purge).await? > 0 {}
+        let params = [until.into(), PURGED_PER_TRANSACTION.into()];
+        while self.0.db.execute(Bound::new(&PURGE, params)).await? > 0 {}
         Ok(())
     }
 
@@ -187,7 +185,7 @@ impl Trail<'_> {
             return Ok(None);
         }
         let params = [request_id.as_str().into(), now.plus_ms(-REFUSED_AGE_MS).into()];
-        self.0.db.one(&BY_ID, &params, found).await
+        Ok(self.0.db.one(&BY_ID, &params).await?.map(found))
     }
 
     /// Returns at most `count` of the latest requests of an account in the last day, the last one
@@ -204,14 +202,13 @@ impl Trail<'_> {
         let Some(credentials) = Sessions(self.0).credentials(account).await? else {
             return Ok(Vec::new());
         };
-        let rows = i64::try_from(count).unwrap_or(i64::MAX);
         let list = async move |read: &Read<'_>| {
             let mut requests: Vec<FoundRequest> = Vec::new();
             for kind in [ACCOUNT, LOGINS] {
                 let share = share_of(kind, credentials.account);
                 let after = now.plus_ms(-REFUSED_AGE_MS);
-                let params = [share.as_str().into(), after.into(), rows.into()];
-                requests.extend(read.all(&OF_SHARE, &params, found).await?);
+                let params = [share.as_str().into(), after.into(), count.into()];
+                requests.extend(read.all(&OF_SHARE, &params).await?.into_iter().map(found));
             }
             requests.sort_by_key(|request| std::cmp::Reverse(request.number));
             requests.truncate(count);
@@ -221,19 +218,17 @@ impl Trail<'_> {
     }
 }
 
-fn found(row: &Row<'_>) -> Result<FoundRequest, Error> {
-    let RequestRow { number, share, request_id, at_ms, source, details, login_name } =
-        row.read()?;
-    Ok(FoundRequest {
-        number,
-        request_id,
-        at: at_ms,
-        account: login_name,
-        is_proven: share.starts_with(ACCOUNT),
-        source,
+fn found(row: RequestRow) -> FoundRequest {
+    FoundRequest {
+        number: row.number,
+        request_id: row.request_id,
+        at: row.at_ms,
+        account: row.login_name,
+        is_proven: row.share.starts_with(ACCOUNT),
+        source: row.source,
         // Details that a later version wrote in another form are left out.
-        exchange: serde_json::from_str(details).unwrap_or_default(),
-    })
+        exchange: serde_json::from_str(&row.details).unwrap_or_default(),
+    }
 }
 
 /// Stores a batch, and deletes surplus rows.

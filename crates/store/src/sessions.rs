@@ -35,6 +35,7 @@ row! {
 }
 
 statements! {
+    [end]
     SESSION(account_no) -> StoredSession<'_> = "select s.account_no, s.group_no, s.token_digest,
             s.expires_at_ms, coalesce((
                 select g.active from account_groups ag join groups g on g.group_no = ag.group_no
@@ -74,11 +75,6 @@ statements! {
         where account_no = $account_no and expires_at_ms <= $now_ms";
     END(account_no, token_digest) = "delete from sessions
         where account_no = $account_no and token_digest = $token_digest";
-}
-
-/// Every statement of this module and its submodule.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, end::ALL].into_iter().flatten().copied()
 }
 
 /// A session that has just been opened or switched.
@@ -274,21 +270,24 @@ pub(crate) async fn ended_if_expired<T>(
     answer: Result<T, Refused>,
 ) -> Result<T, Refused> {
     if let Err(Refused::Refusal(Refusal::SessionExpired)) = answer {
-        let end = async move |write: &Write<'_>| {
-            write.execute(&END_EXPIRED, &[account.into(), now.into()]).await
-        };
+        let end = Bound::new(&END_EXPIRED, [account.into(), now.into()]);
         // The refusal is right even if this fails; the next use of the token tries again. The write
         // is boxed, because its future would enlarge the future of every request.
-        let _ = Box::pin(state.db.write::<_, Error>(Deadline::OfRequest, end)).await;
+        let _ = Box::pin(state.db.execute(end)).await;
     }
     answer
 }
 
 /// Returns the session that a claim proves, in a transaction that changes it.
 async fn live_session(write: &Write<'_>, claim: &Claim) -> Result<Session, Refused> {
-    let account = [claim.token.account_hint().into()];
-    let proven = write.one(&SESSION, &account, |row| Ok(prove(claim, None, Some(row)))).await?;
-    Ok(proven.ok_or(Refusal::TokenInvalid)??.session)
+    let mut proven = Err(Refused::Refusal(Refusal::TokenInvalid));
+    write
+        .each(&SESSION, &[claim.token.account_hint().into()], |row| {
+            proven = prove(claim, None, Some(row));
+            Ok(())
+        })
+        .await?;
+    Ok(proven?.session)
 }
 
 /// Locks the session of an account until the transaction ends. Without it, a login that read the
@@ -305,16 +304,11 @@ async fn open(
 ) -> Result<OpenedSession, Refused> {
     let account = credentials.account;
     lock(write, account).await?;
-    let api_enabled = write
-        .one(&ACCOUNT, &[account.into()], |row| {
-            let stored: AccountRow = row.read()?;
-            let may_log_in = stored.password_hash == credentials.password_hash && stored.enabled;
-            Ok(may_log_in.then_some(stored.third_party_api))
-        })
-        .await?
-        .flatten()
-        .ok_or(Refusal::Credentials)?;
-    if !api_enabled {
+    let stored: Option<AccountRow> = write.one(&ACCOUNT, &[account.into()]).await?;
+    let may_log_in =
+        |stored: &AccountRow| stored.password_hash == credentials.password_hash && stored.enabled;
+    let stored = stored.filter(may_log_in).ok_or(Refusal::Credentials)?;
+    if !stored.third_party_api {
         return Err(Refusal::ApiNotEnabled.into());
     }
     let groups = accounts::switchable(write, account).await?;

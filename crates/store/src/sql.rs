@@ -34,13 +34,9 @@ pub(crate) use row::{FromRow, Reader, Row, row};
 use text::Translated;
 pub(crate) use value::{OwnedValue, Value, distinct, has_no_nul, numbers, values};
 
-/// The declared columns of a statement. An empty name matches any name.
-#[derive(Debug)]
-pub(crate) enum Columns {
-    None,
-    /// The columns of a row type; see [`FromRow::columns`].
-    Of(fn(&'static str, &mut Vec<&'static str>)),
-}
+/// The declared columns of a statement, if it returns any: those of a row type; see
+/// [`FromRow::columns`]. An empty name matches any name.
+type Columns = Option<fn(&'static str, &mut Vec<&'static str>)>;
 
 /// A statement in the SQL that both engines share.
 #[derive(Debug)]
@@ -56,7 +52,7 @@ pub(crate) struct Sql {
 impl Sql {
     /// A statement without parameters and columns.
     pub(crate) const fn new(name: &'static str, text: &'static str) -> Sql {
-        Sql::declared(name, text, &[], Columns::None)
+        Sql::declared(name, text, &[], None)
     }
 
     /// A statement with declared parameters and columns; see [`statements!`].
@@ -119,7 +115,7 @@ impl Sql {
     /// Compares the column names that an engine reports with the declared ones.
     pub(crate) fn check_columns(&self, reported: &[&str]) -> Result<(), Error> {
         let mut declared = Vec::new();
-        if let Columns::Of(columns) = self.columns {
+        if let Some(columns) = self.columns {
             columns("", &mut declared);
         }
         let agree =
@@ -134,9 +130,11 @@ impl Sql {
     }
 }
 
-/// Declares the statements of a module, and lists them in `ALL` for the test that prepares each.
+/// Declares the statements of a module. `all` returns them, and those of the submodules that are
+/// listed in brackets, for the test that prepares each.
 macro_rules! statements {
-    ($($(#[$doc:meta])* $name:ident($($parameter:ident),*) $(-> $row:ty)? = $text:expr;)*) => {
+    ($([$($module:ident),* $(,)?])?
+        $($(#[$doc:meta])* $name:ident($($parameter:ident),*) $(-> $row:ty)? = $text:expr;)*) => {
         $(
             $(#[$doc])*
             static $name: $crate::sql::Sql = $crate::sql::Sql::declared(
@@ -146,12 +144,14 @@ macro_rules! statements {
                 $crate::sql::statements!(@columns $($row)?),
             );
         )*
-        pub(crate) static ALL: &[&$crate::sql::Sql] = &[$(&$name),*];
+        pub(crate) fn all() -> Vec<&'static $crate::sql::Sql> {
+            let parts: &[&[&'static $crate::sql::Sql]] =
+                &[&[$(&$name),*], $($(&$module::all()),*)?];
+            parts.concat()
+        }
     };
-    (@columns) => { $crate::sql::Columns::None };
-    (@columns $row:ty) => {
-        $crate::sql::Columns::Of(<$row as $crate::sql::FromRow<'_>>::columns)
-    };
+    (@columns) => { None };
+    (@columns $row:ty) => { Some(<$row as $crate::sql::FromRow<'_>>::columns) };
 }
 pub(crate) use statements;
 
@@ -161,14 +161,9 @@ mod tests {
 
     #[test]
     fn the_parameters_of_a_proof_come_first() {
-        static PROOF: Sql =
-            Sql::declared("PROOF", "select 1 from s where a = $a", &["a"], Columns::None);
-        static ASKED: Sql = Sql::declared(
-            "ASKED",
-            "select b from t where c = $c and d = $d",
-            &["d", "c"],
-            Columns::None,
-        );
+        static PROOF: Sql = Sql::declared("PROOF", "select 1 from s where a = $a", &["a"], None);
+        static ASKED: Sql =
+            Sql::declared("ASKED", "select b from t where c = $c and d = $d", &["d", "c"], None);
         assert_eq!(
             ASKED.with_proof(&PROOF, (1, 2)).expect("a statement"),
             "select true as is_proof, proof.*, null, null from (select 1 from s where a = $1) \
@@ -201,7 +196,7 @@ mod tests {
         let error = NOTHING.check_columns(&["a"]).expect_err("a column that is not declared");
         let message = "::NOTHING: returns the columns [\"a\"], declared are []";
         assert!(error.to_string().ends_with(message), "{error}");
-        assert_eq!(ALL.len(), 4);
+        assert_eq!(all().len(), 4);
     }
 
     #[test]

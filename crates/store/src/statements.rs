@@ -2,7 +2,7 @@
 
 use crate::db::{Deadline, Read};
 use crate::error::Error;
-use crate::sql::Sql;
+use crate::sql::statements;
 use crate::views::Upkeep;
 use crate::{
     account_use, accounts, aisle_texts, archive, arrivals, audit, console, dashboard, devices,
@@ -10,6 +10,16 @@ use crate::{
     migrate, orders, owners, rates, receive, refused_requests, session_clock, sessions, sums,
     verify, versions,
 };
+
+// Every statement but those that move data to another store, which are built from its catalog.
+statements! {
+    [
+        account_use, accounts, aisle_texts, archive, arrivals, audit, console, dashboard, devices,
+        dictionaries, fleet, heartbeats, histories, imports, inventory, keys, known_sources,
+        metadata, migrate, orders, owners, rates, receive, refused_requests, session_clock,
+        sessions, sums, verify, versions
+    ]
+}
 
 impl Upkeep<'_> {
     /// Prepares every statement of this crate on the engine, and checks its columns, for tests.
@@ -21,7 +31,7 @@ impl Upkeep<'_> {
         let prepare =
             async move |read: &Read<'_>| read.prepare_all(all(), sessions::check_statement()).await;
         self.0.db.read(Deadline::None, prepare).await?;
-        Ok(all().count())
+        Ok(all().len())
     }
 
     /// Makes one statement of this store fail, for tests: `statements` succeed before it. The end
@@ -37,41 +47,4 @@ impl Upkeep<'_> {
     pub fn disarm_fault(self) -> bool {
         self.0.db.faults().arm(None)
     }
-}
-
-/// Returns every statement but those that move data to another store, which are built from its
-/// catalog.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    let groups = [
-        accounts::ALL,
-        heartbeats::ALL,
-        aisle_texts::ALL,
-        archive::ALL,
-        arrivals::ALL,
-        console::ALL,
-        dictionaries::ALL,
-        histories::ALL,
-        imports::ALL,
-        metadata::ALL,
-        keys::ALL,
-        known_sources::ALL,
-        migrate::ALL,
-        owners::ALL,
-        rates::ALL,
-        refused_requests::ALL,
-        session_clock::ALL,
-        sums::ALL,
-        account_use::ALL,
-        versions::ALL,
-    ];
-    let parts = fleet::all()
-        .chain(audit::all())
-        .chain(receive::all())
-        .chain(dashboard::all())
-        .chain(verify::all())
-        .chain(devices::all())
-        .chain(orders::all())
-        .chain(inventory::all())
-        .chain(sessions::all());
-    groups.into_iter().flatten().copied().chain(parts)
 }

@@ -125,13 +125,8 @@ impl Upkeep<'_> {
         now: UnixMs,
         progress: impl Fn(MoveProgress) + Send + Sync + 'static,
     ) -> Result<Moved, MoveError> {
-        let id = self
-            .0
-            .db
-            .write_to(ClosedData::Accepted, Deadline::OfRequest, async move |write| {
-                move_id(write, now).await
-            })
-            .await?;
+        let find_id = async move |write: &Write<'_>| move_id(write, now).await;
+        let id = self.0.db.write_to(ClosedData::Accepted, Deadline::OfRequest, find_id).await?;
         let (target, opening) = (to.0.db.clone(), to.0.opening);
         // One transaction for the whole move: other writers of the directory time out.
         let moving = async move |from: &Write<'_>| {

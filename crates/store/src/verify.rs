@@ -16,7 +16,7 @@ use kiosque_model::{Day, GroupNo, UnixMs};
 use crate::archive::LedgerRow;
 use crate::db::{Deadline, INTEGRITY, Read};
 use crate::error::Error;
-use crate::sql::{Sql, row, statements};
+use crate::sql::{row, statements};
 use crate::views::Upkeep;
 use crate::{aisle_texts, dictionaries};
 
@@ -30,6 +30,7 @@ row! {
 }
 
 statements! {
+    [blocks, devices, owners, sums]
     LEDGERS(group_no) -> LedgerRow = "select group_no, device_code, device_no, first_seq,
             archived_seq, last_seq, blocked_seq
         from ledger where group_no = $group_no order by device_code";
@@ -145,11 +146,9 @@ impl Upkeep<'_> {
     /// Returns all groups, and reports orders of nonexistent groups.
     async fn groups_to_verify(self, verified: &mut Verified) -> Result<Vec<Group>, Error> {
         let groups = async |read: &Read<'_>, found: &mut Verified| {
-            let mut groups: Vec<Group> = read.all(&GROUPS, &[], |row| row.read()).await?;
+            let mut groups: Vec<Group> = read.all(&GROUPS, &[]).await?;
             let (mut after, mut differences) = (GroupNo(i64::MIN), Vec::new());
-            while let Some(number) =
-                read.one(&NEXT_GROUP, &[after.into()], |row| row.read::<GroupNo>()).await?
-            {
+            while let Some(number) = read.one::<GroupNo>(&NEXT_GROUP, &[after.into()]).await? {
                 if !groups.iter().any(|group| group.number == number) {
                     let id = format!("number {}", number.0);
                     differences.push(format!("group {id}: it has orders and does not exist"));
@@ -183,11 +182,6 @@ impl Verified {
             ran => ran,
         }
     }
-}
-
-/// Every statement of this module and its submodules.
-pub(crate) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, blocks::ALL, devices::ALL, owners::ALL, sums::ALL].into_iter().flatten().copied()
 }
 
 async fn stored_dictionaries(read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
@@ -226,16 +220,14 @@ impl Group {
     async fn check_ledgers(&self, read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
         let mut in_ledgers = 0;
         let number = self.number.into();
-        let ledgers = read.all(&LEDGERS, &[number], |row| row.read::<LedgerRow>()).await?;
-        for ledger in ledgers {
+        for ledger in read.all::<LedgerRow>(&LEDGERS, &[number]).await? {
             found.ledgers += 1;
             let params = [number, ledger.device_no.into()];
-            let recount = read.one(&RECOUNT, &params, |row| row.read::<SeqCounts>()).await?;
-            let recount = recount.unwrap_or_default();
+            let recount: SeqCounts = read.one(&RECOUNT, &params).await?.unwrap_or_default();
             in_ledgers += recount.count;
             found.differences.extend(ledger.differences(&self.id, &recount));
         }
-        let orders = read.one(&ORDERS, &[number], |row| row.read()).await?.unwrap_or(0);
+        let orders = read.one::<i64>(&ORDERS, &[number]).await?.unwrap_or(0);
         found.orders += orders;
         if in_ledgers != orders {
             found.differences.push(format!(
@@ -248,17 +240,16 @@ impl Group {
 
     async fn check_changes(&self, read: &Read<'_>, found: &mut Verified) -> Result<(), Error> {
         let number = [self.number.into()];
-        let last = read.one(&LAST_CHANGE_COUNTED, &number, |row| row.read::<i64>()).await?;
-        let highest = read.one(&LAST_CHANGE, &number, |row| row.read::<i64>()).await?;
-        let (last, highest) = (last.unwrap_or(0), highest.unwrap_or(0));
+        let last = read.one::<i64>(&LAST_CHANGE_COUNTED, &number).await?.unwrap_or(0);
+        let highest = read.one::<i64>(&LAST_CHANGE, &number).await?.unwrap_or(0);
         if highest > last {
             found.differences.push(format!(
                 "group {}: an order has change number {highest}, the counter is at {last}",
                 self.id
             ));
         }
-        let change = read.one(&FIRST_CHANGE, &number, |row| row.read::<i64>()).await?;
-        let history = read.one(&FIRST_HISTORY, &number, |row| row.read::<i64>()).await?;
+        let change = read.one::<i64>(&FIRST_CHANGE, &number).await?;
+        let history = read.one::<i64>(&FIRST_HISTORY, &number).await?;
         if let Some(change) = change
             && history.is_none_or(|first| first > change)
         {

@@ -74,7 +74,7 @@ pub(crate) async fn lists_change(
 
 /// Invalidates the sums of sales of all groups, and locks these.
 pub(crate) async fn rates_change(write: &Write<'_>, opening: Opening) -> Result<(), Error> {
-    let groups: Vec<GroupNo> = write.all(&GROUPS, &[], |row| row.read()).await?;
+    let groups: Vec<GroupNo> = write.all(&GROUPS, &[]).await?;
     owners::lock_groups(write, &groups.into_iter().collect()).await?;
     write.execute(&SET_RATES, &[opening.version(write).into()]).await.map(|_| ())
 }

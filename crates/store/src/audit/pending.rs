@@ -14,11 +14,11 @@ use crate::metadata;
 use crate::sql::{row, statements};
 
 row! {
-    struct RecordedEvent<'r> { at_ms: UnixMs, request_id: Option<&'r str> }
+    struct RecordedEvent { at_ms: UnixMs, request_id: Option<String> }
 }
 
 statements! {
-    RECORDED_EVENT(entry_no) -> RecordedEvent<'_> = "select at_ms, request_id from audit
+    RECORDED_EVENT(entry_no) -> RecordedEvent = "select at_ms, request_id from audit
         where entry_no = $entry_no";
 }
 
@@ -48,13 +48,11 @@ impl PendingEvents {
         // Locks the counter: an attempt with an unknown outcome has ended by now.
         let entry_no = metadata::take(write, metadata::AUDIT, 1).await?;
         let attempted_no = self.attempted_no.load(Ordering::Relaxed);
-        let recorded = write
-            .one(&RECORDED_EVENT, &[attempted_no.into()], |row| {
-                let RecordedEvent { at_ms, request_id } = row.read()?;
-                Ok(at_ms == first.at && request_id == first.request_id.as_deref())
-            })
-            .await?;
-        if recorded == Some(true) {
+        let recorded = write.one(&RECORDED_EVENT, &[attempted_no.into()]).await?;
+        let is_first = |recorded: RecordedEvent| {
+            recorded.at_ms == first.at && recorded.request_id == first.request_id
+        };
+        if recorded.is_some_and(is_first) {
             return Ok(());
         }
         self.attempted_no.store(entry_no, Ordering::Relaxed);

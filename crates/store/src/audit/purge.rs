@@ -28,7 +28,7 @@ impl Trail<'_> {
     /// # Errors
     /// The store failed.
     pub async fn oldest_entry(self) -> Result<Option<UnixMs>, Error> {
-        self.0.db.one(&OLDEST, &[], |row| row.read()).await
+        self.0.db.one(&OLDEST, &[]).await
     }
 
     /// Deletes the entries of events before `before`, the oldest first. Returns their number.
@@ -53,10 +53,8 @@ async fn purge(
     after: i64,
     before: UnixMs,
 ) -> Result<(usize, Option<i64>), Error> {
-    let most = i64::try_from(PURGED_PER_TRANSACTION).unwrap_or(i64::MAX);
-    let oldest = write
-        .all(&OLDEST_ENTRIES, &[after.into(), most.into()], |row| row.read::<EntryTime>())
-        .await?;
+    let params = [after.into(), PURGED_PER_TRANSACTION.into()];
+    let oldest: Vec<EntryTime> = write.all(&OLDEST_ENTRIES, &params).await?;
     let Some(last_old) = oldest.iter().rfind(|entry| entry.at_ms < before) else {
         return Ok((0, None));
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::sql::{Columns, Sql};
+use crate::sql::Sql;
 
 mod plans;
 
@@ -237,7 +237,7 @@ fn a_statement_with_the_group_of_a_row_is_detected() {
         "select o.record from sessions s join orders o on o.group_no = s.group_no
         where s.account_no = $account_no",
         &["account_no"],
-        Columns::None,
+        None,
     );
     let text = wrong.for_postgres().expect("a statement");
     let unrouted: Vec<&str> = sharded(text)

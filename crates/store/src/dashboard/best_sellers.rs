@@ -15,7 +15,7 @@ use crate::scoped::{HintedGroup, presumed_group};
 use crate::versions::versions;
 use crate::views::Reports;
 
-pub(super) use goods::ALL;
+pub(super) use goods::all;
 
 /// The sales of one product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

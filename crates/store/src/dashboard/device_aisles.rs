@@ -99,6 +99,6 @@ impl Reports<'_> {
 
 /// Binds the part of all devices of a group.
 pub(super) fn bind_part(group: HintedGroup, now: UnixMs, part: &DevicePart) -> Bound {
-    let (after, size) = (part.after.as_str().into(), part.size());
+    let (after, size) = (part.after.as_str().into(), part.size.into());
     Bound::new(&AISLES, [group.into(), now.into(), after, size])
 }

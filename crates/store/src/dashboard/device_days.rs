@@ -33,7 +33,7 @@ impl Reports<'_> {
     ) -> Result<Vec<(Day, String, Totals)>, Error> {
         let list = async move |read: &Read<'_>| {
             let owners: Vec<OwnerRow> =
-                read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()], |row| row.read()).await?;
+                read.all(&GROUPS_OF_DEVICE, &[code.as_str().into()]).await?;
             let mut sales = Vec::new();
             for OwnerRow { device_no, group_no } in owners {
                 let add = |day, currency: &str, totals| {

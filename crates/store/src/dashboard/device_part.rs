@@ -49,11 +49,6 @@ impl DevicePart {
         (codes, next)
     }
 
-    /// Returns the maximum number of devices as a parameter of a statement.
-    pub(super) fn size(&self) -> Value<'static> {
-        i64::try_from(self.size).unwrap_or(i64::MAX).into()
-    }
-
     /// Returns the codes of the filter that belong to this part, as rows of a bulk statement.
     pub(super) fn filter_rows<'q>(&self, codes: &[&'q str]) -> Vec<Vec<Value<'q>>> {
         rows_of(&self.filtered(codes).0)

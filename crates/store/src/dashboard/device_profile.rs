@@ -14,21 +14,17 @@ impl Reports<'_> {
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_profile<A, V>(
+    pub async fn device_profile<A: Default + Send + 'static>(
         self,
         claim: Claim,
         query: DashboardQuery,
         part: DevicePart,
-        visit: V,
-    ) -> Result<DevicesRead<A>, Refused>
-    where
-        A: Default + Send + 'static,
-        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    {
+        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
+    ) -> Result<DevicesRead<A>, Refused> {
         let (now, codes) = (claim.now, query.codes());
         let about = |group: HintedGroup| {
             let devices = match &codes {
-                None => devices::listed(group, now, &part.after, part.size()),
+                None => devices::listed(group, now, &part.after, part.size.into()),
                 Some(codes) => devices::listed_with(group, now, part.filter_rows(codes)),
             };
             let visit = visit.clone();

@@ -19,7 +19,7 @@ use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
 use crate::rates::RateRow;
-use crate::sql::{Sql, Value, numbers, row, statements};
+use crate::sql::{Value, numbers, row, statements};
 use crate::sums::device_block::{each_device, each_product};
 use crate::sums::{BlockRow, totals_of};
 use crate::views::Reports;
@@ -37,6 +37,7 @@ row! {
 }
 
 statements! {
+    [attention, names]
     /// Groups by number; an empty id selects all.
     GROUPS(group_id) -> GroupNo = "select group_no from groups
         where $group_id = '' or group_id = $group_id order by group_no";
@@ -78,11 +79,6 @@ const GROUPS_TOGETHER: usize = 64;
 /// The lengths, in days, of the ranges that are searched for the last day with sales.
 const LOOKED_BACK: [i64; 3] = [31, 366, i64::MAX];
 
-/// Every statement of this module and its submodules.
-pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, attention::ALL, names::ALL].into_iter().flatten().copied()
-}
-
 /// Selects sales.
 #[derive(Clone, Debug)]
 pub struct FleetSalesQuery {
@@ -111,7 +107,7 @@ impl Reports<'_> {
         let (zone, activity) = (self.0.zone.clone(), Arc::clone(&self.0.activity));
         let sum = async move |read: &Read<'_>| {
             let id = query.group.as_ref().map_or("", GroupId::as_str);
-            let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
+            let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()]).await?;
             if groups.is_empty() && query.group.is_some() {
                 return Ok(None);
             }

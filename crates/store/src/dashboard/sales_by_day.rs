@@ -51,21 +51,11 @@ impl Reports<'_> {
         range: Option<&Range>,
         others: impl Fn(HintedGroup) -> R,
     ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
-        match range {
-            Some(range) if query.is_of_all_devices() => {
-                self.sales_of_all_devices_by_day(claim, query, range, others).await
-            }
-            _ => self.sales_of_devices_by_day(claim, query, range, others).await,
+        if let Some(range) = range
+            && query.is_of_all_devices()
+        {
+            return self.sales_of_all_devices_by_day(claim, query, range, others).await;
         }
-    }
-
-    async fn sales_of_devices_by_day<R: Readings>(
-        self,
-        claim: &Claim,
-        query: &DashboardQuery,
-        range: Option<&Range>,
-        others: impl Fn(HintedGroup) -> R,
-    ) -> Result<(Scope, BTreeMap<Day, Turnover>, R::Rows), Refused> {
         let sales = |group, devices: &Devices| {
             let range = range?;
             Some((device_sums::by_day(devices, range, group), sums::parts(range, group)))

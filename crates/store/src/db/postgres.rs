@@ -289,7 +289,7 @@ impl Postgres {
 
     /// Returns the size of the database.
     pub(super) async fn database_bytes(&self) -> Result<u64, Error> {
-        let bytes = self.one(&DATABASE_BYTES, &[], |row| row.read::<i64>()).await?;
+        let bytes = self.one::<i64>(&DATABASE_BYTES, &[]).await?;
         Ok(bytes.and_then(|bytes| u64::try_from(bytes).ok()).unwrap_or_default())
     }
 

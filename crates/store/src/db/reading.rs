@@ -225,9 +225,6 @@ macro_rules! tuples {
 tuples! {
     (A, B);
     (A, B, C);
-    (A, B, C, D);
-    (A, B, C, D, E);
-    (A, B, C, D, E, F);
 }
 
 /// An authorization check, and the readings that follow it in its snapshot.

@@ -27,7 +27,7 @@ use super::faults::Faults;
 use super::read_permits::ReadPermits;
 use super::{Changes, CheckedRead, Deadline, OpenOptions, Read, permit};
 use crate::error::{Error, Refused};
-use crate::sql::{Row, Sql, Value};
+use crate::sql::{FromRow, Row, Sql, Value};
 use budget::Budget;
 pub(super) use closed::close;
 pub use copy::Copied;
@@ -154,14 +154,14 @@ impl Sqlite {
     }
 
     /// Returns the first row of one statement, read on the calling thread.
-    pub(super) fn one<T>(
+    pub(super) fn one<T: for<'r> FromRow<'r>>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        self.with_reader(&self.readers, |connection| one(connection, sql, params, read))
-            .map_err(|error| self.files.explain(error))
+        self.with_reader(&self.readers, |connection| {
+            Snapshot::new(connection, &self.files).one(sql, params)
+        })
     }
 
     fn with_reader<T, E: From<Error>>(
@@ -344,17 +344,6 @@ fn each_of<'r, P: ToSql + 'r>(
         }
     }
     Ok(())
-}
-
-pub(super) fn one<T>(
-    connection: &Connection,
-    sql: &'static Sql,
-    params: &[Value<'_>],
-    read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
-) -> Result<Option<T>, Error> {
-    let mut statement = connection.prepare_cached(sql.for_sqlite()?)?;
-    let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-    rows.next()?.map(|row| read(&Row::Sqlite(row))).transpose()
 }
 
 /// Prepares a statement, and checks the columns that it returns.

@@ -50,17 +50,13 @@ impl Reports<'_> {
     ///
     /// # Errors
     /// `TokenInvalid`, `GroupClosed`, `OutOfScope`, or the store failed.
-    pub async fn device_page<A, V>(
+    pub async fn device_page<A: Default + Send + 'static>(
         self,
         claim: Claim,
         online: OnlineSince,
         request: DeviceQuery,
-        visit: V,
-    ) -> Result<(i64, A), Refused>
-    where
-        A: Default + Send + 'static,
-        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    {
+        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
+    ) -> Result<(i64, A), Refused> {
         if !request.is_plain() {
             return self.filtered_device_page(claim, online, request, visit).await;
         }
@@ -79,17 +75,13 @@ impl Reports<'_> {
 
     /// Applies filters one device at a time: half of a device's last activity is in memory, and
     /// both engines must compare texts in the same way.
-    async fn filtered_device_page<A, V>(
+    async fn filtered_device_page<A: Default + Send + 'static>(
         self,
         claim: Claim,
         online: OnlineSince,
         request: DeviceQuery,
-        visit: V,
-    ) -> Result<(i64, A), Refused>
-    where
-        A: Default + Send + 'static,
-        V: Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
-    {
+        visit: impl Fn(&mut A, Device<'_>) -> Result<(), Error> + Clone + Send + Sync + 'static,
+    ) -> Result<(i64, A), Refused> {
         let (skip, size, now) = (request.page.skip(), request.page.size(), claim.now);
         let about = |group: HintedGroup| {
             let (devices, in_scope) = match &request.code {

@@ -5,17 +5,17 @@ use std::collections::HashMap;
 
 use kiosque_model::audit::AccountChange;
 use kiosque_model::fleet::{AccountEntry, EntryKind, Fleet};
-use kiosque_model::{AccountNo, ActedBy, GroupId, GroupNo, LoginName, UnixMs};
+use kiosque_model::{AccountNo, GroupId, GroupNo, LoginName, UnixMs};
 
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
 use super::groups::Groups;
-use super::{ApplyError, ChangeCounts, EntryChange, FleetError, NewHash, NewHashes};
+use super::{ApplyError, ChangeCounts, FleetError, NewHash, NewHashes, count_entry};
 use crate::accounts::AccountRow;
 use crate::audit::LiveSession;
 use crate::db::{Read, Write};
 use crate::error::Error;
+use crate::sessions;
 use crate::sql::{distinct, numbers, row, statements};
-use crate::{audit, sessions};
 
 row! {
     struct KeyedAccount { login_name: String, account_no: AccountNo, account: AccountRow }
@@ -74,9 +74,9 @@ pub(super) struct ChangedAccount<'a> {
 
 /// A session that ended because its account lost its access.
 pub(super) struct EndedSession {
-    account: String,
-    reason: AccountChange,
-    session: LiveSession,
+    pub(super) account: String,
+    pub(super) reason: AccountChange,
+    pub(super) session: LiveSession,
 }
 
 impl Accounts {
@@ -155,12 +155,9 @@ impl Accounts {
             let row = merged(entry, hash, old_row);
             let old_groups = old.map(|account| account.groups.as_slice()).unwrap_or_default();
             let groups = groups.filter(|new| new != old_groups);
-            let change = match EntryChange::between(old_row, &row) {
-                EntryChange::Unchanged if groups.is_some() => EntryChange::Changed,
-                change => change,
-            };
-            change.count(counts);
-            if change != EntryChange::Unchanged {
+            let stored = old_row.map(|row| (row, old_groups));
+            let new = (&row, groups.as_deref().unwrap_or(old_groups));
+            if count_entry(counts, stored.as_ref(), &new) {
                 let number = old.map_or(AccountNo(self.next), |account| account.number);
                 self.next += i64::from(old.is_none());
                 let group_ids = groups.as_ref().and(entry.groups.as_deref());
@@ -249,11 +246,4 @@ pub(super) async fn write(
         }));
     }
     Ok(ended)
-}
-
-impl EndedSession {
-    /// Records the session in the audit trail.
-    pub(super) async fn record(self, write: &Write<'_>, by: &ActedBy) -> Result<(), Error> {
-        audit::session_ended(write, (&self.account, self.reason), self.session, by).await
-    }
 }

@@ -9,7 +9,7 @@ pub(super) const ROWS_PER_STATEMENT: usize = 2_000;
 
 /// Returns the next free number, read by `sql`.
 pub(super) async fn next_number(read: &Read<'_>, sql: &'static Sql) -> Result<i64, Error> {
-    let next = read.one(sql, &[], |row| row.read()).await?;
+    let next = read.one(sql, &[]).await?;
     next.ok_or_else(|| Error::Data(format!("{} returned no row", sql.name)))
 }
 

@@ -80,7 +80,7 @@ async fn delete(
     let mut orders = 0;
     for group in groups {
         let key = [(*group).into(), code.as_str().into()];
-        orders += write.one(&ORDERS_OF, &key, |row| row.read::<i64>()).await?.unwrap_or(0);
+        orders += write.one::<i64>(&ORDERS_OF, &key).await?.unwrap_or(0);
     }
     if orders > 0 {
         return Err(DeleteError::HasOrders { code: code.clone(), orders });

@@ -9,7 +9,7 @@ use super::groups::Groups;
 use super::ownership::{self, OwnersChange, Period};
 use super::products::Products;
 use super::stored_devices::{DeviceRow, Devices, StoredDevice, wanted_move};
-use super::{ChangeCounts, EntryChange, FleetError};
+use super::{ChangeCounts, FleetError};
 use crate::cooperative::yield_if_due;
 
 /// A device that an apply creates or changes.
@@ -79,12 +79,11 @@ impl DevicePlan<'_> {
             devices.next += i64::from(is_new);
             let is_changed =
                 change.has_new_row() || change.owners.is_some() || change.aisles.is_some();
-            let effect = match (is_new, is_changed) {
-                (true, _) => EntryChange::Created,
-                (false, true) => EntryChange::Changed,
-                (false, false) => EntryChange::Unchanged,
-            };
-            effect.count(counts);
+            match (is_new, is_changed) {
+                (true, _) => counts.created += 1,
+                (false, true) => counts.changed += 1,
+                (false, false) => counts.unchanged += 1,
+            }
             if is_changed {
                 changes.push(change);
             }

@@ -81,54 +81,40 @@ pub(super) fn of(changes: &FleetChanges<'_>, now: UnixMs) -> Vec<EntryDifference
 }
 
 /// Compares the fields of an entry, one after the other.
-struct Comparison {
-    is_new: bool,
-    fields: Vec<FieldDifference>,
-}
-
-impl Comparison {
-    fn new(is_new: bool) -> Comparison {
-        Comparison { is_new, fields: Vec::new() }
+impl EntryDifference {
+    fn new(kind: &'static str, id: &str, is_new: bool) -> EntryDifference {
+        EntryDifference { kind, id: id.to_owned(), is_new, owner: None, fields: Vec::new() }
     }
 
     /// Adds a field if it differs. Fields of a new entry that are empty are left out.
-    fn field(mut self, name: &str, old: Option<String>, new: String) -> Comparison {
+    fn field(mut self, name: &str, old: Option<String>, new: String) -> EntryDifference {
         if old.as_ref() != Some(&new) && !(self.is_new && new == "\"\"") {
             self.fields.push(FieldDifference { name: name.to_owned(), old, new });
         }
         self
     }
 
-    fn text(self, name: &str, old: Option<&str>, new: &str) -> Comparison {
+    fn text(self, name: &str, old: Option<&str>, new: &str) -> EntryDifference {
         self.field(name, old.map(|old| format!("{old:?}")), format!("{new:?}"))
     }
 
-    fn value<T: Display>(self, name: &str, old: Option<T>, new: T) -> Comparison {
+    fn value<T: Display>(self, name: &str, old: Option<T>, new: T) -> EntryDifference {
         self.field(name, old.map(|old| old.to_string()), new.to_string())
     }
 
     /// Adds a field without its old value.
-    fn shown(mut self, name: &str, new: Option<String>) -> Comparison {
-        self.fields.extend(new.map(|new| FieldDifference {
-            name: name.to_owned(),
-            old: None,
-            new,
-        }));
+    fn shown(mut self, name: &str, new: Option<String>) -> EntryDifference {
+        let shown = |new| FieldDifference { name: name.to_owned(), old: None, new };
+        self.fields.extend(new.map(shown));
         self
-    }
-
-    fn of(self, kind: &'static str, id: &str) -> EntryDifference {
-        let Comparison { is_new, fields } = self;
-        EntryDifference { kind, id: id.to_owned(), is_new, owner: None, fields }
     }
 }
 
 fn group(changed: &ChangedGroup) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
-    Comparison::new(old.is_none())
+    EntryDifference::new("group", &new.group_id, old.is_none())
         .text("name", old.map(|old| old.group_name.as_str()), &new.group_name)
         .value("active", old.map(|old| old.active), new.active)
-        .of("group", &new.group_id)
 }
 
 /// Hashes of passwords are not shown.
@@ -139,34 +125,31 @@ fn account(changed: &ChangedAccount<'_>) -> EntryDifference {
         let ids: Vec<&str> = ids.iter().map(kiosque_model::GroupId::as_str).collect();
         format!("{ids:?}")
     });
-    Comparison::new(old.is_none())
+    EntryDifference::new("account", changed.name.as_str(), old.is_none())
         .text("display_name", old.map(|old| old.display_name.as_str()), &new.display_name)
         .shown("password", has_other_password.then(|| "another".to_owned()))
         .value("third_party_api", old.map(|old| old.third_party_api), new.third_party_api)
         .value("enabled", old.map(|old| old.enabled), new.enabled)
         .shown("groups", groups)
-        .of("account", changed.name.as_str())
 }
 
 fn product(changed: &ChangedProduct<'_>) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
-    let mut compared = Comparison::new(old.is_none())
+    let compared = EntryDifference::new("product", changed.id, old.is_none())
         .text("name", old.map(|old| old.goods_name.as_str()), &new.goods_name)
         .text("category", old.map(|old| old.category.as_str()), &new.category)
         .text("currency", old.map(|old| old.currency.as_str()), &new.currency);
-    if let Some(price) = new.default_price {
-        let stored = |old: &ProductItem| match old.default_price {
-            Some(price) => price.to_string(),
-            None => "none".to_owned(),
-        };
-        compared = compared.field("default_price", old.map(stored), price.to_string());
-    }
-    compared.of("product", changed.id)
+    let Some(price) = new.default_price else { return compared };
+    let stored = |old: &ProductItem| match old.default_price {
+        Some(price) => price.to_string(),
+        None => "none".to_owned(),
+    };
+    compared.field("default_price", old.map(stored), price.to_string())
 }
 
 fn device(changed: &ChangedDevice<'_>, now: UnixMs) -> EntryDifference {
     let (old, new) = (changed.old.as_ref(), &changed.new);
-    let mut compared = Comparison::new(old.is_none())
+    let mut compared = EntryDifference::new("device", changed.code, old.is_none())
         .text("name", old.map(|old| old.device_name.as_str()), &new.device_name)
         .text("model", old.map(|old| old.device_model.as_str()), &new.device_model)
         .text("address", old.map(|old| old.address.as_str()), &new.address)
@@ -175,7 +158,7 @@ fn device(changed: &ChangedDevice<'_>, now: UnixMs) -> EntryDifference {
         compared = all_aisles(compared, aisles);
     }
     let owner = changed.owners.as_ref().and_then(|owners| owner(owners, now));
-    EntryDifference { owner, ..compared.of("device", changed.code) }
+    EntryDifference { owner, ..compared }
 }
 
 fn owner(owners: &OwnersChange, now: UnixMs) -> Option<OwnerDifference> {
@@ -190,7 +173,7 @@ fn owner(owners: &OwnersChange, now: UnixMs) -> Option<OwnerDifference> {
     Some(OwnerDifference::New { from, to: last.group_id.clone(), since })
 }
 
-fn all_aisles(mut compared: Comparison, aisles: &AislesChange<'_>) -> Comparison {
+fn all_aisles(mut compared: EntryDifference, aisles: &AislesChange<'_>) -> EntryDifference {
     let old: HashMap<&str, &Aisle> =
         aisles.old.iter().map(|aisle| (aisle.code.as_str(), aisle)).collect();
     for aisle in aisles.new {
@@ -214,7 +197,7 @@ fn all_aisles(mut compared: Comparison, aisles: &AislesChange<'_>) -> Comparison
     compared.shown("order of the aisles", is_sorted_anew.then(|| "another".to_owned()))
 }
 
-fn changed_aisle(compared: Comparison, old: &Aisle, new: &Aisle) -> Comparison {
+fn changed_aisle(compared: EntryDifference, old: &Aisle, new: &Aisle) -> EntryDifference {
     let name = |field: &str| format!("aisle {} {field}", new.code);
     compared
         .text(&name("product"), Some(&old.goods_id), &new.goods_id)

@@ -6,7 +6,7 @@ use kiosque_model::fleet::{EntryKind, Fleet, GroupEntry};
 use kiosque_model::{GroupId, GroupNo};
 
 use super::chunks::{all_in_chunks, execute_in_chunks, next_number};
-use super::{ChangeCounts, EntryChange, FleetError};
+use super::{ChangeCounts, FleetError, count_entry};
 use crate::accounts::GroupRow;
 use crate::db::{Read, Write};
 use crate::error::Error;
@@ -83,9 +83,7 @@ impl Groups {
             let group_no = old.map_or(GroupNo(self.next), |group| group.group_no);
             self.next += i64::from(old.is_none());
             let new = GroupRow { group_no, group_id: id.to_owned(), group_name, active };
-            let change = EntryChange::between(old, &new);
-            change.count(counts);
-            if change != EntryChange::Unchanged {
+            if count_entry(counts, old, &new) {
                 let old = self.by_id.insert(id.to_owned(), new.clone());
                 changes.push(ChangedGroup { old, new });
             }

@@ -6,7 +6,7 @@ use kiosque_contract::inventory::ProductItem;
 use kiosque_model::fleet::{EntryKind, Fleet, ProductEntry};
 
 use super::chunks::{all_in_chunks, execute_in_chunks};
-use super::{ChangeCounts, EntryChange, FleetError};
+use super::{ChangeCounts, FleetError, count_entry};
 use crate::db::{Deadline, Read, Write};
 use crate::error::Error;
 use crate::sql::{Value, distinct, row, statements};
@@ -52,8 +52,7 @@ impl FleetView<'_> {
     /// # Errors
     /// The store failed.
     pub async fn unpriced_products(self) -> Result<Vec<String>, Error> {
-        let unpriced =
-            async |read: &Read<'_>| read.all(&UNPRICED_PRODUCTS, &[], |row| row.read()).await;
+        let unpriced = async |read: &Read<'_>| read.all(&UNPRICED_PRODUCTS, &[]).await;
         self.0.db.read(Deadline::None, unpriced).await
     }
 }
@@ -121,9 +120,7 @@ impl Products {
             let old = self.by_id.get(id);
             let new = merged(entry, old, errors);
             // An invalid product is known to entries that refer to it.
-            let change = EntryChange::between(old, &new);
-            change.count(counts);
-            if change != EntryChange::Unchanged {
+            if count_entry(counts, old, &new) {
                 let old = self.by_id.insert(id.to_owned(), new.clone());
                 changes.push(ChangedProduct { id, old, new });
             }

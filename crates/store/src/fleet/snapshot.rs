@@ -8,7 +8,7 @@ use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::metadata;
 use crate::owners::DeviceGroups;
-use crate::sql::{Row, row, statements};
+use crate::sql::{row, statements};
 use crate::views::FleetView;
 
 row! {
@@ -81,23 +81,21 @@ impl FleetView<'_> {
     /// # Errors
     /// The store failed.
     pub async fn device_codes(self) -> Result<HashSet<String>, Error> {
-        let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[], |row| row.read()).await;
+        let codes = async |read: &Read<'_>| read.all(&DEVICE_CODES, &[]).await;
         Ok(self.0.db.read(Deadline::None, codes).await?.into_iter().collect())
     }
 }
 
 async fn product_names(read: &Read<'_>) -> Result<HashMap<String, String>, Error> {
-    let names: Vec<ProductName> = read.all(&PRODUCT_NAMES, &[], |row| row.read()).await?;
+    let names: Vec<ProductName> = read.all(&PRODUCT_NAMES, &[]).await?;
     Ok(names.into_iter().map(|row| (row.goods_id, row.goods_name)).collect())
 }
 
 async fn groups_by_device(read: &Read<'_>) -> Result<DeviceGroups, Error> {
-    let group = |row: &Row<'_>| {
-        let DeviceGroup { device_code, group_no } = row.read()?;
-        Ok((device_code, group_no))
-    };
     let mut groups = DeviceGroups::default();
-    groups.extend(read.all(&GROUPS_OF_REPLACED_MOVES, &[], group).await?);
-    groups.extend(read.all(&GROUPS_BY_DEVICE, &[], group).await?);
+    for sql in [&GROUPS_OF_REPLACED_MOVES, &GROUPS_BY_DEVICE] {
+        let rows: Vec<DeviceGroup> = read.all(sql, &[]).await?;
+        groups.extend(rows.into_iter().map(|row| (row.device_code, row.group_no)));
+    }
     Ok(groups)
 }

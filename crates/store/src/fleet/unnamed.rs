@@ -43,7 +43,7 @@ pub(super) async fn read(read: &Read<'_>, fleet: &Fleet) -> Result<Vec<Unnamed>,
     ];
     let mut all = Vec::new();
     for (kind, stored, named) in kinds {
-        let mut ids = read.all(stored, &[], |row| row.read::<String>()).await?;
+        let mut ids = read.all::<String>(stored, &[]).await?;
         ids.retain(|id| !named.contains(id.as_str()));
         ids.sort_unstable();
         let count = ids.len();

@@ -93,7 +93,7 @@ impl Inventory<'_> {
         now: UnixMs,
     ) -> Result<Option<(AccountItem, Option<SessionItem>)>, Error> {
         let find = async move |read: &Read<'_>| {
-            let row = read.one(&ACCOUNT, &[login_name.as_str().into()], |row| row.read()).await?;
+            let row = read.one(&ACCOUNT, &[login_name.as_str().into()]).await?;
             let entries: Vec<AccountRow> = row.into_iter().collect();
             let session = session_items(read, &entries, now).await?.pop();
             let account = items(read, Listed { entries, next: None }, now).await?.entries.pop();

@@ -27,6 +27,7 @@ row! {
 }
 
 statements! {
+    [newest_first]
     DEVICE(device_code) -> DeviceNo = "select device_no from devices
         where device_code = $device_code";
     /// The ledgers of a device: of its owners over time, the last one first, and then of groups
@@ -73,11 +74,6 @@ statements! {
     ARCHIVED() -> ArchivedRow = "select l.group_no, l.device_code, l.archived_seq
         from {rows r: group_no bigint, code text} cross join ledger l
         where l.group_no = r.group_no and l.device_code = r.code";
-}
-
-/// Every statement of this module and its submodule.
-pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, newest_first::ALL].into_iter().flatten().copied()
 }
 
 /// Orders that one statement reads.
@@ -159,7 +155,7 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             latest(read, dictionaries, &of).await
         };
-        dictionaries::read_records(self.0, Deadline::OfRequest, list).await
+        dictionaries::read_records(self.0, list).await
     }
 
     /// Returns the times of the sales of a device from a time on. At most 2,000 orders of each
@@ -177,11 +173,9 @@ impl Inventory<'_> {
                 let key: [Value<'_>; 2] = [ledger.group_no.into(), number.into()];
                 let after = (ledger.last_seq - TIMES_MAX).max(0);
                 let params = [key[0], key[1], after.into(), from.into()];
-                let times = read.all(&SALE_TIMES, &params, |row| row.read::<UnixMs>()).await?;
-                found.times.extend(times);
+                found.times.extend(read.all::<UnixMs>(&SALE_TIMES, &params).await?);
                 let before = [key[0], key[1], after.into()];
-                let earlier: Option<UnixMs> =
-                    read.one(&TRADE_START, &before, |row| row.read()).await?;
+                let earlier: Option<UnixMs> = read.one(&TRADE_START, &before).await?;
                 if earlier.is_some_and(|earlier| earlier >= from) {
                     found.of_latest = Some(TIMES_MAX);
                 }
@@ -209,7 +203,7 @@ impl Inventory<'_> {
         let find = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             by_number(read, dictionaries, &by).await
         };
-        dictionaries::read_records(self.0, Deadline::OfRequest, find).await
+        dictionaries::read_records(self.0, find).await
     }
 }
 
@@ -219,13 +213,13 @@ async fn ledgers(
     device: &DeviceCode,
 ) -> Result<Option<(DeviceNo, Vec<LedgerRow>)>, Error> {
     let Some(number) = device_number(read, device).await? else { return Ok(None) };
-    let ledgers = read.all(&LEDGERS, &[device.as_str().into()], |row| row.read()).await?;
+    let ledgers = read.all(&LEDGERS, &[device.as_str().into()]).await?;
     Ok(Some((number, ledgers)))
 }
 
 /// Returns the number of a device, if there is one with this code.
 async fn device_number(read: &Read<'_>, device: &DeviceCode) -> Result<Option<DeviceNo>, Error> {
-    read.one(&DEVICE, &[device.as_str().into()], |row| row.read()).await
+    read.one(&DEVICE, &[device.as_str().into()]).await
 }
 
 async fn latest(
@@ -304,16 +298,18 @@ impl OrdersPart<'_> {
             Some(span) => (span.start, span.end),
             None => (UnixMs(i64::MIN), UnixMs(i64::MAX)),
         };
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
         let (group, device) = (ledger.group_no.into(), self.device.into());
         let params = [group, device, before.into(), start.into(), end.into(), count.into()];
-        read.all(&LATEST, &params, |row| {
+        let mut orders = Vec::new();
+        read.each(&LATEST, &params, |row| {
             let order: StoredOrder<'_> = row.read()?;
             let included = self.of.filter.includes(&order)?;
             let item = || ledger.item(&order, self.dictionaries);
-            Ok((order.seq, included.then(item).transpose()?))
+            orders.push((order.seq, included.then(item).transpose()?));
+            Ok(())
         })
-        .await
+        .await?;
+        Ok(orders)
     }
 }
 
@@ -363,13 +359,13 @@ async fn by_number(
         return Ok(Some(FoundOrders::default()));
     }
     let id = group.as_ref().map_or("", GroupId::as_str);
-    let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
+    let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()]).await?;
     let keys = numbers(groups.iter().map(|row| row.group_no));
     let derived = order_id_of(number).unwrap_or(number);
     let is_filtered = *filter != OrderFilter::default() || card_end.is_some();
     let most = if is_filtered { by.read_max } else { by.limit };
     // One more, to see whether there are further ones.
-    let count = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+    let count = most.saturating_add(1);
     let only_device = device.map_or(0, |device| device.0);
     let searches: [(&Sql, Vec<Value<'_>>); 3] = [
         (&BY_ORDER_ID, vec![derived.into()]),

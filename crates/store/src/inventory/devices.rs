@@ -18,12 +18,13 @@ use crate::activity::Activity;
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::fleet::{self, DeviceRow};
-use crate::sql::{Sql, statements};
+use crate::sql::statements;
 use crate::views::Inventory;
 use periods::{DevicePeriods, Periods};
 pub use search::{DeviceSearch, FoundDevice, FoundDevices};
 
 statements! {
+    [periods, search]
     DEVICES(after, count) -> DeviceRow = "select device_no, device_code, device_name, device_model,
             address, enabled, created_at_ms, total_curr_stock
         from devices where device_code > $after order by device_code limit $count";
@@ -38,11 +39,6 @@ statements! {
     DEVICE(device_code) -> DeviceRow = "select device_no, device_code, device_name, device_model,
             address, enabled, created_at_ms, total_curr_stock
         from devices where device_code = $device_code";
-}
-
-/// Every statement of this module and its submodule.
-pub(super) fn all() -> impl Iterator<Item = &'static Sql> {
-    [ALL, periods::ALL, search::ALL].into_iter().flatten().copied()
 }
 
 impl Inventory<'_> {
@@ -81,9 +77,7 @@ impl Inventory<'_> {
         let activity = Arc::clone(&self.0.activity);
         let find = async move |read: &Read<'_>| {
             let code = [code.as_str().into()];
-            let Some(row) = read.one(&DEVICE, &code, |row| row.read::<DeviceRow>()).await? else {
-                return Ok(None);
-            };
+            let Some(row) = read.one::<DeviceRow>(&DEVICE, &code).await? else { return Ok(None) };
             let key = numbers([row.device_no]);
             let periods = Periods::read(read, &key, &activity).await?.take(row.device_no);
             let mut aisles = Vec::new();

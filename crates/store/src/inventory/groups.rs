@@ -55,7 +55,7 @@ impl Inventory<'_> {
     /// # Errors
     /// The store failed.
     pub async fn group_ids(self) -> Result<HashMap<GroupNo, String>, Error> {
-        let ids = async |read: &Read<'_>| read.all(&GROUP_IDS, &[], |row| row.read()).await;
+        let ids = async |read: &Read<'_>| read.all(&GROUP_IDS, &[]).await;
         let ids: Vec<IdRow> = self.0.db.read(Deadline::OfRequest, ids).await?;
         Ok(ids.into_iter().map(|row| (row.group_no, row.group_id)).collect())
     }

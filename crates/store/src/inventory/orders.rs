@@ -165,7 +165,7 @@ impl Inventory<'_> {
         let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             list(read, dictionaries, &of, &listing).await
         };
-        dictionaries::read_records(self.0, Deadline::OfRequest, list).await
+        dictionaries::read_records(self.0, list).await
     }
 
     /// Returns the damage of the tables with the groups and devices whose orders
@@ -192,12 +192,15 @@ impl Inventory<'_> {
             let mut orders = Vec::with_capacity(ids.len());
             for (group, id) in &ids {
                 let key = [(*group).into(), id.as_str().into()];
-                let order = read.one(&ORDER, &key, |row| record(&row.read()?, dictionaries));
-                orders.extend(order.await?);
+                read.each(&ORDER, &key, |row| {
+                    orders.push(record(&row.read()?, dictionaries)?);
+                    Ok(())
+                })
+                .await?;
             }
             Ok(orders)
         };
-        dictionaries::read_records(self.0, Deadline::OfRequest, find).await
+        dictionaries::read_records(self.0, find).await
     }
 }
 
@@ -234,9 +237,8 @@ async fn list(
                 let least = if of.filter == OrderFilter::default() { 0 } else { FILTERED_TOGETHER };
                 let count = left.max(least);
                 let (mut last, mut rows) = (seq, 0);
-                let count_max = i64::try_from(count).unwrap_or(i64::MAX);
                 let (group, device) = (ledger.group_no.into(), ledger.device_no.into());
-                let params = [group, device, seq.into(), count_max.into()];
+                let params = [group, device, seq.into(), count.into()];
                 let visit = |row: &Row<'_>| {
                     let before = last;
                     (last, rows) = (row.read::<i64>()?, rows + 1);
@@ -284,7 +286,7 @@ async fn ledgers(
         of.device.as_ref().map_or("", DeviceCode::as_str).into(),
         LEDGERS_PER_STATEMENT.into(),
     ];
-    read.all(&LEDGERS, &params, |row| row.read()).await
+    read.all(&LEDGERS, &params).await
 }
 
 /// An order, or what is known about a damaged one.

@@ -108,23 +108,23 @@ pub(crate) async fn damage_found(db: &Db) -> Result<Option<String>, Error> {
 
 /// Returns the number of orders, including archived ones. It only reads the ledgers.
 pub(crate) async fn order_count(read: &Read<'_>) -> Result<i64, Error> {
-    let orders: Option<Orders> = read.one(&ORDERS, &[], |row| row.read()).await?;
+    let orders: Option<Orders> = read.one(&ORDERS, &[]).await?;
     Ok(orders.map_or(0, |orders| orders.orders))
 }
 
 async fn status(read: &Read<'_>, now: UnixMs) -> Result<Status, Error> {
-    let entries: Option<Entries> = read.one(&ENTRIES, &[], |row| row.read()).await?;
-    let orders: Option<Orders> = read.one(&ORDERS, &[], |row| row.read()).await?;
+    let entries: Option<Entries> = read.one(&ENTRIES, &[]).await?;
+    let orders: Option<Orders> = read.one(&ORDERS, &[]).await?;
     let (Some(entries), Some(orders)) = (entries, orders) else {
         return Err(Error::Data("the counts of the data cannot be read".to_owned()));
     };
-    let sessions = read.one(&LIVE_SESSIONS, &[now.into()], |row| row.read()).await?;
-    let rates: Option<Option<Day>> = read.one(&LAST_RATE, &[], |row| row.read()).await?;
+    let sessions = read.one(&LIVE_SESSIONS, &[now.into()]).await?;
+    let rates: Option<Option<Day>> = read.one(&LAST_RATE, &[]).await?;
     let since = now.plus_ms(-NODE_AGE_MAX_MS);
-    let nodes: Vec<UnixMs> = read.all(&LIVE_NODES, &[since.into()], |row| row.read()).await?;
+    let nodes: Vec<UnixMs> = read.all(&LIVE_NODES, &[since.into()]).await?;
     let backup = metadata::entry(read, &metadata::marker_entry(LAST_BACKUP)).await?;
     Ok(Status {
-        layout: read.one(&LAYOUT, &[], |row| row.read()).await?.unwrap_or_default(),
+        layout: read.one(&LAYOUT, &[]).await?.unwrap_or_default(),
         group_count: entries.group_count,
         account_count: entries.account_count,
         session_count: sessions.unwrap_or_default(),

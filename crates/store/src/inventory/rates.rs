@@ -8,7 +8,7 @@ use super::{Listed, Listing};
 use crate::db::{Deadline, Read};
 use crate::error::Error;
 use crate::rates::{DatedRate, RateRow};
-use crate::sql::{Row, statements};
+use crate::sql::statements;
 use crate::views::Inventory;
 
 statements! {
@@ -32,8 +32,13 @@ impl Inventory<'_> {
             let after = listing.after.map(|(currency, day)| (currency.code(), day));
             let (currency, day) = after.unwrap_or(("", Day(i64::MIN)));
             let params = [currency.into(), day.into(), listing.count().into()];
-            let rows = read.all(&RATES, &params, stored).await?;
-            Ok(listing.cut(rows, |rate| (rate.currency, rate.day)).map(|rate| RateItem {
+            let mut rates = Vec::new();
+            read.each(&RATES, &params, |row| {
+                rates.push(stored(row.read()?)?);
+                Ok(())
+            })
+            .await?;
+            Ok(listing.cut(rates, |rate| (rate.currency, rate.day)).map(|rate| RateItem {
                 currency: rate.currency.code().to_owned(),
                 date: rate.day.to_string(),
                 usd_per_unit: rate.rate.to_string(),
@@ -43,8 +48,8 @@ impl Inventory<'_> {
     }
 }
 
-fn stored(row: &Row<'_>) -> Result<DatedRate, Error> {
-    let RateRow { currency, day, usd_per_unit_e12 } = row.read()?;
+fn stored(row: RateRow<'_>) -> Result<DatedRate, Error> {
+    let RateRow { currency, day, usd_per_unit_e12 } = row;
     let known = Currency::parse(currency).ok().zip(Rate::from_parts(usd_per_unit_e12));
     let (currency, rate) =
         known.ok_or_else(|| Error::Data(format!("the rate of {currency} is not valid")))?;

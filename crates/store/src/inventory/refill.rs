@@ -72,7 +72,7 @@ impl Inventory<'_> {
         let zone = self.0.zone.clone();
         let list = async move |read: &Read<'_>| {
             let id = group.as_ref().map_or("", GroupId::as_str);
-            let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
+            let groups: Vec<GroupNo> = read.all(&GROUPS, &[id.into()]).await?;
             let sales = Sales::read(read, &groups, now, &zone).await?;
             let (mut items, mut device) = (Vec::new(), Vec::new());
             let is_wanted = |item: &RefillItem| {

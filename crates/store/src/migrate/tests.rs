@@ -42,7 +42,7 @@ fn options(place: StoreLocation<'_>) -> OpenOptions<'_> {
 /// Runs migrations on the data at a place.
 async fn migrate(place: StoreLocation<'_>, migrations: &'static [Migration]) -> Result<(), Error> {
     let db = Db::open(&options(place), REGISTER)?;
-    assert_eq!(ALL.len(), 3);
+    assert_eq!(all().len(), 3);
     db.write_to(ClosedData::Accepted, Deadline::None, async move |write| {
         run(write, migrations, WhenAbsent::Refuse, UnixMs(1)).await
     })
@@ -58,7 +58,7 @@ async fn upgrades(place: StoreLocation<'_>) {
         .state
         .db
         .write(Deadline::None, async |write| {
-            write.execute(&ADD_GROUP, &[1.into(), "north".into()]).await
+            write.execute(&ADD_GROUP, &[1_i64.into(), "north".into()]).await
         })
         .await
         .expect("a group");
@@ -79,7 +79,7 @@ async fn upgrades(place: StoreLocation<'_>) {
             Ok(())
         })
         .await?;
-        let numbers: Vec<i64> = read.all(&NUMBERS, &[], |row| row.read()).await?;
+        let numbers: Vec<i64> = read.all(&NUMBERS, &[]).await?;
         Ok::<_, Error>((rows, numbers))
     };
     let (rows, numbers) = db.read(Deadline::None, read).await.expect("rows");

@@ -13,7 +13,7 @@ use kiosque_model::refusal::ViolationKind;
 use kiosque_model::{ChangeCursor, Claim, GroupId, GroupNo, HistoryId, Refusal, Violation};
 
 use crate::accounts::group_number;
-use crate::db::{Bound, Deadline, Read, Reading};
+use crate::db::{Bound, Read, Reading};
 use crate::dictionaries;
 use crate::error::Refused;
 use crate::json_records::JsonRecords;
@@ -169,7 +169,7 @@ impl Orders<'_> {
             let changes = changes(query, HintedGroup::for_operator(number), dictionaries);
             read.together(changes).await?.checked(query).map(Some)
         };
-        dictionaries::read_records(self.0, Deadline::OfRequest, read).await
+        dictionaries::read_records(self.0, read).await
     }
 }
 

@@ -226,7 +226,7 @@ impl<'a> GroupWriter<'a> {
         let OwnedOrder { order, ownership, .. } = *one;
         if stored.device != ownership.device {
             let (write, key) = (self.batch.write, [stored.device.into()]);
-            let device: Option<String> = write.one(&DEVICE_CODE, &key, |row| row.read()).await?;
+            let device: Option<String> = write.one(&DEVICE_CODE, &key).await?;
             let reason = format!(
                 "order {} belongs to device {}, not {}; an update may not change the device",
                 order.order_id,

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use kiosque_model::{DeviceNo, GroupNo, TradeNo, UnixMs};
 
 use super::{OrderOutcome, OwnedOrder, reject};
-use crate::arrivals::ArrivalNo;
 use crate::error::Error;
 use crate::record::dictionaries::{Dictionaries, Dictionary, RECORD_BYTES_MAX};
 use crate::record::stored::{StoredOrder, pack};
@@ -92,7 +91,7 @@ impl<'a> OrderState<'a> {
         OrderState {
             device: ownership.device,
             seq,
-            arrival: arrival.map(ArrivalNo::number),
+            arrival: arrival.map(|arrival| arrival.0),
             trade_start: order.trade_start,
             trade_no: order.trade_no.as_ref().map(text),
             trade_no_in: order.trade_no_in.as_ref().map(text),

@@ -35,7 +35,7 @@ impl Sessions<'_> {
         let end_it = async move |write: &Write<'_>| {
             write.wait_for_earlier_leases().await?;
             let name = account.as_str();
-            let number = write.one(&ACCOUNT_NAMED, &[name.into()], |row| row.read()).await?;
+            let number = write.one(&ACCOUNT_NAMED, &[name.into()]).await?;
             let Some(number) = number else { return Ok(EndedSession::UnknownAccount) };
             let Some(live) = end(write, number, by.at).await? else {
                 return Ok(EndedSession::NoSession);

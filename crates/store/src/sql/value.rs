@@ -53,6 +53,13 @@ impl From<i64> for Value<'_> {
     }
 }
 
+/// A size or a limit. A larger one than a column can hold counts as the largest.
+impl From<usize> for Value<'_> {
+    fn from(size: usize) -> Self {
+        Value::Int(i64::try_from(size).unwrap_or(i64::MAX))
+    }
+}
+
 impl From<bool> for Value<'_> {
     fn from(flag: bool) -> Self {
         Value::Bool(flag)

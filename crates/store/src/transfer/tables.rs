@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::db::Read;
 use crate::error::Error;
-use crate::sql::{Columns, FromRow, OwnedValue, Row, Sql, Value, row, values};
+use crate::sql::{FromRow, OwnedValue, Row, Sql, Value, row, values};
 use crate::{metadata, migrate};
 
 /// Rows that are read and written in one step. A row of sums may have tens of kilobytes.
@@ -29,7 +29,7 @@ static COLUMNS: Sql = Sql::declared(
         where t.type = 'table' and t.name not like 'sqlite%'
         order by t.rowid, c.pk = 0, c.pk, c.cid",
     &[],
-    Columns::Of(<ColumnRow as FromRow<'_>>::columns),
+    Some(<ColumnRow as FromRow<'_>>::columns),
 );
 
 /// Read once, since the layout is this program's.
@@ -51,7 +51,7 @@ pub(super) struct Table {
 
 /// Returns every table that is moved. `read` is a snapshot of a directory.
 pub(super) async fn all(read: &Read<'_>) -> Result<&'static [Table], Error> {
-    let columns = read.all(&COLUMNS, &[], |row| row.read::<ColumnRow>()).await?;
+    let columns = read.all::<ColumnRow>(&COLUMNS, &[]).await?;
     let tables = columns.chunk_by(|one, next| one.table_name == next.table_name);
     let moved = tables.map(Table::of).filter(|table| !NOT_MOVED.contains(&table.name));
     Ok(TABLES.get_or_init(|| moved.collect()))
@@ -77,7 +77,7 @@ impl Table {
             typed.join(", ")
         );
         let page = |text: String, parameters: Vec<&'static str>| {
-            Sql::declared(name, text.leak(), parameters.leak(), Columns::None)
+            Sql::declared(name, text.leak(), parameters.leak(), None)
         };
         Table {
             name,
@@ -96,7 +96,7 @@ impl Table {
 
     /// Returns the number of its rows.
     pub(super) async fn count(&'static self, read: &Read<'_>) -> Result<u64, Error> {
-        let rows = read.one(&self.count, &[], |row| row.read::<i64>()).await?;
+        let rows = read.one::<i64>(&self.count, &[]).await?;
         Ok(rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or_default())
     }
 
@@ -110,7 +110,13 @@ impl Table {
         let mut params = values(key);
         params.push(PAGE_ROWS.into());
         let page = if after.is_some() { &self.next_page } else { &self.first_page };
-        read.all(page, &params, |row| self.row(row)).await
+        let mut rows = Vec::new();
+        read.each(page, &params, |row| {
+            rows.push(self.row(row)?);
+            Ok(())
+        })
+        .await?;
+        Ok(rows)
     }
 
     fn row(&self, row: &Row<'_>) -> Result<Vec<OwnedValue>, Error> {

@@ -23,18 +23,18 @@ pub(super) async fn check(
     found: &mut Verified,
 ) -> Result<(), Error> {
     let number = group.number.into();
-    for row in read.all(&LEDGERS, &[number], |row| row.read::<LedgerRow>()).await? {
+    for row in read.all::<LedgerRow>(&LEDGERS, &[number]).await? {
         let LedgerRow { device_no, device_code, last_seq: last, blocked_seq: blocked, .. } = row;
         let name = format!("group {}, device {device_code}", group.id);
         let of_device = [number, device_no.into()];
-        let blocks = read.one(&BLOCKS, &of_device, |row| row.read::<i64>()).await?.unwrap_or(0);
+        let blocks = read.one::<i64>(&BLOCKS, &of_device).await?.unwrap_or(0);
         if blocked != blocks * BLOCK_ORDERS || blocked > last {
             found.differences.push(format!(
                 "{name}: orders up to {blocked} of {last} are in blocks, there are {blocks} \
                  blocks of {BLOCK_ORDERS}"
             ));
         }
-        let outside = read.one(&OUTSIDE, &of_device, |row| row.read::<i64>()).await?.unwrap_or(0);
+        let outside = read.one::<i64>(&OUTSIDE, &of_device).await?.unwrap_or(0);
         if outside > 0 {
             found.differences.push(format!(
                 "{name}: {outside} orders started outside of the bounds of their blocks"

@@ -62,8 +62,8 @@ pub(super) async fn check(
         Ok(())
     })
     .await?;
-    let counted = read.one(&COUNTED, &number, |row| row.read::<CountRow>()).await?;
-    let listed = read.one(&LISTED, &number, |row| row.read::<CountRow>()).await?;
+    let counted = read.one::<CountRow>(&COUNTED, &number).await?;
+    let listed = read.one::<CountRow>(&LISTED, &number).await?;
     let (Some(counted), Some(listed)) = (counted, listed) else { return Ok(()) };
     if counted != listed {
         found.differences.push(format!(

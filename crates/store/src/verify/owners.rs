@@ -143,9 +143,8 @@ impl Upkeep<'_> {
         self,
         verified: &mut Verified,
     ) -> Result<(), Error> {
-        let shared = async |read: &Read<'_>, _: &mut Verified| {
-            read.all(&SHARED, &[], |row| row.read::<String>()).await
-        };
+        let shared =
+            async |read: &Read<'_>, _: &mut Verified| read.all::<String>(&SHARED, &[]).await;
         for code in self.check_part("the ledgers", verified, shared).await? {
             let name = format!("device {code}");
             let check = async move |read: &Read<'_>, found: &mut Verified| {
@@ -159,14 +158,13 @@ impl Upkeep<'_> {
 
 /// Looks up the orders that each group has of a device in the groups that have more of them.
 async fn check_orders_of(read: &Read<'_>, code: &str, found: &mut Verified) -> Result<(), Error> {
-    let ledgers = read.all(&LEDGERS, &[code.into()], |row| row.read::<LedgerRow>()).await?;
+    let ledgers = read.all::<LedgerRow>(&LEDGERS, &[code.into()]).await?;
     for (at, ledger) in ledgers.iter().enumerate() {
         let others = ledgers.get(at + 1..).unwrap_or_default();
-        let limit = i64::try_from(CHUNK).unwrap_or(i64::MAX);
         let mut after = if others.is_empty() { None } else { Some(0) };
         while let Some(seq) = after {
-            let key = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), limit.into()];
-            let orders = read.all(&ORDERS, &key, |row| row.read::<OrderRow>()).await?;
+            let key = [ledger.group_no.into(), ledger.device_no.into(), seq.into(), CHUNK.into()];
+            let orders = read.all::<OrderRow>(&ORDERS, &key).await?;
             let ids: Vec<[Value<'_>; 1]> =
                 orders.iter().map(|order| [order.order_id.as_str().into()]).collect();
             for other in others.iter().filter(|_| !ids.is_empty()) {

@@ -84,7 +84,7 @@ pub(super) async fn check(
     // Not the ones that this process knows: the stored ones are checked.
     let dictionaries = &Dictionaries::default();
     dictionaries::load(read, dictionaries).await?;
-    let codes: Vec<DeviceCode> = read.all(&DEVICE_CODES, &[], |row| row.read()).await?;
+    let codes: Vec<DeviceCode> = read.all(&DEVICE_CODES, &[]).await?;
     let codes = codes.into_iter().map(|row| (row.device_no, row.device_code)).collect();
     Recount { read, group, zone, dictionaries, codes }.run(verified).await
 }
@@ -93,7 +93,7 @@ impl Recount<'_> {
     async fn run(&self, verified: &mut Verified) -> Result<(), Error> {
         self.check_unsold_orders(verified).await?;
         let group = [self.group.number.into()];
-        let stored = self.read.all(&DAYS_WITH_SUMS, &group, |row| row.read()).await?;
+        let stored = self.read.all(&DAYS_WITH_SUMS, &group).await?;
         let mut days: BTreeSet<Day> = stored.into_iter().collect();
         self.add_days_with_sales(&mut days).await?;
         let params = [self.group.number.into(), NO_SALE.into()];
@@ -131,7 +131,7 @@ impl Recount<'_> {
     /// Compares the number of orders that are being refunded.
     async fn check_refunding(&self, verified: &mut Verified) -> Result<(), Error> {
         let group = [self.group.number.into()];
-        let stored = self.read.one(&REFUNDING, &group, |row| row.read::<i64>()).await?;
+        let stored = self.read.one::<i64>(&REFUNDING, &group).await?;
         let (stored, counted) = (stored.unwrap_or_default(), verified.refunding);
         if stored != counted {
             let id = &self.group.id;
@@ -179,7 +179,7 @@ impl Recount<'_> {
         let mut from = UnixMs(i64::MIN);
         let next = async |from: UnixMs| {
             let params = [self.group.number.into(), from.into()];
-            self.read.one(&NEXT_SALE, &params, |row| row.read::<UnixMs>()).await
+            self.read.one::<UnixMs>(&NEXT_SALE, &params).await
         };
         while let Some(at) = next(from).await? {
             let day = self.zone.day_of(at);

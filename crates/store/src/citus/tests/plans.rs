@@ -70,7 +70,7 @@ async fn the_cluster_plans_every_statement_for_one_shard() {
         return;
     }
     let (client, mut wrong) = (with_tables().await, Vec::new());
-    let statements = crate::statements::all();
+    let statements = crate::statements::all().into_iter();
     for (sql, form) in statements.flat_map(|sql| forms(sql).into_iter().map(move |it| (sql, it))) {
         let (name, (text, _)) = (name_of(sql), form);
         let is_of_all = OF_ALL_GROUPS.iter().any(|(exception, _)| *exception == name);

@@ -16,7 +16,7 @@ use super::transaction::{Access, Transaction};
 use crate::db::CheckedRead;
 use crate::db::read_permits::ReadPermit;
 use crate::error::{Error, Refused};
-use crate::sql::{Row, Sql, Value};
+use crate::sql::{FromRow, Sql, Value};
 
 /// Batches in flight on one connection before the next one is used. Batches that share packets cost
 /// both ends half as much.
@@ -127,14 +127,13 @@ impl Postgres {
     }
 
     /// Returns the first row of one statement.
-    pub(in crate::db) async fn one<T>(
+    pub(in crate::db) async fn one<T: for<'r> FromRow<'r>>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         if let Some(dry_run) = &self.dry_run {
-            return self.one_in_dry_run(dry_run, sql, params, read).await;
+            return self.one_in_dry_run(dry_run, sql, params).await;
         }
         let now = Instant::now();
         let (in_flight, ends) = (Slot::take(&self.single, TOGETHER, now)?, now + self.wait);
@@ -143,7 +142,7 @@ impl Postgres {
             let connection = slot.connection(self).await?;
             let access = Access::ReadOnly;
             let single = Transaction { connection: &connection, ends: None, access };
-            single.one(sql, params, read).await
+            single.one(sql, params).await
         };
         let found = until(ends, work).await;
         if found.is_err() {

@@ -16,7 +16,7 @@ use super::params::{all_params, columns};
 use super::temporary_tables::DryRun;
 use crate::db::Bound;
 use crate::error::Error;
-use crate::sql::{Row, Sql, Value};
+use crate::sql::{FromRow, Row, Sql, Value};
 
 /// A transaction on a connection, with a deadline.
 #[derive(Clone, Copy)]
@@ -70,14 +70,13 @@ impl Transaction<'_> {
         done.inspect_err(|error| self.connection.note(error))
     }
 
-    pub(crate) async fn one<T>(
+    pub(crate) async fn one<T: for<'r> FromRow<'r>>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         let first = self.first(sql, params).await?;
-        first.map(|row| read(&Row::Postgres(&row, 0))).transpose()
+        first.map(|row| Row::Postgres(&row, 0).read()).transpose()
     }
 
     async fn first(

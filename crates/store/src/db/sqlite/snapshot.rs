@@ -6,10 +6,10 @@ use std::path::Path;
 use rusqlite::{Connection, ToSql};
 
 use super::files::Files;
-use super::{Copied, copy, each_of, one};
+use super::{Copied, copy, each_of};
 use crate::cooperative::yield_if_due;
 use crate::error::Error;
-use crate::sql::{Row, Sql, Value};
+use crate::sql::{FromRow, Row, Sql, Value};
 
 /// A connection in a transaction, and the files that it is on.
 pub(crate) struct Snapshot<'a> {
@@ -31,13 +31,17 @@ impl<'a> Snapshot<'a> {
         Snapshot { connection, files }
     }
 
-    pub(in crate::db) fn one<T>(
+    pub(in crate::db) fn one<T: for<'r> FromRow<'r>>(
         &self,
         sql: &'static Sql,
         params: &[Value<'_>],
-        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        one(self, sql, params, read).map_err(|error| self.files.explain(error))
+        let first = || -> Result<Option<T>, Error> {
+            let mut statement = self.prepare_cached(sql.for_sqlite()?)?;
+            let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+            rows.next()?.map(|row| Row::Sqlite(row).read()).transpose()
+        };
+        first().map_err(|error| self.files.explain(error))
     }
 
     pub(in crate::db) fn each(

@@ -87,7 +87,7 @@ fn writes_run_in_the_order_of_their_calls() {
     runtime.block_on(async {
         // Tasks start in the order in which they were spawned.
         tokio::task::yield_now().await;
-        let count = async |read: &Read<'_>| read.one(&COUNT, &[], |row| row.read()).await;
+        let count = async |read: &Read<'_>| read.one::<i64>(&COUNT, &[]).await;
         let db = db(&sqlite);
         let read = db.read(Deadline::OfRequest, count);
         let read = tokio::time::timeout(Duration::from_secs(300), read).await;
@@ -124,8 +124,7 @@ async fn a_change_that_panics_is_rolled_back_and_blocks_no_other() {
     assert!(matches!(panicked, Err(Error::Gone)), "{panicked:?}");
     let whole = note(&sqlite, "insert into notes (note) values ('whole')").await;
     whole.expect("the next change runs");
-    let kept = sqlite.one(&COUNT, &[], |row| row.read()).expect("a count");
-    assert_eq!(kept, Some(1));
+    assert_eq!(sqlite.one::<i64>(&COUNT, &[]).expect("a count"), Some(1));
 }
 
 static CHECK: Sql = Sql::new("CHECK", "select note from notes where rowid = 1");
@@ -284,7 +283,7 @@ async fn a_read_without_an_end_is_ended_at_its_deadline() {
     let sqlite = noted(&folder, Duration::from_millis(50)).await;
     let ended = threads_of(&sqlite, &ENDLESS).await;
     assert!(matches!(ended, Err(Refused::Store(Error::TooMuchWork(_)))), "{ended:?}");
-    let endless = async |read: &Read<'_>| read.one(&ENDLESS, &[], |row| row.read::<i64>()).await;
+    let endless = async |read: &Read<'_>| read.one::<i64>(&ENDLESS, &[]).await;
     let ended = db(&sqlite).read(Deadline::OfRequest, endless).await;
     assert!(matches!(ended, Err(Error::TooMuchWork(_))), "{ended:?}");
 }
@@ -377,7 +376,7 @@ async fn a_dry_run_that_was_rolled_back_writes_no_more() {
     let sqlite = Sqlite::open(directory.path(), &options, "notes").expect("a dry run");
     let sqlite = Arc::new(sqlite);
     note(&sqlite, "insert into notes values ('first')").await.expect("a change");
-    let count = async |read: &Read<'_>| read.one(&COUNT, &[], |row| row.read::<i64>()).await;
+    let count = async |read: &Read<'_>| read.one::<i64>(&COUNT, &[]).await;
     assert_eq!(db(&sqlite).read(Deadline::None, count).await.expect("a count"), Some(1));
     let full = note(&sqlite, "rollback").await;
     assert!(full.is_ok(), "{full:?}");

@@ -61,14 +61,9 @@ fn escaped(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::Columns;
 
-    static NOTE: Sql = Sql::declared(
-        "NOTE",
-        "select value from notes where name = $name",
-        &["name"],
-        Columns::None,
-    );
+    static NOTE: Sql =
+        Sql::declared("NOTE", "select value from notes where name = $name", &["name"], None);
 
     #[test]
     fn a_file_is_read_as_it_is_and_no_other_is_made() {

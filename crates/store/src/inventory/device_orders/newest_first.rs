@@ -15,11 +15,11 @@ use kiosque_model::sales::sale_at;
 use kiosque_model::{DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::{GROUPS, GroupRow, id_of, record, with_archived};
-use crate::db::{Bound, Deadline, Read, Reading};
+use crate::db::{Bound, Read, Reading};
 use crate::dictionaries;
 use crate::error::Error;
 use crate::inventory::orders::{OrderFilter, SEARCHED_MAX};
-use crate::inventory::{Listed, Listing};
+use crate::listing::{Listed, Listing};
 use crate::orders::Span;
 use crate::record::dictionaries::Dictionaries;
 use crate::record::sale_figures;
@@ -99,13 +99,13 @@ impl Inventory<'_> {
     ) -> Result<Listed<OrderItem, OrderPlace>, Error> {
         let list = async move |read: &Read<'_>, dictionaries: &Arc<Dictionaries>| {
             let id = group.as_ref().map_or("", GroupId::as_str);
-            let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()], |row| row.read()).await?;
+            let groups: Vec<GroupRow> = read.all(&GROUPS, &[id.into()]).await?;
             let Listed { entries, next } =
                 places(read, &groups, &Arc::new(filter), &listing).await?;
             let entries = orders((read, dictionaries), &groups, &entries).await?;
             Ok(Listed { entries, next })
         };
-        dictionaries::read_records(self.0, Deadline::OfRequest, list).await
+        dictionaries::read_records(self.0, list).await
     }
 }
 
@@ -241,7 +241,6 @@ impl Index {
     /// Binds the statement that reads the next entries.
     fn bind(&self, count: usize) -> Bound {
         let OrderPlace { at, group, device, seq } = self.after;
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
         let params =
             [group.into(), self.start.into(), at.into(), device.into(), seq.into(), count.into()];
         Bound::new(self.sql, params)

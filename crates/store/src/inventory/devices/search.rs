@@ -120,7 +120,7 @@ type Owners = Vec<(DeviceNo, DevicePeriods)>;
 
 /// Returns the ids of the groups that are deactivated.
 async fn inactive_groups(read: &Read<'_>) -> Result<Vec<String>, Error> {
-    read.all(&INACTIVE_GROUPS, &[], |row| row.read()).await
+    read.all(&INACTIVE_GROUPS, &[]).await
 }
 
 /// Returns the matching devices of a part, without their orders, and their owners.
