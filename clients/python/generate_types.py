@@ -1,11 +1,13 @@
-"""Writes `types.py` of the package, from the OpenAPI document: python3 generate_types.py"""
+"""Writes `types.py` and `dashboard.py`, from the OpenAPI document: python3 generate_types.py"""
 
 import json
+import re
 import textwrap
 from pathlib import Path
 
 DOCUMENT = Path(__file__).parents[2] / "docs/openapi.json"
 TYPES = Path(__file__).parent / "src/kiosque_client/types.py"
+DASHBOARD = TYPES.with_name("dashboard.py")
 PYTHON = {"string": "str", "integer": "int", "number": "Dollars", "boolean": "bool", "null": "None"}
 # Their values are texts and numbers whose names only the document has.
 WITHOUT_CLASS = {"Flag", "KpiType", "RefusalCode"}
@@ -25,6 +27,23 @@ from typing import TypedDict, Union
 Dollars = Union[Decimal, int]
 """An exact amount of US dollars."""
 '''
+DASHBOARD_HEAD = '''\
+"""The dashboard functions, as in the OpenAPI document, which this file is made from."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+'''
+DASHBOARD_CLASS = '''\
+
+
+class Dashboard:
+    """The dashboard functions of a group."""
+
+    def _call(self, path: str, body: object) -> Any:
+        raise NotImplementedError
+'''
 
 
 def text():
@@ -34,6 +53,39 @@ def text():
     shown = {name: schema for name, schema in schemas.items() if name not in WITHOUT_CLASS
              and not name.endswith("Answer") and name != "Refusal"}
     return "\n\n".join([HEAD, *(class_of(name, schema, schemas) for name, schema in shown.items())])
+
+
+def dashboard_text():
+    """Returns the content of `dashboard.py`."""
+    document = json.loads(DOCUMENT.read_text())
+    schemas = document["components"]["schemas"]
+    calls = {path: methods["post"] for path, methods in document["paths"].items()}
+    methods = [method_of(path, call, schemas) for path, call in calls.items()
+               if call["tags"] == ["Dashboard"]]
+    used = set(re.findall(r"\w+", "".join(methods))) & schemas.keys()
+    imports = "".join(f"from .types import {name}\n" for name in sorted(used))
+    return DASHBOARD_HEAD + imports + DASHBOARD_CLASS + "".join(methods)
+
+
+def method_of(path, call, schemas):
+    """Returns the method of a call."""
+    name = re.sub("[A-Z]", lambda upper: "_" + upper[0].lower(), call["operationId"])
+    answer = schemas[f"{call['operationId'][0].upper()}{call['operationId'][1:]}Answer"]
+    data = type_of(answer["properties"]["data"], schemas)
+    if "requestBody" in call:
+        request = call["requestBody"]["content"]["application/json"]["schema"]
+        filters, body = f", filters: {type_of(request, schemas)} | None = None", "filters or {}"
+    else:
+        filters, body = "", "None"
+    head = f"    def {name}(self{filters}) -> {data}:\n"
+    if len(head) > 100:
+        head = f"    def {name}(\n        self{filters}\n    ) -> {data}:\n"
+    about = comment(call["summary"].replace("Answers with", "Returns"))
+    called = path.split("/v1/")[-1]
+    return f'''
+{head}{textwrap.indent(about, "    ")}        data = self._call("{called}", {body})
+        return cast("{data}", data)
+'''
 
 
 def class_of(name, schema, schemas):
@@ -77,3 +129,4 @@ def comment(description):
 
 if __name__ == "__main__":
     TYPES.write_text(text())
+    DASHBOARD.write_text(dashboard_text())

@@ -40,7 +40,7 @@ pub(crate) fn run() -> Result<()> {
     }
     let demo = Demo::start(&kiosque, &data)?;
     for (name, arguments) in DOCUMENTS {
-        let document = output(program(&text(&kiosque))?.arg("openapi").args(arguments))?;
+        let document = output(program(&kiosque)?.arg("openapi").args(arguments))?;
         fs::write(directory.join(name).with_extension("json"), document)?;
     }
     python(&directory, &demo)?;
@@ -51,10 +51,6 @@ pub(crate) fn run() -> Result<()> {
 pub(crate) fn built_kiosque() -> Result<PathBuf> {
     run_command(&mut cargo(["build", "--quiet", "--locked", "--package", "kiosque"])?)?;
     Ok(root()?.join("target/debug/kiosque"))
-}
-
-pub(crate) fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 /// Returns the directory of programs that `install` has installed. It is called if these packages
@@ -92,7 +88,7 @@ pub(crate) fn python_packages(directory: PathBuf, names: &[&str]) -> Result<Path
     packages::ensure(packages::FOR_PYTHON)?;
     installed(directory, names, |directory| {
         run_command(program("python3")?.args(["-m", "venv"]).arg(directory))?;
-        let mut pip = program(&text(&directory.join("bin/pip")))?;
+        let mut pip = program(directory.join("bin/pip"))?;
         run_command(pip.args(["install", "--quiet"]).args(names))
     })
 }
@@ -104,16 +100,16 @@ fn python(directory: &Path, demo: &Demo) -> Result<()> {
     // The generator formats its code with ruff, one of its dependencies.
     let path = env::join_paths([tools.join("bin"), PathBuf::from("/usr/bin"), "/bin".into()])?;
     for (document, package, more) in PYTHON_CLIENTS {
-        let mut generate = program(&text(&tools.join("bin/openapi-python-client")))?;
+        let mut generate = program(tools.join("bin/openapi-python-client"))?;
         generate.args(["generate", "--overwrite", "--meta", "none"]).args(more).env("PATH", &path);
         generate.arg("--path").arg(directory.join(document).with_extension("json"));
         run_command(generate.arg("--output-path").arg(clients.join(package)))?;
     }
     let script = root()?.join("xtask/clients/use_client.py");
-    let mut mypy = program(&text(&tools.join("bin/mypy")))?;
+    let mut mypy = program(tools.join("bin/mypy"))?;
     mypy.args(["--strict", "--follow-imports", "silent", "--cache-dir", "/dev/null"]);
     run_command(mypy.arg(&script).env("MYPYPATH", &clients))?;
-    let mut python = program(&text(&tools.join("bin/python")))?;
+    let mut python = program(tools.join("bin/python"))?;
     python.arg(&script).args([&demo.base_url, &demo.operator, &demo.key]).arg(&demo.certificate);
     run_command(python.env("PYTHONPATH", &clients))
 }
@@ -122,14 +118,14 @@ fn typescript(directory: &Path, demo: &Demo) -> Result<()> {
     let tools = npm_packages(directory.join("typescript"), &NPM_PACKAGES)?;
     let bin = tools.join("node_modules/.bin");
     for (document, _) in DOCUMENTS {
-        let mut generate = program(&text(&bin.join("openapi-typescript")))?;
+        let mut generate = program(bin.join("openapi-typescript"))?;
         generate.arg(directory.join(document).with_extension("json"));
         run_command(generate.arg("--output").arg(tools.join(document).with_extension("d.ts")))?;
     }
     for file in ["use_client.ts", "tsconfig.json"] {
         fs::copy(root()?.join("xtask/clients").join(file), tools.join(file))?;
     }
-    run_command(program(&text(&bin.join("tsc")))?.arg("--project").arg(&tools))?;
+    run_command(program(bin.join("tsc"))?.arg("--project").arg(&tools))?;
     let mut node = program("node")?;
     node.arg("use_client.js").arg(&demo.base_url).current_dir(&tools);
     run_command(node.env("NODE_EXTRA_CA_CERTS", &demo.certificate))
@@ -149,7 +145,7 @@ struct Demo {
 
 impl Demo {
     fn start(kiosque: &Path, directory: &Path) -> Result<Demo> {
-        let mut command = program(&text(kiosque))?;
+        let mut command = program(kiosque)?;
         command.args(["demo", "--quiet", "--listen", "127.0.0.1:0"]);
         command.args(["--operator-listen", "127.0.0.1:0"]).arg("--data").arg(directory);
         let mut process = command.stdout(Stdio::piped()).spawn().context("cannot start a demo")?;

@@ -1,6 +1,7 @@
 //! Starting other programs, always from the root of the repository.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -15,7 +16,7 @@ pub(crate) fn root() -> Result<PathBuf> {
 }
 
 /// Returns a program, to be run from the root.
-pub(crate) fn program(name: &str) -> Result<Command> {
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Result<Command> {
     let mut command = Command::new(name);
     command.current_dir(root()?);
     // Cargo's variables about this run would mislead other programs: cargo-machete, for one, then
@@ -32,8 +33,7 @@ pub(crate) fn program(name: &str) -> Result<Command> {
 
 /// Returns the cargo that started this run, to be run from the root.
 pub(crate) fn cargo<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Command> {
-    let name = env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let mut command = program(&name)?;
+    let mut command = program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))?;
     command.args(arguments);
     Ok(command)
 }

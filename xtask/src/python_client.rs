@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::clients::{built_kiosque, python_packages, text};
+use crate::clients::{built_kiosque, python_packages};
 use crate::process::{program, root, run as run_command};
 
 /// The build tool of the package, its dependency, and its type checker.
@@ -14,13 +14,13 @@ pub(crate) fn run() -> Result<()> {
     let kiosque = built_kiosque()?;
     let tools = python_packages(root()?.join("target/python-client"), &PYTHON_PACKAGES)?;
     let package = root()?.join("clients/python");
-    let mut pip = program(&text(&tools.join("bin/pip")))?;
+    let mut pip = program(tools.join("bin/pip"))?;
     pip.args(["install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation"]);
     run_command(pip.arg("--force-reinstall").arg(&package))?;
-    let mut mypy = program(&text(&tools.join("bin/mypy")))?;
+    let mut mypy = program(tools.join("bin/mypy"))?;
     mypy.args(["--strict", "--cache-dir", "/dev/null"]).arg("src/kiosque_client");
     run_command(mypy.current_dir(&package))?;
-    let mut python = program(&text(&tools.join("bin/python")))?;
+    let mut python = program(tools.join("bin/python"))?;
     python.args(["-B", "-W", "error", "-m", "unittest"]).current_dir(&package);
     run_command(python.env("KIOSQUE_PROGRAM", kiosque))
 }

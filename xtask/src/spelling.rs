@@ -19,5 +19,5 @@ pub(crate) fn run() -> Result<()> {
         pip.arg("--target").arg(&directory).arg(format!("typos=={VERSION}"));
         run_command(&mut pip).context("typos is needed and could not be installed")?;
     }
-    run_command(program(&typos.to_string_lossy())?.args(["--format", "brief"]))
+    run_command(program(&typos)?.args(["--format", "brief"]))
 }

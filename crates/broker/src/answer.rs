@@ -49,8 +49,7 @@ pub(crate) fn passed_on(called: Called) -> Answered {
 
 /// Renders a success of the broker itself.
 pub(crate) fn success(data: &impl Serialize, locale: Locale) -> Answered {
-    let (code, msg) = (Message::Success.code().number(), Message::Success.text(locale).into());
-    own(StatusCode::OK, &Envelope { code, msg, en_msg: None, data })
+    own(StatusCode::OK, &Message::Success.envelope(locale, data))
 }
 
 /// Renders a refusal of the broker itself; ENV-7 specifies the shape of its `data`.
@@ -138,8 +137,7 @@ pub(crate) fn note(answered: &mut Answered, text: &str) {
 }
 
 fn failure(status: StatusCode, message: Message, locale: Locale, data: Value) -> Answered {
-    let (code, msg) = (message.code().number(), message.text(locale).into());
-    own(status, &Envelope { code, msg, en_msg: Some(message.text(Locale::En).into()), data })
+    own(status, &message.envelope(locale, data))
 }
 
 fn own(status: StatusCode, envelope: &Envelope<impl Serialize>) -> Answered {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use kiosque_client::session::Grant;
 use kiosque_client::{Answer, Transport};
 use kiosque_clock::Clock;
 use kiosque_contract::Endpoint;
@@ -29,9 +30,9 @@ pub(crate) struct Seen {
 
 /// Returns how long a token that was just received is valid. Two hours, if the server's clock is so
 /// far behind that its tokens seem to have ended.
-fn validity_ms(expires_in: i64, now: UnixMs) -> i64 {
+fn validity_ms(expires_at: UnixMs, now: UnixMs) -> i64 {
     const USUAL_MS: i64 = 7_200_000;
-    let left = expires_in.saturating_sub(now.0);
+    let left = expires_at.0.saturating_sub(now.0);
     if left > 0 { left } else { USUAL_MS }
 }
 
@@ -80,27 +81,20 @@ impl Upstream {
     fn look_at(&self, path: &str, answer: &Answer) {
         #[derive(Deserialize)]
         struct Envelope {
-            data: Data,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Data {
-            group_id: String,
-            expires_in: i64,
+            data: Grant,
         }
         let is_log_in = path == LogIn::PATH;
         if !is_log_in && path != SwitchGroup::PATH {
             return;
         }
         let Ok(Envelope { data }) = serde_json::from_slice(&answer.body) else { return };
-        let Ok(group) = GroupId::parse(data.group_id) else { return };
         let mut seen = lock_ignoring_poison(&self.seen);
         let default_group = seen.take().filter(|_| !is_log_in).map(|seen| seen.default_group);
         *seen = Some(Seen {
-            default_group: default_group.unwrap_or_else(|| group.clone()),
-            group,
-            expires_at: UnixMs(data.expires_in),
-            validity_ms: validity_ms(data.expires_in, self.clock.now()),
+            default_group: default_group.unwrap_or_else(|| data.group.clone()),
+            group: data.group,
+            expires_at: data.expires_at,
+            validity_ms: validity_ms(data.expires_at, self.clock.now()),
         });
     }
 

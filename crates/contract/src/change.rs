@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{OrderRecord, Request};
+use crate::{Example, OrderRecord, Request};
 
 /// Body of Order changes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,17 @@ pub struct OrderChangesRequest {
 
 impl Request for OrderChangesRequest {}
 
+impl Example for OrderChangesRequest {
+    fn example() -> OrderChangesRequest {
+        OrderChangesRequest {
+            after: Some(OrderChanges::example().next),
+            size: Some(100),
+            include_totals: Some(true),
+            wait_seconds: None,
+        }
+    }
+}
+
 /// `data` of Order changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(not(feature = "literals"), non_exhaustive)]
@@ -40,6 +51,24 @@ pub struct OrderChanges {
     /// The totals of the group, if the request asks for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub totals: Option<OrderTotals>,
+}
+
+impl Example for OrderChanges {
+    fn example() -> OrderChanges {
+        let change = OrderChange { change_no: 764, order: OrderRecord::example() };
+        let sales = SalesTotals {
+            currency: change.order.head.currency.clone(),
+            orders: 741,
+            pay_amount: 178_300,
+            refund_amount: 250,
+        };
+        OrderChanges {
+            records: vec![change],
+            next: "AAAAAAAAAAEAAAAAAAAC_A".to_owned(),
+            more: false,
+            totals: Some(OrderTotals { change_no: 764, orders: 764, sales: vec![sales] }),
+        }
+    }
 }
 
 /// The totals of all orders of a group, archived ones included, in the state of the answer.

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceRecord, Request};
+use crate::example::{DAY_MS, MARCH_MS};
+use crate::{DeviceRecord, Example, Request};
 
 /// Body of every dashboard function but online devices; every field may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +31,16 @@ pub struct DashboardFilter {
 
 impl Request for DashboardFilter {}
 
+impl Example for DashboardFilter {
+    fn example() -> DashboardFilter {
+        DashboardFilter {
+            start_timestamp: Some(MARCH_MS),
+            end_timestamp: Some(MARCH_MS + DAY_MS),
+            ..DashboardFilter::default()
+        }
+    }
+}
+
 /// `data` of the summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -50,6 +61,19 @@ pub struct Summary<'a> {
     pub unconverted_orders: i64,
 }
 
+impl Example for Summary<'_> {
+    fn example() -> Self {
+        Summary {
+            start_timestamp: MARCH_MS,
+            end_timestamp: MARCH_MS + DAY_MS,
+            time_zone: "UTC".into(),
+            currency: "USD".into(),
+            kpi_list: Vec::example(),
+            unconverted_orders: 0,
+        }
+    }
+}
+
 /// One figure of the summary.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(not(feature = "literals"), non_exhaustive)]
@@ -67,6 +91,17 @@ pub struct Kpi<'a> {
     pub kind: Cow<'a, str>,
 }
 
+impl Example for Kpi<'_> {
+    fn example() -> Self {
+        Kpi {
+            code: "salesAmount".into(),
+            name: "Sales amount".into(),
+            value: "7.25".into(),
+            kind: "money".into(),
+        }
+    }
+}
+
 /// `data` of the best-selling product: the first of the ranking, and the ranking.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -77,6 +112,12 @@ pub struct BestSellingProduct {
     pub best: ProductSales,
     /// The best ones, at most 10, the best first.
     pub rank_list: Vec<ProductSales>,
+}
+
+impl Example for BestSellingProduct {
+    fn example() -> BestSellingProduct {
+        BestSellingProduct { best: ProductSales::example(), rank_list: Vec::example() }
+    }
 }
 
 /// The sales of one product.
@@ -102,6 +143,21 @@ pub struct ProductSales {
     pub device_count: i64,
 }
 
+impl Example for ProductSales {
+    fn example() -> ProductSales {
+        ProductSales {
+            goods_id: "P1005".to_owned(),
+            goods_name: "Orange Juice 300 ml".to_owned(),
+            price: Some(2.75),
+            default_price: None,
+            average_price: Some(2.75),
+            sales_count: 2,
+            sales_amount: 5.5,
+            device_count: 1,
+        }
+    }
+}
+
 /// An element of sales by device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -119,6 +175,18 @@ pub struct DeviceSales {
     pub sales_amount: f64,
 }
 
+impl Example for DeviceSales {
+    fn example() -> DeviceSales {
+        DeviceSales {
+            device_code: "HBR-001".to_owned(),
+            device_name: "Pier 1, lobby".to_owned(),
+            order_count: 2,
+            sales_count: 3,
+            sales_amount: 7.25,
+        }
+    }
+}
+
 /// A day of the sales trend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -133,6 +201,12 @@ pub struct TrendDay {
     pub order_count: i64,
 }
 
+impl Example for TrendDay {
+    fn example() -> TrendDay {
+        TrendDay { label: "2026-03-01".to_owned(), amount: 7.25, order_count: 2 }
+    }
+}
+
 /// A device of the aisle hierarchy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -144,6 +218,19 @@ pub struct DeviceAisles {
     pub device_name: String,
     /// Its cabinets, by code; none when it has no aisle.
     pub cabinets: Vec<Cabinet>,
+}
+
+impl Example for DeviceAisles {
+    fn example() -> DeviceAisles {
+        DeviceAisles {
+            device_code: "HBR-001".to_owned(),
+            device_name: "Pier 1, lobby".to_owned(),
+            cabinets: vec![Cabinet {
+                cabinet_code: "1".to_owned(),
+                layers: vec![Layer { layer: 7, aisles: Vec::example() }],
+            }],
+        }
+    }
 }
 
 /// A cabinet of a device.
@@ -200,12 +287,36 @@ pub struct Aisle<'a> {
     pub goods_name: Cow<'a, str>,
 }
 
+impl Example for Aisle<'_> {
+    fn example() -> Self {
+        Aisle {
+            code: "702".into(),
+            show_name: "702".into(),
+            price: 275,
+            show_price: 275,
+            currency: "USD".into(),
+            max_stock: 12,
+            curr_stock: 5,
+            is_enable: 1,
+            is_broken: 0,
+            goods_id: "P1005".into(),
+            goods_name: "Orange Juice 300 ml".into(),
+        }
+    }
+}
+
 /// `data` of the device profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(not(feature = "literals"), non_exhaustive)]
 pub struct DeviceProfile<'a> {
     /// The devices that the group owns now, by code.
     pub list: Vec<DeviceRecord<'a>>,
+}
+
+impl Example for DeviceProfile<'_> {
+    fn example() -> Self {
+        DeviceProfile { list: Vec::example() }
+    }
 }
 
 /// `data` of online devices.
@@ -223,6 +334,12 @@ pub struct OnlineDevices<'a> {
     pub list: Vec<OnlineDevice<'a>>,
 }
 
+impl Example for OnlineDevices<'_> {
+    fn example() -> Self {
+        OnlineDevices { total_count: 1, online_count: 1, offline_count: 0, list: Vec::example() }
+    }
+}
+
 /// An element of online devices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -237,4 +354,15 @@ pub struct OnlineDevice<'a> {
     pub is_online: i64,
     /// Its last activity in this group, Unix milliseconds; null when there was none.
     pub last_active_timestamp: Option<i64>,
+}
+
+impl Example for OnlineDevice<'_> {
+    fn example() -> Self {
+        OnlineDevice {
+            device_code: "HBR-001".into(),
+            device_name: "Pier 1, lobby".into(),
+            is_online: 1,
+            last_active_timestamp: Some(MARCH_MS),
+        }
+    }
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Request, ZeroOrOne};
+use crate::example::{DAY_MS, MARCH_MS};
+use crate::{Example, Request, ZeroOrOne};
 
 /// Body of List devices; every field may be left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +28,12 @@ pub struct DeviceFilter {
 }
 
 impl Request for DeviceFilter {}
+
+impl Example for DeviceFilter {
+    fn example() -> DeviceFilter {
+        DeviceFilter { device_name: Some("lobby".to_owned()), ..DeviceFilter::default() }
+    }
+}
 
 /// A device of a device page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,4 +62,21 @@ pub struct DeviceRecord<'a> {
     pub last_active_timestamp: Option<i64>,
     /// When it was first made known, Unix time in milliseconds.
     pub create_timestamp: i64,
+}
+
+impl Example for DeviceRecord<'_> {
+    fn example() -> Self {
+        DeviceRecord {
+            device_code: "HBR-001".into(),
+            device_name: "Pier 1, lobby".into(),
+            group_id: "harbor-offices".into(),
+            group_name: "Harbor Offices".into(),
+            device_model: "Borne Duo 48".into(),
+            address: "1 Pier Street, ground floor, Harbor City".into(),
+            is_online: 0,
+            total_curr_stock: 200,
+            last_active_timestamp: Some(MARCH_MS),
+            create_timestamp: MARCH_MS - 90 * DAY_MS,
+        }
+    }
 }

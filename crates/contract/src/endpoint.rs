@@ -1,14 +1,16 @@
 //! The calls of integrators: each is declared once, in [`ENDPOINTS`]. Router, OpenAPI document,
-//! metric labels, clients, tests and benchmarks read its path, types and rules from here.
+//! metric labels, the calls of `--fault`, clients, tests and benchmarks read its path, types and
+//! rules from here.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::{
-    DashboardFilter, DeviceAisles, DeviceFilter, DeviceRecord, DeviceSales, LoginRequest, NoBody,
-    OrderChangesRequest, OrderDetailRequest, OrderFilter, OrderRecord, Page, Request, RequestBody,
-    SessionData, SwitchGroupRequest, TrendDay,
+    DashboardFilter, DeviceAisles, DeviceFilter, DeviceRecord, DeviceSales, Example, LoginRequest,
+    NoBody, OrderChangesRequest, OrderDetailRequest, OrderFilter, OrderRecord, Page, Request,
+    RequestBody, SessionData, SwitchGroupRequest, TrendDay, example,
 };
 
 /// A call, as a type: its path and rules are constants, its request and response are types.
@@ -24,7 +26,7 @@ pub trait Endpoint {
     /// The body of a request.
     type Request: Request;
     /// `data` of a success.
-    type Response: Serialize + DeserializeOwned + JsonSchema;
+    type Response: Serialize + DeserializeOwned + JsonSchema + Example;
 }
 
 /// The answer to a request without a token (AUTH-14, AUTH-15).
@@ -41,6 +43,9 @@ pub enum TokenRule {
 /// A function that adds the schema of a type to a document and returns a reference to it.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
+/// A function that returns the example of a type as JSON.
+pub type ExampleOf = fn() -> Value;
+
 /// An [`Endpoint`] as a value.
 #[derive(Clone, Copy, Debug)]
 pub struct EndpointInfo {
@@ -50,6 +55,8 @@ pub struct EndpointInfo {
     pub path: &'static str,
     /// See [`Endpoint::ROUTE`].
     pub route: &'static str,
+    /// Its name in `--fault`; a command of `kiosque remote` for it has the same.
+    pub noun: &'static str,
     /// The part of the interface that it belongs to.
     pub tag: &'static str,
     /// One sentence.
@@ -62,24 +69,35 @@ pub struct EndpointInfo {
     pub paged: bool,
     /// The order of the list that it answers with, as a sentence.
     pub sorted: Option<&'static str>,
+    /// The JSON pointer of the list in `data`, if the answer is a list.
+    pub rows: Option<&'static str>,
     /// The schema of its body, if it takes one.
     pub request: Option<SchemaOf>,
+    /// The example of its body.
+    pub request_example: ExampleOf,
     /// The schema of `data`.
     pub response: SchemaOf,
+    /// The example of `data`.
+    pub response_example: ExampleOf,
 }
 
 /// Declares the endpoints. The doc comment of an entry is its summary; `page_of: T` is
-/// `response: Page<T>` of a paged endpoint.
+/// `response: Page<T>` of a paged endpoint, and `list_of: T` is `response: Vec<T>`, both with their
+/// `rows`.
 macro_rules! endpoints {
     ($(
         $(#[doc = $summary:literal])+
         $name:ident {
             path: $path:literal,
+            noun: $noun:literal,
             tag: $tag:literal,
             rules: $rules:literal,
             token: $token:ident,
             request: $request:ty,
-            $response:ident: $type:ty $(, sorted: $sorted:literal)? $(,)?
+            $response:ident: $type:ty
+            $(, rows: $rows:literal)?
+            $(, sorted: $sorted:literal)?
+            $(,)?
         }
     )+) => {
         $(
@@ -103,25 +121,35 @@ macro_rules! endpoints {
                 name: stringify!($name),
                 path: $name::PATH,
                 route: $name::ROUTE,
+                noun: $noun,
                 tag: $tag,
                 summary: concat!($($summary),+).trim_ascii(),
                 rules: $rules,
                 token: $name::TOKEN,
                 paged: $name::PAGED,
                 sorted: endpoints!(@sorted $($sorted)?),
+                rows: endpoints!(@rows $response $($rows)?),
                 request: match <$request as Request>::BODY {
                     RequestBody::Object => Some(SchemaGenerator::subschema_for::<$request>),
                     RequestBody::None => None,
                 },
+                request_example: example::json::<$request>,
                 response: SchemaGenerator::subschema_for::<<$name as Endpoint>::Response>,
+                response_example: example::json::<<$name as Endpoint>::Response>,
             },
         )+];
     };
     (@sorted) => { None };
     (@sorted $sorted:literal) => { Some($sorted) };
+    (@rows response) => { None };
+    (@rows response $rows:literal) => { Some($rows) };
+    (@rows list_of) => { Some("") };
+    (@rows page_of) => { Some("/records") };
     (@paged response) => { false };
+    (@paged list_of) => { false };
     (@paged page_of) => { true };
     (@type response $type:ty) => { $type };
+    (@type list_of $type:ty) => { Vec<$type> };
     (@type page_of $type:ty) => { Page<$type> };
 }
 
@@ -129,6 +157,7 @@ endpoints! {
     /// Logs in, and replaces the account's earlier session.
     LogIn {
         path: "platform-auth/auth/third-api/token",
+        noun: "login",
         tag: "Authentication",
         rules: "AUTH-1 to AUTH-13, LIM-7 to LIM-11",
         token: Ignored,
@@ -138,6 +167,7 @@ endpoints! {
     /// Selects another group; the new token replaces the old one.
     SwitchGroup {
         path: "platform-auth/auth/third-api/switchGroup",
+        noun: "switch",
         tag: "Authentication",
         rules: "AUTH-17 to AUTH-20",
         token: OrMissing,
@@ -147,6 +177,7 @@ endpoints! {
     /// Logs out.
     LogOut {
         path: "platform-auth/auth/third-api/logout",
+        noun: "logout",
         tag: "Authentication",
         rules: "AUTH-21",
         token: OrMissing,
@@ -156,6 +187,7 @@ endpoints! {
     /// Lists devices of the selected group, or of the group in the filter.
     DevicePage {
         path: "third-center-web/openapi/v1/kioskDevice/devicePage",
+        noun: "devices",
         tag: "Business",
         rules: "DEV-1 to DEV-7, SCOPE-2",
         token: OrInvalid,
@@ -166,6 +198,7 @@ endpoints! {
     /// Lists the orders of one device, the latest arrival first.
     QueryOrderList {
         path: "third-center-web/openapi/v1/kioskOrder/queryOrderList",
+        noun: "orders",
         tag: "Business",
         rules: "ORD-1 to ORD-14",
         token: OrInvalid,
@@ -178,6 +211,7 @@ endpoints! {
     /// Shows one order by trade number.
     OrderDetail {
         path: "third-center-web/openapi/v1/kioskOrder/orderDetail",
+        noun: "order",
         tag: "Business",
         rules: "ORD-15 to ORD-20",
         token: OrInvalid,
@@ -187,16 +221,19 @@ endpoints! {
     /// Answers with the orders of the group that changed after a cursor, and can wait for one.
     OrderChanges {
         path: "third-center-web/openapi/v1/kioskOrder/changes",
+        noun: "changes",
         tag: "Business",
         rules: "ORD-23 to ORD-30, LIM-20",
         token: OrInvalid,
         request: OrderChangesRequest,
         response: crate::OrderChanges,
+        rows: "/records",
         sorted: "Sorted by `changeNo`. An order that changed again is at its latest change alone.",
     }
     /// Answers with the KPIs of a range, by default of this month until now; money in US dollars.
     Summary {
         path: "third-center-web/openapi/v1/kioskDashboard/summary",
+        noun: "summary",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-16, DASH-26, DASH-28",
         token: OrInvalid,
@@ -206,6 +243,7 @@ endpoints! {
     /// Answers with the best-selling product and the ranking; null without sales.
     BestSellingProduct {
         path: "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct",
+        noun: "best-sellers",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-17 to DASH-19, DASH-26",
         token: OrInvalid,
@@ -216,51 +254,58 @@ endpoints! {
     /// Answers with the sales of each device, the largest amount first.
     SalesByDevice {
         path: "third-center-web/openapi/v1/kioskDashboard/salesByDevice",
+        noun: "by-device",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-20, DASH-26",
         token: OrInvalid,
         request: DashboardFilter,
-        response: Vec<DeviceSales>,
+        list_of: DeviceSales,
         sorted: "Sorted by `salesAmount`, the largest first, then by `deviceCode`.",
     }
     /// Answers with the sales of each day; days without sales have zeros.
     SalesTrend {
         path: "third-center-web/openapi/v1/kioskDashboard/salesTrend",
+        noun: "trend",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-21, DASH-26",
         token: OrInvalid,
         request: DashboardFilter,
-        response: Vec<TrendDay>,
+        list_of: TrendDay,
         sorted: "Sorted by day.",
     }
     /// Answers with devices, their cabinets, layers and aisles; prices in minor units.
     DeviceAisle {
         path: "third-center-web/openapi/v1/kioskDashboard/deviceAisle",
+        noun: "aisles",
         tag: "Dashboard",
         rules: "DASH-1, DASH-22, DASH-23, DASH-27",
         token: OrInvalid,
         request: DashboardFilter,
-        response: Vec<DeviceAisles>,
+        list_of: DeviceAisles,
         sorted: "Sorted by `deviceCode`, cabinets by code, layers by number.",
     }
     /// Answers with every device of the group.
     DeviceProfile {
         path: "third-center-web/openapi/v1/kioskDashboard/deviceProfile",
+        noun: "profile",
         tag: "Dashboard",
         rules: "DASH-1, DASH-24, DASH-27",
         token: OrInvalid,
         request: DashboardFilter,
         response: crate::DeviceProfile<'static>,
+        rows: "/list",
         sorted: "Sorted by `deviceCode`.",
     }
     /// Answers with each device's online state; takes no body.
     OnlineDevices {
         path: "third-center-web/openapi/v1/kioskDashboard/onlineDevices",
+        noun: "online",
         tag: "Dashboard",
         rules: "DASH-25, DASH-27, DASH-28",
         token: OrInvalid,
         request: NoBody,
         response: crate::OnlineDevices<'static>,
+        rows: "/list",
         sorted: "Sorted by `deviceCode`.",
     }
 }

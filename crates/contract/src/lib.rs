@@ -18,6 +18,7 @@ mod dashboard;
 mod device;
 pub mod endpoint;
 mod envelope;
+mod example;
 mod fleet;
 pub mod inventory;
 mod operator;
@@ -42,6 +43,7 @@ pub use dashboard::*;
 pub use device::{DeviceFilter, DeviceRecord};
 pub use endpoint::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};
 pub use envelope::{Code, Envelope};
+pub use example::Example;
 pub use fleet::{FleetAccount, FleetAisle, FleetDevice, FleetFile, FleetGroup, FleetProduct};
 pub use operator::{
     ActivityReceived, ChangeCounts, DatedMove, FailedOrder, FleetApplied, OrdersFailed,

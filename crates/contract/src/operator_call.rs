@@ -86,17 +86,18 @@ pub struct OperatorCallInfo {
     pub statuses: &'static [u16],
 }
 
-/// Declares the calls. The doc comment of an entry is its summary.
+/// Declares the calls. The doc comment of an entry is its summary. A call without a `right` takes
+/// no key, and one without a `query` or a `body` takes none.
 macro_rules! operator_calls {
     ($(
         $(#[doc = $summary:literal])+
         $name:ident {
             $method:ident $path:literal,
             tag: $tag:literal,
-            right: $right:expr,
-            query: $query:tt,
-            body: $body:ident $(($line:ty))?,
-            response: $response:ident($type:tt),
+            $(right: $right:literal,)?
+            $(query: $query:ident,)?
+            $(body: $body:ident($line:ty),)?
+            response: $response:ident($($type:tt)+),
             statuses: $statuses:expr $(,)?
         }
     )+) => {
@@ -108,10 +109,11 @@ macro_rules! operator_calls {
             impl OperatorCall for $name {
                 const METHOD: CallMethod = CallMethod::$method;
                 const PATH: &'static str = $path;
-                const RIGHT: Option<&'static str> = $right;
-                const CONTENT_TYPE: &'static str = operator_calls!(@content_type $response $type);
-                type Query = operator_calls!(@query_type $query);
-                type Response = operator_calls!(@type $response $type);
+                const RIGHT: Option<&'static str> = operator_calls!(@right $($right)?);
+                const CONTENT_TYPE: &'static str =
+                    operator_calls!(@content_type $response $($type)+);
+                type Query = operator_calls!(@query_type $($query)?);
+                type Response = operator_calls!(@type $response $($type)+);
             }
         )+
 
@@ -124,44 +126,35 @@ macro_rules! operator_calls {
                 tag: $tag,
                 summary: concat!($($summary),+).trim_ascii(),
                 right: $name::RIGHT,
-                query: operator_calls!(@query $query),
-                body: CallBody::$body $((SchemaGenerator::subschema_for::<$line>))?,
+                query: operator_calls!(@query $($query)?),
+                body: operator_calls!(@body $($body $line)?),
                 content_type: $name::CONTENT_TYPE,
                 response: SchemaGenerator::subschema_for::<<$name as OperatorCall>::Response>,
                 statuses: &$statuses,
             },
         )+];
     };
-    (@content_type Json $type:tt) => { "application/json" };
-    (@content_type Text $type:tt) => { $type };
-    (@content_type Lines $type:tt) => { "application/x-ndjson" };
-    (@type Json $type:tt) => { $type };
-    (@type Lines $type:tt) => { $type };
-    (@type Text $type:tt) => { Text };
-    (@query_type none) => { () };
+    (@content_type Json $type:ty) => { "application/json" };
+    (@content_type Text $type:literal) => { $type };
+    (@content_type Lines $type:ty) => { "application/x-ndjson" };
+    (@type Json $type:ty) => { $type };
+    (@type Text $type:literal) => { Text };
+    (@type Lines $type:ty) => { $type };
+    (@right) => { None };
+    (@right $right:literal) => { Some($right) };
+    (@query_type) => { () };
     (@query_type $query:ident) => { $query };
-    (@query none) => { None };
+    (@query) => { None };
     (@query $query:ident) => { Some(SchemaGenerator::subschema_for::<$query>) };
+    (@body) => { CallBody::Empty };
+    (@body $body:ident $line:ty) => { CallBody::$body(SchemaGenerator::subschema_for::<$line>) };
 }
-
-/// The parts of lists.
-type Accounts = Listed<AccountItem>;
-type Devices = Listed<DeviceItem>;
-type Groups = Listed<GroupItem>;
-type Imports = Listed<ImportItem>;
-type Orders = Listed<OrderItem>;
-type Products = Listed<ProductItem>;
-type Rates = Listed<RateItem>;
-type Sessions = Listed<SessionItem>;
 
 operator_calls! {
     /// Answers while the program runs.
     Livez {
         Get "/livez",
         tag: "Health",
-        right: None,
-        query: none,
-        body: Empty,
         response: Text("text/plain; charset=utf-8"),
         statuses: [200],
     }
@@ -169,9 +162,6 @@ operator_calls! {
     Metrics {
         Get "/metrics",
         tag: "Health",
-        right: None,
-        query: none,
-        body: Empty,
         response: Text("text/plain; version=0.0.4"),
         statuses: [200, 500],
     }
@@ -179,10 +169,9 @@ operator_calls! {
     ListAccounts {
         Get "/operator/v1/accounts",
         tag: "Fleet",
-        right: Some("read"),
+        right: "read",
         query: ListFilter,
-        body: Empty,
-        response: Json(Accounts),
+        response: Json(Listed<AccountItem>),
         statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Stores heartbeats of devices, one on each line. The rejected lines are listed in the answer;
@@ -190,8 +179,7 @@ operator_calls! {
     ReceiveActivity {
         Post "/operator/v1/activity",
         tag: "Fleet",
-        right: Some("activity"),
-        query: none,
+        right: "activity",
         body: Lines(HeartbeatLine),
         response: Json(ActivityReceived),
         statuses: [200, 400, 401, 403, 408, 500, 503],
@@ -200,9 +188,8 @@ operator_calls! {
     ListAudit {
         Get "/operator/v1/audit",
         tag: "Audit",
-        right: Some("audit"),
+        right: "audit",
         query: AuditFilter,
-        body: Empty,
         response: Json(AuditPage),
         statuses: [200, 400, 401, 403, 500, 503],
     }
@@ -211,9 +198,8 @@ operator_calls! {
     ListChanges {
         Get "/operator/v1/changes",
         tag: "Orders",
-        right: Some("read"),
+        right: "read",
         query: ChangesFilter,
-        body: Empty,
         response: Lines(OrderChangeLine),
         statuses: [200, 400, 401, 403, 404, 500, 503],
     }
@@ -221,9 +207,8 @@ operator_calls! {
     ShowDevice {
         Get "/operator/v1/device",
         tag: "Fleet",
-        right: Some("read"),
+        right: "read",
         query: DeviceChoice,
-        body: Empty,
         response: Json(DeviceDetail),
         statuses: [200, 400, 401, 403, 404, 500, 503],
     }
@@ -231,19 +216,17 @@ operator_calls! {
     ListDevices {
         Get "/operator/v1/devices",
         tag: "Fleet",
-        right: Some("read"),
+        right: "read",
         query: DeviceListFilter,
-        body: Empty,
-        response: Json(Devices),
+        response: Json(Listed<DeviceItem>),
         statuses: [200, 400, 401, 403, 404, 500, 503],
     }
     /// Returns the fleet as a fleet file, without passwords.
     ReadFleet {
         Get "/operator/v1/fleet",
         tag: "Fleet",
-        right: Some("read"),
+        right: "read",
         query: ListFilter,
-        body: Empty,
         response: Json(FleetPage),
         statuses: [200, 400, 401, 403, 500, 503],
     }
@@ -252,8 +235,7 @@ operator_calls! {
     ApplyFleet {
         Post "/operator/v1/fleet",
         tag: "Fleet",
-        right: Some("fleet"),
-        query: none,
+        right: "fleet",
         body: Json(FleetFile),
         response: Json(FleetApplied),
         statuses: [200, 400, 401, 403, 408, 413, 422, 500, 503],
@@ -262,20 +244,18 @@ operator_calls! {
     ListGroups {
         Get "/operator/v1/groups",
         tag: "Fleet",
-        right: Some("read"),
+        right: "read",
         query: ListFilter,
-        body: Empty,
-        response: Json(Groups),
+        response: Json(Listed<GroupItem>),
         statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns imports by commands, the last one first.
     ListImports {
         Get "/operator/v1/imports",
         tag: "Orders",
-        right: Some("read"),
+        right: "read",
         query: ListFilter,
-        body: Empty,
-        response: Json(Imports),
+        response: Json(Listed<ImportItem>),
         statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns orders by group and device in the order of their arrival, as integrators see them;
@@ -284,10 +264,9 @@ operator_calls! {
     ListOrders {
         Get "/operator/v1/orders",
         tag: "Orders",
-        right: Some("read"),
+        right: "read",
         query: OrderListFilter,
-        body: Empty,
-        response: Json(Orders),
+        response: Json(Listed<OrderItem>),
         statuses: [200, 400, 401, 403, 404, 500, 503],
     }
     /// Stores orders, one on each line, as they arrive. The answer is sent when all of them are
@@ -295,8 +274,7 @@ operator_calls! {
     ReceiveOrders {
         Post "/operator/v1/orders",
         tag: "Orders",
-        right: Some("orders"),
-        query: none,
+        right: "orders",
         body: Lines(OrderLine),
         response: Json(OrdersReceived),
         statuses: [200, 400, 401, 403, 408, 500, 503],
@@ -305,39 +283,34 @@ operator_calls! {
     ListProducts {
         Get "/operator/v1/products",
         tag: "Fleet",
-        right: Some("read"),
+        right: "read",
         query: ListFilter,
-        body: Empty,
-        response: Json(Products),
+        response: Json(Listed<ProductItem>),
         statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns exchange rates by currency and date.
     ListRates {
         Get "/operator/v1/rates",
         tag: "Orders",
-        right: Some("read"),
+        right: "read",
         query: ListFilter,
-        body: Empty,
-        response: Json(Rates),
+        response: Json(Listed<RateItem>),
         statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns the live sessions of a part of the accounts, by login name; the part may have none.
     ListSessions {
         Get "/operator/v1/sessions",
         tag: "Audit",
-        right: Some("read"),
+        right: "read",
         query: ListFilter,
-        body: Empty,
-        response: Json(Sessions),
+        response: Json(Listed<SessionItem>),
         statuses: [200, 400, 401, 403, 500, 503],
     }
     /// Returns the totals of the data, and its size.
     ReadStatus {
         Get "/operator/v1/status",
         tag: "Health",
-        right: Some("read"),
-        query: none,
-        body: Empty,
+        right: "read",
         response: Json(Status),
         statuses: [200, 400, 401, 403, 500, 503],
     }
@@ -345,9 +318,6 @@ operator_calls! {
     Readyz {
         Get "/readyz",
         tag: "Health",
-        right: None,
-        query: none,
-        body: Empty,
         response: Text("text/plain; charset=utf-8"),
         statuses: [200, 503],
     }
@@ -356,9 +326,6 @@ operator_calls! {
     ReadyzOrders {
         Get "/readyz/orders",
         tag: "Health",
-        right: None,
-        query: none,
-        body: Empty,
         response: Text("text/plain; charset=utf-8"),
         statuses: [200, 503],
     }

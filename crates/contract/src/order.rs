@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Request;
+use crate::example::MARCH_MS;
+use crate::{Example, Request};
 
 /// Body of List orders.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +25,12 @@ pub struct OrderFilter {
 }
 
 impl Request for OrderFilter {}
+
+impl Example for OrderFilter {
+    fn example() -> OrderFilter {
+        OrderFilter { start_timestamp: Some(MARCH_MS), ..OrderFilter::new("HBR-001".to_owned()) }
+    }
+}
 
 impl OrderFilter {
     /// Returns the filter of all orders of a device that are not archived.
@@ -46,6 +53,15 @@ pub struct OrderDetailRequest {
 }
 
 impl Request for OrderDetailRequest {}
+
+impl Example for OrderDetailRequest {
+    fn example() -> OrderDetailRequest {
+        OrderDetailRequest {
+            trade_no_out: Some(OrderHead::example().trade_no),
+            ..OrderDetailRequest::default()
+        }
+    }
+}
 
 /// The fields that a list record and a detail share, in the order in which they are sent. Amounts
 /// are integers in minor units of `currency`; times are `yyyy-MM-dd HH:mm:ss` in the platform's
@@ -97,6 +113,30 @@ pub struct OrderHead {
     pub pay_end_date: String,
 }
 
+impl Example for OrderHead {
+    fn example() -> OrderHead {
+        OrderHead {
+            trade_no: "2026030111474600000000073873".to_owned(),
+            trade_no_in: "oid:837c06e774e27eb5".to_owned(),
+            order_id: "837c06e774e27eb5".to_owned(),
+            device_code: "HBR-001".to_owned(),
+            currency: "USD".to_owned(),
+            total_amount: 275,
+            pay_amount: 275,
+            refund_amount: 0,
+            pay_status: 1,
+            shipment_status: 1,
+            pay_channel_name: Some("Mobile wallet".to_owned()),
+            shipment_time: Some("2026-03-01 11:48:26".to_owned()),
+            card_number: None,
+            phone: Some("+* *** **5431".to_owned()),
+            trade_start_time: "2026-03-01 11:47:46".to_owned(),
+            pay_end_time: Some("2026-03-01 11:48:03".to_owned()),
+            pay_end_date: "2026-03-01 11:48:03".to_owned(),
+        }
+    }
+}
+
 /// A line of an order, under `detailVOList` and `detailList` alike. Names are as of the sale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -125,6 +165,23 @@ pub struct LineItem {
     pub shipment_fail_desc: Option<String>,
 }
 
+impl Example for LineItem {
+    fn example() -> LineItem {
+        LineItem {
+            goods_id: "P1005".to_owned(),
+            goods_name: "Orange Juice 300 ml".to_owned(),
+            aisle_code: "702".to_owned(),
+            count: 1,
+            goods_price: 275,
+            sale_price: 275,
+            pay_amount: 275,
+            shipment_status: 1,
+            shipment_err_code: 0,
+            shipment_fail_desc: None,
+        }
+    }
+}
+
 /// An element of an order list's `records`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -137,6 +194,12 @@ pub struct OrderRecord {
     /// The lines.
     #[serde(rename = "detailVOList")]
     pub detail_vo_list: Vec<LineItem>,
+}
+
+impl Example for OrderRecord {
+    fn example() -> OrderRecord {
+        OrderRecord { head: OrderHead::example(), detail_vo_list: Vec::example() }
+    }
 }
 
 /// `data` of Order detail.
@@ -153,6 +216,18 @@ pub struct OrderDetail {
     pub trade_no_out: String,
     /// The lines whose shipment failed; null when none did.
     pub shipment_error_list: Option<Vec<ShipmentError>>,
+}
+
+impl Example for OrderDetail {
+    fn example() -> OrderDetail {
+        let head = OrderHead::example();
+        OrderDetail {
+            trade_no_out: head.trade_no.clone(),
+            head,
+            detail_list: Vec::example(),
+            shipment_error_list: None,
+        }
+    }
 }
 
 /// Why a line was not shipped.

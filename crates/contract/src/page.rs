@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Example;
+
 /// `data` of device and order lists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Page")]
@@ -16,4 +18,10 @@ pub struct Page<T> {
     pub size: i64,
     /// The rows of the page.
     pub records: Vec<T>,
+}
+
+impl<T: Example> Example for Page<T> {
+    fn example() -> Page<T> {
+        Page { total: 1, current: 1, size: 10, records: Vec::example() }
+    }
 }

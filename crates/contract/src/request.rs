@@ -11,8 +11,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::Example;
+
 /// The body of a call.
-pub trait Request: Serialize + DeserializeOwned + JsonSchema {
+pub trait Request: Serialize + DeserializeOwned + JsonSchema + Example {
     /// Whether the call takes a body.
     const BODY: RequestBody = RequestBody::Object;
 }
@@ -32,6 +34,12 @@ pub struct NoBody {}
 
 impl Request for NoBody {
     const BODY: RequestBody = RequestBody::None;
+}
+
+impl Example for NoBody {
+    fn example() -> NoBody {
+        NoBody {}
+    }
 }
 
 /// A flag of a request, which is the integer 0 or 1 in JSON.

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Request;
+use crate::example::MARCH_MS;
+use crate::{Example, Request};
 
 /// Body of Log in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +17,12 @@ pub struct LoginRequest {
 
 impl Request for LoginRequest {}
 
+impl Example for LoginRequest {
+    fn example() -> LoginRequest {
+        LoginRequest { username: "demo".to_owned(), password: "kiosque-demo".to_owned() }
+    }
+}
+
 /// Body of Switch group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -25,6 +32,12 @@ pub struct SwitchGroupRequest {
 }
 
 impl Request for SwitchGroupRequest {}
+
+impl Example for SwitchGroupRequest {
+    fn example() -> SwitchGroupRequest {
+        SwitchGroupRequest { group_id: "tokyo-stations".to_owned() }
+    }
+}
 
 /// `data` of Log in and of Switch group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +52,25 @@ pub struct SessionData {
     pub switchable_groups: Vec<SwitchableGroup>,
     /// Absolute expiry, Unix time in milliseconds.
     pub expires_in: i64,
+}
+
+impl Example for SessionData {
+    fn example() -> SessionData {
+        let group = |id: &str, name: &str| SwitchableGroup {
+            group_id: id.to_owned(),
+            group_name: name.to_owned(),
+        };
+        SessionData {
+            access_token: "AAAAAAAAAAEAAAAAAAAAAZayGC1ZYilYpZa858gk9soPfvyuURrf9Mj0fZj1FruO"
+                .to_owned(),
+            group_id: "harbor-offices".to_owned(),
+            switchable_groups: vec![
+                group("harbor-offices", "Harbor Offices"),
+                group("tokyo-stations", "東京ステーション"),
+            ],
+            expires_in: MARCH_MS + 7_200_000,
+        }
+    }
 }
 
 /// An entry of `switchableGroups`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use kiosque_contract::{CONTENT_TYPE, Envelope, LOCALE_HEADER, REQUEST_ID_HEADER};
+use kiosque_contract::{CONTENT_TYPE, LOCALE_HEADER, REQUEST_ID_HEADER};
 use kiosque_listener::{BrokenOff, Content};
 use kiosque_locale::{Locale, Message};
 
@@ -73,15 +73,9 @@ fn envelope(
 ) -> Response<Content> {
     let accepted = headers.get(LOCALE_HEADER).and_then(|value| value.to_str().ok());
     let locale = accepted.and_then(Locale::best_match).unwrap_or_default();
-    let msg = message.text(locale);
-    let envelope = Envelope {
-        code: message.code().number(),
-        msg: msg.into(),
-        en_msg: Some(message.text(Locale::En).into()),
-        data: data.unwrap_or_else(|| msg.to_owned()),
-    };
+    let data = data.unwrap_or_else(|| message.text(locale).to_owned());
     // The fields are numbers and strings, which JSON can represent.
-    let json = serde_json::to_string(&envelope).unwrap_or_default();
+    let json = serde_json::to_string(&message.envelope(locale, data)).unwrap_or_default();
     let mut answer = with_type(status, CONTENT_TYPE, json);
     let headers = answer.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -1,125 +1,98 @@
-//! The names of calls in `--fault`. `kiosque remote` has the same names.
+//! The calls that faults select. Their names are in their entries.
 
-use kiosque_contract::Endpoint;
-use kiosque_contract::endpoint::{
-    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
-    OrderChanges, OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
-};
-use strum::{EnumString, IntoStaticStr, VariantArray};
+use kiosque_contract::endpoint::{LogIn, SwitchGroup};
+use kiosque_contract::{ENDPOINTS, Endpoint, EndpointInfo, TokenRule};
 
-/// A call of the interface.
-#[derive(IntoStaticStr, EnumString, VariantArray)]
-#[strum(serialize_all = "kebab-case")]
+/// A call of the interface: its position in [`ENDPOINTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Noun {
-    /// Log in.
-    Login,
-    /// Switch group.
-    Switch,
-    /// Log out.
-    Logout,
-    /// List devices.
-    Devices,
-    /// List orders.
-    Orders,
-    /// Order detail.
-    Order,
-    /// The change feed.
-    Changes,
-    /// Dashboard summary.
-    Summary,
-    /// Best-selling product.
-    BestSellers,
-    /// Sales by device.
-    ByDevice,
-    /// Sales trend.
-    Trend,
-    /// Device aisle hierarchy.
-    Aisles,
-    /// Device profile.
-    Profile,
-    /// Online devices.
-    Online,
+pub(crate) struct Noun(usize);
+
+/// Calls of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nouns {
+    /// Every call.
+    All,
+    /// The calls that take a token.
+    WithToken,
+    /// The calls whose answers contain a token.
+    Sessions,
+    /// The calls that are paged.
+    Pages,
+    /// The calls whose answers are lists.
+    Lists,
+    /// The call with this path.
+    Only(&'static str),
 }
 
 /// Several calls at once, by the name of their common answers.
-const GROUPS: (&str, &[Noun]) = ("groups", &[Noun::Login, Noun::Switch]);
+const GROUPS: (&str, Nouns) = ("groups", Nouns::Sessions);
 
 impl Noun {
-    /// Every call, in the order of ADDR-1.
-    pub(crate) const ALL: &[Noun] = Noun::VARIANTS;
+    /// Returns every call, in the order of ADDR-1.
+    fn all() -> impl Iterator<Item = Noun> {
+        (0..ENDPOINTS.len()).map(Noun)
+    }
 
-    /// The calls that take a token.
-    pub(crate) const WITH_TOKEN: &[Noun] = Noun::ALL.split_at(1).1;
-    /// The calls whose answers contain a token.
-    pub(crate) const SESSIONS: &[Noun] = GROUPS.1;
-    /// The calls that are paged.
-    pub(crate) const PAGES: &[Noun] = &[Noun::Devices, Noun::Orders];
-    /// The calls whose answers are lists.
-    pub(crate) const LISTS: &[Noun] = &[
-        Noun::Devices,
-        Noun::Orders,
-        Noun::Changes,
-        Noun::ByDevice,
-        Noun::Trend,
-        Noun::Aisles,
-        Noun::Profile,
-        Noun::Online,
-    ];
+    fn endpoint(self) -> &'static EndpointInfo {
+        &ENDPOINTS[self.0]
+    }
 
     /// Returns the name.
-    pub(crate) fn name(self) -> &'static str {
-        self.into()
+    pub(crate) fn as_str(self) -> &'static str {
+        self.endpoint().noun
     }
 
-    /// Returns the path, `/v8` included.
-    pub(crate) const fn route(self) -> &'static str {
-        match self {
-            Noun::Login => LogIn::ROUTE,
-            Noun::Switch => SwitchGroup::ROUTE,
-            Noun::Logout => LogOut::ROUTE,
-            Noun::Devices => DevicePage::ROUTE,
-            Noun::Orders => QueryOrderList::ROUTE,
-            Noun::Order => OrderDetail::ROUTE,
-            Noun::Changes => OrderChanges::ROUTE,
-            Noun::Summary => Summary::ROUTE,
-            Noun::BestSellers => BestSellingProduct::ROUTE,
-            Noun::ByDevice => SalesByDevice::ROUTE,
-            Noun::Trend => SalesTrend::ROUTE,
-            Noun::Aisles => DeviceAisle::ROUTE,
-            Noun::Profile => DeviceProfile::ROUTE,
-            Noun::Online => OnlineDevices::ROUTE,
-        }
+    /// Returns the JSON pointer of the list in the data of its answer, if the answer is a list.
+    pub(crate) fn rows(self) -> Option<&'static str> {
+        self.endpoint().rows
     }
 
-    /// Returns the names of calls.
-    pub(crate) fn joined(nouns: &[Noun]) -> String {
-        nouns.iter().map(|noun| noun.name()).collect::<Vec<_>>().join(", ")
-    }
-
-    /// Returns the call with this path.
-    pub(crate) fn at(path: &str) -> Option<Noun> {
-        Noun::ALL.iter().copied().find(|noun| noun.route() == path)
+    /// Returns the call with this path, `/v8` included.
+    pub(crate) fn at(route: &str) -> Option<Noun> {
+        Noun::all().find(|noun| noun.endpoint().route == route)
     }
 
     /// Returns the calls that a name selects.
     pub(crate) fn named(name: &str) -> Option<Vec<Noun>> {
         if name == GROUPS.0 {
-            return Some(GROUPS.1.to_vec());
+            return Some(GROUPS.1.calls().collect());
         }
-        name.parse().ok().map(|noun| vec![noun])
+        Noun::all().find(|noun| noun.as_str() == name).map(|noun| vec![noun])
     }
 
     /// Returns every name that selects calls, for messages.
     pub(crate) fn names() -> String {
-        format!("{}, {}", Noun::joined(Noun::ALL), GROUPS.0)
+        format!("{}, {}", Nouns::All.joined(), GROUPS.0)
+    }
+}
+
+impl Nouns {
+    /// Returns whether a call is one of these.
+    pub(crate) fn contains(self, noun: Noun) -> bool {
+        let endpoint = noun.endpoint();
+        match self {
+            Nouns::All => true,
+            Nouns::WithToken => endpoint.token != TokenRule::Ignored,
+            Nouns::Sessions => [LogIn::PATH, SwitchGroup::PATH].contains(&endpoint.path),
+            Nouns::Pages => endpoint.paged,
+            Nouns::Lists => endpoint.rows.is_some(),
+            Nouns::Only(path) => endpoint.path == path,
+        }
+    }
+
+    /// Returns the calls, in the order of ADDR-1.
+    pub(crate) fn calls(self) -> impl Iterator<Item = Noun> {
+        Noun::all().filter(move |noun| self.contains(*noun))
+    }
+
+    /// Returns the names of the calls.
+    pub(crate) fn joined(self) -> String {
+        self.calls().map(Noun::as_str).collect::<Vec<_>>().join(", ")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use kiosque_contract::ENDPOINTS;
-
     use super::*;
 
     /// ADDR-1: every call can be selected.
@@ -127,9 +100,11 @@ mod tests {
     fn every_call_has_a_name_of_its_own() {
         for endpoint in ENDPOINTS {
             let noun = Noun::at(endpoint.route).expect(endpoint.name);
-            assert_eq!(Noun::named(noun.name()), Some(vec![noun]));
+            assert_eq!(Noun::named(noun.as_str()), Some(vec![noun]));
         }
-        assert_eq!(Noun::named("groups"), Some(vec![Noun::Login, Noun::Switch]));
+        let sessions = [LogIn::ROUTE, SwitchGroup::ROUTE].into_iter().filter_map(Noun::at);
+        let sessions: Vec<Noun> = sessions.collect();
+        assert_eq!(Noun::named("groups"), Some(sessions));
         assert_eq!(Noun::at("/v8/unknown"), None);
     }
 }

@@ -8,7 +8,7 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::UnixMs;
 
 use crate::fault::{Fault, Kind, Trigger};
-use crate::noun::Noun;
+use crate::noun::{Noun, Nouns};
 use crate::sessions::{Begun, Sessions};
 use crate::shifted::{ListPage, Shifted};
 
@@ -94,7 +94,7 @@ impl Faults {
                 (kind, _) => planned.push(Planned { kind, draw: mixed(draw) }),
             }
         }
-        let token = token.filter(|_| noun.is_some_and(|noun| Noun::WITH_TOKEN.contains(&noun)));
+        let token = token.filter(|_| noun.is_some_and(|noun| Nouns::WithToken.contains(noun)));
         let ended_by = token.and_then(|token| sessions.ended_by(token, now));
         Plan { ended_by, faults: planned }
     }
@@ -132,16 +132,21 @@ mod tests {
 
     const NOW: UnixMs = UnixMs(1_795_000_000_000);
 
+    /// Returns the call with this name.
+    fn call(name: &str) -> Option<Noun> {
+        Noun::named(name)?.pop()
+    }
+
     /// Returns the names of the faults of 40 order lists, with the random number of each.
     fn planned(texts: &[&str], seed: u64) -> Vec<Vec<(&'static str, u64)>> {
         let faults = texts.iter().map(|text| text.parse().expect(text)).collect();
         let faults = Faults::new(faults, seed);
-        let call = |_| {
-            let plan = faults.plan(Some(Noun::Orders), None, Some("token"), NOW);
+        let plan_of = |_| {
+            let plan = faults.plan(call("orders"), None, Some("token"), NOW);
             let others = plan.faults.iter().map(|it| (it.kind.name(), it.draw));
             others.chain(plan.ended_by.map(|name| (name, 0))).collect()
         };
-        (0..40).map(call).collect()
+        (0..40).map(plan_of).collect()
     }
 
     fn numbers_of(planned: &[Vec<(&'static str, u64)>], name: &str) -> Vec<usize> {
@@ -170,7 +175,7 @@ mod tests {
         let aged = "evict(after=5m)".parse().expect("a fault");
         let faults = Faults::new(vec![aged], 1);
         let ended = |token, ms| {
-            let plan = faults.plan(Some(Noun::Devices), None, Some(token), NOW.plus_ms(ms));
+            let plan = faults.plan(call("devices"), None, Some(token), NOW.plus_ms(ms));
             plan.ended_by.is_some()
         };
         let begun = Begun { token: "a", opener: Opener::Login("walker"), group: None };
@@ -178,7 +183,7 @@ mod tests {
         assert!(!ended("a", 299_999) && !ended("b", 299_999));
         assert!(ended("a", 300_000) && ended("a", 300_001) && !ended("b", 300_001));
         // A login takes no token, so none is refused.
-        let login = faults.plan(Some(Noun::Login), None, Some("a"), NOW.plus_ms(300_001));
+        let login = faults.plan(call("login"), None, Some("a"), NOW.plus_ms(300_001));
         assert_eq!(login.ended_by, None);
     }
 
@@ -191,7 +196,7 @@ mod tests {
             let faults = Faults::new(faults, 1);
             [1, 2, 3, 4, 1, 2].map(|current| {
                 let page = ListPage { list: 7, page: PageAsked { current, size: 9 } };
-                let plan = faults.plan(Some(Noun::Orders), Some(page), Some("token"), NOW);
+                let plan = faults.plan(call("orders"), Some(page), Some("token"), NOW);
                 plan.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>()
             })
         };

@@ -16,7 +16,7 @@ use crate::FAULT_HEADER;
 use crate::fault::Kind;
 use crate::forward::{ALTERED_MAX_BYTES, ANSWER_READ_BYTES, Answer, Read};
 use crate::made;
-use crate::noun::Noun;
+use crate::noun::{Noun, Nouns};
 use crate::plan::{Faults, Plan, Planned};
 use crate::rows::{EXPIRES_IN, PageAsked, Success, TOTAL};
 use crate::sessions::{Begun, Opener};
@@ -73,7 +73,7 @@ impl FaultProxy {
         };
         let token = request.token();
         let now = self.clock.now();
-        let page = noun.filter(|noun| Noun::PAGES.contains(noun)).and_then(|_| request.page());
+        let page = noun.filter(|noun| Nouns::Pages.contains(*noun)).and_then(|_| request.page());
         let plan = self.faults.plan(noun, page, token, now);
         let mut names = Names::new();
         let replaced = replacement(&request, &plan, &format!("fault-{call:x}"), &mut names);
@@ -81,7 +81,11 @@ impl FaultProxy {
             Some(response) => response,
             None => self.pass_on(&request, noun, &plan, now, &mut names).await,
         };
-        let delay: Duration = plan.faults.iter().map(|fault| delay_of(fault.kind)).sum();
+        let delays = plan.faults.iter().map(|fault| match fault.kind {
+            Kind::Slow(delay) => delay,
+            _ => Duration::ZERO,
+        });
+        let delay: Duration = delays.sum();
         if !delay.is_zero() {
             names.push(Kind::Slow(delay).name());
             tokio::time::sleep(delay).await;
@@ -112,7 +116,7 @@ impl FaultProxy {
             Ok(response) => Answer::read(response, max_bytes).await,
             Err(error) => return unreachable(&error),
         };
-        if let Some(noun) = noun {
+        if let Some(noun) = noun.filter(|noun| is_altered || Nouns::Sessions.contains(*noun)) {
             self.alter((request, noun), plan, before.as_ref(), now, (&mut answer, names));
         }
         let clock = plan.faults.iter().find_map(|fault| match fault.kind {
@@ -137,14 +141,14 @@ impl FaultProxy {
                 response
             }
             // Answers with a token are never compressed (ENV-14).
-            None if noun.is_some_and(|noun| Noun::SESSIONS.contains(&noun)) => {
+            None if noun.is_some_and(|noun| Nouns::Sessions.contains(noun)) => {
                 answer.into_response().map(Content::secret)
             }
             None => answer.into_response(),
         }
     }
 
-    /// Alters the JSON of a success.
+    /// Alters the JSON of a success, and notes the session that it begins.
     fn alter(
         &self,
         (request, noun): (&Read, Noun),
@@ -153,11 +157,6 @@ impl FaultProxy {
         now: UnixMs,
         (answer, names): (&mut Answer, &mut Names),
     ) {
-        let is_session = Noun::SESSIONS.contains(&noun);
-        let alters = plan.faults.iter().any(|fault| alters_json(fault.kind));
-        if !is_session && !alters {
-            return;
-        }
         let Some(mut success) = answer.whole().and_then(|json| Success::parse(json)) else {
             return;
         };
@@ -191,7 +190,7 @@ impl FaultProxy {
                 names.push(kind.name());
             }
         }
-        if let Some(token) = success.token().filter(|_| is_session) {
+        if let Some(token) = success.token().filter(|_| Nouns::Sessions.contains(noun)) {
             let kinds = plan.faults.iter().map(|fault| fault.kind);
             let expire = kinds.into_iter().find(|kind| matches!(kind, Kind::Expire(_)));
             let user = request.user();
@@ -263,13 +262,6 @@ fn alters_json(kind: Kind) -> bool {
             | Kind::Expire(_)
             | Kind::Clock(_)
     )
-}
-
-fn delay_of(kind: Kind) -> Duration {
-    match kind {
-        Kind::Slow(delay) => delay,
-        _ => Duration::ZERO,
-    }
 }
 
 /// Returns the first half of an answer, and the length of the whole; `None` without a body. It is

@@ -6,7 +6,6 @@ use crate::noun::Noun;
 
 /// The fields of the data of a page, and the field of an envelope.
 const RECORDS: &str = "records";
-const LIST: &str = "list";
 pub(crate) const TOTAL: &str = "total";
 const DATA: &str = "data";
 pub(crate) const EXPIRES_IN: &str = "expiresIn";
@@ -82,7 +81,10 @@ impl Success {
 
     /// Puts rows before this page's own.
     fn begin_with(&mut self, moved: &[Value], arrived: usize, size: usize) -> bool {
-        let Some(own) = self.rows(Noun::Orders) else { return false };
+        let data = self.0.get_mut(DATA);
+        let Some(own) = data.and_then(|data| data.get_mut(RECORDS)?.as_array_mut()) else {
+            return false;
+        };
         own.splice(0..0, moved.iter().cloned());
         own.truncate(size);
         let arrived = i64::try_from(arrived).unwrap_or_default();
@@ -96,13 +98,7 @@ impl Success {
     }
 
     fn rows(&mut self, noun: Noun) -> Option<&mut Vec<Value>> {
-        let data = self.0.get_mut(DATA)?;
-        let rows = match noun {
-            Noun::Devices | Noun::Orders | Noun::Changes => data.get_mut(RECORDS)?,
-            Noun::Profile | Noun::Online => data.get_mut(LIST)?,
-            _ => data,
-        };
-        rows.as_array_mut()
+        self.0.get_mut(DATA)?.pointer_mut(noun.rows()?)?.as_array_mut()
     }
 }
 
@@ -130,6 +126,8 @@ impl PageAsked {
 
 #[cfg(test)]
 mod tests {
+    use kiosque_contract::Endpoint;
+    use kiosque_contract::endpoint::{OnlineDevices, QueryOrderList, SalesTrend};
     use serde_json::json;
 
     use super::*;
@@ -175,11 +173,12 @@ mod tests {
 
     #[test]
     fn lists_are_altered_where_each_answer_has_them() {
-        for (noun, data) in [
-            (Noun::Orders, json!({"records": [1, 2]})),
-            (Noun::Online, json!({"list": [1, 2]})),
-            (Noun::Trend, json!([1, 2])),
+        for (route, data) in [
+            (QueryOrderList::ROUTE, json!({"records": [1, 2]})),
+            (OnlineDevices::ROUTE, json!({"list": [1, 2]})),
+            (SalesTrend::ROUTE, json!([1, 2])),
         ] {
+            let noun = Noun::at(route).expect(route);
             let json = json!({"code": 200, "data": data}).to_string();
             let mut answer = Success::parse(json.as_bytes()).expect("success");
             assert!(answer.reverse(noun));

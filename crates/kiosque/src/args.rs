@@ -36,8 +36,8 @@ pub(crate) use lists::{
     OrderFormat, OrdersWhat, ProductWhat, RatesWhat, SessionWhat,
 };
 pub(crate) use remote::{
-    Access, CallArgs, ChangesArgs, DevicesArgs, LoginArgs, MirrorArgs, OnlineArgs, OrderArgs,
-    OrdersArgs, RemoteFormat, RemoteWhat, ReportArgs, Shown, Span,
+    Access, CallArgs, ChangesArgs, DevicesArgs, LoginArgs, MirrorArgs, OrderArgs, OrdersArgs,
+    RemoteFormat, RemoteWhat, ReportArgs, Shown, Span,
 };
 
 /// The device and order query service of a vending-kiosk platform.

@@ -52,7 +52,7 @@ fn event(name: &str) -> anyhow::Result<AuditEvent> {
     })
 }
 
-fn table(entries: &[AuditEntry], zone: &Zone) -> Table<7> {
+fn table(entries: &[AuditEntry], zone: &Zone) -> Table {
     let header = ["TIME", "EVENT", "ACCOUNT", "ACTOR", "SOURCE", "COUNT", "DETAIL"];
     Table::of(header, entries, |entry| {
         [

@@ -60,7 +60,7 @@ async fn delete(settings: &Settings, code: String, yes: bool) -> anyhow::Result<
     print_line!("deleted device {code}")
 }
 
-fn table(devices: &[DeviceItem], zone: &Zone) -> Table<7> {
+fn table(devices: &[DeviceItem], zone: &Zone) -> Table {
     let header = ["CODE", "GROUP", "ENABLED", "ORDERS", "STOCK", "LAST ACTIVE", "NAME"];
     Table::of(header, devices, |device| {
         [
@@ -110,7 +110,7 @@ impl Display for Sheet<'_> {
     }
 }
 
-fn aisle_table(aisles: &[AisleItem]) -> Table<9> {
+fn aisle_table(aisles: &[AisleItem]) -> Table {
     let header =
         ["AISLE", "CABINET", "LAYER", "PRODUCT", "PRICE", "STOCK", "CAPACITY", "ENABLED", "BROKEN"];
     Table::of(header, aisles, |aisle| {

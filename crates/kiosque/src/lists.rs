@@ -24,7 +24,7 @@ pub(crate) fn unknown_group(id: &GroupId) -> String {
     format!("no group {id} is known; `kiosque group list` prints all")
 }
 
-fn group_table(groups: &[GroupItem], zone: &Zone) -> Table<7> {
+fn group_table(groups: &[GroupItem], zone: &Zone) -> Table {
     let header = ["ID", "ACTIVE", "DEVICES", "ACCOUNTS", "ORDERS", "LAST ACTIVE", "NAME"];
     Table::of(header, groups, |group| {
         [
@@ -46,7 +46,7 @@ pub(crate) async fn accounts(settings: &Settings, output: Output) -> anyhow::Res
     output.print(&accounts, |accounts| account_table(accounts, store.zone()))
 }
 
-fn account_table(accounts: &[AccountItem], zone: &Zone) -> Table<6> {
+fn account_table(accounts: &[AccountItem], zone: &Zone) -> Table {
     let header = ["LOGIN NAME", "ENABLED", "API", "SESSION UNTIL", "GROUPS", "NAME"];
     Table::of(header, accounts, |account| {
         [
@@ -67,7 +67,7 @@ pub(crate) async fn products(settings: &Settings, output: Output) -> anyhow::Res
 }
 
 /// Prices are minor units, as in a fleet file.
-fn product_table(products: &[ProductItem]) -> Table<5> {
+fn product_table(products: &[ProductItem]) -> Table {
     Table::of(["ID", "CURRENCY", "PRICE", "CATEGORY", "NAME"], products, |product| {
         [
             product.goods_id.clone(),
@@ -85,7 +85,7 @@ pub(crate) async fn rates(settings: &Settings, output: Output) -> anyhow::Result
     output.print(&rates, |rates| rate_table(rates))
 }
 
-fn rate_table(rates: &[RateItem]) -> Table<3> {
+fn rate_table(rates: &[RateItem]) -> Table {
     Table::of(["CURRENCY", "FROM", "DOLLARS FOR ONE"], rates, |rate| {
         [rate.currency.clone(), rate.date.clone(), rate.usd_per_unit.clone()]
     })
@@ -100,8 +100,8 @@ pub(crate) async fn imports(settings: &Settings, output: Output) -> anyhow::Resu
 
 /// Returns a row for each import, and one for each group of an import with orders of several
 /// groups.
-fn import_table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
-    let mut table = Table::new([
+fn import_table(imports: &[ImportItem], zone: &Zone) -> Table {
+    let mut table = Table::new(&[
         "ID",
         "BEGUN",
         "ENDED",
@@ -123,7 +123,7 @@ fn import_table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
             [] => ABSENT.to_owned(),
             groups => format!("all {}", groups.len()),
         };
-        table.add([
+        table.add(&[
             import.import_id.clone(),
             time(zone, Some(import.started_timestamp)),
             ended(import, zone),
@@ -138,7 +138,7 @@ fn import_table(imports: &[ImportItem], zone: &Zone) -> Table<11> {
         ]);
         for group in groups.iter().filter(|_| groups.len() > 1) {
             let [begun, ended, user, file, mapping] = [const { String::new() }; 5];
-            table.add([
+            table.add(&[
                 import.import_id.clone(),
                 begun,
                 ended,

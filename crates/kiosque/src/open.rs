@@ -44,8 +44,8 @@ pub(crate) async fn store_for(
 ) -> anyhow::Result<Store> {
     let access = Access { when_absent, changes };
     if settings.common.store.is_some() {
-        let retry = Retry::Until(Instant::now() + COMMAND_RETRIES_FOR);
-        return database(settings, access, COMMAND_WAIT, retry).await;
+        let retries_end = Instant::now() + COMMAND_RETRIES_FOR;
+        return database(settings, access, COMMAND_WAIT, Some(retries_end)).await;
     }
     directory_for(&directory(settings)?, settings, access, COMMAND_WAIT).await
 }
@@ -95,7 +95,7 @@ pub(crate) async fn store_to_serve(
 ) -> anyhow::Result<Store> {
     let access = Access { when_absent: WhenAbsent::Refuse, changes: Changes::Stored };
     match settings.common.store {
-        Some(_) => database(settings, access, wait, Retry::Forever).await,
+        Some(_) => database(settings, access, wait, None).await,
         None => directory_for(directory, settings, access, wait).await,
     }
 }
@@ -148,17 +148,13 @@ async fn directory_for(
     }
 }
 
-/// How long to retry a database that cannot be reached.
-enum Retry {
-    Until(Instant),
-    Forever,
-}
-
+/// Opens a database. While it cannot be reached, retries until `retries_end`; without one, as for a
+/// server, forever.
 async fn database(
     settings: &Settings,
     access: Access,
     wait: Duration,
-    retry: Retry,
+    retries_end: Option<Instant>,
 ) -> anyhow::Result<Store> {
     let address = settings.common.store.as_ref().context("--store URL is required")?;
     let place = address.location();
@@ -170,7 +166,7 @@ async fn database(
             Err(error @ (Error::Unreachable(_) | Error::Busy(_))) => error,
             Err(error) => return Err(error).context("--store"),
         };
-        if matches!(retry, Retry::Until(ends) if Instant::now() >= ends) {
+        if retries_end.is_some_and(|end| Instant::now() >= end) {
             return Err(error).context("--store");
         }
         let reason = match error {
@@ -178,9 +174,9 @@ async fn database(
             error => error.to_string(),
         };
         if printed.as_ref() != Some(&reason) {
-            match retry {
-                Retry::Forever => tracing::warn!("waiting for the database: {reason}"),
-                Retry::Until(_) => eprint_line!("waiting for the database: {reason}"),
+            match retries_end {
+                None => tracing::warn!("waiting for the database: {reason}"),
+                Some(_) => eprint_line!("waiting for the database: {reason}"),
             }
             printed = Some(reason);
         }
@@ -202,7 +198,7 @@ async fn open(
 }
 
 /// Returns the time zone of `--timezone`.
-pub(crate) fn wanted_zone(settings: &Settings) -> anyhow::Result<Option<Zone>> {
+fn wanted_zone(settings: &Settings) -> anyhow::Result<Option<Zone>> {
     let zone = settings.common.timezone.as_deref().map(Zone::named).transpose();
     zone.map_err(|error| anyhow::anyhow!("timezone: {error}"))
 }

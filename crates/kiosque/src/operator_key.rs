@@ -65,7 +65,7 @@ async fn revoke(store: &Store, name: KeyName) -> anyhow::Result<()> {
     }
 }
 
-fn table(keys: &[KeyEntry], zone: &Zone) -> Table<4> {
+fn table(keys: &[KeyEntry], zone: &Zone) -> Table {
     Table::of(["NAME", "RIGHTS", "CREATED", "REVOKED"], keys, |key| {
         let revoked = time(zone, key.revoked_at.map(|at| at.0));
         let holder = &key.holder;

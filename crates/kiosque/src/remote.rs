@@ -13,11 +13,11 @@ use std::time::Duration;
 use kiosque_client::{Exchange, Observer};
 use kiosque_remote::lists::{GROUPS, WHO};
 use kiosque_remote::{
-    CommandError, Given, Places, Profiles, Remote, Report, Resolved, groups, variables, who,
+    CommandError, Given, Places, Profiles, Remote, Resolved, groups, variables, who,
 };
 
 use crate::CommandOutcome;
-use crate::args::{Access, OnlineArgs, RemoteWhat, ReportArgs, Span};
+use crate::args::{Access, RemoteWhat};
 use crate::output::eprint_line;
 use crate::table::printable;
 use crate::without_error_numbers;
@@ -49,14 +49,9 @@ async fn done(what: RemoteWhat) -> Result<(), CommandError> {
         RemoteWhat::Order(args) => queries::show_order(args).await,
         RemoteWhat::Changes(args) => changes::run(args).await,
         RemoteWhat::Mirror(args) => mirror::run(args).await,
-        RemoteWhat::Summary(args) => show_report(Report::Summary, args).await,
-        RemoteWhat::Trend(args) => show_report(Report::Trend, args).await,
-        RemoteWhat::BestSellers(args) => show_report(Report::BestSellers, args).await,
-        RemoteWhat::ByDevice(args) => show_report(Report::ByDevice, args).await,
-        RemoteWhat::Aisles(args) => show_report(Report::Aisles, args).await,
-        RemoteWhat::Online(OnlineArgs { group, shown }) => {
-            let span = Span { since: None, until: None };
-            show_report(Report::Online, ReportArgs { group, span, device: vec![], shown }).await
+        RemoteWhat::Report(what) => {
+            let (report, args) = what.parts();
+            show_report(report, args).await
         }
         RemoteWhat::Call(args) => queries::make_call(args).await,
     }

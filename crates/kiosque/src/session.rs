@@ -26,7 +26,7 @@ async fn list(settings: &Settings, output: Output) -> anyhow::Result<()> {
     output.print(&sessions, |sessions| table(sessions, store.zone()))
 }
 
-fn table(sessions: &[SessionItem], zone: &Zone) -> Table<5> {
+fn table(sessions: &[SessionItem], zone: &Zone) -> Table {
     Table::of(["LOGIN NAME", "GROUP", "OPENED", "EXPIRES", "SOURCE"], sessions, |session| {
         [
             session.account.clone(),

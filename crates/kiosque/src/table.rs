@@ -13,49 +13,29 @@ pub(crate) fn cell(value: Option<impl ToString>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), |value| value.to_string())
 }
 
-/// A table with a header, and a fixed number of columns.
-pub(crate) struct Table<const N: usize>(TextTable);
-
-impl<const N: usize> Table<N> {
-    pub(crate) fn new(header: [&str; N]) -> Table<N> {
-        Table(TextTable::new(&header))
-    }
-
-    /// Returns a table with a row for each item.
-    pub(crate) fn of<T>(
-        header: [&str; N],
-        items: &[T],
-        row: impl Fn(&T) -> [String; N],
-    ) -> Table<N> {
-        let mut table = Table::new(header);
-        items.iter().for_each(|item| table.add(row(item)));
-        table
-    }
-
-    /// Adds a row.
-    pub(crate) fn add(&mut self, cells: [String; N]) {
-        self.0.add(&cells);
-    }
-}
-
-impl<const N: usize> fmt::Display for Table<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// A table with a header, whose columns are chosen at run time.
-pub(crate) struct TextTable {
+/// A table with a header.
+pub(crate) struct Table {
     rows: Vec<Vec<String>>,
     /// Columns that are aligned to the right although they do not only contain numbers.
     amounts: Vec<usize>,
     width_max: Option<usize>,
 }
 
-impl TextTable {
-    pub(crate) fn new(header: &[&str]) -> TextTable {
+impl Table {
+    pub(crate) fn new(header: &[&str]) -> Table {
         let header = header.iter().copied().map(printable).collect();
-        TextTable { rows: vec![header], amounts: Vec::new(), width_max: None }
+        Table { rows: vec![header], amounts: Vec::new(), width_max: None }
+    }
+
+    /// Returns a table with a row for each item.
+    pub(crate) fn of<T, const N: usize>(
+        header: [&str; N],
+        items: &[T],
+        row: impl Fn(&T) -> [String; N],
+    ) -> Table {
+        let mut table = Table::new(&header);
+        items.iter().for_each(|item| table.add(&row(item)));
+        table
     }
 
     /// Adds a row with a cell for each column.
@@ -84,7 +64,7 @@ impl TextTable {
     }
 }
 
-impl fmt::Display for TextTable {
+impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.rows.first().map_or(0, Vec::len);
         let columns: Vec<(usize, bool)> = (0..count).map(|at| self.column(at)).collect();
@@ -137,8 +117,8 @@ mod tests {
 
     #[test]
     fn columns_are_padded_and_numbers_are_aligned_to_the_right() {
-        let mut table = Table::new(["CODE", "ORDERS", "LAST", "NAME"]);
-        let mut add = |cells: [&str; 4]| table.add(cells.map(str::to_owned));
+        let mut table = Table::new(&["CODE", "ORDERS", "LAST", "NAME"]);
+        let mut add = |cells: [&str; 4]| table.add(&cells.map(str::to_owned));
         add(["K-001", "7", "-", "Gare\u{1b}[2J"]);
         add(["K-2", "1200", "-", ""]);
         let lines = [
@@ -152,21 +132,21 @@ mod tests {
     /// A name of a device may have any characters.
     #[test]
     fn no_cell_changes_the_direction_of_writing() {
-        let mut table = Table::new(["CODE", "NAME"]);
-        table.add(["K-001", "\u{202e}erag\u{202c} \u{2066}1\u{2069}"].map(str::to_owned));
+        let mut table = Table::new(&["CODE", "NAME"]);
+        table.add(&["K-001", "\u{202e}erag\u{202c} \u{2066}1\u{2069}"].map(str::to_owned));
         let name = "\u{fffd}erag\u{fffd} \u{fffd}1\u{fffd}";
         assert_eq!(table.to_string(), format!("CODE   NAME\nK-001  {name}\n"));
     }
 
     #[test]
     fn an_empty_table_has_a_header() {
-        assert_eq!(Table::new(["NAME", "RIGHTS"]).to_string(), "NAME  RIGHTS\n");
+        assert_eq!(Table::new(&["NAME", "RIGHTS"]).to_string(), "NAME  RIGHTS\n");
     }
 
     /// A character of a wide script takes two columns of a terminal.
     #[test]
     fn columns_are_padded_and_cut_by_their_width_on_a_terminal() {
-        let mut table = TextTable::new(&["NAME", "PAID", "CODE"]);
+        let mut table = Table::new(&["NAME", "PAID", "CODE"]);
         for (name, paid, code) in [("東京", "5.00 EUR", "a"), ("Gare", "12.50 EUR", "b")] {
             table.add(&[name, paid, code].map(str::to_owned));
         }

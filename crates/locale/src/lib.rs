@@ -1,7 +1,7 @@
 //! The texts for integrators in each language. The `match` has no catch-all: a message that lacks a
 //! language does not compile.
 
-use kiosque_contract::Code;
+use kiosque_contract::{Code, Envelope};
 use kiosque_model::Refusal;
 use kiosque_model::refusal::{Violation, ViolationKind};
 use kiosque_model::setting::OutOfRange;
@@ -131,6 +131,13 @@ impl Message {
             Message::NotFound => Code::NotFound,
             Message::System => Code::System,
         }
+    }
+
+    /// Returns the envelope with this message; `enMsg` is null on success alone (ENV-6).
+    #[must_use]
+    pub fn envelope<T>(self, locale: Locale, data: T) -> Envelope<T> {
+        let en_msg = (self != Message::Success).then(|| self.text(Locale::En).into());
+        Envelope { code: self.code().number(), msg: self.text(locale).into(), en_msg, data }
     }
 
     /// Returns the text, exactly as in ENV-3.

@@ -1,10 +1,9 @@
 //! Secrets of the console: the session cookie's value, and the token of a one-time sign-in link.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest, Sha256};
+
+use crate::secret::secret;
 
 /// Random bytes of a secret.
 pub const SECRET_RANDOM_BYTES: usize = 32;
@@ -15,15 +14,12 @@ pub const SESSION_MAX_MS: i64 = 7 * 86_400_000;
 /// The time for which a link is valid, in milliseconds.
 pub const LINK_VALIDITY_MS: i64 = 60_000;
 
-/// A secret in plain text: 256 random bits in base64url.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ConsoleSecret(String);
-
-impl fmt::Debug for ConsoleSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ConsoleSecret(***)")
-    }
-}
+secret!(
+    /// A secret in plain text: 256 random bits in base64url.
+    ConsoleSecret,
+    /// The SHA-256 digest of a secret; only the digest is stored.
+    ConsoleDigest
+);
 
 impl ConsoleSecret {
     /// Returns a new secret made of these random bytes.
@@ -31,41 +27,15 @@ impl ConsoleSecret {
     pub fn mint(random: [u8; SECRET_RANDOM_BYTES]) -> ConsoleSecret {
         ConsoleSecret(URL_SAFE_NO_PAD.encode(random))
     }
-
-    /// Returns the secret in plain text, to be sent once to the person who signs in.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns the digest to store.
-    #[must_use]
-    pub fn digest(&self) -> ConsoleDigest {
-        ConsoleDigest::of(self.0.as_bytes())
-    }
 }
 
-/// The SHA-256 digest of a secret; only the digest is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConsoleDigest(String);
-
 impl ConsoleDigest {
-    fn of(characters: &[u8]) -> ConsoleDigest {
-        ConsoleDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
-    }
-
     /// Returns the digest under which to look up a presented secret; `None` if the text is not a
     /// secret.
     #[must_use]
     pub fn of_presented(characters: &[u8]) -> Option<ConsoleDigest> {
         let random = URL_SAFE_NO_PAD.decode(characters).ok()?;
         (random.len() == SECRET_RANDOM_BYTES).then(|| ConsoleDigest::of(characters))
-    }
-
-    /// Returns the digest as it is stored.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 

@@ -37,6 +37,7 @@ pub mod order;
 pub mod page;
 pub mod refusal;
 pub mod sales;
+mod secret;
 pub mod session;
 pub mod setting;
 pub mod shares;

@@ -5,23 +5,21 @@ use std::str::FromStr;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest, Sha256};
 use strum::{Display, EnumString, IntoStaticStr, VariantArray};
+
+use crate::secret::secret;
 
 /// Random bytes of a key.
 pub const KEY_RANDOM_BYTES: usize = 32;
 /// The prefix of every key, for scanners that search for leaked secrets.
 const PREFIX: &str = "kqo_";
 
-/// A key in plain text: its prefix, and 256 random bits in base64url.
-#[derive(Clone, PartialEq, Eq)]
-pub struct OperatorKey(String);
-
-impl fmt::Debug for OperatorKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OperatorKey(***)")
-    }
-}
+secret!(
+    /// A key in plain text: its prefix, and 256 random bits in base64url.
+    OperatorKey,
+    /// The SHA-256 digest of a key; only the digest is stored.
+    KeyDigest
+);
 
 impl OperatorKey {
     /// Returns a new key made of these random bytes.
@@ -29,41 +27,15 @@ impl OperatorKey {
     pub fn mint(random: [u8; KEY_RANDOM_BYTES]) -> OperatorKey {
         OperatorKey(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random)))
     }
-
-    /// Returns the key in plain text, to be printed once to the operator who creates it.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns the digest to store.
-    #[must_use]
-    pub fn digest(&self) -> KeyDigest {
-        KeyDigest::of(self.0.as_bytes())
-    }
 }
 
-/// The SHA-256 digest of a key; only the digest is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyDigest(String);
-
 impl KeyDigest {
-    fn of(characters: &[u8]) -> KeyDigest {
-        KeyDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
-    }
-
     /// Returns the digest under which to look up a presented key; `None` if the text is not a key.
     #[must_use]
     pub fn of_presented(characters: &[u8]) -> Option<KeyDigest> {
         let random = characters.strip_prefix(PREFIX.as_bytes())?;
         let random = URL_SAFE_NO_PAD.decode(random).ok()?;
         (random.len() == KEY_RANDOM_BYTES).then(|| KeyDigest::of(characters))
-    }
-
-    /// Returns the digest as it is stored.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 

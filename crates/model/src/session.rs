@@ -2,29 +2,24 @@
 //! one session, which is a row in the store. Once a login, a switch or a logout is answered,
 //! requests with an older token are refused.
 
-use std::fmt;
-
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest, Sha256};
 
 use crate::ids::{AccountNo, GroupNo};
+use crate::secret::secret;
 use crate::time::UnixMs;
 
 /// Random bytes of a token.
 pub const TOKEN_RANDOM_BYTES: usize = 32;
 const TOKEN_BYTES: usize = 8 + 8 + TOKEN_RANDOM_BYTES;
 
-/// An access token in plain text: the numbers of account and group, and 256 random bits, in
-/// base64url. The numbers are hints that the session row must confirm.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(***)")
-    }
-}
+secret!(
+    /// An access token in plain text: the numbers of account and group, and 256 random bits, in
+    /// base64url. The numbers are hints that the session row must confirm.
+    Token,
+    /// The SHA-256 digest of a token; only the digest is stored.
+    TokenDigest
+);
 
 impl Token {
     /// Returns the token of a new session.
@@ -35,34 +30,6 @@ impl Token {
         bytes[8..16].copy_from_slice(&group.0.to_be_bytes());
         bytes[16..].copy_from_slice(&random);
         Token(URL_SAFE_NO_PAD.encode(bytes))
-    }
-
-    /// Returns the token in plain text, for the response to its owner.
-    #[must_use]
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// Returns the digest to store.
-    #[must_use]
-    pub fn digest(&self) -> TokenDigest {
-        TokenDigest::of(self.0.as_bytes())
-    }
-}
-
-/// The SHA-256 digest of a token; only the digest is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TokenDigest(String);
-
-impl TokenDigest {
-    fn of(characters: &[u8]) -> TokenDigest {
-        TokenDigest(URL_SAFE_NO_PAD.encode(Sha256::digest(characters)))
-    }
-
-    /// Returns the digest as it is stored.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 

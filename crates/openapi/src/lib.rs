@@ -1,6 +1,5 @@
 //! The OpenAPI 3.1 documents of the service, generated from the tables of its calls.
 
-mod examples;
 pub mod integrator;
 pub mod operator;
 pub mod reference;

@@ -101,7 +101,7 @@ impl Part {
 mod tests {
     use serde_json::json;
 
-    use crate::lists::TREND;
+    use crate::reports::TREND;
 
     use super::*;
 

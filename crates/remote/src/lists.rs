@@ -1,4 +1,5 @@
-//! The columns of each list, named like the fields of the answers.
+//! The columns of each list, named like the fields of the answers. `reports` has the ones of the
+//! dashboard functions.
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +36,11 @@ pub enum Kind {
 /// The columns of a list.
 pub type List = &'static [Column];
 
-const fn usual(name: &'static str, kind: Kind) -> Column {
+pub(crate) const fn usual(name: &'static str, kind: Kind) -> Column {
     Column { name, kind, is_usual: true }
 }
 
-const fn other(name: &'static str, kind: Kind) -> Column {
+pub(crate) const fn other(name: &'static str, kind: Kind) -> Column {
     Column { name, kind, is_usual: false }
 }
 
@@ -136,84 +137,6 @@ pub const LINES: List = &[
     usual("shipmentErrCode", Kind::Plain),
     usual("shipmentFailDesc", Kind::Plain),
     usual("goodsName", Kind::Plain),
-];
-
-/// The range of a summary (DASH-14).
-pub const RANGE: List = &[
-    usual("startTimestamp", Kind::Instant),
-    usual("endTimestamp", Kind::Instant),
-    usual("timeZone", Kind::Plain),
-    usual("unconvertedOrders", Kind::Plain),
-];
-
-/// The figures of a summary (DASH-15).
-pub const KPIS: List = &[
-    usual("code", Kind::Plain),
-    usual("value", Kind::Plain),
-    usual("name", Kind::Plain),
-    other("type", Kind::Plain),
-];
-
-/// Sales trend (DASH-21).
-pub const TREND: List = &[
-    usual("label", Kind::Plain),
-    usual("amount", Kind::Dollars),
-    usual("orderCount", Kind::Plain),
-];
-
-/// Best-selling product (DASH-17).
-pub const BEST_SELLERS: List = &[
-    usual("goodsId", Kind::Plain),
-    usual("salesCount", Kind::Plain),
-    usual("salesAmount", Kind::Dollars),
-    usual("price", Kind::Dollars),
-    usual("averagePrice", Kind::Dollars),
-    usual("deviceCount", Kind::Plain),
-    usual("goodsName", Kind::Plain),
-    other("defaultPrice", Kind::Dollars),
-];
-
-/// Sales by device (DASH-20).
-pub const BY_DEVICE: List = &[
-    usual("deviceCode", Kind::Plain),
-    usual("orderCount", Kind::Plain),
-    usual("salesCount", Kind::Plain),
-    usual("salesAmount", Kind::Dollars),
-    usual("deviceName", Kind::Plain),
-];
-
-/// Device aisle hierarchy (DASH-22), with a row for each aisle.
-pub const AISLES: List = &[
-    usual("deviceCode", Kind::Plain),
-    usual("cabinetCode", Kind::Plain),
-    usual("layer", Kind::Plain),
-    usual("code", Kind::Plain),
-    usual("goodsId", Kind::Plain),
-    usual("price", Kind::Minor),
-    usual("currStock", Kind::Plain),
-    usual("maxStock", Kind::Plain),
-    usual("isEnable", Kind::Flag),
-    usual("isBroken", Kind::Flag),
-    usual("goodsName", Kind::Plain),
-    other("showName", Kind::Plain),
-    other("showPrice", Kind::Minor),
-    other("currency", Kind::Plain),
-    other("deviceName", Kind::Plain),
-];
-
-/// Online devices (DASH-25).
-pub const ONLINE: List = &[
-    usual("deviceCode", Kind::Plain),
-    usual("isOnline", Kind::Flag),
-    usual("lastActiveTimestamp", Kind::Instant),
-    usual("deviceName", Kind::Plain),
-];
-
-/// The counts of online devices (DASH-25).
-pub const ONLINE_COUNTS: List = &[
-    usual("totalCount", Kind::Plain),
-    usual("onlineCount", Kind::Plain),
-    usual("offlineCount", Kind::Plain),
 ];
 
 /// `data` of a call that no other command makes.

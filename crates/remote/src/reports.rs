@@ -1,4 +1,4 @@
-//! The dashboard functions.
+//! The dashboard functions: their calls, and the columns of their answers.
 
 use bytes::Bytes;
 use kiosque_contract::endpoint::{
@@ -9,9 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::error::CommandError;
 use crate::listing::{Layout, Listing, Part};
-use crate::lists::{
-    AISLES, BEST_SELLERS, BY_DEVICE, KPIS, List, ONLINE, ONLINE_COUNTS, RANGE, TREND,
-};
+use crate::lists::{Kind, List, other, usual};
 use crate::remote::Remote;
 
 /// A dashboard function.
@@ -41,6 +39,84 @@ struct Shape {
     /// The columns of the answer next to the rows.
     head: Option<List>,
 }
+
+/// The range of a summary (DASH-14).
+const RANGE: List = &[
+    usual("startTimestamp", Kind::Instant),
+    usual("endTimestamp", Kind::Instant),
+    usual("timeZone", Kind::Plain),
+    usual("unconvertedOrders", Kind::Plain),
+];
+
+/// The figures of a summary (DASH-15).
+const KPIS: List = &[
+    usual("code", Kind::Plain),
+    usual("value", Kind::Plain),
+    usual("name", Kind::Plain),
+    other("type", Kind::Plain),
+];
+
+/// Sales trend (DASH-21).
+pub(crate) const TREND: List = &[
+    usual("label", Kind::Plain),
+    usual("amount", Kind::Dollars),
+    usual("orderCount", Kind::Plain),
+];
+
+/// Best-selling product (DASH-17).
+const BEST_SELLERS: List = &[
+    usual("goodsId", Kind::Plain),
+    usual("salesCount", Kind::Plain),
+    usual("salesAmount", Kind::Dollars),
+    usual("price", Kind::Dollars),
+    usual("averagePrice", Kind::Dollars),
+    usual("deviceCount", Kind::Plain),
+    usual("goodsName", Kind::Plain),
+    other("defaultPrice", Kind::Dollars),
+];
+
+/// Sales by device (DASH-20).
+const BY_DEVICE: List = &[
+    usual("deviceCode", Kind::Plain),
+    usual("orderCount", Kind::Plain),
+    usual("salesCount", Kind::Plain),
+    usual("salesAmount", Kind::Dollars),
+    usual("deviceName", Kind::Plain),
+];
+
+/// Device aisle hierarchy (DASH-22), with a row for each aisle.
+const AISLES: List = &[
+    usual("deviceCode", Kind::Plain),
+    usual("cabinetCode", Kind::Plain),
+    usual("layer", Kind::Plain),
+    usual("code", Kind::Plain),
+    usual("goodsId", Kind::Plain),
+    usual("price", Kind::Minor),
+    usual("currStock", Kind::Plain),
+    usual("maxStock", Kind::Plain),
+    usual("isEnable", Kind::Flag),
+    usual("isBroken", Kind::Flag),
+    usual("goodsName", Kind::Plain),
+    other("showName", Kind::Plain),
+    other("showPrice", Kind::Minor),
+    other("currency", Kind::Plain),
+    other("deviceName", Kind::Plain),
+];
+
+/// Online devices (DASH-25).
+const ONLINE: List = &[
+    usual("deviceCode", Kind::Plain),
+    usual("isOnline", Kind::Flag),
+    usual("lastActiveTimestamp", Kind::Instant),
+    usual("deviceName", Kind::Plain),
+];
+
+/// The counts of online devices (DASH-25).
+const ONLINE_COUNTS: List = &[
+    usual("totalCount", Kind::Plain),
+    usual("onlineCount", Kind::Plain),
+    usual("offlineCount", Kind::Plain),
+];
 
 impl Report {
     fn shape(self) -> Shape {

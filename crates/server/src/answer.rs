@@ -9,7 +9,7 @@ use futures_util::{StreamExt, future, stream};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use kiosque_console::assets::POLICY;
 use kiosque_console::{Frame, message};
-use kiosque_contract::{Code, Envelope, PROBLEM_CONTENT_TYPE, Page, Problem};
+use kiosque_contract::{Code, PROBLEM_CONTENT_TYPE, Page, Problem};
 use kiosque_listener::{AnswerMemory, Content, LaterParts, UnreadAnswers};
 use kiosque_locale::{Locale, Message};
 use kiosque_model::{AccountNo, PageRequest, Refusal};
@@ -316,13 +316,8 @@ fn refused(refusal: &Refusal, locale: Locale) -> Vec<u8> {
 }
 
 fn enveloped(message: Message, locale: Locale, data: &impl Serialize) -> Vec<u8> {
-    let envelope = Envelope {
-        code: message.code().number(),
-        msg: message.text(locale).into(),
-        en_msg: Some(message.text(Locale::En).into()),
-        data,
-    };
-    serde_json::to_vec(&envelope).unwrap_or_else(|_| EMERGENCY.as_bytes().to_vec())
+    let json = serde_json::to_vec(&message.envelope(locale, data));
+    json.unwrap_or_else(|_| EMERGENCY.as_bytes().to_vec())
 }
 
 /// Strings and lists of strings always render; the fallback exists so that nothing can panic.
@@ -330,6 +325,8 @@ const EMERGENCY: &str = r#"{"code":500,"msg":"system error","enMsg":"system erro
 
 #[cfg(test)]
 mod tests {
+    use kiosque_contract::Envelope;
+
     use super::*;
 
     #[test]

@@ -9,8 +9,8 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use kiosque_contract::{
-    BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, NoBody,
-    OnlineDevices, ProductSales, Summary, TrendDay,
+    BestSellingProduct, DashboardFilter, DeviceAisles, DeviceProfile, DeviceSales, Endpoint,
+    NoBody, OnlineDevices, ProductSales, Summary, TrendDay, endpoint,
 };
 use kiosque_model::refusal::{Violation, ViolationKind};
 use kiosque_model::{Claim, DeviceCode, GroupId, Refusal};
@@ -18,9 +18,9 @@ use kiosque_store::{
     AislesJson, DashboardQuery, Device, DeviceElement, DevicePart, OnlineSince, ProfileElement,
 };
 
-use crate::answer::Data;
+use crate::answer::{Data, DataJson};
 use crate::app::App;
-use crate::call::{Call, Caller, Validate};
+use crate::call::{Call, Caller, Received, Validate};
 use crate::failure::Failure;
 use crate::large_answers::PARTS_BYTES;
 use crate::request::Violations;
@@ -28,6 +28,29 @@ use device_list::{Elements, ListFormat, ListPart, ReadPart, Totals};
 
 /// The length of `rankList` (DASH-17).
 const RANKED_MAX: usize = 10;
+
+/// Runs the handler of a path. Every function of the dashboard has a line here; any other path is
+/// 404.
+pub(crate) async fn route(call: Received<'_>, path: &str) -> Result<DataJson, Failure> {
+    match path {
+        endpoint::Summary::ROUTE => call.answer(endpoint::Summary, summary).await,
+        endpoint::BestSellingProduct::ROUTE => {
+            call.answer(endpoint::BestSellingProduct, best_selling_product).await
+        }
+        endpoint::SalesByDevice::ROUTE => {
+            call.answer(endpoint::SalesByDevice, sales_by_device).await
+        }
+        endpoint::SalesTrend::ROUTE => call.answer(endpoint::SalesTrend, sales_trend).await,
+        endpoint::DeviceAisle::ROUTE => call.answer(endpoint::DeviceAisle, device_aisle).await,
+        endpoint::DeviceProfile::ROUTE => {
+            call.answer(endpoint::DeviceProfile, device_profile).await
+        }
+        endpoint::OnlineDevices::ROUTE => {
+            call.answer(endpoint::OnlineDevices, online_devices).await
+        }
+        _ => Err(Refusal::NotFound.into()),
+    }
+}
 
 impl Validate for DashboardFilter {
     fn validate(&self, call: &Call<'_>, violations: &mut Violations) {
@@ -72,7 +95,7 @@ async fn sales_query(
 }
 
 /// `POST …/kioskDashboard/summary`
-pub(crate) async fn summary(
+async fn summary(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Summary<'static>>, Failure> {
@@ -93,7 +116,7 @@ pub(crate) async fn summary(
 }
 
 /// `POST …/kioskDashboard/bestSellingProduct`
-pub(crate) async fn best_selling_product(
+async fn best_selling_product(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Option<BestSellingProduct>>, Failure> {
@@ -106,7 +129,7 @@ pub(crate) async fn best_selling_product(
 }
 
 /// `POST …/kioskDashboard/salesByDevice`
-pub(crate) async fn sales_by_device(
+async fn sales_by_device(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceSales>>, Failure> {
@@ -129,7 +152,7 @@ pub(crate) async fn sales_by_device(
 }
 
 /// `POST …/kioskDashboard/salesTrend`
-pub(crate) async fn sales_trend(
+async fn sales_trend(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<TrendDay>>, Failure> {
@@ -145,7 +168,7 @@ pub(crate) async fn sales_trend(
 }
 
 /// `POST …/kioskDashboard/deviceAisle`
-pub(crate) async fn device_aisle(
+async fn device_aisle(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<Vec<DeviceAisles>>, Failure> {
@@ -171,7 +194,7 @@ pub(crate) async fn device_aisle(
 }
 
 /// `POST …/kioskDashboard/deviceProfile`
-pub(crate) async fn device_profile(
+async fn device_profile(
     caller: Caller<'_>,
     filter: DashboardFilter,
 ) -> Result<Data<DeviceProfile<'static>>, Failure> {
@@ -187,7 +210,7 @@ pub(crate) async fn device_profile(
 }
 
 /// `POST …/kioskDashboard/onlineDevices`
-pub(crate) async fn online_devices(
+async fn online_devices(
     caller: Caller<'_>,
     _: NoBody,
 ) -> Result<Data<OnlineDevices<'static>>, Failure> {

@@ -1,4 +1,5 @@
-//! The routes of the interface, one line each. Everything else is 404 with `code` 0 (ADDR-3).
+//! The routes of the interface, one line each; the ones of the dashboard are in `dashboard`.
+//! Everything else is 404 with `code` 0 (ADDR-3).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,8 +8,7 @@ use std::time::Instant;
 use http::{Method, Request, Response};
 use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::{
-    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, LogIn, LogOut, OnlineDevices,
-    OrderChanges, OrderDetail, QueryOrderList, SalesByDevice, SalesTrend, Summary, SwitchGroup,
+    DevicePage, LogIn, LogOut, OrderChanges, OrderDetail, QueryOrderList, SwitchGroup,
 };
 use kiosque_listener::{AnswerFuture, Content};
 use kiosque_model::Refusal;
@@ -67,7 +67,8 @@ pub(crate) fn answer_boxed(
     Box::pin(answer(app, request, peer))
 }
 
-/// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here.
+/// Runs the handler of a path. Every endpoint of [`kiosque_contract::ENDPOINTS`] has a line here or
+/// in [`dashboard::route`].
 async fn route(call: Call<'_>, body: SentBody, remarks: &mut Remarks) -> Result<DataJson, Failure> {
     let (app, path, is_post) = (call.app, call.path(), call.head.method == Method::POST);
     let call = Received::read(call, body, remarks).await;
@@ -86,15 +87,6 @@ async fn route(call: Call<'_>, body: SentBody, remarks: &mut Remarks) -> Result<
         QueryOrderList::ROUTE => call.answer_page(QueryOrderList, orders::query_order_list).await,
         OrderDetail::ROUTE => call.answer(OrderDetail, orders::order_detail).await,
         OrderChanges::ROUTE => call.answer(OrderChanges, changes::order_changes).await,
-        Summary::ROUTE => call.answer(Summary, dashboard::summary).await,
-        BestSellingProduct::ROUTE => {
-            call.answer(BestSellingProduct, dashboard::best_selling_product).await
-        }
-        SalesByDevice::ROUTE => call.answer(SalesByDevice, dashboard::sales_by_device).await,
-        SalesTrend::ROUTE => call.answer(SalesTrend, dashboard::sales_trend).await,
-        DeviceAisle::ROUTE => call.answer(DeviceAisle, dashboard::device_aisle).await,
-        DeviceProfile::ROUTE => call.answer(DeviceProfile, dashboard::device_profile).await,
-        OnlineDevices::ROUTE => call.answer(OnlineDevices, dashboard::online_devices).await,
-        _ => Err(Refusal::NotFound.into()),
+        _ => dashboard::route(call, path).await,
     }
 }

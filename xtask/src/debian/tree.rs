@@ -147,7 +147,7 @@ impl Tree {
 
 /// Returns the packaged program, without settings of the environment.
 fn plain(program_file: &Path) -> Result<Command> {
-    let mut command = program(&program_file.to_string_lossy())?;
+    let mut command = program(program_file)?;
     command.env("COLUMNS", "100").env_remove("KIOSQUE_CONFIG");
     Ok(command)
 }

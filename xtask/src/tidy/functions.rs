@@ -4,9 +4,6 @@ use super::Violation;
 use super::scan::is_word;
 use super::source::{Source, body_start, line_at};
 
-/// Public functions that may take a `bool`: path, name, and why.
-const BOOL_ALLOWED: &[(&str, &str, &str)] = &[];
-
 /// A function with a body, or the declaration of one.
 pub(crate) struct Function<'a> {
     /// Its name.
@@ -24,12 +21,7 @@ pub(crate) fn check(source: &Source) -> Vec<Violation> {
         return Vec::new();
     }
     let public = functions(&source.scan.code).into_iter().filter(|function| function.is_public);
-    let flagged = public.filter(|function| {
-        let allowed = |(path, name, _why): &(&str, &str, &str)| {
-            *path == source.path && *name == function.name
-        };
-        takes_bool(function.signature) && !BOOL_ALLOWED.iter().any(allowed)
-    });
+    let flagged = public.filter(|function| takes_bool(function.signature));
     let violation = |function: Function| {
         let what = format!("`{}` takes a bool: give its two states names", function.name);
         source.violation(function.line, what)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from .changes import Changes
+from .dashboard import Dashboard
 from .errors import ListChanged, WrongGroup
-from .types import BestSellingProduct, DashboardFilter, Device, DeviceAisles, DeviceFilter
-from .types import DevicePage, DeviceProfile, DeviceSales, OnlineDevices, Order, OrderDetail
-from .types import OrderDetailRequest, OrderFilter, OrderPage, Summary, TrendDay
+from .types import Device, DeviceFilter, DevicePage, Order, OrderDetail, OrderDetailRequest
+from .types import OrderFilter, OrderPage
 from .walk import OrderWalk
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ DEVICES = 500
 LIST_TRIES = 5
 
 
-class Group:
+class Group(Dashboard):
     """A group of an account. Its calls are sent while it is selected."""
 
     def __init__(self, account: Account, group_id: str, name: str = "") -> None:
@@ -77,40 +77,6 @@ class Group:
         """Returns the changes of orders after a cursor, or all. With `follow` it waits for further
         ones, and ends otherwise. An addition of Kiosque (ORD-23)."""
         return Changes(self._account, self.id, cursor, follow, size)
-
-    def summary(self, filters: DashboardFilter | None = None) -> Summary:
-        """Returns the KPIs of a range of time."""
-        return cast(Summary, self._dashboard("summary", filters))
-
-    def best_selling_product(
-        self, filters: DashboardFilter | None = None
-    ) -> BestSellingProduct | None:
-        """Returns the best-selling product and the ranking; `None` without sales or devices."""
-        data = self._dashboard("bestSellingProduct", filters)
-        return cast("BestSellingProduct | None", data)
-
-    def sales_by_device(self, filters: DashboardFilter | None = None) -> list[DeviceSales]:
-        """Returns the sales of each device."""
-        return cast("list[DeviceSales]", self._dashboard("salesByDevice", filters))
-
-    def sales_trend(self, filters: DashboardFilter | None = None) -> list[TrendDay]:
-        """Returns the sales of each day."""
-        return cast("list[TrendDay]", self._dashboard("salesTrend", filters))
-
-    def device_aisle(self, filters: DashboardFilter | None = None) -> list[DeviceAisles]:
-        """Returns the cabinets, layers and aisles of the devices."""
-        return cast("list[DeviceAisles]", self._dashboard("deviceAisle", filters))
-
-    def device_profile(self, filters: DashboardFilter | None = None) -> DeviceProfile:
-        """Returns the records of the devices."""
-        return cast(DeviceProfile, self._dashboard("deviceProfile", filters))
-
-    def online_devices(self) -> OnlineDevices:
-        """Returns which devices are online, and how many."""
-        return cast(OnlineDevices, self._call("kioskDashboard/onlineDevices", None))
-
-    def _dashboard(self, function: str, filters: DashboardFilter | None) -> Any:
-        return self._call(f"kioskDashboard/{function}", filters or {})
 
     def _call(self, path: str, body: object) -> Any:
         return self._account.call(self.id, f"{BUSINESS}/{path}", body)

@@ -155,12 +155,11 @@ fn failure(frame: &Frame<'_>, document: Document, failure: &[Field]) -> Markup {
 }
 
 fn example(frame: &Frame<'_>, content: &Content) -> Markup {
-    let text = content.example.as_ref().and_then(|one| serde_json::to_string_pretty(one).ok());
     html! {
-        @if let Some(text) = text {
+        @if let Some(example) = &content.example {
             details.other {
                 summary { (frame.say(EXAMPLE)) }
-                pre tabindex="0" { (text) }
+                pre tabindex="0" { (format!("{example:#}")) }
             }
         }
     }

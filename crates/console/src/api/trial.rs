@@ -186,10 +186,7 @@ fn parameter_field(trial: &Trial, parameter: &Parameter) -> Markup {
 }
 
 fn body_field(frame: &Frame<'_>, call: &CallReference, trial: &Trial) -> Markup {
-    let example = || {
-        let body = call.body.as_ref()?;
-        serde_json::to_string_pretty(body.example.as_ref()?).ok()
-    };
+    let example = || Some(format!("{:#}", call.body.as_ref()?.example.as_ref()?));
     let given = trial.value(control::BODY).map(str::to_owned);
     html! {
         @if call.body.is_some() {

@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use kiosque_contract::Endpoint;
+use kiosque_contract::endpoint::{QueryOrderList, SwitchGroup};
+
 use crate::fault::Kind;
-use crate::noun::Noun;
+use crate::noun::Nouns;
 
 /// A possible form of a fault.
 pub(super) struct Form {
     pub(super) value: Value,
     /// The calls that it selects if it specifies none.
-    pub(super) nouns: &'static [Noun],
+    pub(super) nouns: Nouns,
     /// The calls that it may specify.
-    pub(super) allowed: &'static [Noun],
+    pub(super) allowed: Nouns,
     pub(super) meaning: &'static str,
 }
 
@@ -42,7 +45,7 @@ impl Value {
 impl Form {
     /// Returns the form of a fault that selects every call, and may specify any.
     const fn of_all(value: Value, meaning: &'static str) -> Form {
-        Form { value, nouns: ALL, allowed: ALL, meaning }
+        Form { value, nouns: Nouns::All, allowed: Nouns::All, meaning }
     }
 
     /// Returns the name of the fault, which is the same with any value.
@@ -60,9 +63,9 @@ impl Form {
     /// Returns the description of the calls that it selects if it specifies none.
     pub(super) fn by_itself(&self) -> String {
         match self.nouns {
-            nouns if nouns == ALL => "all".to_owned(),
-            nouns if nouns == Noun::WITH_TOKEN => "all with a token".to_owned(),
-            nouns => Noun::joined(nouns),
+            Nouns::All => "all".to_owned(),
+            Nouns::WithToken => "all with a token".to_owned(),
+            nouns => nouns.joined(),
         }
     }
 
@@ -83,7 +86,7 @@ impl Form {
 }
 
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
-const ALL: &[Noun] = Noun::ALL;
+const ORDERS: Nouns = Nouns::Only(QueryOrderList::PATH);
 
 pub(super) const FORMS: [Form; 14] = [
     Form::of_all(Value::Duration("delay", None, Kind::Slow), "the answer is delayed by this time"),
@@ -100,44 +103,44 @@ pub(super) const FORMS: [Form; 14] = [
     Form::of_all(Value::None(Kind::CutBody), "the connection closes in the middle of the answer"),
     Form {
         value: Value::None(Kind::LoseAnswer),
-        nouns: &[Noun::Switch],
-        allowed: ALL,
+        nouns: Nouns::Only(SwitchGroup::PATH),
+        allowed: Nouns::All,
         meaning: "the server acts, and the connection closes",
     },
     Form {
         value: Value::Rows("rows", 1, Kind::ShiftPage),
-        nouns: &[Noun::Orders],
-        allowed: Noun::PAGES,
+        nouns: ORDERS,
+        allowed: Nouns::Pages,
         meaning: "rows arrived after page 1 was read",
     },
     Form {
         value: Value::None(Kind::Resort),
-        nouns: &[Noun::Orders],
-        allowed: Noun::LISTS,
+        nouns: ORDERS,
+        allowed: Nouns::Lists,
         meaning: "the rows are in reverse order",
     },
     Form {
         value: Value::None(Kind::DropRow),
-        nouns: &[Noun::Orders],
-        allowed: Noun::LISTS,
+        nouns: ORDERS,
+        allowed: Nouns::Lists,
         meaning: "a row is missing, chosen by --seed",
     },
     Form {
         value: Value::Rows("rows", 1, Kind::StaleTotal),
-        nouns: &[Noun::Orders],
-        allowed: Noun::PAGES,
+        nouns: ORDERS,
+        allowed: Nouns::Pages,
         meaning: "total is too small by this number",
     },
     Form {
         value: Value::OptionalDuration("after", Kind::Evict),
-        nouns: Noun::WITH_TOKEN,
-        allowed: Noun::WITH_TOKEN,
+        nouns: Nouns::WithToken,
+        allowed: Nouns::WithToken,
         meaning: "code -4 from then on, as after another login",
     },
     Form {
         value: Value::Duration("after", None, Kind::Expire),
-        nouns: Noun::SESSIONS,
-        allowed: Noun::SESSIONS,
+        nouns: Nouns::Sessions,
+        allowed: Nouns::Sessions,
         meaning: "code -4 this long after the token was issued, as expiresIn shows",
     },
     Form::of_all(

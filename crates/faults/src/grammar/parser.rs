@@ -8,7 +8,7 @@ use kiosque_model::setting;
 use super::FaultError;
 use super::forms::{FORMS, Form, Value};
 use crate::fault::{Fault, Kind, Trigger};
-use crate::noun::Noun;
+use crate::noun::{Noun, Nouns};
 
 pub(super) struct Parser<'t> {
     text: &'t str,
@@ -143,7 +143,7 @@ impl<'t> Parser<'t> {
             })?,
         };
         if nouns.is_empty() {
-            nouns = form.nouns.to_vec();
+            nouns = form.nouns.calls().collect();
         }
         nouns.sort();
         nouns.dedup();
@@ -159,9 +159,9 @@ impl<'t> Parser<'t> {
         value: &mut Option<Kind>,
     ) -> Result<(), FaultError> {
         if let Some(named) = Noun::named(argument.text) {
-            if let Some(other) = named.iter().find(|noun| !form.allowed.contains(noun)) {
-                let part = Part { at: argument.at, text: other.name() };
-                return Err(self.error(part, format!("one of {}", Noun::joined(form.allowed))));
+            if let Some(other) = named.iter().find(|noun| !form.allowed.contains(**noun)) {
+                let part = Part { at: argument.at, text: other.as_str() };
+                return Err(self.error(part, format!("one of {}", form.allowed.joined())));
             }
             nouns.extend(named);
             return Ok(());
@@ -194,8 +194,10 @@ fn names() -> String {
 
 /// Returns what is allowed as an argument of a fault.
 fn expected(form: &Form) -> String {
-    let is_of_all = form.allowed.len() == Noun::ALL.len();
-    let calls = if is_of_all { Noun::names() } else { Noun::joined(form.allowed) };
+    let calls = match form.allowed {
+        Nouns::All => Noun::names(),
+        allowed => allowed.joined(),
+    };
     let value = match form.value.named() {
         Some((key, example)) => format!("{example}, also as {key}=…, or "),
         None => String::new(),

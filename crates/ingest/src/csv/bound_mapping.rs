@@ -10,7 +10,6 @@ use super::fields::Source;
 use super::header::Header;
 use super::mapping::Mapping;
 use super::row::Row;
-use super::skip::Wholeness;
 use super::template::{ColumnNo, Template};
 
 /// The longest reason, in bytes: a cell may be as long as a row.
@@ -41,10 +40,9 @@ impl BoundMapping<'_> {
 
     /// Returns the position of the first `[[skip]]` that leaves the row out.
     pub(super) fn skipped_by(&self, checked: &CheckedRow) -> Option<usize> {
-        let whole = if checked.error.is_none() { Wholeness::Whole } else { Wholeness::Broken };
         self.mapping.skips.iter().position(|skip| {
             let cell = checked.row.cell(self.header.position(skip.column));
-            cell.is_some_and(|cell| skip.takes(cell, whole))
+            cell.is_some_and(|cell| skip.takes(cell, checked.error.as_deref()))
         })
     }
 

@@ -55,28 +55,19 @@ impl Skip {
         }
     }
 
-    /// Returns whether the row with this cell is left out. The cells of a malformed row may be
-    /// under the wrong columns, so only an exact match of a text leaves it out.
-    pub(super) fn takes(&self, cell: &[u8], row: Wholeness) -> bool {
+    /// Returns whether the row with this cell is left out. The cells of a malformed row, which has
+    /// an error, may be under the wrong columns, so only an exact match of a text leaves it out.
+    pub(super) fn takes(&self, cell: &[u8], error: Option<&str>) -> bool {
         let cell = cell.trim_ascii();
         let is_in = |texts: &[String]| texts.iter().any(|text| text.trim().as_bytes() == cell);
         match &self.test {
-            Test::In(texts) => is_in(texts) && (row == Wholeness::Whole || !cell.is_empty()),
-            _ if row == Wholeness::Broken => false,
+            Test::In(texts) => is_in(texts) && (error.is_none() || !cell.is_empty()),
+            _ if error.is_some() => false,
             Test::NotIn(texts) => !is_in(texts),
             Test::Empty => cell.is_empty(),
             Test::NotEmpty => !cell.is_empty(),
         }
     }
-}
-
-/// Whether a row is well-formed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wholeness {
-    /// It has as many cells as there are columns, all of them UTF-8.
-    Whole,
-    /// It is malformed.
-    Broken,
 }
 
 impl fmt::Display for Skip {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use kiosque_model::Zone;
 use kiosque_model::setting::duration;
-use kiosque_remote::TimeText;
+use kiosque_remote::{Report, TimeText};
 
 use super::examples::remote as help;
 
@@ -49,6 +49,16 @@ pub(crate) enum RemoteWhat {
     /// Copy all orders and devices of the account into an SQLite file, and later changes.
     #[command(after_help = help::MIRROR)]
     Mirror(MirrorArgs),
+    #[command(flatten)]
+    Report(ReportWhat),
+    /// Make any call of the interface that reads.
+    #[command(after_help = help::CALL)]
+    Call(CallArgs),
+}
+
+/// The commands of `kiosque remote` that show a dashboard function.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReportWhat {
     /// Show the figures of a range.
     #[command(after_help = "Examples:\n  kiosque remote summary --since 7d\n  \
         kiosque remote summary --since 2026-03-01 --until 2026-04-01 --group north")]
@@ -73,9 +83,23 @@ pub(crate) enum RemoteWhat {
     #[command(after_help = "Examples:\n  kiosque remote online\n  \
         kiosque remote online --group north --watch")]
     Online(OnlineArgs),
-    /// Make any call of the interface that reads.
-    #[command(after_help = help::CALL)]
-    Call(CallArgs),
+}
+
+impl ReportWhat {
+    /// Returns the function, and the arguments of the command.
+    pub(crate) fn parts(self) -> (Report, ReportArgs) {
+        match self {
+            ReportWhat::Summary(args) => (Report::Summary, args),
+            ReportWhat::Trend(args) => (Report::Trend, args),
+            ReportWhat::BestSellers(args) => (Report::BestSellers, args),
+            ReportWhat::ByDevice(args) => (Report::ByDevice, args),
+            ReportWhat::Aisles(args) => (Report::Aisles, args),
+            ReportWhat::Online(OnlineArgs { group, shown }) => {
+                let span = Span { since: None, until: None };
+                (Report::Online, ReportArgs { group, span, device: vec![], shown })
+            }
+        }
+    }
 }
 
 /// The profile of a command.

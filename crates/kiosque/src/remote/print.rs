@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::chart;
 use crate::args::{RemoteFormat, Shown};
 use crate::output::CLEAR;
-use crate::table::{TextTable, cell, cut, printable};
+use crate::table::{Table, cell, cut, printable};
 
 /// The width of a terminal whose size is unknown.
 const TERMINAL_WIDTH: usize = 80;
@@ -117,7 +117,7 @@ impl<'s> Printer<'s> {
 
     fn rows(&self, part: &Part, columns: &[&Column]) -> String {
         let names: Vec<&str> = columns.iter().map(|column| column.name).collect();
-        let mut table = TextTable::new(&names);
+        let mut table = Table::new(&names);
         for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.is_amount()) {
             table.align_right(at);
         }

@@ -8,7 +8,7 @@ use kiosque_contract::{Code, OPERATOR_CALLS};
 use kiosque_listener::{AnswerDurations, ConnectionMetrics};
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
 
-use super::registry::MetricRegistry;
+use super::registry::{DURATIONS_S, FINE_DURATIONS_S, MetricRegistry};
 use crate::audience::Audience;
 
 /// The label for paths and codes that are not in the tables.
@@ -55,13 +55,15 @@ impl ListenerCounters {
                 "Time from the headers of a request to its answer, the transfer of its body \
                  included.",
                 &["listener", "path"],
+                &DURATIONS_S,
             ),
-            answer_durations: registry.fine_durations(
+            answer_durations: registry.durations(
                 "kiosque_answer_duration_seconds",
                 "Time from the first byte of a request to the last byte of its answer passed to \
                  the socket. Only requests over HTTP/1.1, without those that were sent before \
                  the previous answer.",
                 &["listener", "path"],
+                &FINE_DURATIONS_S,
             ),
             open: registry.gauges(
                 "kiosque_connections_open",

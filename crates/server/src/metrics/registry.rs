@@ -9,11 +9,11 @@ use prometheus::{
 use strum::VariantArray;
 
 /// Upper bounds of the buckets of durations, in seconds.
-const DURATIONS_S: [f64; 13] =
+pub(super) const DURATIONS_S: [f64; 13] =
     [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
 /// The same for durations whose shortest values are compared with each other.
-const FINE_DURATIONS_S: [f64; 20] = [
+pub(super) const FINE_DURATIONS_S: [f64; 20] = [
     0.000_05, 0.000_1, 0.000_15, 0.000_2, 0.000_3, 0.000_4, 0.000_6, 0.000_8, 0.001, 0.001_5,
     0.002, 0.003, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0, 10.0,
 ];
@@ -49,17 +49,10 @@ impl MetricRegistry {
         self.registered(IntGauge::new(name, help))
     }
 
-    pub(super) fn durations(&self, name: &str, help: &str, labels: &[&str]) -> HistogramVec {
-        self.histograms((name, help), labels, &DURATIONS_S)
-    }
-
-    pub(super) fn fine_durations(&self, name: &str, help: &str, labels: &[&str]) -> HistogramVec {
-        self.histograms((name, help), labels, &FINE_DURATIONS_S)
-    }
-
-    fn histograms(
+    pub(super) fn durations(
         &self,
-        (name, help): (&str, &str),
+        name: &str,
+        help: &str,
         labels: &[&str],
         bounds: &[f64],
     ) -> HistogramVec {
