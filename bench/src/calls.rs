@@ -1,5 +1,7 @@
 //! The calls of each scenario, with a live session.
 
+use std::fmt;
+
 use anyhow::{Context, ensure};
 use kiosque_contract::endpoint::{self, DevicePage, LogIn, QueryOrderList};
 use kiosque_contract::{
@@ -8,7 +10,7 @@ use kiosque_contract::{
 };
 
 use crate::client::{Call, Client};
-use crate::fleet::{self, Account};
+use crate::fleet;
 use crate::load::Workload;
 use crate::options::Size;
 use crate::orders;
@@ -17,24 +19,31 @@ use crate::rng::Rng;
 /// Number of orders whose details are requested.
 const TRADE_NUMBERS: usize = 20_000;
 
-/// A log in.
+/// A login of an account of the bench.
 ///
 /// # Errors
 /// The body cannot be serialized as JSON.
-pub(crate) fn login(account: &Account) -> anyhow::Result<Call> {
-    let request =
-        LoginRequest { username: account.login_name.clone(), password: account.password.clone() };
+pub(crate) fn login(name: &str) -> anyhow::Result<Call> {
+    let request = LoginRequest { username: name.to_owned(), password: fleet::password(name) };
     Call::new(LogIn::PATH, None, serde_json::to_string(&request)?)
 }
 
-/// A worker for each of the first `workers` accounts that do nothing but log in.
+/// A login of the first account that does nothing but log in.
+///
+/// # Errors
+/// The body cannot be serialized as JSON.
+pub(crate) fn first_login(size: &Size) -> anyhow::Result<Call> {
+    login(&fleet::caller(0, size).login_name)
+}
+
+/// Returns a worker for each of the first `workers` accounts that do nothing but log in.
 ///
 /// # Errors
 /// There are not enough accounts.
 pub(crate) fn logins(size: &Size, workers: usize) -> anyhow::Result<Workload> {
     ensure!(workers <= fleet::LOGIN_ACCOUNTS, "{workers} workers, but fewer accounts");
-    let calls = fleet::callers(size).iter().take(workers).map(login).collect::<Result<_, _>>()?;
-    Ok(Workload::one_each(calls))
+    let calls = (0..workers).map(|index| login(&fleet::caller(index, size).login_name));
+    Ok(Workload::one_each(calls.collect::<Result<_, _>>()?))
 }
 
 /// Live sessions: the token of each group's reader.
@@ -53,7 +62,7 @@ impl Sessions {
         let mut connection = client.connect().await?;
         let mut tokens = Vec::new();
         for account in fleet::readers(size) {
-            let session: SessionData = connection.ask(&login(&account)?).await?;
+            let session: SessionData = connection.ask(&login(&account.login_name)?).await?;
             ensure!(
                 session.group_id == fleet::group_id(account.group),
                 "another group: {session:?}"
@@ -190,7 +199,8 @@ impl Sessions {
     }
 }
 
-fn paged(path: &str, page: u64) -> String {
+/// Returns the path of a page of ten.
+pub(crate) fn paged(path: &str, page: impl fmt::Display) -> String {
     format!("{path}?current={page}&size=10")
 }
 
@@ -203,7 +213,11 @@ fn order_page(device: usize, page: u64, history: bool, token: &str) -> anyhow::R
     Call::new(&paged(QueryOrderList::PATH, page), Some(token), serde_json::to_string(&filter)?)
 }
 
-fn device_page(page: u64, token: &str) -> anyhow::Result<Call> {
+/// A page of the devices of a session's group.
+///
+/// # Errors
+/// When it cannot travel.
+pub(crate) fn device_page(page: impl fmt::Display, token: &str) -> anyhow::Result<Call> {
     Call::new(&paged(DevicePage::PATH, page), Some(token), "{}".to_owned())
 }
 

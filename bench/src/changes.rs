@@ -17,11 +17,11 @@ use crate::fleet::group_of;
 use crate::ingest;
 use crate::input::Input;
 use crate::kiosque::{Kiosque, Server};
-use crate::latency::Latencies;
+use crate::load::LoadResult;
 use crate::measure;
 use crate::options::{Effort, Size};
 use crate::orders::order_of_now;
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::spread::Spread;
 
 /// Orders that are sent in a round, each to a group for which a request waits.
@@ -34,12 +34,12 @@ const WAITS_AFTER: Duration = Duration::from_millis(20);
 const SETTLED_AFTER: Duration = Duration::from_millis(500);
 /// The maximum times until 99 of 100 waiting requests are answered, in ms: for a change on the same
 /// node, and for any other.
-const AIM: f64 = 50.0;
-const SLOW_AIM: f64 = 1_000.0;
+const AIM: Aim = Aim::AtMost(50.0);
+const SLOW_AIM: Aim = Aim::AtMost(1_000.0);
 /// Orders per request, concurrent requests, and orders in a round of the stream.
 const BATCHES: (usize, usize, usize) = (100, 8, 40_000);
 /// The minimum part of the rate alone that remains while requests wait.
-const RATE_AIM: f64 = 0.95;
+const RATE_AIM: Aim = Aim::AtLeast(0.95);
 /// Waiting requests of each group.
 const WAITING: usize = 10;
 /// The maximum wait that a request may ask for, in seconds, and the records of an answer.
@@ -101,8 +101,7 @@ impl<'a> Bench<'a> {
         size: &'a Size,
     ) -> anyhow::Result<Bench<'a>> {
         let key = kiosque.operator_key("orders")?;
-        let first = calls::logins(size, 1)?;
-        runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+        runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
         let integrators = runtime.block_on(server.client())?;
         let sessions = runtime.block_on(Sessions::open(&integrators, size, 1))?;
         Ok(Bench { size, key, sessions, integrators, operator: server.operator()?, sent: 0 })
@@ -129,8 +128,8 @@ impl<'a> Bench<'a> {
         &mut self,
         changes: usize,
         mut send: impl AsyncFnMut(Vec<u8>) -> anyhow::Result<Instant>,
-    ) -> anyhow::Result<(f64, Latencies)> {
-        let (begun, mut taken) = (Instant::now(), Latencies::default());
+    ) -> anyhow::Result<LoadResult> {
+        let (begun, mut result) = (Instant::now(), LoadResult::default());
         for _ in 0..changes {
             let (line, group) = self.lines(1, self.size.groups)?;
             let mut follower = Follower::new(self, group).await?;
@@ -142,9 +141,10 @@ impl<'a> Bench<'a> {
             let sent = send(line).await?;
             let (records, answered) = answering.await??;
             ensure!(records == 1, "{records} changes in place of one");
-            taken.note(answered.saturating_duration_since(sent));
+            result.latencies.note(answered.saturating_duration_since(sent));
         }
-        Ok((measure::count(changes) / begun.elapsed().as_secs_f64(), taken))
+        result.took = begun.elapsed();
+        Ok(result)
     }
 
     /// Streams orders to the first half of the groups. Returns orders per second.
@@ -209,23 +209,16 @@ pub(crate) fn run(
     Ok(rows)
 }
 
-fn latency_row(name: &str, mut rounds: Vec<(f64, Latencies)>, aim: f64) -> Row {
-    let mut row = Row::new(name).answers(&mut rounds);
-    let p99 = rounds.iter_mut().map(|(_, taken)| f64::from(taken.percentile(99)) / 1e3);
-    row.figure = Some(Figure::new(Spread::of(p99), " ms p99", Some(Aim::AtMost(aim))));
-    row
-}
-
 /// Orders that the same node takes.
 fn of_stream(runtime: &Runtime, bench: &mut Bench<'_>, effort: &Effort) -> anyhow::Result<Row> {
     let rounds = (0..effort.rounds).map(|_| runtime.block_on(stream_to(bench, CHANGES)));
-    let rounds = rounds.collect::<anyhow::Result<_>>()?;
-    let mut row = latency_row("change that the node takes", rounds, AIM);
+    let rounds = rounds.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut row = Row::new("change that the node takes").p99_of(&rounds, Some(AIM));
     row.note = "from the request with the order to the end of the answer that waited".to_owned();
     Ok(row)
 }
 
-async fn stream_to(bench: &mut Bench<'_>, changes: usize) -> anyhow::Result<(f64, Latencies)> {
+async fn stream_to(bench: &mut Bench<'_>, changes: usize) -> anyhow::Result<LoadResult> {
     let mut operator = bench.operator.connect().await?;
     let key = bench.key.clone();
     let send = async |line| {
@@ -254,7 +247,7 @@ fn of_command(
         };
         rounds.push(runtime.block_on(bench.answers(SLOW_CHANGES, send))?);
     }
-    let mut row = latency_row("change by a command", rounds, SLOW_AIM);
+    let mut row = Row::new("change by a command").p99_of(&rounds, Some(SLOW_AIM));
     row.note = "from the end of the command; 0 if the answer was earlier".to_owned();
     Ok(row)
 }
@@ -267,14 +260,13 @@ fn of_another_node(
 ) -> anyhow::Result<Row> {
     let node = kiosque.another_node()?;
     let mut server = node.serve()?;
-    let first = calls::logins(bench.size, 1)?;
-    runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+    runtime.block_on(server.first_answer(&calls::first_login(bench.size)?))?;
     let own = std::mem::replace(&mut bench.operator, server.operator()?);
     let rounds = (0..effort.rounds).map(|_| runtime.block_on(stream_to(bench, SLOW_CHANGES)));
-    let rounds = rounds.collect::<anyhow::Result<_>>()?;
+    let rounds = rounds.collect::<anyhow::Result<Vec<_>>>()?;
     bench.operator = own;
     server.process.stop()?;
-    Ok(latency_row("change that another node takes", rounds, SLOW_AIM))
+    Ok(Row::new("change that another node takes").p99_of(&rounds, Some(SLOW_AIM)))
 }
 
 /// The stream of orders, each time paired with the stream alone.
@@ -303,11 +295,9 @@ fn during_followers(
         ("orders streamed while requests wait in other groups", Some(RATE_AIM)),
         ("orders streamed while each group has a reader of its changes", None),
     ];
-    let rows = names.into_iter().zip(ratios).map(|((name, aim), ratios)| {
-        let mut row = Row::new(name);
-        let aim = aim.map(Aim::AtLeast);
-        row.figure = Some(Figure::new(Spread::of(ratios), " × alone", aim));
-        row
-    });
+    let rows = names
+        .into_iter()
+        .zip(ratios)
+        .map(|((name, aim), ratios)| Row::about(name, Spread::of(ratios), " × alone", aim));
     Ok(rows.collect())
 }

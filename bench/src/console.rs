@@ -17,7 +17,7 @@ use crate::kiosque::{Kiosque, Server};
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::options::{Effort, Size};
 use crate::orders::order_of_now;
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::spread::Spread;
 use crate::{calls, imports, measure};
 
@@ -28,10 +28,10 @@ pub(crate) const PAGES_PER_SECOND: f64 = 20.0;
 /// The pause between two orders that arrive.
 const ORDER_PAUSE: Duration = Duration::from_millis(100);
 /// The maximum time of 99 of 100 overviews, in ms.
-const OVERVIEW_AIM: f64 = 50.0;
+const OVERVIEW_AIM: Aim = Aim::AtMost(50.0);
 /// The maximum size of a page in bytes, and the maximum as sent.
-const PAGE_AIM: f64 = 60_000.0;
-const SENT_AIM: f64 = 15_000.0;
+const PAGE_AIM: Aim = Aim::AtMost(60_000.0);
+const SENT_AIM: Aim = Aim::AtMost(15_000.0);
 /// The time at which a browser has painted a page, in ms since it requested it.
 const PAINTED: &str =
     "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null";
@@ -40,7 +40,7 @@ const PAINTED: &str =
 struct Pages {
     name: &'static str,
     paths: Vec<String>,
-    aim: Option<f64>,
+    aim: Option<Aim>,
 }
 
 /// Returns the kinds of pages. The last month of the orders is in the ranges, which end today.
@@ -76,8 +76,7 @@ pub(crate) fn run(
     engine.settle()?;
     let key = kiosque.operator_key("read,orders,activity")?;
     let mut server = kiosque.serve()?;
-    let first = calls::logins(size, 1)?;
-    runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+    runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
     let client = server.operator()?;
     let cookie = runtime.block_on(client.sign_in(&key))?;
     let mut rows = Vec::new();
@@ -87,15 +86,10 @@ pub(crate) fn run(
         for round in 1..=effort.rounds {
             let span = (effort.span(), &mut number);
             let opened = open(&client, (&pages, &cookie), (size, &key), span);
-            let opened = runtime.block_on(opened)?;
-            rounds.push((opened.rate(), opened.latencies));
+            rounds.push(runtime.block_on(opened)?);
             eprintln!("round {round}: {}", pages.name);
         }
-        let mut row = Row::new(format!("console, {}", pages.name)).answers(&mut rounds);
-        let p99 = rounds.iter_mut().map(|(_, taken)| f64::from(taken.percentile(99)) / 1e3);
-        let aim = pages.aim.map(Aim::AtMost);
-        row.figure = Some(Figure::new(Spread::of(p99), " ms p99", aim));
-        rows.push(row);
+        rows.push(Row::new(format!("console, {}", pages.name)).p99_of(&rounds, pages.aim));
         rows.extend(runtime.block_on(sizes(&client, &pages, &cookie))?);
     }
     rows.extend(first_paint(&server, &key));
@@ -145,10 +139,9 @@ async fn sizes(client: &Client, pages: &Pages, cookie: &str) -> anyhow::Result<V
     let mut rows = Vec::new();
     for (coding, name, aim) in [(None, "size", PAGE_AIM), (Some("zstd"), "sent size", SENT_AIM)] {
         let body = connection.post(&Call::page(path, cookie, coding)?).await?;
-        let mut row = Row::new(format!("{name} of console, {}", pages.name));
+        let name = format!("{name} of console, {}", pages.name);
         let bytes = Spread::of([measure::count(body.len())]);
-        row.figure = Some(Figure::new(bytes, " bytes", Some(Aim::AtMost(aim))));
-        rows.push(row);
+        rows.push(Row::about(name, bytes, " bytes", Some(aim)));
     }
     Ok(rows)
 }
@@ -173,7 +166,5 @@ fn first_paint(server: &Server, key: &str) -> Option<Row> {
         wait_until("the overview is painted", || browser.run(PAINTED).is_number());
         browser.run(PAINTED).as_f64().unwrap_or_default()
     });
-    let mut row = Row::new("first paint of the overview");
-    row.figure = Some(Figure::new(Spread::of(painted), " ms", None));
-    Some(row)
+    Some(Row::about("first paint of the overview", Spread::of(painted), " ms", None))
 }

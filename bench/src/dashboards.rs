@@ -8,7 +8,7 @@ use kiosque_contract::endpoint::{
     BestSellingProduct, DeviceAisle, DeviceProfile, OnlineDevices, SalesByDevice, SalesTrend,
     Summary,
 };
-use kiosque_contract::{DashboardFilter, Endpoint};
+use kiosque_contract::{DashboardFilter, ENDPOINTS, Endpoint};
 
 use crate::calls::Sessions;
 use crate::catalog::CURRENCIES;
@@ -75,7 +75,12 @@ pub(crate) fn scenarios(sessions: &Sessions, size: &Size) -> anyhow::Result<Vec<
         ("online devices", OnlineDevices::PATH, &month, Some(4.0)),
         ("summary, noon to noon", Summary::PATH, &cut, Some(20.0)),
     ];
+    // A function without a row is measured for the month, without an aim.
+    let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard");
+    let others = functions.filter(|one| all.iter().all(|(_, path, ..)| *path != one.path));
+    let others = others.map(|one| (one.noun, one.path, &month as Filters<'_>, None));
     all.into_iter()
+        .chain(others)
         .map(|(name, path, filters, aim)| {
             let against = aim.map_or(Against::Nothing, Against::Limit);
             Ok(Scenario::new(name, sessions.of_each_group(path, filters)?, against))

@@ -3,11 +3,11 @@
 use crate::kiosque::Kiosque;
 use crate::measure;
 use crate::options::Size;
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::spread::Spread;
 
 /// Bytes that an order should take at most.
-const AIM: f64 = 450.0;
+const AIM: Aim = Aim::AtMost(450.0);
 
 /// Returns the row of the data file, when everything has ended and its log has been checkpointed.
 ///
@@ -16,8 +16,7 @@ const AIM: f64 = 450.0;
 pub(crate) fn row(kiosque: &Kiosque, size: &Size) -> anyhow::Result<Row> {
     let bytes = kiosque.data_bytes()?;
     let each = measure::count(usize::try_from(bytes / size.orders)?);
-    let mut row = Row::new("bytes an order on disk");
-    row.figure = Some(Figure::new(Spread::of([each]), " bytes", Some(Aim::AtMost(AIM))));
+    let mut row = Row::about("bytes an order on disk", Spread::of([each]), " bytes", Some(AIM));
     row.note = format!("{bytes} bytes of data file, with every index and sum");
     Ok(row)
 }

@@ -16,6 +16,7 @@ use kiosque_contract::Endpoint;
 use kiosque_contract::endpoint::QueryOrderList;
 use tokio::runtime::Runtime;
 
+use crate::calls::login;
 use crate::child::Process;
 use crate::client::{Client, Connection};
 use crate::engine::Engine;
@@ -24,7 +25,7 @@ use crate::load::{self, LoadResult, Pace, Workload};
 use crate::logins::talked;
 use crate::measure;
 use crate::options::{Effort, FairnessSize};
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::server_times::{self, ServerTimes};
 use crate::spread::Spread;
 use data::Files;
@@ -39,17 +40,24 @@ const SETTLE: Duration = Duration::from_millis(500);
 const P50_AIM: (f64, f64) = (2.0, 1_000.0);
 const P99_AIM: (f64, f64) = (4.0, 10_000.0);
 /// Answers during a load may take this many times as long as during busy processes.
-const P50_CONTROL_AIM: f64 = 2.0;
-const P99_CONTROL_AIM: f64 = 4.0;
+const P50_CONTROL_AIM: Aim = Aim::AtMost(2.0);
+const P99_CONTROL_AIM: Aim = Aim::AtMost(4.0);
 /// The maximum time for an answer to tenant B or to the operator, in ms.
-const ANSWER_AIM: f64 = 1_000.0;
+const ANSWER_AIM: Aim = Aim::AtMost(1_000.0);
 /// Memory above idle while answers wait for their readers, in MiB.
-const MEMORY_AIM: f64 = 150.0;
+const MEMORY_AIM: Aim = Aim::AtMost(150.0);
 
 /// Order pages of tenant B, as timed by their client and by the server.
 struct Pages {
     answered: LoadResult,
     inside: ServerTimes,
+}
+
+impl Pages {
+    /// A time as seen by clients, in us.
+    fn percentile(&self, percent: usize) -> f64 {
+        self.answered.latencies.percentile(percent).max(1.0)
+    }
 }
 
 /// One load of tenant A in one round.
@@ -85,21 +93,21 @@ pub(crate) fn run(
     engine.settle()?;
     let key = kiosque.operator_key("orders,activity,read")?;
     let mut server = kiosque.serve()?;
-    runtime.block_on(server.first_answer(&data::log_in_b()?))?;
+    runtime.block_on(server.first_answer(&login("b")?))?;
     let client = runtime.block_on(server.client())?;
     let cookie = runtime.block_on(server.operator()?.sign_in(&key))?;
     let tokens = runtime.block_on(data::log_in(&client, cookie))?;
     let mut subject =
         Subject { kiosque: &kiosque, server: &server, client, key, tokens, size, measured: 0 };
     let mut rows = Vec::new();
-    for load in Load::ALL {
+    for (load, name) in Load::ALL {
         let mut rounds = Vec::new();
         for round in 1..=effort.rounds {
             let during = subject.during(runtime, load, effort)?;
-            eprintln!("round {round}: {}: {}", load.name(), during.summary());
+            eprintln!("round {round}: {name}: {}", during.summary());
             rounds.push(during);
         }
-        rows.extend(load_rows(load, &rounds));
+        rows.extend(load_rows((load, name), &rounds));
     }
     server.process.stop()?;
     kiosque.clear()?;
@@ -178,15 +186,12 @@ async fn measured_pages(
 impl During {
     /// Times alone and during the load, as seen by clients, in us.
     fn percentiles(&self, percent: usize) -> (f64, f64) {
-        let at =
-            |pages: &Pages| f64::from(pages.answered.latencies.clone().percentile(percent).max(1));
-        (at(&self.alone), at(&self.pages))
+        (self.alone.percentile(percent), self.pages.percentile(percent))
     }
 
     /// The time during the load as a multiple of the time during busy processes.
     fn against_control(&self, percent: usize) -> f64 {
-        let control = self.control.answered.latencies.clone().percentile(percent).max(1);
-        self.percentiles(percent).1 / f64::from(control)
+        self.pages.percentile(percent) / self.control.percentile(percent)
     }
 
     /// The same inside the server, if it has the histogram.
@@ -226,8 +231,7 @@ fn ratio_row(name: String, both: &[(f64, f64)], aim: (f64, f64)) -> Option<Row> 
     let alone = Spread::of(both.iter().map(|(alone, _)| *alone)).median.max(1.0);
     let during = Spread::of(both.iter().map(|(_, during)| *during));
     let most = aim.0.max((alone + aim.1) / alone);
-    let mut row = Row::new(name);
-    row.figure = Some(Figure::new(times, " × alone", Some(Aim::AtMost(most))));
+    let mut row = Row::about(name, times, " × alone", Some(Aim::AtMost(most)));
     row.note = format!(
         "alone {alone:.0} us, during {:.0} us ({:.0}–{:.0}); ratios {:.2}–{:.2}",
         during.median, during.min, during.max, times.min, times.max
@@ -235,8 +239,7 @@ fn ratio_row(name: String, both: &[(f64, f64)], aim: (f64, f64)) -> Option<Row> 
     Some(row)
 }
 
-fn load_rows(load: Load, rounds: &[During]) -> Vec<Row> {
-    let name = load.name();
+fn load_rows((load, name): (Load, &str), rounds: &[During]) -> Vec<Row> {
     let seen = |percent: usize, aim| {
         let both: Vec<_> = rounds.iter().map(|round| round.percentiles(percent)).collect();
         ratio_row(format!("p{percent} of order pages during {name}"), &both, aim)
@@ -247,16 +250,16 @@ fn load_rows(load: Load, rounds: &[During]) -> Vec<Row> {
         ratio_row(format!("p{percent} inside the server during {name}"), &both, aim)
     };
     let slowest = |what: &str, pick: fn(&During) -> &Probed| {
-        let mut row = Row::new(format!("{what} during {name}"));
         let slowest = Spread::of(rounds.iter().map(|round| pick(round).slowest_ms()));
-        row.figure = Some(Figure::new(slowest, " ms slowest", Some(Aim::AtMost(ANSWER_AIM))));
+        let name = format!("{what} during {name}");
+        let mut row = Row::about(name, slowest, " ms slowest", Some(ANSWER_AIM));
         row.note = Probed::note(rounds.iter().map(pick));
         row
     };
     let control = |percent: usize, aim| {
-        let mut row = Row::new(format!("p{percent} during {name}, and during a control"));
         let times = Spread::of(rounds.iter().map(|round| round.against_control(percent)));
-        row.figure = Some(Figure::new(times, " × control", Some(Aim::AtMost(aim))));
+        let name = format!("p{percent} during {name}, and during a control");
+        let mut row = Row::about(name, times, " × control", Some(aim));
         row.note = format!("a busy process for each core; {:.2}–{:.2}", times.min, times.max);
         Some(row)
     };
@@ -281,10 +284,9 @@ fn load_rows(load: Load, rounds: &[During]) -> Vec<Row> {
     rows.push(slowest("dashboards of tenant B", |round| &round.dashboards));
     rows.push(slowest("heartbeats and orders", |round| &round.operator));
     if load == Load::Unread {
-        let mut row = Row::new(format!("memory with {name}"));
         let above = Spread::of(rounds.iter().map(|round| round.memory));
-        row.figure = Some(Figure::new(above, " MiB above idle", Some(Aim::AtMost(MEMORY_AIM))));
-        rows.push(row);
+        let name = format!("memory with {name}");
+        rows.push(Row::about(name, above, " MiB above idle", Some(MEMORY_AIM)));
     }
     rows
 }

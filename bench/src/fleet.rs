@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::catalog::{CURRENCIES, GOODS, MODELS, PLACES, VARIANTS};
 use crate::options::{Goods, Size};
@@ -18,8 +18,6 @@ pub(crate) const AISLES: usize = 40;
 pub(crate) struct Account {
     /// Its `username`.
     pub(crate) login_name: String,
-    /// Its password, in plain text.
-    pub(crate) password: String,
     /// Its only group, counted from 0.
     pub(crate) group: usize,
 }
@@ -82,71 +80,23 @@ pub(crate) fn aisle_code(aisle: usize) -> String {
     format!("{layer}{:02}", aisle % 10 + 1)
 }
 
-/// The accounts that read: one for each group.
-pub(crate) fn readers(size: &Size) -> Vec<Account> {
-    (0..size.groups).map(|group| account("reader", group, group)).collect()
+/// The password of every account, in plain text.
+pub(crate) fn password(login_name: &str) -> String {
+    format!("open sesame, {login_name}")
 }
 
-/// The accounts that log in repeatedly.
-pub(crate) fn callers(size: &Size) -> Vec<Account> {
-    (0..LOGIN_ACCOUNTS).map(|index| account("caller", index, index % size.groups)).collect()
+/// The accounts that read: one for each group.
+pub(crate) fn readers(size: &Size) -> impl Iterator<Item = Account> {
+    (0..size.groups).map(|group| account("reader", group, group))
+}
+
+/// One of the [`LOGIN_ACCOUNTS`], counted from 0.
+pub(crate) fn caller(index: usize, size: &Size) -> Account {
+    account("caller", index, index % size.groups)
 }
 
 fn account(kind: &str, index: usize, group: usize) -> Account {
-    let login_name = format!("{kind}-{:02}", index + 1);
-    Account { password: format!("open sesame, {login_name}"), login_name, group }
-}
-
-#[derive(Serialize)]
-struct FleetFile {
-    group: Vec<GroupEntry>,
-    account: Vec<AccountEntry>,
-    product: Vec<ProductEntry>,
-    device: Vec<DeviceEntry>,
-}
-
-#[derive(Serialize)]
-struct GroupEntry {
-    id: String,
-    name: String,
-}
-
-#[derive(Serialize)]
-struct AccountEntry {
-    login_name: String,
-    display_name: String,
-    password: String,
-    third_party_api: bool,
-    groups: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct ProductEntry {
-    id: String,
-    name: String,
-    category: &'static str,
-    currency: &'static str,
-    default_price: i64,
-}
-
-#[derive(Serialize)]
-struct DeviceEntry {
-    code: String,
-    name: String,
-    group: String,
-    model: &'static str,
-    address: &'static str,
-    aisle: Vec<AisleEntry>,
-}
-
-#[derive(Serialize)]
-struct AisleEntry {
-    code: String,
-    product: String,
-    price: i64,
-    stock: u64,
-    capacity: u64,
-    layer: usize,
+    Account { login_name: format!("{kind}-{:02}", index + 1), group }
 }
 
 /// Writes the fleet file, in JSON.
@@ -155,63 +105,66 @@ struct AisleEntry {
 /// When it cannot be written.
 pub(crate) fn write(size: &Size, out: impl Write) -> anyhow::Result<()> {
     let group = (0..size.groups)
-        .map(|group| GroupEntry { id: group_id(group), name: format!("Group {:02}", group + 1) })
-        .collect();
-    let account =
-        readers(size).into_iter().chain(callers(size)).map(account_entry).collect::<Vec<_>>();
-    let product = (0..products(size)).map(product_entry).collect();
-    let device = (0..size.devices).map(|device| device_entry(device, size)).collect();
-    serde_json::to_writer(out, &FleetFile { group, account, product, device })?;
+        .map(|group| json!({ "id": group_id(group), "name": format!("Group {:02}", group + 1) }));
+    let callers = (0..LOGIN_ACCOUNTS).map(|index| caller(index, size));
+    let account = readers(size).chain(callers).map(account_entry);
+    let device = (0..size.devices).map(|device| device_entry(device, size));
+    let fleet = json!({
+        "group": group.collect::<Vec<_>>(),
+        "account": account.collect::<Vec<_>>(),
+        "product": (0..products(size)).map(product_entry).collect::<Vec<_>>(),
+        "device": device.collect::<Vec<_>>(),
+    });
+    serde_json::to_writer(out, &fleet)?;
     Ok(())
 }
 
-fn account_entry(account: Account) -> AccountEntry {
-    AccountEntry {
-        display_name: format!("Integrator {}", account.login_name),
-        login_name: account.login_name,
-        password: account.password,
-        third_party_api: true,
-        groups: vec![group_id(account.group)],
-    }
+fn account_entry(account: Account) -> Value {
+    json!({
+        "login_name": account.login_name,
+        "display_name": format!("Integrator {}", account.login_name),
+        "password": password(&account.login_name),
+        "third_party_api": true,
+        "groups": [group_id(account.group)],
+    })
 }
 
-fn product_entry(product: usize) -> ProductEntry {
-    ProductEntry {
-        id: goods_id(product),
-        name: goods_name(product),
-        category: GOODS[product % GOODS.len()].1,
-        currency: if product % GOODS.len() < 12 { "CNY" } else { "EUR" },
-        default_price: goods_price(product),
-    }
+fn product_entry(product: usize) -> Value {
+    json!({
+        "id": goods_id(product),
+        "name": goods_name(product),
+        "category": GOODS[product % GOODS.len()].1,
+        "currency": if product % GOODS.len() < 12 { "CNY" } else { "EUR" },
+        "default_price": goods_price(product),
+    })
 }
 
-fn device_entry(device: usize, size: &Size) -> DeviceEntry {
+fn device_entry(device: usize, size: &Size) -> Value {
     let mut rng = Rng::of(size.seed ^ 0xF1EE_7000, u64::try_from(device).unwrap_or_default());
-    let aisle = (0..AISLES)
-        .map(|aisle| AisleEntry {
-            code: aisle_code(aisle),
-            product: goods_id(product_in(device, aisle, size)),
-            price: goods_price(product_in(device, aisle, size)),
-            stock: rng.below(13),
-            capacity: 12,
-            layer: aisle / 10 + 1,
+    let aisle = |aisle| {
+        json!({
+            "code": aisle_code(aisle),
+            "product": goods_id(product_in(device, aisle, size)),
+            "price": goods_price(product_in(device, aisle, size)),
+            "stock": rng.below(13),
+            "capacity": 12,
+            "layer": aisle / 10 + 1,
         })
-        .collect();
-    DeviceEntry {
-        code: device_code(device),
-        name: format!("Kiosk {:04}", device + 1),
-        group: group_id(group_of(device, size)),
-        model: rng.pick(&MODELS),
-        address: rng.pick(&PLACES),
-        aisle,
-    }
+    };
+    let aisles: Vec<Value> = (0..AISLES).map(aisle).collect();
+    json!({
+        "code": device_code(device),
+        "name": format!("Kiosk {:04}", device + 1),
+        "group": group_id(group_of(device, size)),
+        "model": rng.pick(&MODELS),
+        "address": rng.pick(&PLACES),
+        "aisle": aisles,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-
-    use serde_json::Value;
 
     use super::*;
 

@@ -10,17 +10,17 @@ use std::path::Path;
 use anyhow::Context;
 use tokio::runtime::Runtime;
 
+use crate::calls::login;
 use crate::client::Client;
 use crate::engine::Engine;
-use crate::fairness::data::{device_code, log_in_as, order_list};
+use crate::fairness::data::{device_code, order_list};
 use crate::kiosque::{Kiosque, Server};
-use crate::limit::Limit;
 use crate::load::Workload;
 use crate::measure;
 use crate::options::{Effort, FairnessSize};
 use crate::orders::LAST_TRADE;
 use crate::report::{Aim, Figure, Row};
-use crate::rounds::{self, Sample};
+use crate::rounds::{self, Sample, Sending, sampled};
 use crate::slope;
 use crate::spread::Spread;
 use crate::subject::Subject;
@@ -30,7 +30,7 @@ use scenario::{CONNECTIONS, Growth, Scenario};
 /// A list may cost this many times as much as sending its bytes.
 const SENDING_AIM: f64 = 3.0;
 /// A list of the last ten minutes may cost this many times as much as a page.
-const RECENT_AIM: f64 = 3.0;
+const RECENT_AIM: Aim = Aim::AtMost(3.0);
 
 /// Measures everything on separate data.
 ///
@@ -51,7 +51,7 @@ pub(crate) fn run(
     kiosque.finish(kiosque.start_import(&orders)?, "import")?;
     engine.settle()?;
     let mut server = kiosque.serve()?;
-    runtime.block_on(server.first_answer(&log_in_as(BUSY)?))?;
+    runtime.block_on(server.first_answer(&login(BUSY)?))?;
     let client = runtime.block_on(server.client())?;
     let tokens = runtime.block_on(async {
         let mut tokens = Vec::new();
@@ -84,7 +84,7 @@ struct Measured {
     devices: usize,
     workload: Workload,
     /// A bare server that sends the same bytes.
-    sending: Option<(Limit, usize)>,
+    sending: Option<Sending>,
     ours: Vec<Sample>,
     bare: Vec<Sample>,
 }
@@ -109,8 +109,8 @@ impl Measuring<'_> {
             if scenario.growth == Growth::None {
                 rows.push(slope_row(scenario.name, &measured));
             }
-            for (limit, _) in measured.into_iter().filter_map(|of_group| of_group.sending) {
-                limit.process.stop()?;
+            for sending in measured.into_iter().filter_map(|of_group| of_group.sending) {
+                sending.limit.process.stop()?;
             }
         }
         Ok(rows)
@@ -122,26 +122,22 @@ impl Measuring<'_> {
         group: &Group,
         token: &str,
     ) -> anyhow::Result<Measured> {
-        let calls = (scenario.calls)(group, token)?;
+        let workload = Workload::shared(CONNECTIONS, (scenario.calls)(group, token)?);
         let sending = match scenario.growth {
             Growth::None => None,
             Growth::WithAnswer => {
-                let call = calls.first().context("no call")?;
-                let answer = self
-                    .runtime
-                    .block_on(async { self.client.connect().await?.post(call).await })?;
                 let dir = self.dir.join(format!("limit-{}", group.name));
-                Some((Limit::start(&dir, &answer)?, answer.len()))
+                let sending = Sending::start(self.client, &workload, &dir);
+                Some(self.runtime.block_on(sending)?)
             }
         };
-        let workload = Workload::shared(CONNECTIONS, calls);
         let (ours, bare) = (Vec::new(), Vec::new());
         Ok(Measured { devices: group.devices, workload, sending, ours, bare })
     }
 
     fn round(&self, measured: &mut Measured) -> anyhow::Result<()> {
-        if let Some((limit, _)) = &measured.sending {
-            let subject = limit.subject();
+        if let Some(sending) = &measured.sending {
+            let subject = sending.limit.subject();
             let bare = rounds::sample(&subject, &measured.workload, self.effort.span());
             measured.bare.push(self.runtime.block_on(bare).context("limit server")?);
         }
@@ -175,11 +171,8 @@ impl Measuring<'_> {
 
 impl Measured {
     fn row(&self, name: &str) -> Row {
-        let mut answers: Vec<_> =
-            self.ours.iter().map(|sample| (sample.rate, sample.latencies.clone())).collect();
-        let mut row = Row::new(format!("{name}, {} devices", self.devices)).answers(&mut answers);
-        row.cpu_micros = Some(Spread::of(self.ours.iter().map(|sample| sample.cpu_micros)));
-        let Some((_, bytes)) = self.sending else { return row };
+        let mut row = sampled(format!("{name}, {} devices", self.devices), self.ours.iter());
+        let Some(Sending { bytes, .. }) = self.sending else { return row };
         let both = self.ours.iter().zip(&self.bare);
         let times = Spread::of(both.map(|(ours, bare)| ours.cpu_micros / bare.cpu_micros));
         row.times_limit = Some(times);
@@ -205,11 +198,11 @@ fn slope_row(name: &str, measured: &[Measured]) -> Row {
 }
 
 fn recent_row(both: &[(Sample, Sample)]) -> Row {
-    let mut row = Row::new("orders of the last ten minutes");
     let times = Spread::of(both.iter().map(|(page, recent)| recent.cpu_micros / page.cpu_micros));
-    row.figure = Some(Figure::new(times, " × a page", Some(Aim::AtMost(RECENT_AIM))));
+    let name = "orders of the last ten minutes";
+    let mut row = Row::about(name, times, " × a page", Some(RECENT_AIM));
     row.cpu_micros = Some(Spread::of(both.iter().map(|(_, recent)| recent.cpu_micros)));
-    let p50 = |sample: &Sample| f64::from(sample.latencies.clone().percentile(50));
+    let p50 = |sample: &Sample| sample.answered.latencies.percentile(50);
     let (page_p50, recent_p50) = (
         Spread::of(both.iter().map(|(page, _)| p50(page))).median,
         Spread::of(both.iter().map(|(_, recent)| p50(recent))).median,

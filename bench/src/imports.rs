@@ -10,11 +10,11 @@ use crate::kiosque::Kiosque;
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::logins;
 use crate::options::Size;
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::spread::Spread;
 
 /// Orders per second that an import should reach.
-const AIM: f64 = 30_000.0;
+const AIM: Aim = Aim::AtLeast(30_000.0);
 
 /// Imports all orders into an empty directory.
 ///
@@ -28,19 +28,13 @@ pub(crate) fn alone(kiosque: &Kiosque, input: &Input, size: &Size) -> anyhow::Re
     let started = Instant::now();
     let import = kiosque.start_import(&input.orders)?;
     kiosque.finish(import, "import")?;
-    let took = started.elapsed();
-    let mut row = imported("import", size, took)?;
-    if let Some(figure) = &mut row.figure {
-        *figure = Figure::new(figure.value, figure.unit, Some(Aim::AtLeast(AIM)));
-    }
-    Ok(row)
+    imported("import", size, started.elapsed(), Some(AIM))
 }
 
-fn imported(name: &str, size: &Size, took: Duration) -> anyhow::Result<Row> {
+fn imported(name: &str, size: &Size, took: Duration, aim: Option<Aim>) -> anyhow::Result<Row> {
     let rate = Spread::of([f64::from(u32::try_from(size.orders)?) / took.as_secs_f64()]);
-    let mut row = Row::new(name);
+    let mut row = Row::about(name, rate, " orders/s", aim);
     row.per_second = Some(rate);
-    row.figure = Some(Figure::new(rate, " orders/s", None));
     row.note = format!("{} orders in {:.1} s, from start to exit", size.orders, took.as_secs_f64());
     Ok(row)
 }
@@ -58,11 +52,8 @@ pub(crate) fn during_logins(
     kiosque.clear()?;
     kiosque.apply(&input.fleet)?;
     let workload = logins::workload(size, cores)?;
-    let first = &calls::logins(size, 1)?;
     let mut server = kiosque.serve()?;
-    if let Some(call) = first.first() {
-        runtime.block_on(server.first_answer(call))?;
-    }
+    runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
     eprintln!("importing {} orders during logins", size.orders);
     let started = Instant::now();
     let mut import = kiosque.start_import(&input.orders)?;
@@ -80,7 +71,7 @@ pub(crate) fn during_logins(
     kiosque.finish(import, "import")?;
     server.process.stop()?;
     kiosque.clear()?;
-    Ok([imported("import during logins", size, took)?, logins_row(outcome)])
+    Ok([imported("import during logins", size, took, None)?, logins_row(outcome)])
 }
 
 async fn a_while(
@@ -94,10 +85,10 @@ async fn a_while(
 
 fn logins_row(outcome: LoadResult) -> Row {
     let failed = Spread::of([crate::measure::count(outcome.failed)]);
-    let note = outcome.first_failure.clone().map(|first| format!("the first failure: {first}"));
-    let mut answers = [(outcome.rate(), outcome.latencies)];
-    let mut row = Row::new("logins during import").answers(&mut answers);
-    row.figure = Some(Figure::new(failed, " failed", Some(Aim::AtMost(0.0))));
-    row.note = note.unwrap_or_default();
+    let row = Row::about("logins during import", failed, " failed", Some(Aim::AtMost(0.0)));
+    let mut row = row.answers(std::iter::once(&outcome));
+    if let Some(first) = outcome.first_failure {
+        row.note = format!("the first failure: {first}");
+    }
     row
 }

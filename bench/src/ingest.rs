@@ -13,16 +13,15 @@ use tokio::runtime::{self, Runtime};
 use tokio::task::JoinSet;
 
 use crate::calls::{self, Sessions};
-use crate::client::{Call, Client, Connection};
+use crate::client::{Call, Client};
 use crate::engine::Engine;
 use crate::input::Input;
 use crate::kiosque::{Kiosque, Server};
-use crate::latency::Latencies;
 use crate::load::{self, LoadResult, Pace};
 use crate::logins::talked;
 use crate::measure;
 use crate::options::{Effort, Size};
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::spread::Spread;
 
 /// Orders per request, concurrent requests, orders in a round, and durable orders per second to aim
@@ -73,8 +72,7 @@ pub(crate) fn run(
     let key = kiosque.operator_key("orders")?;
     let mut unsent = Unsent(BufReader::new(File::open(&input.orders)?).lines());
     let mut server = kiosque.serve()?;
-    let first = calls::logins(size, 1)?;
-    runtime.block_on(server.first_answer(first.first().context("no login")?))?;
+    runtime.block_on(server.first_answer(&calls::first_login(size)?))?;
     let mut rows = Vec::new();
     for (batch, at_a_time, orders, aim) in BATCHES {
         let mut outcomes = Vec::new();
@@ -112,10 +110,6 @@ pub(crate) async fn send(
     at_a_time: usize,
 ) -> anyhow::Result<LoadResult> {
     let connections = client.connect_all(at_a_time).await?;
-    send_on(connections, calls).await
-}
-
-async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Result<LoadResult> {
     let calls = Arc::new(Mutex::new(calls.into_iter()));
     let started = Instant::now();
     let mut senders = JoinSet::new();
@@ -143,11 +137,10 @@ async fn send_on(connections: Vec<Connection>, calls: Vec<Call>) -> anyhow::Resu
 fn row(batch: usize, at_a_time: usize, outcomes: &[LoadResult], aim: Option<f64>) -> Row {
     let rates = outcomes.iter().map(|outcome| outcome.rate() * measure::count(batch));
     let rates = Spread::of(rates);
-    let mut answers: Vec<(f64, Latencies)> =
-        outcomes.iter().map(|outcome| (outcome.rate(), outcome.latencies.clone())).collect();
-    let mut row = Row::new(format!("orders streamed, batches of {batch}")).answers(&mut answers);
+    let name = format!("orders streamed, batches of {batch}");
+    let row = Row::about(name, rates, " orders/s", aim.map(Aim::AtLeast));
+    let mut row = row.answers(outcomes.iter());
     row.per_second = Some(rates);
-    row.figure = Some(Figure::new(rates, " orders/s", aim.map(Aim::AtLeast)));
     row.note = format!(
         "{at_a_time} requests at a time; orders a second, each durable when it is answered; p50 \
          and p99 are of requests"
@@ -184,10 +177,7 @@ fn during_pages(
         let (idle, during) = runtime.block_on(async {
             let readers = talked(&client, &pages).await?;
             let (readers, idle) = load::run(readers, &pages, span, pace).await?;
-            let sending = senders.spawn(async move {
-                let connections = operator.connect_all(at_a_time).await?;
-                send_on(connections, calls).await
-            });
+            let sending = senders.spawn(async move { send(&operator, calls, at_a_time).await });
             let (_, during) = load::run(readers, &pages, span, pace).await?;
             ensure!(!sending.is_finished(), "all orders were sent before the pages were measured");
             sending.abort();
@@ -196,21 +186,17 @@ fn during_pages(
         senders.shutdown_background();
         eprintln!(
             "round {round}: pages' p99 {} us idle, {} us during ingest",
-            idle.latencies.clone().percentile(99),
-            during.latencies.clone().percentile(99)
+            idle.latencies.percentile(99),
+            during.latencies.percentile(99)
         );
         rounds.push((idle, during));
     }
-    let p99 = |outcome: &LoadResult| f64::from(outcome.latencies.clone().percentile(99).max(1));
-    let times = Spread::of(rounds.iter().map(|(idle, during)| p99(during) / p99(idle)));
-    let answered = |name: &str, pick: fn(&(LoadResult, LoadResult)) -> &LoadResult| {
-        let mut answers: Vec<(f64, Latencies)> =
-            rounds.iter().map(|r| (pick(r).rate(), pick(r).latencies.clone())).collect();
-        Row::new(name).answers(&mut answers)
-    };
-    let idle = answered("order pages before orders are streamed", |round| &round.0);
-    let mut during = answered("order pages during streamed orders", |round| &round.1);
-    during.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
+    let times = Spread::of(rounds.iter().map(|(idle, during)| during.times_p99_of(idle)));
+    let idle = Row::new("order pages before orders are streamed");
+    let idle = idle.answers(rounds.iter().map(|(idle, _)| idle));
+    let aim = Some(Aim::AtMost(2.0));
+    let during = Row::about("order pages during streamed orders", times, " × idle p99", aim);
+    let mut during = during.answers(rounds.iter().map(|(_, during)| during));
     during.note =
         format!("{at_a_time} senders of batches of {batch}, as fast as they are answered");
     Ok([idle, during])

@@ -21,10 +21,11 @@ impl Latencies {
     }
 
     /// Returns the latency that `percent` of 100 answers do not exceed; 0 without an answer.
-    pub(crate) fn percentile(&mut self, percent: usize) -> u32 {
-        self.0.sort_unstable();
-        let rank = (self.0.len() * percent).div_ceil(100).max(1);
-        self.0.get(rank - 1).copied().unwrap_or_default()
+    pub(crate) fn percentile(&self, percent: usize) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let rank = (sorted.len() * percent).div_ceil(100).max(1);
+        sorted.get(rank - 1).copied().map_or(0.0, f64::from)
     }
 }
 
@@ -37,15 +38,15 @@ mod tests {
     #[test]
     fn a_percentile_is_the_smallest_latency_that_covers_its_share() {
         let mut all = Latencies::default();
-        assert_eq!(all.percentile(99), 0);
+        assert_eq!(all.percentile(99), 0.0);
         for micros in (1..=200).rev() {
             let mut one = Latencies::default();
             one.note(Duration::from_micros(micros));
             all.merge(one);
         }
         let found = [1, 50, 99, 100].map(|percent| all.percentile(percent));
-        assert_eq!((found, all.len()), ([2, 100, 198, 200], 200));
+        assert_eq!((found, all.len()), ([2.0, 100.0, 198.0, 200.0], 200));
         all.note(Duration::from_secs(1 << 40));
-        assert_eq!(all.percentile(100), u32::MAX);
+        assert_eq!(all.percentile(100), f64::from(u32::MAX));
     }
 }

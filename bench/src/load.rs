@@ -47,7 +47,7 @@ pub(crate) enum Pace {
 }
 
 /// The result of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LoadResult {
     /// Of every good answer.
     pub(crate) latencies: Latencies,
@@ -63,6 +63,12 @@ impl LoadResult {
     /// Good answers a second.
     pub(crate) fn rate(&self) -> f64 {
         crate::measure::count(self.latencies.len()) / self.took.as_secs_f64().max(1e-9)
+    }
+
+    /// Returns the time that 99 of 100 answers do not exceed, as a multiple of that of `idle`.
+    pub(crate) fn times_p99_of(&self, idle: &LoadResult) -> f64 {
+        let p99 = |result: &LoadResult| result.latencies.percentile(99).max(1.0);
+        p99(self) / p99(idle)
     }
 
     /// Adds the result of a later run.

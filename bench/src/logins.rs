@@ -9,7 +9,6 @@ use tokio::runtime::Runtime;
 
 use crate::calls::{self, Sessions};
 use crate::client::{Client, Connection};
-use crate::latency::Latencies;
 use crate::load::{self, LoadResult, Pace, Workload};
 use crate::measure;
 use crate::options::{Effort, Size};
@@ -142,7 +141,7 @@ fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
     };
     let hash = Spread::of(rounds.iter().map(|round| round.hash.as_secs_f64() * 1e3));
 
-    let mut alone = answered("logins", rounds, |round| &round.alone);
+    let mut alone = Row::new("logins").answers(rounds.iter().map(|round| &round.alone));
     alone.cpu_micros = Some(Spread::of(rounds.iter().map(|round| round.login_cpu)));
     alone.figure = share(|round| &round.alone);
     alone.note = format!(
@@ -154,21 +153,16 @@ fn rows(rounds: &[Round], slots: usize) -> Vec<Row> {
         measure::count(slots) * 1e3 / hash.median,
         slots + SPARE_WORKERS
     );
-    let mut during = answered("logins during order pages", rounds, |r| &r.logins_during_pages);
+    let during = Row::new("logins during order pages");
+    let mut during = during.answers(rounds.iter().map(|round| &round.logins_during_pages));
     during.figure = share(|round| &round.logins_during_pages);
 
-    let mut idle = answered("order pages with idle callers", rounds, |r| &r.pages_idle);
+    let idle = Row::new("order pages with idle callers");
+    let mut idle = idle.answers(rounds.iter().map(|round| &round.pages_idle));
     idle.note = "at a steady rate, with as many silent connections open as log in otherwise".into();
-    let mut busy = answered("order pages during logins", rounds, |r| &r.pages_during_logins);
-    let p99 = |outcome: &LoadResult| f64::from(outcome.latencies.clone().percentile(99).max(1));
-    let times = rounds.iter().map(|r| p99(&r.pages_during_logins) / p99(&r.pages_idle));
-    let times = Spread::of(times);
-    busy.figure = Some(Figure::new(times, " × idle p99", Some(Aim::AtMost(2.0))));
+    let times = rounds.iter().map(|r| r.pages_during_logins.times_p99_of(&r.pages_idle));
+    let aim = Some(Aim::AtMost(2.0));
+    let busy = Row::about("order pages during logins", Spread::of(times), " × idle p99", aim);
+    let busy = busy.answers(rounds.iter().map(|round| &round.pages_during_logins));
     vec![alone, during, idle, busy]
-}
-
-fn answered(name: &str, rounds: &[Round], pick: fn(&Round) -> &LoadResult) -> Row {
-    let mut answers: Vec<(f64, Latencies)> =
-        rounds.iter().map(|round| (pick(round).rate(), pick(round).latencies.clone())).collect();
-    Row::new(name).answers(&mut answers)
 }

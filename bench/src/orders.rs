@@ -214,30 +214,12 @@ fn refund(course: Course, total: i64, lines: &[Line]) -> i64 {
 
 /// Begins with the time, as on real platforms; the number keeps it unique.
 fn trade_no(start: i64, number: u64) -> anyhow::Result<String> {
-    let t = civil(start)?;
-    Ok(format!(
-        "{:04}{:02}{:02}{:02}{:02}{:02}{number:010}",
-        t.year(),
-        t.month(),
-        t.day(),
-        t.hour(),
-        t.minute(),
-        t.second()
-    ))
+    Ok(format!("{}{number:010}", civil(start)?.strftime("%Y%m%d%H%M%S")))
 }
 
 /// `yyyy-MM-dd HH:mm:ss` in UTC.
-fn date_time(second: i64) -> anyhow::Result<String> {
-    let t = civil(second)?;
-    Ok(format!(
-        "{:04}-{:02}-{:02} {:02}:{:02}:{:02}",
-        t.year(),
-        t.month(),
-        t.day(),
-        t.hour(),
-        t.minute(),
-        t.second()
-    ))
+pub(crate) fn date_time(second: i64) -> anyhow::Result<String> {
+    Ok(civil(second)?.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
 fn civil(second: i64) -> anyhow::Result<jiff::civil::DateTime> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::latency::Latencies;
+use crate::load::LoadResult;
 use crate::options::{Effort, Size};
 use crate::spread::Spread;
 
@@ -81,15 +81,33 @@ impl Row {
         Row { scenario: scenario.into(), ..Row::default() }
     }
 
-    /// Sets the rates and latencies of some rounds, each with its successful answers per second and
-    /// latencies.
-    pub(crate) fn answers(mut self, rounds: &mut [(f64, Latencies)]) -> Row {
-        self.per_second = Some(Spread::of(rounds.iter().map(|(rate, _)| *rate)));
-        let mut at = |percent| {
-            Spread::of(rounds.iter_mut().map(|(_, taken)| f64::from(taken.percentile(percent))))
-        };
+    /// Returns a row about one figure.
+    pub(crate) fn about(
+        scenario: impl Into<String>,
+        value: Spread,
+        unit: &'static str,
+        aim: Option<Aim>,
+    ) -> Row {
+        Row { figure: Some(Figure::new(value, unit, aim)), ..Row::new(scenario) }
+    }
+
+    /// Sets the rates and latencies of some rounds.
+    pub(crate) fn answers<'a>(
+        mut self,
+        rounds: impl Iterator<Item = &'a LoadResult> + Clone,
+    ) -> Row {
+        let at = |percent| Spread::of(rounds.clone().map(|it| it.latencies.percentile(percent)));
         (self.p50_micros, self.p99_micros) = (Some(at(50)), Some(at(99)));
+        self.per_second = Some(Spread::of(rounds.map(LoadResult::rate)));
         self
+    }
+
+    /// Sets the rates and latencies of some rounds, of which the p99 in ms is the figure.
+    pub(crate) fn p99_of(self, rounds: &[LoadResult], aim: Option<Aim>) -> Row {
+        let p99 = rounds.iter().map(|round| round.latencies.percentile(99) / 1e3);
+        let mut row = self.answers(rounds.iter());
+        row.figure = Some(Figure::new(Spread::of(p99), " ms p99", aim));
+        row
     }
 
     fn cells(&self) -> [String; COLUMNS] {

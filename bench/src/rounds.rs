@@ -9,9 +9,8 @@ use tokio::runtime::Runtime;
 use crate::calls::Sessions;
 use crate::client::Client;
 use crate::engine::Store;
-use crate::latency::Latencies;
 use crate::limit::Limit;
-use crate::load::{self, Pace, Workload};
+use crate::load::{self, LoadResult, Pace, Workload};
 use crate::measure;
 use crate::options::{Effort, Size};
 use crate::report::{Aim, Figure, Row};
@@ -26,10 +25,8 @@ const WARM_UP: Duration = Duration::from_millis(300);
 pub(crate) struct Sample {
     /// CPU microseconds of the server for each request.
     pub(crate) cpu_micros: f64,
-    /// Good answers a second.
-    pub(crate) rate: f64,
-    /// How long they took.
-    pub(crate) latencies: Latencies,
+    /// The answers, all of them good.
+    pub(crate) answered: LoadResult,
 }
 
 /// Loads a server in a closed loop and measures its CPU time.
@@ -47,12 +44,9 @@ pub(crate) async fn sample(
     let before = subject.cpu_time()?;
     let (_connections, outcome) = load::run(connections, workload, span, Pace::Closed).await?;
     let used = subject.cpu_time()?.saturating_sub(before);
-    let outcome = outcome.all_good()?;
-    Ok(Sample {
-        cpu_micros: measure::micros_each(used, outcome.latencies.len())?,
-        rate: outcome.rate(),
-        latencies: outcome.latencies,
-    })
+    let answered = outcome.all_good()?;
+    let cpu_micros = measure::micros_each(used, answered.latencies.len())?;
+    Ok(Sample { cpu_micros, answered })
 }
 
 /// The reference with which a scenario's CPU time is compared.
@@ -118,14 +112,24 @@ struct Compared {
 }
 
 /// A limit server with an answer of a scenario.
-struct Sending {
-    limit: Limit,
-    bytes: usize,
+pub(crate) struct Sending {
+    /// The server.
+    pub(crate) limit: Limit,
+    /// The length of the answer.
+    pub(crate) bytes: usize,
 }
 
 impl Sending {
-    async fn start(client: &Client, scenario: &Scenario, dir: &Path) -> anyhow::Result<Sending> {
-        let call = scenario.workload.first().context("no call")?;
+    /// Starts it with the answer to the first call; its files go to `dir`.
+    ///
+    /// # Errors
+    /// There is no answer, or it does not start.
+    pub(crate) async fn start(
+        client: &Client,
+        workload: &Workload,
+        dir: &Path,
+    ) -> anyhow::Result<Sending> {
+        let call = workload.first().context("no call")?;
         let answer = client.connect().await?.post(call).await?;
         Ok(Sending { limit: Limit::start(dir, &answer)?, bytes: answer.len() })
     }
@@ -144,7 +148,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<Vec<Row>> {
     let same_size = &scenarios.first().context("no scenario")?.workload;
     let sending = scenarios.iter().map(|scenario| {
-        let sending = runtime.block_on(Sending::start(subject.client, scenario, dir));
+        let sending = runtime.block_on(Sending::start(subject.client, &scenario.workload, dir));
         Ok((sending.with_context(|| scenario.name.clone())?, Vec::new()))
     });
     let mut measured = sending.collect::<anyhow::Result<Vec<(Sending, Vec<Compared>)>>>()?;
@@ -174,11 +178,17 @@ pub(crate) fn run(
 }
 
 /// The limit server's own row.
-pub(crate) fn limit_row<'a>(samples: impl Iterator<Item = &'a Sample>) -> Row {
-    let samples: Vec<&Sample> = samples.collect();
-    let mut answers: Vec<_> = samples.iter().map(|s| (s.rate, s.latencies.clone())).collect();
-    let mut row = Row::new("limit: a page kept ready").answers(&mut answers);
-    row.cpu_micros = Some(Spread::of(samples.iter().map(|sample| sample.cpu_micros)));
+pub(crate) fn limit_row<'a>(samples: impl Iterator<Item = &'a Sample> + Clone) -> Row {
+    sampled("limit: a page kept ready", samples)
+}
+
+/// Returns a row with the rates, latencies and CPU times of some rounds.
+pub(crate) fn sampled<'a>(
+    name: impl Into<String>,
+    samples: impl Iterator<Item = &'a Sample> + Clone,
+) -> Row {
+    let mut row = Row::new(name).answers(samples.clone().map(|sample| &sample.answered));
+    row.cpu_micros = Some(Spread::of(samples.map(|sample| sample.cpu_micros)));
     row
 }
 
@@ -187,10 +197,7 @@ fn row(
     (sending, rounds): &(Sending, Vec<Compared>),
     before: &[Compared],
 ) -> Row {
-    let mut answers: Vec<_> =
-        rounds.iter().map(|round| (round.ours.rate, round.ours.latencies.clone())).collect();
-    let mut row = Row::new(scenario.name.clone()).answers(&mut answers);
-    row.cpu_micros = Some(Spread::of(rounds.iter().map(|round| round.ours.cpu_micros)));
+    let mut row = sampled(&scenario.name, rounds.iter().map(|round| &round.ours));
     let against = |bare: fn(&Compared) -> &Sample| {
         Spread::of(rounds.iter().map(|round| round.ours.cpu_micros / bare(round).cpu_micros))
     };

@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use crate::report::{Aim, Figure, Report, Row};
+use crate::report::{Aim, Report, Row};
 use crate::spread::Spread;
 
 /// The slope up to which a cost counts as constant.
-const AIM: f64 = 0.05;
+const AIM: Aim = Aim::AtMost(0.05);
 
 /// Returns the slope of the line through points of a size and its cost, by least squares.
 pub(crate) fn of(points: &[(f64, f64)]) -> f64 {
@@ -28,10 +28,7 @@ pub(crate) fn of(points: &[(f64, f64)]) -> f64 {
 
 /// A row for a slope, or for that of each round.
 pub(crate) fn row(scenario: &str, slopes: Spread, note: String) -> Row {
-    let mut row = Row::new(format!("slope of {scenario}"));
-    row.figure = Some(Figure::new(slopes, " log-log", Some(Aim::AtMost(AIM))));
-    row.note = note;
-    row
+    Row { note, ..Row::about(format!("slope of {scenario}"), slopes, " log-log", Some(AIM)) }
 }
 
 /// Adds a row for each cost that the run of `earlier` also has.

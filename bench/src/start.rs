@@ -5,7 +5,7 @@ use tokio::runtime::Runtime;
 use crate::client::Call;
 use crate::kiosque::{Kiosque, Server};
 use crate::measure;
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::spread::Spread;
 
 /// Number of starts, the best of which counts: other load on the machine only makes them longer.
@@ -35,9 +35,8 @@ pub(crate) fn run(
 
 fn row(taken: Vec<f64>) -> Row {
     let all = Spread::of(taken);
-    let mut row = Row::new("start to first order page");
     let best = Spread { median: all.min, ..all };
-    row.figure = Some(Figure::new(best, " ms", Some(Aim::AtMost(100.0))));
+    let mut row = Row::about("start to first order page", best, " ms", Some(Aim::AtMost(100.0)));
     row.note = format!(
         "best of {STARTS}, median {:.1} ms, worst {:.1} ms; the page is asked for with a session \
          from before the restart",
@@ -55,8 +54,8 @@ pub(crate) const MEMORY_AIM: Aim = Aim::AtMost(40.0);
 /// When it is gone.
 pub(crate) fn memory(server: &Server, serving: &str, aim: Option<Aim>) -> anyhow::Result<Row> {
     let memory = measure::memory(server.process.pid())?;
-    let mut row = Row::new(format!("memory while serving {serving}"));
-    row.figure = Some(Figure::new(Spread::of([memory.current]), " MiB", aim));
+    let name = format!("memory while serving {serving}");
+    let mut row = Row::about(name, Spread::of([memory.current]), " MiB", aim);
     row.note = format!("resident after the reads above; the peak was {:.1} MiB", memory.peak);
     Ok(row)
 }

@@ -16,7 +16,7 @@ use crate::limit::Limit;
 use crate::load::Workload;
 use crate::options::Options;
 use crate::report::{Report, Row};
-use crate::rounds;
+use crate::rounds::{self, Sending};
 use crate::subject::Subject;
 use crate::{
     changes, console, dashboards, disk, fairness, growth, imports, ingest, logins, slope, start,
@@ -100,18 +100,15 @@ fn everything(runtime: &Runtime, options: &Options, cores: usize) -> anyhow::Res
     let sessions = runtime.block_on(open_sessions(&kiosque, options))?;
     let (mut server, started) = start::run(runtime, &kiosque, &sessions.first_call()?)?;
     let client = runtime.block_on(server.client())?;
-    let page = runtime.block_on(async {
-        let pages = sessions.order_pages(false)?;
-        client.connect().await?.post(pages.first().context("no order page")?).await
-    })?;
-    eprintln!("an order page of 10 has {} bytes", page.len());
-    let limit = Limit::start(&input.dir, &page)?;
+    let pages = sessions.order_pages(false)?;
+    let Sending { limit, bytes } = runtime.block_on(Sending::start(&client, &pages, &input.dir))?;
+    eprintln!("an order page of 10 has {bytes} bytes");
 
     let subject = Subject { client: &client, pid: server.process.pid(), engine: Some(&engine) };
     let asked = (&sessions, size, effort);
     let (mut rows, memory) = reads(runtime, &subject, &limit, (&server, &sessions, options))?;
     if let Some(row) = rows.first_mut() {
-        row.note = format!("{} bytes, the very page that Kiosque answered", page.len());
+        row.note = format!("{bytes} bytes, the very page that Kiosque answered");
     }
     stop(limit.process)?;
     if !options.part.dashboards_only {
@@ -176,8 +173,7 @@ fn imports(
 /// Logs in every reader, on a server that then ends: sessions outlive it.
 async fn open_sessions(kiosque: &Kiosque, options: &Options) -> anyhow::Result<Sessions> {
     let mut server = kiosque.serve()?;
-    let first = calls::logins(&options.size, 1)?;
-    server.first_answer(first.first().context("no login")?).await?;
+    server.first_answer(&calls::first_login(&options.size)?).await?;
     let client = server.client().await?;
     let sessions = Sessions::open(&client, &options.size, options.effort.connections).await?;
     sessions.try_out(&client).await?;

@@ -6,16 +6,16 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use kiosque_contract::endpoint::{LogIn, QueryOrderList};
-use kiosque_contract::{DashboardFilter, Endpoint, LoginRequest, OrderFilter, SessionData};
+use kiosque_contract::endpoint::QueryOrderList;
+use kiosque_contract::{DashboardFilter, Endpoint, OrderFilter, SessionData};
 use serde_json::{Value, json};
 
+use crate::calls::{login, paged};
 use crate::client::{Call, Client};
+use crate::fleet::password;
 use crate::load::Workload;
 use crate::options::FairnessSize;
-use crate::orders::LAST_TRADE;
+use crate::orders::{LAST_TRADE, date_time};
 
 /// Tenant A's groups: the large one, which its session selects, and the one with years of sales.
 pub(super) const LARGE: &str = "large";
@@ -107,9 +107,9 @@ pub(crate) fn products() -> Vec<Value> {
     (0..PRODUCTS).map(product).collect()
 }
 
-/// An account that [`log_in_as`] logs in.
+/// An account that [`login`] logs in.
 pub(crate) fn account(name: &str, groups: &[&str]) -> Value {
-    json!({ "login_name": name, "password": format!("open sesame, {name}"),
+    json!({ "login_name": name, "password": password(name),
         "third_party_api": true, "groups": groups })
 }
 
@@ -168,11 +168,6 @@ pub(crate) fn write_order(
     Ok(())
 }
 
-fn date_time(second: i64) -> anyhow::Result<String> {
-    let time = TimeZone::UTC.to_datetime(Timestamp::from_second(second)?);
-    Ok(time.strftime("%Y-%m-%d %H:%M:%S").to_string())
-}
-
 /// One new order of tenant B, as a line for the operator's listener.
 pub(super) fn new_order(number: usize) -> anyhow::Result<Vec<u8>> {
     let mut line = Vec::new();
@@ -188,20 +183,6 @@ pub(super) fn heartbeat(device: usize) -> Vec<u8> {
     format!("{}\n", json!({ "deviceCode": code })).into_bytes()
 }
 
-pub(crate) fn log_in_as(name: &str) -> anyhow::Result<Call> {
-    let password = format!("open sesame, {name}");
-    let request = LoginRequest { username: name.to_owned(), password };
-    Call::new(LogIn::PATH, None, serde_json::to_string(&request)?)
-}
-
-/// A login of tenant B.
-///
-/// # Errors
-/// It cannot be serialized as JSON.
-pub(super) fn log_in_b() -> anyhow::Result<Call> {
-    log_in_as("b")
-}
-
 /// Logs in both tenants. `console` is the cookie of the operator.
 ///
 /// # Errors
@@ -210,7 +191,7 @@ pub(super) async fn log_in(client: &Client, console: String) -> anyhow::Result<T
     let mut connection = client.connect().await?;
     let mut tokens = Vec::new();
     for (name, group) in [("a", LARGE), ("b", SMALL)] {
-        let session: SessionData = connection.ask(&log_in_as(name)?).await?;
+        let session: SessionData = connection.ask(&login(name)?).await?;
         ensure!(session.group_id == group, "{name} has selected {}", session.group_id);
         tokens.push(session.access_token);
     }
@@ -238,8 +219,7 @@ pub(crate) fn order_list(token: &str, device: &str, since: Option<i64>) -> anyho
         start_timestamp: since,
         ..OrderFilter::default()
     };
-    let path = format!("{}?current=1&size=10", QueryOrderList::PATH);
-    Call::new(&path, Some(token), serde_json::to_string(&filter)?)
+    Call::new(&paged(QueryOrderList::PATH, 1), Some(token), serde_json::to_string(&filter)?)
 }
 
 /// The filter of a dashboard: the last days of the data, of the selected group or another.

@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::runtime;
 
 use super::data::{self, APPLIED, LARGE, Tokens, YEARS};
+use crate::calls::device_page;
 use crate::client::{Call, Client};
 use crate::console::{PAGES_PER_SECOND, PEOPLE};
 use crate::kiosque::Kiosque;
@@ -48,39 +49,22 @@ pub(super) enum Load {
 }
 
 impl Load {
-    pub(super) const ALL: [Load; 13] = [
-        Load::BestSellers,
-        Load::Summary,
-        Load::DevicePages,
-        Load::LongDevicePages,
-        Load::LongChanges,
-        Load::Aisles,
-        Load::LatestOrders,
-        Load::Apply,
-        Load::Unread,
-        Load::Console,
-        Load::OrderLists,
-        Load::Refill,
-        Load::Search,
+    /// Every load, with its name.
+    pub(super) const ALL: [(Load, &'static str); 13] = [
+        (Load::BestSellers, "best sellers of years"),
+        (Load::Summary, "summaries of a large group"),
+        (Load::DevicePages, "device pages of a large group"),
+        (Load::LongDevicePages, "pages of 1,000 devices"),
+        (Load::LongChanges, "1,000 order changes at a time"),
+        (Load::Aisles, "aisles of a large group"),
+        (Load::LatestOrders, "the latest of many orders"),
+        (Load::Apply, "an apply of many devices"),
+        (Load::Unread, "unread aisles of a large group"),
+        (Load::Console, "20 operators in the console"),
+        (Load::OrderLists, "the operator's lists of orders by state"),
+        (Load::Refill, "the operator's lists of aisles to refill"),
+        (Load::Search, "the operator's searches"),
     ];
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Load::BestSellers => "best sellers of years",
-            Load::Summary => "summaries of a large group",
-            Load::DevicePages => "device pages of a large group",
-            Load::LongDevicePages => "pages of 1,000 devices",
-            Load::LongChanges => "1,000 order changes at a time",
-            Load::Aisles => "aisles of a large group",
-            Load::LatestOrders => "the latest of many orders",
-            Load::Apply => "an apply of many devices",
-            Load::Unread => "unread aisles of a large group",
-            Load::Console => "20 operators in the console",
-            Load::OrderLists => "the operator's lists of orders by state",
-            Load::Refill => "the operator's lists of aisles to refill",
-            Load::Search => "the operator's searches",
-        }
-    }
 
     /// The calls of a load that consists of calls.
     fn calls(self, tokens: &Tokens, size: &FairnessSize) -> anyhow::Result<Vec<Call>> {
@@ -97,11 +81,7 @@ impl Load {
             Load::Summary => vec![Call::new(Summary::PATH, token, "{}".to_owned())?],
             Load::DevicePages => {
                 let pages = size.large_group.div_ceil(10);
-                let page = |step: usize| {
-                    let page = (pages * step / 16).max(1);
-                    let path = format!("{}?current={page}&size=10", DevicePage::PATH);
-                    Call::new(&path, token, "{}".to_owned())
-                };
+                let page = |step: usize| device_page((pages * step / 16).max(1), &tokens.a);
                 (1..=16).map(page).collect::<anyhow::Result<_>>()?
             }
             Load::LongDevicePages => {
@@ -173,11 +153,12 @@ impl Neighbor {
         let (begun, has_begun) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+            // Unread answers have begun when all of them are requested.
+            if load != Load::Unread {
+                begun.send(())?;
+            }
             match load {
-                Load::Apply => {
-                    begun.send(())?;
-                    apply(&kiosque, &size, &stopping)
-                }
+                Load::Apply => apply(&kiosque, &size, &stopping),
                 Load::Unread => runtime.block_on(async {
                     let mut answers = Vec::new();
                     let count = size.unread_answers;
@@ -191,21 +172,15 @@ impl Neighbor {
                     Ok((answers.len(), 0))
                 }),
                 Load::Console => {
-                    begun.send(())?;
                     let people = Workload::shared(PEOPLE, calls);
                     let pace = Pace::Steady(PAGES_PER_SECOND);
                     runtime.block_on(ask(&operator, (&people, pace), &stopping))
                 }
-                Load::OrderLists | Load::Refill | Load::Search => {
-                    begun.send(())?;
-                    let people = Workload::shared(CONNECTIONS, calls);
-                    runtime.block_on(ask(&operator, (&people, Pace::Closed), &stopping))
-                }
                 _ => {
-                    begun.send(())?;
-                    // The histograms of the server only count HTTP/1.1, so the one of order pages
-                    // remains tenant B's.
                     let client = match load {
+                        Load::OrderLists | Load::Refill | Load::Search => operator,
+                        // The histograms of the server only count HTTP/1.1, so the one of order
+                        // pages remains tenant B's.
                         Load::LatestOrders => client.over_http2(),
                         _ => client,
                     };

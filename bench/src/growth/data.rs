@@ -8,9 +8,10 @@ use anyhow::{Context, ensure};
 use kiosque_contract::{DashboardFilter, SessionData};
 use serde_json::{Value, json};
 
+use crate::calls::login;
 use crate::client::Client;
 use crate::fairness::data::{
-    DAY, PRODUCTS, STEP, account, device_code, devices, log_in_as, products, write_order,
+    DAY, PRODUCTS, STEP, account, device_code, devices, products, write_order,
 };
 use crate::options::FairnessSize;
 use crate::orders::LAST_TRADE;
@@ -93,7 +94,7 @@ fn write_orders(groups: &[Group], size: &FairnessSize, out: &mut impl Write) -> 
 /// # Errors
 /// When the login is refused.
 pub(super) async fn token(client: &Client, account: &str) -> anyhow::Result<String> {
-    let session: SessionData = client.connect().await?.ask(&log_in_as(account)?).await?;
+    let session: SessionData = client.connect().await?.ask(&login(account)?).await?;
     Ok(session.access_token)
 }
 

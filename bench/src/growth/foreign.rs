@@ -9,10 +9,11 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::data::Group;
+use crate::calls::paged;
 use crate::client::{Call, Client, Connection};
 use crate::latency::Latencies;
 use crate::options::Effort;
-use crate::report::{Aim, Figure, Row};
+use crate::report::{Aim, Row};
 use crate::spread::Spread;
 
 /// Medians that differ by less than this part count as equal, however close two runs were.
@@ -37,7 +38,7 @@ pub(super) fn rows(
     let paths = [
         ("aisles", DeviceAisle::PATH.to_owned()),
         ("summary", Summary::PATH.to_owned()),
-        ("device page", format!("{}?current=1&size=10", DevicePage::PATH)),
+        ("device page", paged(DevicePage::PATH, 1)),
     ];
     let mut rows = Vec::new();
     for (name, path) in paths {
@@ -70,7 +71,7 @@ async fn medians(
             taken.note(asked.elapsed());
         }
     }
-    let [foreign, one, other] = taken.each_mut().map(|taken| f64::from(taken.percentile(50)));
+    let [foreign, one, other] = taken.map(|taken| taken.percentile(50));
     Ok(Medians { foreign, absent: [one, other] })
 }
 
@@ -81,8 +82,8 @@ fn row(name: &str, rounds: &[Medians]) -> Row {
     let absent = Spread::of(rounds.iter().map(|round| round.absent[0]));
     let foreign = Spread::of(rounds.iter().map(|round| round.foreign));
     let most = noise.max.max(absent.median * NOISE);
-    let mut row = Row::new(format!("{name} of a foreign group"));
-    row.figure = Some(Figure::new(differences, " us from absent", Some(Aim::AtMost(most))));
+    let name = format!("{name} of a foreign group");
+    let mut row = Row::about(name, differences, " us from absent", Some(Aim::AtMost(most)));
     row.note = format!(
         "medians: foreign {:.0} us ({:.0}–{:.0}), absent {:.0} us ({:.0}–{:.0}); two absent groups \
          differ by {:.0} us ({:.0}–{:.0})",

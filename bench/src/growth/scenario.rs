@@ -1,11 +1,10 @@
 //! The reads whose cost is compared between groups.
 
 use kiosque_contract::Endpoint;
-use kiosque_contract::endpoint::{
-    BestSellingProduct, DeviceAisle, DevicePage, DeviceProfile, Summary,
-};
+use kiosque_contract::endpoint::{BestSellingProduct, DeviceAisle, DeviceProfile, Summary};
 
 use super::data::{self, Group};
+use crate::calls::device_page;
 use crate::client::Call;
 use crate::fairness::data::device_code;
 
@@ -71,9 +70,5 @@ fn of_devices(path: &str, group: &Group, token: &str) -> anyhow::Result<Vec<Call
 fn device_pages(group: &Group, token: &str) -> anyhow::Result<Vec<Call>> {
     let last = group.devices / 10;
     let pages = (0..SPREAD).map(|step| 1 + (last - 1) * step / (SPREAD - 1));
-    let call = |page| {
-        let path = format!("{}?current={page}&size=10", DevicePage::PATH);
-        Call::new(&path, Some(token), "{}".to_owned())
-    };
-    pages.map(call).collect()
+    pages.map(|page| device_page(page, token)).collect()
 }
