@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustls::{ClientConnection, StreamOwned};
 
-use crate::paths::TOKEN_PATH;
+use crate::paths::{ORDERS_CALL, SWITCH_PATH, TOKEN_PATH};
 use crate::reply::{Reply, parse_response};
 use crate::tls::{VERSIONS, client_config, server_name};
 
@@ -69,6 +69,12 @@ impl Client {
         reply.success()["accessToken"].as_str().unwrap().to_owned()
     }
 
+    /// Changes the session's group, with success, and returns the new token.
+    pub fn switch(&mut self, token: &str, group: &str) -> String {
+        let reply = self.call(SWITCH_PATH, Some(token), &format!(r#"{{"groupId":"{group}"}}"#));
+        reply.success()["accessToken"].as_str().unwrap().to_owned()
+    }
+
     /// Sends a POST to the operator's listener.
     ///
     /// # Errors
@@ -97,7 +103,7 @@ impl Client {
     /// Sends an endless stream of orders until the server ends, and returns the error.
     pub fn stream_orders(&mut self, key: &str, mut next: impl FnMut() -> String) -> io::Error {
         let head = format!(
-            "POST /operator/v1/orders HTTP/1.1\r\nhost: localhost\r\n\
+            "POST {ORDERS_CALL} HTTP/1.1\r\nhost: localhost\r\n\
              authorization: Bearer {key}\r\ntransfer-encoding: chunked\r\n\r\n"
         );
         let mut sent = self.stream.write_all(head.as_bytes());

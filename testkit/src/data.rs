@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
+use kiosque_clock::Entropy;
 use kiosque_model::UnixMs;
 use kiosque_store::{Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent};
 use kiosque_testdb::Schema;
@@ -16,6 +16,7 @@ use tokio::sync::OnceCell;
 use tokio_postgres::{Client, NoTls};
 
 use crate::sql;
+use crate::wait::WAIT_MAX;
 
 /// The variable with the engine of a run: `postgres` or `citus`, or SQLite if it is not set.
 const ENGINE: &str = "KIOSQUE_TEST_ENGINE";
@@ -82,6 +83,21 @@ impl PostgresData {
     }
 }
 
+/// Returns options that create absent data in UTC and wait longer than a test takes.
+#[must_use]
+pub fn open_options(data: &TestData) -> OpenOptions<'_> {
+    OpenOptions {
+        place: data.location(),
+        when_absent: WhenAbsent::Create,
+        changes: Changes::Stored,
+        zone: None,
+        wait: WAIT_MAX,
+        lease: SessionLease { length: WAIT_MAX, clock_skew: WAIT_MAX },
+        now: NOW,
+        random: Entropy::system().bytes().unwrap(),
+    }
+}
+
 impl TestData {
     /// Returns new data on the engine in `KIOSQUE_TEST_ENGINE`.
     #[must_use]
@@ -132,16 +148,7 @@ impl TestData {
 
     /// Creates the tables, in a separate thread: the caller may be async.
     fn create_tables(&self) {
-        let options = OpenOptions {
-            place: self.location(),
-            when_absent: WhenAbsent::Create,
-            changes: Changes::Stored,
-            zone: None,
-            wait: Duration::from_secs(300),
-            lease: SessionLease::default(),
-            now: NOW,
-            random: [0; 16],
-        };
+        let options = OpenOptions { lease: SessionLease::default(), ..open_options(self) };
         let create = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.unwrap().block_on(Store::open(&options)).map(drop)

@@ -61,8 +61,8 @@ pub use order_line::OrderLine;
 #[cfg(feature = "client")]
 pub use paths::{
     AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH,
-    ONLINE_PATH, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TOKEN_PATH, TREND_PATH,
-    dashboard_paths, dashboards,
+    ONLINE_PATH, ORDERS_CALL, ORDERS_PATH, PROFILE_PATH, SUMMARY_PATH, SWITCH_PATH, TOKEN_PATH,
+    TREND_PATH, dashboard_paths, dashboards,
 };
 pub use rng::{Rng, seed};
 pub use soak::{is_soak, runs, size};
@@ -74,9 +74,9 @@ pub use client::{Client, Http2Client, LoggedIn, post};
 #[cfg(feature = "store")]
 pub use clock::ManualClock;
 #[cfg(feature = "store")]
-pub use data::{Fingerprint, NOW, TestData, WriteLock, is_citus};
+pub use data::{Fingerprint, NOW, TestData, WriteLock, is_citus, open_options};
 #[cfg(feature = "program")]
-pub use program::{Program, Ran, Sandbox, Served};
+pub use program::{Program, Ran, SERVE, Sandbox, Served};
 #[cfg(feature = "client")]
 pub use reply::{Reply, assert_common_headers, decompress, parse_response, snapshot};
 #[cfg(feature = "server")]
@@ -84,7 +84,7 @@ pub use request::{Connection, TestRequest};
 #[cfg(feature = "server")]
 pub use server::{START_MS, ServerOptions, TestServer, cheap_hash};
 #[cfg(feature = "store")]
-pub use store::{TestStore, clock_at, no_owners, open, open_options, origin};
+pub use store::{TestStore, clock_at, no_owners, open, origin};
 #[cfg(feature = "client")]
 pub use tls::client_config;
 #[cfg(feature = "server")]

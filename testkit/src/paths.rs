@@ -1,4 +1,4 @@
-//! The paths of the integrators' calls, without the prefix `/v8/`.
+//! The paths of calls: those of integrators without the prefix `/v8/`.
 
 use kiosque_contract::{ENDPOINTS, Endpoint, EndpointInfo, endpoint};
 
@@ -30,6 +30,9 @@ pub const AISLE_PATH: &str = endpoint::DeviceAisle::PATH;
 pub const PROFILE_PATH: &str = endpoint::DeviceProfile::PATH;
 /// The number of devices that are online.
 pub const ONLINE_PATH: &str = endpoint::OnlineDevices::PATH;
+
+/// The operator's call that receives orders: the whole path.
+pub const ORDERS_CALL: &str = "/operator/v1/orders";
 
 /// Returns the dashboard functions that take filters.
 pub fn dashboards() -> impl Iterator<Item = &'static EndpointInfo> {

@@ -9,10 +9,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::blocking::Client;
+use crate::paths::ORDERS_CALL;
+use crate::reply::Reply;
 use crate::wait::{WAIT_MAX, wait_until};
+
+/// The arguments of a server on free ports.
+pub const SERVE: [&str; 5] =
+    ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
 
 /// The program under test, by the path of its file.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +75,14 @@ impl Ran {
         Ran::from(command.output().unwrap())
     }
 
+    /// Runs a command to its end, with `input` on its stdin.
+    pub fn of_input(command: &mut Command, input: &[u8]) -> Ran {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        Ran::from(child.wait_with_output().unwrap())
+    }
+
     /// Returns the result of a command that was run elsewhere.
     #[must_use]
     pub fn from(output: Output) -> Ran {
@@ -116,6 +131,12 @@ impl Sandbox {
         self.directory.path().join("data")
     }
 
+    /// Returns the file of the self-signed certificate that a server makes.
+    #[must_use]
+    pub fn certificate(&self) -> PathBuf {
+        self.data().join("tls/cert.pem")
+    }
+
     /// Returns the path of a file in the directory.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
@@ -149,14 +170,46 @@ impl Sandbox {
         Ran::of(&mut self.command(args))
     }
 
+    /// Returns what a command prints as JSON, with success.
+    #[track_caller]
+    #[must_use]
+    pub fn json(&self, args: &[&str]) -> Value {
+        let ran = self.run(&[args, &["--output", "json"]].concat()).success();
+        serde_json::from_str(&ran.stdout).unwrap()
+    }
+
+    /// Imports orders in NDJSON, with success.
+    #[track_caller]
+    pub fn import(&self, orders: impl AsRef<[u8]>) -> Ran {
+        self.run_with_input(&["import", "orders", "-"], orders.as_ref()).success()
+    }
+
+    /// Creates an operator's key; the arguments are its name and, if not all, its rights.
+    #[track_caller]
+    pub fn create_key(&self, args: &[&str]) -> String {
+        let ran = self.run(&[&["operator-key", "create"], args].concat()).success();
+        ran.stdout.trim_end().to_owned()
+    }
+
+    /// Returns the number of entries of an event in the audit trail, at most 10,000.
+    #[must_use]
+    pub fn trail_entries(&self, event: &str) -> usize {
+        let trail = self.json(&["audit", "--limit", "10000", "--event", event]);
+        trail.as_array().unwrap().len()
+    }
+
+    /// Verifies the data, with success, and returns the number of its orders.
+    #[track_caller]
+    pub fn verified(&self) -> usize {
+        let said = self.run(&["verify"]).success().stdout;
+        assert!(said.ends_with(", no difference\n"), "{said}");
+        said.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
     /// Runs the command with `input` on its stdin.
     #[must_use]
     pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Ran {
-        let mut command = self.command(args);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input).unwrap();
-        Ran::from(child.wait_with_output().unwrap())
+        Ran::of_input(&mut self.command(args), input)
     }
 
     /// Serves the data on free ports.
@@ -168,9 +221,12 @@ impl Sandbox {
     /// Serves the data on free ports, with more arguments.
     #[must_use]
     pub fn serve_with(&self, more: &[&str]) -> Served {
-        let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-        args.extend_from_slice(more);
-        Served::start(&mut self.command(&args), &self.data().join("tls/cert.pem"))
+        self.start(&mut self.command(&[&SERVE, more].concat()))
+    }
+
+    /// Starts a server that shows the certificate of the data.
+    pub fn start(&self, command: &mut Command) -> Served {
+        Served::start(command, &self.certificate())
     }
 
     /// Runs statements on the database. A transaction that they begin is open until the connection
@@ -197,6 +253,25 @@ impl Sandbox {
             }
         }
         found
+    }
+
+    /// Returns the paths of the files in the directory that contain a text.
+    #[must_use]
+    pub fn files_with(&self, text: &str) -> Vec<PathBuf> {
+        let text = text.as_bytes();
+        let mut files = self.files();
+        files.retain(|(_, content)| content.windows(text.len()).any(|part| part == text));
+        files.into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// Returns the names in a directory of this one, in their order.
+    #[must_use]
+    pub fn names(&self, directory: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(directory)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
     }
 }
 
@@ -266,10 +341,25 @@ impl Served {
         Client::connect(self.operator(), &self.certificate)
     }
 
+    /// Sends orders, in NDJSON, over a new connection to the operator's listener.
+    #[must_use]
+    pub fn post_orders(&self, key: &str, orders: &str) -> Reply {
+        self.connect_operator().call_operator(ORDERS_CALL, key, orders).unwrap()
+    }
+
     /// Opens a connection to the integrators' listener.
     #[must_use]
     pub fn connect(&self) -> Client {
         Client::connect(self.address(), &self.certificate)
+    }
+
+    /// Logs in with the password `secret` over a new connection. Returns the connection and the
+    /// token.
+    #[must_use]
+    pub fn log_in(&self, username: &str) -> (Client, String) {
+        let mut client = self.connect();
+        let token = client.log_in(username, "secret");
+        (client, token)
     }
 
     /// Opens a connection that trusts this certificate instead of the server's own.

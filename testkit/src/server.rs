@@ -26,10 +26,9 @@ use tokio::task::JoinHandle;
 
 use crate::client::{Client, Http2Client, LoggedIn, connect_http2};
 use crate::clock::ManualClock;
-use crate::data::{Fingerprint, TestData, WriteLock};
+use crate::data::{Fingerprint, TestData, WriteLock, open_options};
 use crate::paths::{DEVICES_PATH, SWITCH_PATH, TOKEN_PATH};
 use crate::reply::Reply;
-use crate::store::open_options;
 use crate::wait::WAIT_MAX;
 
 /// The initial time of a server's clock: 2026-03-02 10:00:00 UTC.
@@ -128,13 +127,16 @@ impl TestServer {
 
     /// Starts another node on the same data, with the same clock.
     pub async fn another_node(&self) -> TestServer {
-        let options = ServerOptions {
+        TestServer::open_at(self.options(), self.clock.clone()).await
+    }
+
+    fn options(&self) -> ServerOptions {
+        ServerOptions {
             data: self.data.clone(),
             zone: self.zone.clone(),
             session_lease: self.session_lease,
             settings: self.settings.clone(),
-        };
-        TestServer::open_at(options, self.clock.clone()).await
+        }
     }
 
     async fn open_at(options: ServerOptions, clock: ManualClock) -> TestServer {
@@ -164,13 +166,7 @@ impl TestServer {
     /// Stops the server and starts another on the same data.
     pub async fn restart(&mut self) {
         self.stop().await;
-        let options = ServerOptions {
-            data: self.data.clone(),
-            zone: self.zone.clone(),
-            session_lease: self.session_lease,
-            settings: self.settings.clone(),
-        };
-        let again = serve(&self.directory, &options, &self.clock).await;
+        let again = serve(&self.directory, &self.options(), &self.clock).await;
         self.store = again.store;
         self.app = again.app;
         self.address = again.address;
@@ -324,12 +320,26 @@ impl TestServer {
         key: Option<&str>,
         body: impl Into<Bytes>,
     ) -> Reply {
-        let mut request = http::Request::post(path).header("host", "localhost");
+        self.send_to_operator(http::Request::post(path), key, body.into()).await
+    }
+
+    /// Sends a GET to the operator's listener, on a separate connection.
+    pub async fn get_operator(&self, path: &str, key: Option<&str>) -> Reply {
+        self.send_to_operator(http::Request::get(path), key, Bytes::new()).await
+    }
+
+    async fn send_to_operator(
+        &self,
+        request: http::request::Builder,
+        key: Option<&str>,
+        body: Bytes,
+    ) -> Reply {
+        let mut request = request.header("host", "localhost");
         if let Some(key) = key {
             request = request.header("authorization", format!("Bearer {key}"));
         }
         let mut client = self.connect_operator().await;
-        client.send(request.body(Full::from(body.into())).unwrap()).await
+        client.send(request.body(Full::from(body)).unwrap()).await
     }
 
     /// Logs in with the password `secret`, with success.

@@ -1,9 +1,8 @@
 //! A store without a server.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use kiosque_clock::{Clock, Entropy};
+use kiosque_clock::Clock;
 use kiosque_contract::OrderRecord;
 use kiosque_model::fleet::Fleet;
 use kiosque_model::{
@@ -11,19 +10,16 @@ use kiosque_model::{
     Zone,
 };
 use kiosque_store::{
-    Applied, ApplyError, Changes, Error, History, Incoming, NewHash, NewHashes, OpenOptions,
-    OrderOutcome, OrderQuery, Owners, ReceiveOptions, Refused, SessionLease, Store, WhenAbsent,
+    Applied, ApplyError, Error, History, Incoming, NewHash, NewHashes, OpenOptions, OrderOutcome,
+    OrderQuery, Owners, ReceiveOptions, Refused, Store,
 };
 use tokio::sync::Mutex;
 
 use crate::clock::ManualClock;
-use crate::data::{NOW, TestData};
+use crate::data::{NOW, TestData, open_options};
 use crate::entries::{account, device, group, product, title};
 
 const LATE: UnixMs = UnixMs(i64::MAX / 2);
-
-/// Longer than anything takes on a busy machine.
-const LONG: Duration = Duration::from_secs(300);
 
 /// An open store and its data.
 pub struct TestStore {
@@ -233,19 +229,4 @@ pub fn origin(source: &str, at: UnixMs) -> Origin {
 /// See [`Store::open`].
 pub async fn open(data: &TestData, zone: Option<&Zone>) -> Result<Store, Error> {
     Store::open(&OpenOptions { zone, ..open_options(data) }).await
-}
-
-/// Returns options that create absent data in UTC and wait longer than a test takes.
-#[must_use]
-pub fn open_options(data: &TestData) -> OpenOptions<'_> {
-    OpenOptions {
-        place: data.location(),
-        when_absent: WhenAbsent::Create,
-        changes: Changes::Stored,
-        zone: None,
-        wait: LONG,
-        lease: SessionLease { length: LONG, clock_skew: LONG },
-        now: NOW,
-        random: Entropy::system().bytes().unwrap(),
-    }
 }

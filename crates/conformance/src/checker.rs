@@ -271,6 +271,9 @@ impl Checker {
                  first one lacks"
             }
             (DASHBOARD, _) => "needs the path of Kiosque, which the contract does not specify",
+            _ if rule.id == "orders.selected-group" => {
+                "needs two groups with devices, and a device with orders in each"
+            }
             _ => "needs two groups with devices, and a device with orders",
         }
     }

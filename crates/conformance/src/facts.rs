@@ -27,7 +27,9 @@ pub(crate) struct Facts {
     pub(crate) token: String,
     /// The previous token, which is no longer valid.
     pub(crate) earlier_token: String,
-    /// The devices of the group that a login selects.
+    /// The group that a login selects.
+    pub(crate) default_group: String,
+    /// The devices of the default group.
     pub(crate) devices: Vec<Value>,
     /// The query of the page with them. The contract does not specify the maximum size.
     pub(crate) devices_query: &'static str,
@@ -36,7 +38,7 @@ pub(crate) struct Facts {
     /// A device with orders, and the first of these orders.
     pub(crate) device: Option<String>,
     pub(crate) orders: Vec<Value>,
-    /// Another group than the one that a login selects, and the devices that are listed for it.
+    /// Another group than the default one, and the devices that are listed for it.
     pub(crate) other_group: Option<String>,
     pub(crate) other_devices: Vec<Value>,
     pub(crate) second: Option<Box<Second>>,
@@ -111,6 +113,16 @@ impl Facts {
     /// Whether the selected group has a device.
     pub(crate) fn has_device(&self, code: &str) -> bool {
         self.devices.iter().any(|device| device["deviceCode"] == code)
+    }
+
+    /// Whether a record is one of the devices of the default group.
+    pub(crate) fn is_own(&self, record: &Value) -> bool {
+        record["deviceCode"].as_str().is_some_and(|code| self.has_device(code))
+    }
+
+    /// Whether a record is one of the devices that are listed for the other group.
+    pub(crate) fn is_other(&self, record: &Value) -> bool {
+        self.other_devices.iter().any(|other| other["deviceCode"] == record["deviceCode"])
     }
 
     /// Returns the group that the session has selected.

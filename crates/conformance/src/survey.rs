@@ -25,6 +25,7 @@ impl Checker {
         self.survey_devices().await?;
         let facts = &self.facts;
         let other = groups_of(&facts.session).find(|id| *id != facts.group()).map(str::to_owned);
+        self.facts.default_group = facts.group().to_owned();
         self.facts.other_group = other;
         if let Some(group) = &self.facts.other_group {
             let page = self.facts.call_with(DEVICES, &json!({"groupId": group}));

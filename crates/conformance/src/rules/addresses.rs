@@ -5,8 +5,12 @@ use http::Method;
 use super::rule;
 use crate::answer::met;
 use crate::ask::Ask;
+use crate::facts::Facts;
 use crate::paths::{DEVICES, ONLINE};
 use crate::rule::Rule;
+
+/// The content type of the forms of HTML.
+const FORM: &str = "application/x-www-form-urlencoded";
 
 pub(super) const RULES: &[Rule] = &[
     rule!(
@@ -23,8 +27,12 @@ pub(super) const RULES: &[Rule] = &[
         "http.unknown-path",
         "ADDR-3",
         Contract,
-        "An unknown path is answered with HTTP 404, and with code 0 unless the body is HTML.",
+        "An unknown path, with /v8 twice for example, is answered with HTTP 404, and with code 0 \
+         unless the body is HTML.",
         |_| Some(Ask::post("third-center-web/openapi/v1/unknown").body("{}")),
+        |_, answer| answer.not_found(),
+        // The prefix is there already.
+        |facts| Some(facts.call(&format!("v8/{DEVICES}"), "{}")),
         |_, answer| answer.not_found(),
     ),
     rule!(
@@ -44,8 +52,18 @@ pub(super) const RULES: &[Rule] = &[
         "http.exact-path",
         "ADDR-3",
         Kiosque,
-        "Paths are compared byte by byte: a trailing slash or another case is unknown.",
+        "Paths are compared byte by byte: any other spelling of a path is unknown.",
         |facts| Some(facts.call(&format!("{DEVICES}/"), "{}")),
+        |_, answer| answer.outcome(404, 0),
+        |facts| Some(facts.call(&format!("/{DEVICES}"), "{}")),
+        |_, answer| answer.outcome(404, 0),
+        |facts| Some(facts.call(&format!("./{DEVICES}"), "{}")),
+        |_, answer| answer.outcome(404, 0),
+        |facts| Some(facts.call(&format!("x/../{DEVICES}"), "{}")),
+        |_, answer| answer.outcome(404, 0),
+        |facts| Some(facts.call(&format!("{DEVICES};x=1"), "{}")),
+        |_, answer| answer.outcome(404, 0),
+        |facts| Some(facts.call(&DEVICES.replace("kiosk", "%6biosk"), "{}")),
         |_, answer| answer.outcome(404, 0),
         |facts| Some(facts.call(&DEVICES.replace("kioskDevice", "kioskdevice"), "{}")),
         |_, answer| answer.outcome(404, 0),
@@ -64,9 +82,23 @@ pub(super) const RULES: &[Rule] = &[
         "http.any-content-type",
         "REQ-5",
         Kiosque,
-        "A body that can be read is accepted with any content type and with none.",
-        |facts| Some(Ask::post(DEVICES).without_headers().token(&facts.token).body("{}")),
+        "A body of JSON is read whatever its content type, and a form is not.",
+        |facts| Some(of_types(facts, &[], "{}")),
         |_, answer| answer.success().map(drop),
+        |facts| Some(of_types(facts, &["text/plain"], "{}")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(of_types(facts, &["application/json; charset=utf-16"], "{}")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(of_types(facts, &["application/json", "application/xml"], "{}")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(of_types(facts, &["nonsense;;;"], "{}")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(of_types(facts, &[""], "{}")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(of_types(facts, &[FORM], "{}")),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(of_types(facts, &[FORM], "x=1")),
+        |_, answer| answer.outcome(200, 500),
     ),
     rule!(
         "http.ignored-body",
@@ -77,3 +109,9 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.success().map(drop),
     ),
 ];
+
+/// Returns a call of List devices with these content types.
+fn of_types(facts: &Facts, types: &[&str], body: &str) -> Ask {
+    let ask = Ask::post(DEVICES).without_headers().token(&facts.token).body(body);
+    types.iter().fold(ask, |ask, one| ask.header("content-type", one))
+}

@@ -97,15 +97,25 @@ pub(super) const RULES: &[Rule] = &[
         "dashboard.empty-values",
         "DASH-16",
         Kiosque,
-        "Without a sale, money is \"0.00\" and a count \"0\".",
+        "Without a sale, sums are \"0.00\", counts of sales \"0\" and their percentage \"–\".",
         |facts| Some(facts.call_in(SUMMARY, facts.now_ms, facts.now_ms)),
-        |_, answer| {
-            answer.success()?;
+        |facts, answer| {
+            let unconverted = &answer.success()?["unconvertedOrders"];
+            let devices = facts.device_count.to_string();
+            let expected = [
+                ("salesAmount", "0.00"),
+                ("orderCount", "0"),
+                ("itemCount", "0"),
+                ("averageOrderAmount", "0.00"),
+                ("refundAmount", "0.00"),
+                ("shipmentSuccessRate", "–"),
+                ("deviceCount", devices.as_str()),
+            ];
             let kpis = answer.listed("kpiList");
             let has =
                 |code, value| kpis.iter().any(|it| it["code"] == code && it["value"] == value);
-            let is_met = has("salesAmount", "0.00") && has("orderCount", "0");
-            met!(is_met, || "salesAmount \"0.00\" and orderCount \"0\"".to_owned())
+            let is_met = expected.into_iter().all(|(code, value)| has(code, value));
+            met!(is_met && *unconverted == 0, || format!("{expected:?}, unconvertedOrders 0"))
         },
     ),
     rule!(
@@ -153,6 +163,16 @@ pub(super) const RULES: &[Rule] = &[
             let data = answer.data();
             met!(*data != json!([]) && *data != json!({}), || "data null".to_owned())
         },
+    ),
+    rule!(
+        "dashboard.empty-range",
+        "DASH-19",
+        Kiosque,
+        "Without a sale, Best-selling product answers with null, and Sales by device with [].",
+        |facts| Some(facts.call_in(BEST, facts.now_ms, facts.now_ms)),
+        |_, answer| met!(answer.success()?.is_null(), || "data null".to_owned()),
+        |facts| Some(facts.call_in(BY_DEVICE, facts.now_ms, facts.now_ms)),
+        |_, answer| met!(*answer.success()? == json!([]), || "data []".to_owned()),
     ),
     rule!(
         "dashboard.by-device",
@@ -248,8 +268,9 @@ pub(super) const RULES: &[Rule] = &[
         |facts, answer| {
             answer.success()?;
             let list = answer.listed("list");
-            let code = |device: &Value| device["deviceCode"].clone();
-            let (listed, known) = (list.iter().map(code), facts.devices.iter().map(code));
+            // Activity and stock may have changed since the survey.
+            let lasting = |device: &Value| LASTING.map(|name| device[name].clone());
+            let (listed, known) = (list.iter().map(lasting), facts.devices.iter().map(lasting));
             let is_met =
                 list.len() == facts.device_count && listed.take(facts.devices.len()).eq(known);
             met!(is_met, || "the devices of List devices in list".to_owned())
@@ -281,6 +302,17 @@ pub(super) const RULES: &[Rule] = &[
             met!(is_met, || format!("{counts:?}"))
         },
     ),
+];
+
+/// The fields of a device that only the operator changes.
+const LASTING: [&str; 7] = [
+    "deviceCode",
+    "deviceName",
+    "groupId",
+    "groupName",
+    "deviceModel",
+    "address",
+    "createTimestamp",
 ];
 
 /// The days from the first one of a range to its last.

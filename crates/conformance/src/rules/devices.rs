@@ -1,9 +1,12 @@
 //! Devices.
 
+use kiosque_locale::{Locale, Message};
 use serde_json::json;
 
 use super::rule;
-use crate::answer::{Type, has_fields, met};
+use crate::answer::{Answer, Expected, Type, has_fields, met};
+use crate::ask::Ask;
+use crate::facts::{Facts, UNKNOWN};
 use crate::paths::DEVICES;
 use crate::rule::Rule;
 
@@ -70,4 +73,59 @@ pub(super) const RULES: &[Rule] = &[
             })
         },
     ),
+    rule!(
+        "devices.outside-scope",
+        "DEV-5",
+        Kiosque,
+        "A deviceCode filter with a device outside the scope is refused.",
+        |facts| Some(by_code(facts, UNKNOWN)),
+        |_, answer| outside(answer),
+        // Codes are compared exactly (REQ-12).
+        |facts| Some(by_code(facts, " ")),
+        |_, answer| outside(answer),
+        |facts| Some(by_code(facts, &format!("{}\0", first_code(facts)?))),
+        |_, answer| outside(answer),
+        |facts| Some(by_code(facts, facts.other_device()?)),
+        |_, answer| outside_now(answer),
+        |facts| {
+            let body = json!({"groupId": facts.group(), "deviceCode": facts.other_device()?});
+            Some(facts.call_with(DEVICES, &body))
+        },
+        |_, answer| outside_now(answer),
+        |facts| {
+            let body = json!({"deviceCode": facts.other_device()?, "isOnline": 1});
+            Some(facts.call_with(DEVICES, &body))
+        },
+        |_, answer| outside_now(answer),
+        |facts| {
+            let code = first_code(facts)?;
+            let beginning = code.get(..code.char_indices().next_back()?.0)?;
+            let is_none = !beginning.is_empty() && !facts.has_device(beginning);
+            is_none.then(|| by_code(facts, beginning))
+        },
+        |_, answer| outside_now(answer),
+    ),
 ];
+
+fn by_code(facts: &Facts, code: &str) -> Ask {
+    facts.call_with(DEVICES, &json!({"deviceCode": code}))
+}
+
+fn first_code(facts: &Facts) -> Option<&str> {
+    facts.devices.first()?["deviceCode"].as_str()
+}
+
+/// Expects the message of the permission scope, in `data` as well.
+fn outside(answer: &Answer) -> Expected {
+    answer.refused(Message::OutOfScope)?;
+    let text = Message::OutOfScope.text(Locale::En);
+    met!(*answer.data() == text, || format!("data {text:?}"))
+}
+
+/// Expects the same of a device that the group may have owned, or that may be disabled.
+fn outside_now(answer: &Answer) -> Expected {
+    if answer.records().is_ok_and(Vec::is_empty) {
+        return Ok(()); // It was in the scope once.
+    }
+    outside(answer)
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::rule;
 use crate::answer::{Answer, Expected, Type, has_fields, met};
 use crate::ask::Ask;
-use crate::facts::UNKNOWN;
+use crate::facts::{Facts, UNKNOWN};
 use crate::paths::{ONLINE, ORDERS};
 use crate::rule::Rule;
 
@@ -134,10 +134,11 @@ pub(super) const RULES: &[Rule] = &[
         Kiosque,
         "Every envelope is sent with Cache-Control: no-store.",
         |facts| Some(facts.call(ONLINE, "")),
-        |_, answer| {
-            let is_met = answer.header("cache-control") == Some("no-store");
-            met!(is_met, || "the header Cache-Control: no-store".to_owned())
-        },
+        |_, answer| no_store(answer),
+        |_| Some(unknown_token()),
+        |_, answer| no_store(answer),
+        |_| Some(Ask::post("unknown")),
+        |_, answer| no_store(answer),
     ),
     rule!(
         "envelope.request-id",
@@ -149,11 +150,13 @@ pub(super) const RULES: &[Rule] = &[
             met!(answer.header("x-request-id").is_some(), || "a header x-request-id".to_owned())
         },
         |facts| Some(facts.call(ONLINE, "")),
-        |facts, answer| {
-            let before = facts.before.as_ref().and_then(|before| before.header("x-request-id"));
-            let own = answer.header("x-request-id");
-            met!(own.is_some() && own != before, || "another x-request-id than before".to_owned())
-        },
+        other_id,
+        |_| Some(unknown_token()),
+        other_id,
+        |_| Some(unknown_token()),
+        other_id,
+        |_| Some(Ask::post("unknown")),
+        other_id,
     ),
 ];
 
@@ -193,6 +196,18 @@ fn four_fields(answer: &Answer) -> Expected {
 
 fn says(answer: &Answer, field: &str, text: &str) -> Expected {
     met!(answer.json.get(field) == Some(&Value::from(text)), || format!("{field} {text:?}"))
+}
+
+fn no_store(answer: &Answer) -> Expected {
+    let is_met = answer.header("cache-control") == Some("no-store");
+    met!(is_met, || "the header Cache-Control: no-store".to_owned())
+}
+
+/// Expects another request id than that of the previous answer.
+fn other_id(facts: &Facts, answer: &Answer) -> Expected {
+    let before = facts.before.as_ref().and_then(|before| before.header("x-request-id"));
+    let own = answer.header("x-request-id");
+    met!(own.is_some() && own != before, || "another x-request-id than before".to_owned())
 }
 
 fn is_json(answer: &Answer) -> Expected {

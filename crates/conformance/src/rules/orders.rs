@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::pages::{no_records, past_the_end};
 use super::rule;
-use crate::answer::{Type, all_have_fields, has_fields, met};
+use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::{Facts, ORDERS_QUERY, UNKNOWN};
 use crate::paths::{DETAIL, ORDERS};
@@ -191,21 +191,31 @@ pub(super) const RULES: &[Rule] = &[
         "ORD-16",
         Kiosque,
         "The detail has the fields of the list record with the same values.",
-        |facts| detail(facts, "tradeNoIn"),
-        |facts, answer| {
-            let order = facts.orders.first().ok_or_else(|| "an order".to_owned())?;
-            let detail = answer.success()?;
-            let fields = order.as_object().ok_or_else(|| "an order".to_owned())?;
-            for (name, value) in fields.iter().filter(|(name, _)| *name != "detailVOList") {
-                met!(detail.get(name) == Some(value), || format!("{name} of the list record"))?;
-            }
-            met!(detail["detailList"] == order["detailVOList"], || {
-                "the line items of the list record in detailList".to_owned()
-            })?;
-            met!(detail["tradeNoOut"] == detail["tradeNo"], || {
-                "tradeNoOut equal to tradeNo".to_owned()
-            })
-        },
+        // An order may change at any time, so the list is read again before each detail.
+        |facts| facts.orders_of_device(ORDERS_QUERY),
+        |_, answer| answer.records().map(drop),
+        |facts| detail_of(facts, before_at(facts, 0)),
+        |facts, answer| is_detail(before_at(facts, 0), answer),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
+        |_, answer| answer.records().map(drop),
+        |facts| detail_of(facts, before_at(facts, 1)),
+        |facts, answer| is_detail(before_at(facts, 1), answer),
+        |facts| facts.orders_of_device(ORDERS_QUERY),
+        |_, answer| answer.records().map(drop),
+        |facts| detail_of(facts, before_at(facts, 2)),
+        |facts, answer| is_detail(before_at(facts, 2), answer),
+    ),
+    rule!(
+        "orders.shipment-errors",
+        "ORD-17",
+        Kiosque,
+        "shipmentErrorList has an entry for each line with an error, and is null without one.",
+        |facts| detail_of(facts, order_at(facts, 0)),
+        |_, answer| lists_errors(answer),
+        |facts| detail_of(facts, order_at(facts, 1)),
+        |_, answer| lists_errors(answer),
+        |facts| detail_of(facts, order_at(facts, 2)),
+        |_, answer| lists_errors(answer),
     ),
     rule!(
         "orders.detail-by-number",
@@ -247,6 +257,35 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.outcome(200, -1),
     ),
     rule!(
+        "orders.selected-group",
+        "ORD-18",
+        Kiosque,
+        ChangesSession,
+        "The order of a detail belongs to the selected group, also after a switch.",
+        |facts| facts.other_device().and(facts.other_group.as_deref()).map(|it| facts.switch(it)),
+        |_, answer| answer.success().map(drop),
+        |facts| {
+            let body = json!({"deviceCode": facts.other_device()?, "includeHistory": true});
+            Some(facts.call_with(ORDERS, &body))
+        },
+        |_, answer| answer.records().map(drop),
+        |facts| {
+            let number = facts.before.as_ref()?.data()["records"][0].get("tradeNoIn")?;
+            Some(facts.call_with(DETAIL, &json!({"tradeNoIn": number})))
+        },
+        |facts, answer| {
+            let code = facts.other_device().unwrap_or_default();
+            met!(answer.success()?["deviceCode"] == code, || format!("an order of {code:?}"))
+        },
+        |facts| detail_of(facts, order_at(facts, 0)),
+        |facts, answer| {
+            // Both groups may have orders with this number.
+            let device = facts.device.as_deref().unwrap_or_default();
+            let is_other = answer.success().is_ok_and(|order| order["deviceCode"] != device);
+            if is_other { Ok(()) } else { answer.outcome(200, -1) }
+        },
+    ),
+    rule!(
         "orders.unknown-number",
         "ORD-20",
         Contract,
@@ -264,9 +303,60 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-fn detail(facts: &Facts, field: &str) -> Option<Ask> {
-    let number = &facts.orders.first()?[field];
-    Some(facts.call_with(DETAIL, &json!({ field: number })))
+/// Returns one of the orders that the survey found; the first one if it found fewer.
+fn order_at(facts: &Facts, at: usize) -> Option<&Value> {
+    facts.orders.get(at).or_else(|| facts.orders.first())
+}
+
+/// Returns an order of the list that the previous answer has; the first one if it has fewer.
+fn before_at(facts: &Facts, at: usize) -> Option<&Value> {
+    let list = facts.before.as_ref()?.data()["records"].as_array()?;
+    list.get(at).or_else(|| list.first())
+}
+
+/// Returns the call of the detail of an order, by its internal number.
+fn detail_of(facts: &Facts, order: Option<&Value>) -> Option<Ask> {
+    let number = &order?["tradeNoIn"];
+    Some(facts.call_with(DETAIL, &json!({"tradeNoIn": number})))
+}
+
+/// Expects the detail of an order: the fields of the list record, and two more.
+fn is_detail(order: Option<&Value>, answer: &Answer) -> Expected {
+    let detail = answer.success()?;
+    let order = order.and_then(Value::as_object).ok_or_else(|| "an order".to_owned())?;
+    for (name, value) in order.iter().filter(|(name, _)| *name != "detailVOList") {
+        met!(detail.get(name) == Some(value), || format!("{name} of the list record"))?;
+    }
+    met!(detail.get("detailList") == order.get("detailVOList"), || {
+        "the line items of the list record in detailList".to_owned()
+    })?;
+    met!(detail.get("tradeNoOut") == order.get("tradeNo"), || {
+        "tradeNoOut equal to tradeNo".to_owned()
+    })?;
+    let count = detail.as_object().map_or(0, serde_json::Map::len);
+    met!(count == order.len() + 2, || {
+        "the fields of the list record, tradeNoOut and shipmentErrorList alone".to_owned()
+    })
+}
+
+/// Expects the entries of `shipmentErrorList` that the lines of the detail require.
+fn lists_errors(answer: &Answer) -> Expected {
+    let detail = answer.success()?;
+    let lines = answer.listed("detailList");
+    let is_error =
+        |line: &&Value| line["shipmentErrCode"] != 0 || !line["shipmentFailDesc"].is_null();
+    let entry = |line: &Value| {
+        json!({
+            "goodsId": line["goodsId"], "aisleCode": line["aisleCode"],
+            "shipmentErrCode": line["shipmentErrCode"],
+            "shipmentFailDesc": line["shipmentFailDesc"],
+        })
+    };
+    let errors: Vec<Value> = lines.iter().filter(is_error).map(entry).collect();
+    let expected = if errors.is_empty() { Value::Null } else { Value::Array(errors) };
+    met!(detail.get("shipmentErrorList") == Some(&expected), || {
+        format!("shipmentErrorList {expected}")
+    })
 }
 
 /// Returns whether a value is null, or a time such as `2026-03-02 10:00:00`.

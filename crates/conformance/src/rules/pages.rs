@@ -114,6 +114,19 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
+/// Expects the page of devices that the previous answer has.
+pub(super) fn same_page(facts: &Facts, answer: &Answer) -> Expected {
+    let shown = |page: &Answer| {
+        let codes = page.listed("records").into_iter().map(|device| device["deviceCode"].clone());
+        let numbers = ["total", "current", "size"].map(|name| page.data()[name].clone());
+        (numbers, codes.collect::<Vec<_>>())
+    };
+    answer.records()?;
+    met!(facts.before.as_ref().map(shown) == Some(shown(answer)), || {
+        "the same page as in the previous answer".to_owned()
+    })
+}
+
 fn is_page(answer: &Answer, current: i64, size: i64) -> Expected {
     let data = answer.success()?;
     let is_met = data["current"] == current && data["size"] == size;

@@ -1,13 +1,17 @@
 //! Requests: the order of checks, bodies, violations.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::pages::same_page;
 use super::rule;
 use crate::answer::{Answer, Expected, met};
 use crate::ask::Ask;
 use crate::facts::UNKNOWN;
 use crate::paths::{DEVICES, LOGIN, ORDERS, SUMMARY};
 use crate::rule::Rule;
+
+/// A body with a field that no call has.
+const MISSPELT: &str = "{\"deviceNmae\":\"x\"}";
 
 pub(super) const RULES: &[Rule] = &[
     rule!(
@@ -114,14 +118,29 @@ pub(super) const RULES: &[Rule] = &[
             Some(facts.call_with(SUMMARY, &body))
         },
         |_, answer| answer.success().map(drop),
+        |facts| Some(facts.list_devices()),
+        |_, answer| answer.records().map(drop),
+        |facts| Some(facts.call_with(DEVICES, &device_filters(&Value::Null))),
+        same_page,
+        |facts| Some(facts.call_with(DEVICES, &device_filters(&json!("")))),
+        same_page,
     ),
     rule!(
         "requests.unknown-fields",
         "REQ-10",
         Kiosque,
         "Unknown fields and unknown keys of a query string are ignored.",
-        |facts| Some(facts.call(DEVICES, "{\"colour\":\"red\"}").query("page=9")),
-        |_, answer| answer.success().map(drop),
+        |facts| Some(facts.list_devices()),
+        |_, answer| answer.records().map(drop),
+        |facts| {
+            // `current` and `size` are keys of the query string (PAGE-1).
+            let fields = json!({"colour": "red", "current": 2, "size": 1});
+            let query = "current=1&page=9&currents=7&Size=1&=4&";
+            Some(facts.call_with(DEVICES, &fields).query(query))
+        },
+        same_page,
+        |facts| Some(facts.call(DEVICES, "{\"colour\":1e999,\"other\":[{\"groupId\":\"x\"}]}")),
+        same_page,
     ),
     rule!(
         "requests.integers",
@@ -150,6 +169,19 @@ pub(super) const RULES: &[Rule] = &[
         },
     ),
     rule!(
+        "requests.ignored-needs-session",
+        "REQ-14",
+        Kiosque,
+        ChangesSession,
+        "Without a live session no field is named as unknown.",
+        |_| Some(Ask::list_devices(UNKNOWN).body(MISSPELT)),
+        |_, answer| nothing_named(answer),
+        |facts| Some(facts.log_in()),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(Ask::list_devices(&facts.earlier_token).body(MISSPELT)),
+        |_, answer| nothing_named(answer),
+    ),
+    rule!(
         "requests.seconds",
         "REQ-15",
         Kiosque,
@@ -168,6 +200,17 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| unreadable(answer),
     ),
 ];
+
+/// Returns all filters of List devices with this value.
+fn device_filters(value: &Value) -> Value {
+    json!({"groupId": value, "deviceCode": value, "deviceName": value, "isOnline": value})
+}
+
+/// Expects a refused token, and no field to be named.
+fn nothing_named(answer: &Answer) -> Expected {
+    answer.outcome(200, -4)?;
+    met!(answer.header("kiosque-ignored").is_none(), || "no header kiosque-ignored".to_owned())
+}
 
 /// Expects one violation, with this text.
 fn says(answer: &Answer, text: &str) -> Expected {

@@ -30,12 +30,8 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.success().map(drop),
         |facts| Some(facts.list_devices()),
         |facts, answer| {
-            let is_other = |device: &Value| {
-                facts.other_devices.iter().any(|other| other["deviceCode"] == device["deviceCode"])
-            };
-            met!(answer.records()?.iter().any(is_other), || {
-                "the devices that were listed for this group before".to_owned()
-            })
+            let is_met = answer.records()?.iter().any(|device| facts.is_other(device));
+            met!(is_met, || "the devices that were listed for this group before".to_owned())
         },
     ),
     rule!(
@@ -55,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
         "scope.group-filter",
         "SCOPE-2",
         Contract,
-        "List devices takes a groupId and answers for that group.",
+        "List devices takes a groupId, answers for that group, and does not select it.",
         |facts| {
             let group = facts.other_group.as_ref().filter(|_| !facts.other_devices.is_empty());
             Some(facts.call_with(DEVICES, &json!({"groupId": group?})))
@@ -69,6 +65,15 @@ pub(super) const RULES: &[Rule] = &[
             met!(!(answer.records()?.iter().all(is_own) && is_same), || {
                 "devices that are not those of the selected group".to_owned()
             })
+        },
+        |facts| Some(facts.list_devices()),
+        |facts, answer| {
+            // Devices may have been moved or disabled since the survey.
+            let records = answer.records()?;
+            let is_met = facts.devices.is_empty()
+                || records.iter().any(|device| facts.is_own(device))
+                || !records.iter().any(|device| facts.is_other(device));
+            met!(is_met, || "the devices of the selected group, without a filter".to_owned())
         },
     ),
     rule!(

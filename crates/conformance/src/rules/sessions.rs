@@ -105,6 +105,29 @@ pub(super) const RULES: &[Rule] = &[
         |_, answer| answer.success().map(drop),
     ),
     rule!(
+        "sessions.default-again",
+        "AUTH-11",
+        Contract,
+        ChangesSession,
+        "A login selects the default group again, also after a switch.",
+        |facts| Some(facts.switch(facts.other_group.as_deref()?)),
+        |_, answer| answer.success().map(drop),
+        |facts| Some(facts.log_in()),
+        |facts, answer| {
+            let default = facts.default_group.as_str();
+            met!(answer.success()?["groupId"] == default, || format!("groupId {default:?}"))
+        },
+        |facts| Some(Ask::list_devices(&facts.earlier_token)),
+        |_, answer| answer.refused(Message::TokenInvalid),
+        |facts| Some(facts.list_devices()),
+        |facts, answer| {
+            let records = answer.records()?;
+            let is_met =
+                facts.devices.is_empty() || records.iter().any(|device| facts.is_own(device));
+            met!(is_met, || "the devices of the default group".to_owned())
+        },
+    ),
+    rule!(
         "sessions.refused-login",
         "AUTH-13",
         Kiosque,
@@ -218,9 +241,15 @@ pub(super) const RULES: &[Rule] = &[
         ChangesSession,
         "A switch to the selected group succeeds and replaces the token as well.",
         |facts| Some(facts.switch(facts.group())),
-        |facts, answer| met!(answer.success()?["accessToken"] != facts.token.as_str(), || {
-            "another token".to_owned()
-        }),
+        |facts, answer| {
+            let (data, group) = (answer.success()?, facts.group());
+            met!(data["groupId"] == group, || format!("groupId {group:?}"))?;
+            met!(data["accessToken"] != facts.token.as_str(), || "another token".to_owned())
+        },
+        |facts| Some(Ask::list_devices(&facts.earlier_token)),
+        |_, answer| answer.refused(Message::TokenInvalid),
+        |facts| Some(facts.list_devices()),
+        |_, answer| answer.success().map(drop),
     ),
     rule!(
         "sessions.refused-switch",

@@ -8,11 +8,10 @@ use crate::fleet::fleet;
 
 /// Sends a heartbeat of `D1`, and checks that this server shows it at once (DEV-7).
 fn beat(sandbox: &Sandbox, served: &Served, token: &str) -> i64 {
-    let key =
-        sandbox.run(&["operator-key", "create", "till", "--may", "activity"]).success().stdout;
+    let key = sandbox.create_key(&["till", "--may", "activity"]);
     let reply = served
         .connect_operator()
-        .call_operator("/operator/v1/activity", key.trim(), r#"{"deviceCode":"D1"}"#)
+        .call_operator("/operator/v1/activity", &key, r#"{"deviceCode":"D1"}"#)
         .unwrap();
     assert_eq!(reply.json["accepted"], 1, "{reply:?}");
     last_active(served, token).as_i64().unwrap()
@@ -25,8 +24,7 @@ fn last_active(served: &Served, token: &str) -> Value {
 
 /// Returns the last activity that another process reads.
 fn stored_last_active(sandbox: &Sandbox) -> Value {
-    let shown = sandbox.run(&["device", "show", "D1", "--output", "json"]).success().stdout;
-    serde_json::from_str::<Value>(&shown).unwrap()["lastActiveTimestamp"].clone()
+    sandbox.json(&["device", "show", "D1"])["lastActiveTimestamp"].clone()
 }
 
 /// Another process sees the heartbeats that have been written, and no others.

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Rng, Sandbox, Served, WAIT_MAX, wait_until};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Ran, Rng, Sandbox, Served, WAIT_MAX, wait_until};
 
 use crate::KIOSQUE;
-use crate::fleet::{fields, fleet};
+use crate::fleet::{fleet, orders};
 
 /// Makes the backup the data of another directory.
 fn restored(backup: &Path) -> Sandbox {
@@ -18,17 +18,6 @@ fn restored(backup: &Path) -> Sandbox {
     std::fs::create_dir(sandbox.data()).unwrap();
     std::fs::copy(backup, sandbox.data().join("kiosque.db")).unwrap();
     sandbox
-}
-
-/// Orders `{name}{at}` for each number.
-fn orders(name: &str, numbers: std::ops::Range<usize>) -> String {
-    numbers.map(|at| format!("{{{}}}\n", fields(&format!("{name}{at}")))).collect()
-}
-
-fn kept(sandbox: &Sandbox) -> usize {
-    let said = sandbox.run(&["verify"]).success().stdout;
-    assert!(said.ends_with("no difference\n"), "{said}");
-    said.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 fn total(served: &Served, token: &str) -> i64 {
@@ -41,10 +30,8 @@ fn total(served: &Served, token: &str) -> i64 {
 #[test]
 fn a_backup_during_writes_is_consistent() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    sandbox
-        .run_with_input(&["import", "orders", "-"], orders("old", 0..3_000).as_bytes())
-        .success();
-    let key = sandbox.run(&["operator-key", "create", "till", "--may", "orders"]).success().stdout;
+    sandbox.import(orders("old", 0..3_000));
+    let key = sandbox.create_key(&["till", "--may", "orders"]);
     let served = sandbox.serve();
     let token = served.connect().log_in("walker", "secret");
     let (acknowledged, is_over) = (AtomicUsize::new(3_000), AtomicBool::new(false));
@@ -56,11 +43,9 @@ fn a_backup_during_writes_is_consistent() {
                 }
                 let some = orders(&format!("r{round}-"), 0..40);
                 if round % 2 == 0 {
-                    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).success();
+                    sandbox.import(some);
                 } else {
-                    let mut till = served.connect_operator();
-                    let reply =
-                        till.call_operator("/operator/v1/orders", key.trim(), &some).unwrap();
+                    let reply = served.post_orders(&key, &some);
                     assert_eq!(reply.json["accepted"], 40, "{reply:?}");
                 }
                 acknowledged.fetch_add(40, Ordering::SeqCst);
@@ -85,7 +70,7 @@ fn a_backup_during_writes_is_consistent() {
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(left_in_directory(&sandbox), ["copy.db"]);
     let copy = restored(&sandbox.path("copy.db"));
-    assert_eq!(kept(&copy), during);
+    assert_eq!(copy.verified(), during);
     let restored = copy.serve();
     assert_eq!(total(&restored, &token), i64::try_from(during).unwrap(), "the session is kept");
     let code = served.connect().call(DEVICES_PATH, Some(&token), "{}").code();
@@ -96,10 +81,8 @@ fn a_backup_during_writes_is_consistent() {
 
 /// Files in the directory whose name begins as the copy's does.
 fn left_in_directory(sandbox: &Sandbox) -> Vec<String> {
-    let names = std::fs::read_dir(sandbox.directory.path()).unwrap();
-    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with("copy")).collect();
-    names.sort();
+    let mut names = sandbox.names("");
+    names.retain(|name| name.starts_with("copy"));
     names
 }
 
@@ -129,7 +112,7 @@ fn a_backup_that_ends_amid_leaves_no_file() {
     let digits = (0..20_000).map(|_| char::from(b'0' + u8::try_from(rng.below(10)).unwrap()));
     let long = format!(r#""payChannelName":"{}","currency""#, digits.collect::<String>());
     let some = orders("o", 0..2_000).replace(r#""currency""#, &long);
-    sandbox.run_with_input(&["import", "orders", "-"], some.as_bytes()).success();
+    sandbox.import(some);
     let ((mut killed, mut stopped), begun) = ((0, 0), Instant::now());
     for signal in ["TERM", "INT", "KILL"].into_iter().cycle() {
         if let Some(status) = signalled(&sandbox, signal) {
@@ -153,8 +136,8 @@ fn a_backup_that_ends_amid_leaves_no_file() {
     }
     sandbox.run(&["backup", "copy.db"]).success();
     assert_eq!(left_in_directory(&sandbox), ["copy.db"]);
-    assert_eq!(kept(&restored(&sandbox.path("copy.db"))), 2_000);
-    assert_eq!(kept(&sandbox), 2_000);
+    assert_eq!(restored(&sandbox.path("copy.db")).verified(), 2_000);
+    assert_eq!(sandbox.verified(), 2_000);
 }
 
 #[test]
@@ -183,20 +166,11 @@ fn a_failed_backup_is_reported_and_leaves_no_file() {
     assert_eq!(left_in_directory(&empty), [""; 0]);
 }
 
-/// Names of the files in the directory, in their order.
-fn names(directory: &Path) -> Vec<String> {
-    let names = std::fs::read_dir(directory).unwrap();
-    let mut names: Vec<String> =
-        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 /// `--keep N` names the file by the time, and removes older backups only when it is complete.
 #[test]
 fn a_directory_keeps_the_newest_backups() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    sandbox.run_with_input(&["import", "orders", "-"], orders("o", 0..3).as_bytes()).success();
+    sandbox.import(orders("o", 0..3));
     let directory = sandbox.path("backups");
     let keep = |keep: &str| sandbox.run(&["backup", "backups", "--keep", keep]);
     let said = keep("2").failure().stderr;
@@ -216,7 +190,7 @@ fn a_directory_keeps_the_newest_backups() {
     let first = keep("2").success();
     assert_eq!(first.stdout.lines().count(), 1, "{first:?}");
     assert!(!directory.join(remains).exists());
-    let made = |ran: &kiosque_testkit::Ran| {
+    let made = |ran: &Ran| {
         let name = ran.stdout.lines().next().unwrap().rsplit('/').next().unwrap();
         name.to_owned()
     };
@@ -232,7 +206,7 @@ fn a_directory_keeps_the_newest_backups() {
     let mut left = vec![made(&second), made(&third), link.to_owned()];
     left.extend(others.map(str::to_owned));
     left.sort();
-    assert_eq!(names(&directory), left);
+    assert_eq!(sandbox.names("backups"), left);
 
     // One that was made while the clock was ahead is not newer than those made since.
     let ahead = "kiosque-29990101T000000.000Z.db";
@@ -242,8 +216,8 @@ fn a_directory_keeps_the_newest_backups() {
     let last = keep("1").success();
     assert_eq!(last.stdout.lines().count(), 4, "{last:?}");
     let copy = restored(&directory.join(made(&last)));
-    assert_eq!(kept(&copy), 3);
-    assert_eq!(names(&directory).len(), 1 + 1 + others.len());
+    assert_eq!(copy.verified(), 3);
+    assert_eq!(sandbox.names("backups").len(), 1 + 1 + others.len());
 }
 
 #[test]
@@ -252,5 +226,5 @@ fn a_directory_needs_the_number_to_keep() {
     std::fs::create_dir(sandbox.path("backups")).unwrap();
     let ran = sandbox.run(&["backup", "backups"]).failure();
     assert_eq!(ran.stderr, "kiosque: backups is a directory; specify a file, or --keep N\n");
-    assert_eq!(names(&sandbox.path("backups")), [""; 0]);
+    assert_eq!(sandbox.names("backups"), [""; 0]);
 }

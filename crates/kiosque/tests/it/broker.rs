@@ -40,26 +40,25 @@ struct LocalBroker {
 
 /// Starts a broker, with changed parts of its session.
 async fn broker(server: &TestServer, change: impl FnOnce(&mut SessionParts)) -> LocalBroker {
-    broker_with(server, "secret", DeviceLists::InTheirGroup, change).await
+    broker_with(server, DeviceLists::InTheirGroup, change).await
 }
 
 async fn broker_with(
     server: &TestServer,
-    password: &str,
     device_lists: DeviceLists,
     change: impl FnOnce(&mut SessionParts),
 ) -> LocalBroker {
     let workers = vec![WorkerLogin::new("ops", "secret")];
-    let mut options = options(server, password, workers);
+    let mut options = options(server, workers);
     options.device_lists = device_lists;
     change(&mut options.session);
     LocalBroker::serve(options, &server.certificate_file()).await
 }
 
 /// Returns the options of a broker for these workers, with the usual limits.
-fn options(server: &TestServer, password: &str, workers: Vec<WorkerLogin>) -> BrokerOptions {
+fn options(server: &TestServer, workers: Vec<WorkerLogin>) -> BrokerOptions {
     let clock = Clock::Manual(Arc::new(server.now().0.into()));
-    let profile = profile(server, password).time_and_chance(clock, Entropy::system());
+    let profile = profile(server, "secret").time_and_chance(clock, Entropy::system());
     BrokerOptions {
         session: profile.into_session_parts().unwrap(),
         upstream: format!("https://{}/v8", server.address),

@@ -9,8 +9,10 @@ use std::process::Command;
 use kiosque_testkit::{Program, Ran, Sandbox, Served};
 use serde_json::Value;
 
-use crate::KIOSQUE;
-use crate::demo::FREE_PORTS;
+use crate::closed_output::on_full_disk;
+use crate::faults::proxy;
+use crate::fleet::fleet;
+use crate::{KIOSQUE, demo};
 
 /// Runs a check with this account, whose password is in a file, and returns what it printed.
 fn check(sandbox: &Sandbox, base: &str, account: [&str; 2], more: &[&str]) -> Ran {
@@ -21,7 +23,7 @@ fn check(sandbox: &Sandbox, base: &str, account: [&str; 2], more: &[&str]) -> Ra
 fn checking(sandbox: &Sandbox, base: &str, account: [&str; 2], more: &[&str]) -> Command {
     let [username, password] = account;
     let password = sandbox.file("password", format!("{password}\n"));
-    let certificate = sandbox.data().join("tls/cert.pem");
+    let certificate = sandbox.certificate();
     let mut command = KIOSQUE.command();
     command.args(["check", base, "--username", username, "--password-file", &password]);
     command.arg("--ca-file").arg(certificate).arg("--yes").args(more);
@@ -34,11 +36,6 @@ fn broken(ran: &Ran) -> BTreeSet<&str> {
     lines.map(|line| line.split_whitespace().nth(2).unwrap()).collect()
 }
 
-fn demo(sandbox: &Sandbox) -> Served {
-    let args = [&FREE_PORTS[..], &["--quiet", "--today", "2026-03-31"]].concat();
-    Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"))
-}
-
 const DEMO: [&str; 2] = ["demo", "kiosque-demo"];
 
 /// A demo follows every rule and has the data to show it; faults before it are found, each by the
@@ -46,7 +43,7 @@ const DEMO: [&str; 2] = ["demo", "kiosque-demo"];
 #[test]
 fn a_demo_follows_every_rule_and_faults_are_found() {
     let sandbox = KIOSQUE.sandbox();
-    let served = demo(&sandbox);
+    let served = demo::start_quiet(&sandbox, "2026-03-31");
     let (xml, json) = (sandbox.path("rules.xml"), sandbox.path("rules.json"));
     let reports = [format!("junit={}", xml.display()), format!("json={}", json.display())];
     let password = sandbox.file("password-2", "kiosque-demo\n");
@@ -74,41 +71,27 @@ fn a_demo_follows_every_rule_and_faults_are_found() {
         ("html404(trend)", &["dashboard.trend"]),
         ("clock(+3h)", &[]),
     ] {
-        let proxy = proxy(&sandbox, &served, fault);
+        let proxy = proxy(&served.base, &sandbox.certificate(), &[fault]);
         let ran = check(&sandbox, &proxy.base, DEMO, &["--extension"]);
         assert_eq!(broken(&ran), expected.iter().copied().collect(), "{fault}: {}", ran.stdout);
         assert_eq!(ran.status, i32::from(!expected.is_empty()));
     }
     // Other servers may have other paths for these functions, and answer unknown ones with HTML.
     let elsewhere = "html404(online, best-sellers, by-device, trend, aisles, profile)";
-    let proxy = proxy(&sandbox, &served, elsewhere);
+    let proxy = proxy(&served.base, &sandbox.certificate(), &[elsewhere]);
     let ran = check(&sandbox, &proxy.base, DEMO, &second);
     assert_eq!((broken(&ran), ran.status), (BTreeSet::new(), 0), "{}", ran.stdout);
     let reason = "(needs the path of Kiosque, which the contract does not specify)";
     assert_eq!(ran.stdout.matches(reason).count(), 2, "{}", ran.stdout);
 }
 
-/// Starts a proxy with a fault, which shows the certificate of the server.
-fn proxy(sandbox: &Sandbox, served: &Served, fault: &str) -> Served {
-    let file = |name: &str| sandbox.data().join(name).to_str().unwrap().to_owned();
-    let (cert, key) = (file("tls/cert.pem"), file("tls/key.pem"));
-    let mut command = KIOSQUE.command();
-    command.args(["fault-proxy", &served.base, "--listen", "127.0.0.1:0", "--fault", fault]);
-    command.args(["--ca-file", &cert, "--tls-cert", &cert, "--tls-key", &key]);
-    Served::start(&mut command, Path::new(&cert))
-}
-
 /// A check that ends early prints and reports what it has checked, and why it ended. A report that
 /// cannot be written is noticed before the account logs in.
 #[test]
 fn a_check_that_ends_early_keeps_its_outcomes() {
-    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let walker = ["walker", "secret"];
-    let logins = || {
-        let trail = sandbox.run(&["audit", "--event", "login", "--output", "json"]).success();
-        trail.stdout.matches("\"event\":\"login\"").count()
-    };
     let absent = sandbox.path("absent/rules.json");
     let report = format!("json={}", absent.display());
     let ran = check(&sandbox, &served.base, walker, &["--report", &report]);
@@ -117,10 +100,11 @@ fn a_check_that_ends_early_keeps_its_outcomes() {
         absent.display()
     );
     assert_eq!((ran.status, ran.stdout.as_str(), ran.stderr), (2, "", message));
-    assert_eq!(logins(), 0);
+    assert_eq!(sandbox.trail_entries("login"), 0);
 
     // The login after the first rule that ends the session fails.
-    let proxy = proxy(&sandbox, &served, "nth(3, html404(login))");
+    let fault = "nth(3, html404(login))";
+    let proxy = proxy(&served.base, &sandbox.certificate(), &[fault]);
     let json = sandbox.file("rules.json", "the report of an earlier check, which was longer");
     let report = format!("json={json}");
     let more = ["--rules", "sessions.end,sessions.switch,sessions.data", "--report", &report];
@@ -141,7 +125,7 @@ fn a_check_that_ends_early_keeps_its_outcomes() {
 /// Each exchange is a file that names its rule, is private to its owner and has no secret.
 #[test]
 fn exchanges_are_recorded_without_secrets() {
-    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let (walker, password) = (["walker", "secret"], sandbox.file("password-2", "secret\n"));
     let directory = sandbox.path("exchanges");
@@ -189,7 +173,7 @@ fn exchanges_are_recorded_without_secrets() {
 /// Each mistake of a server of another make is named, with the call that shows it and no secret.
 #[test]
 fn the_mistakes_of_another_make_are_named() {
-    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(sandbox.serve());
     let tls = |name: &str| sandbox.data().join("tls").join(name);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/check/other_make.py");
@@ -205,6 +189,7 @@ fn the_mistakes_of_another_make_are_named() {
         "orders.end",
         "pages.end",
         "requests.violations",
+        "sessions.default-again",
         "sessions.end",
         "sessions.login-replaces",
     ];
@@ -229,16 +214,12 @@ fn the_mistakes_of_another_make_are_named() {
 /// why.
 #[test]
 fn a_check_is_limited_confirmed_and_can_fail_to_run() {
-    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let walker = ["walker", "secret"];
     let ran = check(&sandbox, &served.base, walker, &["--read-only"]);
     assert_eq!(ran.status, 0, "{}", ran.stdout);
-    let events = |event: &str| {
-        let trail = sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
-        serde_json::from_str::<Value>(&trail.stdout).unwrap().as_array().unwrap().len()
-    };
-    assert_eq!((events("login"), events("switchGroup")), (1, 0));
+    assert_eq!((sandbox.trail_entries("login"), sandbox.trail_entries("switchGroup")), (1, 0));
     let without = "(needs --second-account)";
     assert_eq!(ran.stdout.matches(without).count(), 4, "{}", ran.stdout);
     let selected = check(&sandbox, &served.base, walker, &["--rules", "pages.fields,scope"]);
@@ -265,9 +246,7 @@ fn a_check_is_limited_confirmed_and_can_fail_to_run() {
     let password = sandbox.file("password", "secret");
     let mut unconfirmed = KIOSQUE.command();
     unconfirmed.args(["check", "https://127.0.0.1:1", "--username", "walker"]);
-    unconfirmed
-        .args(["--password-file", &password, "--ca-file"])
-        .arg(sandbox.data().join("tls/cert.pem"));
+    unconfirmed.args(["--password-file", &password, "--ca-file"]).arg(sandbox.certificate());
     let ran = Ran::of(&mut unconfirmed);
     assert!(ran.status == 2 && ran.stderr.contains("ends the account's session; "), "{ran:?}");
 }
@@ -282,13 +261,11 @@ fn the_list_has_every_rule() {
 /// Outcomes that cannot be printed are reported in the files nevertheless.
 #[test]
 fn outcomes_that_cannot_be_printed_are_a_failure_of_their_own() {
-    let sandbox = KIOSQUE.sandbox_with(crate::fleet::fleet(), "UTC");
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
     let report = format!("json={}", sandbox.path("rules.json").display());
     let more = ["--rules", "ADDR-3", "--report", &report];
-    let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut command = checking(&sandbox, &served.base, ["walker", "secret"], &more);
-    let ran = Ran::of(command.stdout(full));
+    let ran = on_full_disk(&mut checking(&sandbox, &served.base, ["walker", "secret"], &more));
     let message = "kiosque: the outcomes cannot be shown: cannot write to standard output: \
                    No space left on device\n";
     assert_eq!((ran.status, &*ran.stderr), (2, message));

@@ -10,10 +10,16 @@ use crate::KIOSQUE;
 use crate::fleet::{fleet, order};
 
 /// Runs a command whose stdout is a pipe without a reader.
-fn without_reader(command: &mut Command) -> Ran {
+pub(crate) fn without_reader(command: &mut Command) -> Ran {
     let (reader, writer) = io::pipe().unwrap();
     drop(reader);
     Ran::of(command.stdout(writer))
+}
+
+/// Runs a command whose stdout is a full disk.
+pub(crate) fn on_full_disk(command: &mut Command) -> Ran {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    Ran::of(command.stdout(full))
 }
 
 /// A command that prints to a closed pipe does its work and ends quietly.
@@ -24,7 +30,7 @@ fn a_command_ends_quietly_when_its_output_is_not_read() {
     let orders = sandbox.file("orders.ndjson", order("o1"));
     let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n");
     let backup = sandbox.path("backup.db");
-    sandbox.run(&["operator-key", "create", "feed"]).success();
+    sandbox.create_key(&["feed"]);
     let commands: &[&[&str]] = &[
         &["init", "--timezone", "UTC"],
         &["apply", &fleet],
@@ -86,8 +92,7 @@ fn a_command_does_its_work_when_its_messages_are_not_read() {
 #[test]
 fn output_that_cannot_be_written_is_a_failure() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let orders = sandbox.file("orders.ndjson", order("o1"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(order("o1"));
     for args in [
         &["status"][..],
         &["orders", "export"],
@@ -96,8 +101,7 @@ fn output_that_cannot_be_written_is_a_failure() {
         &["remote", "call", "--help"],
         &["--version"],
     ] {
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        let ran = Ran::of(sandbox.command(args).stdout(full));
+        let ran = on_full_disk(&mut sandbox.command(args));
         let reason = "kiosque: cannot write to standard output: No space left on device\n";
         assert_eq!((ran.status, &*ran.stderr), (1, reason), "{args:?}");
     }
@@ -107,11 +111,10 @@ fn output_that_cannot_be_written_is_a_failure() {
 #[test]
 fn a_key_that_cannot_be_printed_is_to_be_revoked() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let full = File::options().write(true).open("/dev/full").unwrap();
-    for (name, ran) in [
-        ("pipe", without_reader(&mut sandbox.command(&["operator-key", "create", "pipe"]))),
-        ("full", Ran::of(sandbox.command(&["operator-key", "create", "full"]).stdout(full))),
-    ] {
+    let create = |name| sandbox.command(&["operator-key", "create", name]);
+    for (name, ran) in
+        [("pipe", without_reader(&mut create("pipe"))), ("full", on_full_disk(&mut create("full")))]
+    {
         let reason =
             format!("kiosque: the key {name} cannot be printed; revoke it, and create another one");
         assert_eq!(ran.status, 1, "{ran:?}");
@@ -129,11 +132,9 @@ fn an_import_whose_result_cannot_be_printed_is_recorded() {
     for (kind, file, event) in
         [("orders", &orders, "ordersImported"), ("rates", &rates, "ratesImported")]
     {
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        let ran = Ran::of(sandbox.command(&["import", kind, file]).stdout(full));
+        let ran = on_full_disk(&mut sandbox.command(&["import", kind, file]));
         assert_eq!(ran.status, 1, "{ran:?}");
-        let recorded = sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
-        assert!(recorded.stdout.contains(event), "{event}: {}", recorded.stdout);
+        assert_eq!(sandbox.trail_entries(event), 1, "{event}");
     }
     let listed = sandbox.run(&["import", "list"]).success().stdout;
     assert!(!listed.contains("running") && !listed.contains("interrupted"), "{listed}");

@@ -12,15 +12,19 @@ fn sandbox() -> Sandbox {
     KIOSQUE.sandbox_with(fleet(), "Europe/Paris")
 }
 
+/// Asserts that a command prints a committed document, and returns it.
+#[track_caller]
+fn committed(args: &[&str], file: &str) -> Value {
+    let ran = Ran::of(KIOSQUE.command().args(args)).success();
+    assert!(ran.stdout == file, "run `cargo xtask openapi` and commit its documents");
+    assert_eq!(ran.stderr, "");
+    serde_json::from_str(file).unwrap()
+}
+
 /// VER-2: the printed document is the committed one.
 #[test]
 fn openapi_prints_the_committed_document() {
-    let ran = Ran::of(KIOSQUE.command().arg("openapi")).success();
-    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
-    let committed = std::fs::read_to_string(committed).unwrap();
-    assert!(ran.stdout == committed, "run `cargo xtask openapi` and commit docs/openapi.json");
-    assert_eq!(ran.stderr, "");
-    let document: Value = serde_json::from_str(&committed).unwrap();
+    let document = committed(&["openapi"], include_str!("../../../../docs/openapi.json"));
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
     let paths: Vec<&String> = document["paths"].as_object().unwrap().keys().collect();
     for path in [DEVICES_PATH, ORDERS_PATH, kiosque_testkit::TOKEN_PATH] {
@@ -54,12 +58,8 @@ fn openapi_names_the_server_that_is_given() {
 
 #[test]
 fn openapi_prints_the_document_of_the_operators_calls() {
-    let ran = Ran::of(KIOSQUE.command().args(["openapi", "--operator"])).success();
-    let committed = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi-operator.json");
-    let committed = std::fs::read_to_string(committed).unwrap();
-    assert!(ran.stdout == committed, "run `cargo xtask openapi` and commit its documents");
-    assert_eq!(ran.stderr, "");
-    let document: Value = serde_json::from_str(&committed).unwrap();
+    let file = include_str!("../../../../docs/openapi-operator.json");
+    let document = committed(&["openapi", "--operator"], file);
     let orders = &document["paths"]["/operator/v1/orders"]["post"];
     let line = &orders["requestBody"]["content"]["application/x-ndjson"]["schema"];
     assert_eq!(line["$ref"], "#/components/schemas/OrderLine");
@@ -254,17 +254,13 @@ fn a_directory_with_other_files_is_accepted_and_they_stay() {
     }
     let file = sandbox.file("fleet.toml", fleet());
     sandbox.run(&["apply", &file]).success();
-    let orders = sandbox.file("orders.ndjson", order_with("1", "D1", "D2"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(order_with("1", "D1", "D2"));
     drop(sandbox.serve());
     for name in ["data/notes.txt", "data/photos/a.jpg", "data/kiosque.toml"] {
         assert_eq!(sandbox.read(name), "mine");
     }
-    let entries = std::fs::read_dir(sandbox.data()).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names = sandbox.names("data");
     names.retain(|name| !name.starts_with("kiosque.db-"));
-    names.sort();
     assert_eq!(names, ["kiosque.db", "kiosque.lock", "kiosque.toml", "notes.txt", "photos", "tls"]);
 }
 
@@ -273,11 +269,9 @@ fn archive_takes_each_form_of_time_and_the_running_server_shows_it() {
     let sandbox = sandbox();
     let days = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-04"];
     let orders: Vec<String> = days.iter().map(|day| order_with(day, "2026-01-02", day)).collect();
-    let orders = sandbox.file("orders.ndjson", orders.join("\n"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(orders.join("\n"));
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let forms: [(&str, &str, usize); 5] = [
         ("2026-01-01", "archived 0 orders of 0 devices\n", 4),
         ("2026-01-02", "archived 1 order of 1 device\n", 3),
@@ -321,13 +315,14 @@ fn verify_names_a_difference_and_exits_with_1() {
     assert_eq!(ran.stderr, "");
 }
 
+/// LIM-13: one signal stops both listeners, once the requests in progress have been answered.
 #[test]
 fn a_stopping_server_finishes_requests_and_exits_with_0() {
     for signal in ["TERM", "INT"] {
         let sandbox = sandbox();
         let mut served = sandbox.serve();
-        let mut caller = served.connect();
-        let token = caller.log_in("walker", "secret");
+        let (mut caller, token) = served.log_in("walker");
+        let listeners = [served.address(), served.operator()];
         let stop = || {
             served.signal(signal);
             served.stderr_until("stopping");
@@ -336,7 +331,9 @@ fn a_stopping_server_finishes_requests_and_exits_with_0() {
         let status = served.wait();
         assert_eq!(status.code(), Some(0), "{}", served.stderr());
         assert_eq!(served.stdout(), "");
-        assert!(std::net::TcpStream::connect(served.address()).is_err());
+        for address in listeners {
+            assert!(std::net::TcpStream::connect(address).is_err(), "{address} still listens");
+        }
         // All data is in the one file.
         assert!(!sandbox.data().join("kiosque.db-wal").exists());
     }

@@ -9,10 +9,10 @@ mod preferences;
 mod walk;
 mod wide;
 
-use kiosque_testkit::{Chromium, Key, Sandbox, Scripts, Served, Window, wait_until};
+use kiosque_testkit::{Chromium, Key, Sandbox, Served, Window, wait_until};
 
-use crate::KIOSQUE;
-use crate::demo::FREE_PORTS;
+use crate::fleet::fleet;
+use crate::{KIOSQUE, demo};
 
 /// The widths of a phone and of a laptop.
 const WIDTHS: [u32; 2] = [390, 1_280];
@@ -33,24 +33,21 @@ impl Console {
     fn of_demo() -> Console {
         // A browser may take long to start.
         let (browser, sandbox) = (Chromium::start(), KIOSQUE.sandbox());
-        let certificate = sandbox.data().join("tls/cert.pem");
-        let served = Served::start(&mut sandbox.command(&FREE_PORTS), &certificate);
-        let printed = served.stdout_until("\n# Ctrl-C stops the demo\n");
-        let (_, key) = printed.split_once("\nkey        ").unwrap();
-        let key = key.split_whitespace().next().unwrap().to_owned();
+        let served = demo::start(&sandbox, &[]);
+        let key = demo::key(&served);
         Console { browser, served, _sandbox: sandbox, key }
     }
 
-    /// Serves a fleet without orders.
-    fn of_fleet(fleet: impl AsRef<str>) -> Console {
-        Console::of_fleet_with(fleet, &[])
+    /// Serves the fleet without orders.
+    fn of_fleet() -> Console {
+        Console::of_fleet_with(&[])
     }
 
-    /// Serves a fleet without orders, with more arguments.
-    fn of_fleet_with(fleet: impl AsRef<str>, more: &[&str]) -> Console {
-        let (browser, sandbox) = (Chromium::start(), KIOSQUE.sandbox_with(fleet, "UTC"));
-        let key = sandbox.run(&["operator-key", "create", "office"]).success().stdout;
-        let (served, key) = (sandbox.serve_with(more), key.trim_end().to_owned());
+    /// Serves the fleet without orders, with more arguments.
+    fn of_fleet_with(more: &[&str]) -> Console {
+        let (browser, sandbox) = (Chromium::start(), KIOSQUE.sandbox_with(fleet(), "UTC"));
+        let key = sandbox.create_key(&["office"]);
+        let served = sandbox.serve_with(more);
         Console { browser, served, _sandbox: sandbox, key }
     }
 
@@ -91,10 +88,5 @@ impl Console {
         let script = "return document.readyState + ' ' + location.pathname + location.search";
         let loaded = format!("complete {path}");
         wait_until(path, || self.browser.run(script) == loaded.as_str());
-    }
-
-    /// Turns scripts on or off, from the next page on.
-    fn set_scripts(&mut self, scripts: Scripts) {
-        self.browser.set_scripts(scripts);
     }
 }

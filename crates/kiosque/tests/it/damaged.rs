@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use kiosque_testkit::{ORDERS_PATH, Sandbox, wait_until};
 
 use crate::KIOSQUE;
-use crate::fleet::{fields, fleet};
+use crate::fleet::{fleet, orders};
 use crate::shell;
 
 const PAGE_BYTES: usize = 4096;
@@ -15,10 +15,9 @@ const PAGE_BYTES: usize = 4096;
 fn with_orders() -> Sandbox {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     for device in ["D1", "D2"] {
-        let orders = (0..400).map(|at| fields(&format!("{device}-{at}")));
-        let orders: String = orders.map(|order| format!("{{{order}}}\n")).collect();
+        let orders = orders(&format!("{device}-"), 0..400);
         let orders = orders.replace("\"D1\"", &format!("\"{device}\""));
-        sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
+        sandbox.import(orders);
     }
     sandbox
 }
@@ -42,14 +41,6 @@ fn damage(sandbox: &Sandbox, order: &str) {
     file.write_all_at(&[0xa5; 64], (at * PAGE_BYTES) as u64).unwrap();
 }
 
-fn names(sandbox: &Sandbox) -> Vec<String> {
-    let entries = fs::read_dir(sandbox.path("backups")).unwrap();
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    names.sort();
-    names
-}
-
 /// A backup is checked before older ones are removed, and a server learns of the damage that it
 /// finds, until a backup is good again. What a crash left is removed nevertheless, for its space.
 #[test]
@@ -60,7 +51,7 @@ fn a_damaged_database_is_not_backed_up() {
     for _ in 0..3 {
         back_up().success();
     }
-    let kept = names(&sandbox);
+    let kept = sandbox.names("backups");
     assert_eq!(kept.len(), 2);
     let whole = fs::read(sandbox.data().join("kiosque.db")).unwrap();
     damage(&sandbox, "D2-250");
@@ -73,7 +64,7 @@ fn a_damaged_database_is_not_backed_up() {
         assert_eq!(ran.stdout, "");
         assert!(ran.stderr.contains("kiosque: the database is damaged ("), "{}", ran.stderr);
         assert!(ran.stderr.contains("; no file was made, and no older backup was removed; run "));
-        assert_eq!(names(&sandbox), kept);
+        assert_eq!(sandbox.names("backups"), kept);
     }
     let (status, body) = shell::get(&served, "/readyz");
     assert_eq!(status, 503, "{body}");

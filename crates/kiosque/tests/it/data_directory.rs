@@ -5,14 +5,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use kiosque_testkit::{DEVICES_PATH, Ran, Sandbox, Served, wait_until};
+use kiosque_testkit::{DEVICES_PATH, Ran, SERVE, Sandbox, Served, wait_until};
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order};
 use crate::shell;
-
-const ORDERS: &str = "/operator/v1/orders";
-const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
 
 #[test]
 fn most_commands_create_no_data() {
@@ -25,7 +22,7 @@ fn most_commands_create_no_data() {
          ZONE` or `kiosque apply`\n",
         directory.display()
     );
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 15] = [
         &SERVE,
         &["import", "orders", "orders.ndjson"],
         &["import", "rates", "rates.csv"],
@@ -34,6 +31,12 @@ fn most_commands_create_no_data() {
         &["backup", "copy.db"],
         &["operator-key", "create", "tills"],
         &["operator-key", "list"],
+        &["status"],
+        &["group", "list"],
+        &["account", "list"],
+        &["product", "list"],
+        &["device", "list"],
+        &["device", "show", "D1"],
         &["move", "--store", "postgres://kiosque@127.0.0.1:1/kiosque"],
     ];
     let names = || {
@@ -143,8 +146,7 @@ fn only_the_owner_has_access_whatever_the_umask() {
         let sandbox = KIOSQUE.sandbox();
         let file = sandbox.file("fleet.toml", fleet());
         Ran::of(&mut shell::after(umask, &sandbox.command(&["apply", &file]))).success();
-        let cert = sandbox.data().join("tls/cert.pem");
-        let served = Served::start(&mut shell::after(umask, &sandbox.command(&SERVE)), &cert);
+        let served = sandbox.start(&mut shell::after(umask, &sandbox.command(&SERVE)));
         served.connect().log_in("walker", "secret");
         let all = all_in(&sandbox.data());
         for name in ["kiosque.db", "kiosque.db-wal", "kiosque.db-shm", "kiosque.lock", "tls"] {
@@ -193,7 +195,7 @@ fn one_server_uses_a_directory_and_any_number_of_commands() {
     );
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
     sandbox.run(&["verify"]).success();
-    sandbox.run(&["operator-key", "create", "tills"]).success();
+    sandbox.create_key(&["tills"]);
     served.connect().log_in("walker", "secret");
     served.kill_9();
     sandbox.serve().connect().log_in("walker", "secret");
@@ -202,8 +204,7 @@ fn one_server_uses_a_directory_and_any_number_of_commands() {
 #[test]
 fn a_server_begins_with_what_it_serves() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
-    let file = sandbox.file("orders.ndjson", [order("o1"), order("o2")].join("\n"));
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import([order("o1"), order("o2")].join("\n"));
     let said = sandbox.serve().stderr();
     let expected = format!(
         "kiosque {}: data in {}, time zone Europe/Paris; groups: 2, devices: 2, orders: 2; \
@@ -227,13 +228,13 @@ struct Displaced {
 impl Displaced {
     fn by(displace: impl FnOnce(&Sandbox)) -> Displaced {
         let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-        let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
+        let key = sandbox.create_key(&["tills"]);
         let mut displaced = Displaced { served: sandbox.serve(), sandbox, key };
         displaced.check_open();
         let token = displaced.served.connect().log_in("walker", "secret");
         // The certificate may be displaced with the data.
         let copy = displaced.sandbox.path("cert.pem");
-        fs::copy(displaced.sandbox.data().join("tls/cert.pem"), &copy).unwrap();
+        fs::copy(displaced.sandbox.certificate(), &copy).unwrap();
         displaced.served.trust(&copy);
         displace(&displaced.sandbox);
         wait_until("it is noticed", || shell::get(&displaced.served, "/readyz").0 == 503);
@@ -257,8 +258,7 @@ impl Displaced {
 
     /// Sends an order, and returns the status.
     fn store(&self, id: &str) -> u16 {
-        let mut caller = self.served.connect_operator();
-        caller.call_operator(ORDERS, self.key.trim(), &order(id)).unwrap().status
+        self.served.post_orders(&self.key, &order(id)).status
     }
 }
 
@@ -276,8 +276,7 @@ fn a_server_whose_database_was_replaced_refuses_everything() {
     displaced.served.wait();
     displaced.served = displaced.sandbox.serve();
     displaced.check_open();
-    let verified = displaced.sandbox.run(&["verify"]).success().stdout;
-    assert!(verified.starts_with("verified: 1 order "), "{verified}");
+    assert_eq!(displaced.sandbox.verified(), 1);
 }
 
 #[test]
@@ -292,6 +291,5 @@ fn a_server_continues_once_its_directory_is_back() {
     assert_eq!(displaced.store("later"), 200);
     displaced.served.signal("TERM");
     displaced.served.wait();
-    let verified = displaced.sandbox.run(&["verify"]).success().stdout;
-    assert!(verified.starts_with("verified: 2 orders "), "{verified}");
+    assert_eq!(displaced.sandbox.verified(), 2);
 }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use kiosque_testdb::Server;
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    DEVICES_PATH, FleetToml, OrderLine, Sandbox, Served, TOKEN_PATH, wait_until,
+    DEVICES_PATH, FleetToml, OrderLine, Ran, SERVE, Sandbox, Served, TOKEN_PATH, wait_until,
 };
 
 use crate::KIOSQUE;
@@ -64,9 +64,8 @@ impl Node {
         node
     }
 
-    fn run(&self, args: &[&str]) -> kiosque_testkit::Ran {
-        let mut command = KIOSQUE.command();
-        kiosque_testkit::Ran::of(command.args(args).arg("--store").arg(&self.store))
+    fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(KIOSQUE.command().args(args).arg("--store").arg(&self.store))
     }
 
     /// Creates the data, and a key for the operator's calls.
@@ -79,6 +78,12 @@ impl Node {
     fn serve(&self, more: &[&str]) -> Served {
         let args = [&["--store", self.store.as_str()], more].concat();
         self.sandbox.serve_with(&args)
+    }
+
+    /// Starts a server, without waiting for its address.
+    fn spawn(&self) -> Served {
+        let mut command = self.sandbox.command(&SERVE);
+        Served::spawn(command.args(["--store", &self.store]), &self.sandbox.certificate())
     }
 }
 
@@ -124,8 +129,4 @@ fn order(name: &str, at: usize) -> String {
 
 fn order_id(name: &str, at: usize) -> String {
     format!("{name}-{at}")
-}
-
-fn is_soak() -> bool {
-    std::env::var_os("KIOSQUE_SOAK").is_some()
 }

@@ -3,10 +3,12 @@
 mod clock;
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use kiosque_testkit::{Ran, SWITCH_PATH, Sandbox, Served, wait_until};
+use kiosque_testkit::blocking::Client;
+use kiosque_testkit::{Ran, SUMMARY_PATH, Sandbox, Served, TOKEN_PATH, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
@@ -18,9 +20,40 @@ const TODAY: &str = "2026-03-31";
 pub(crate) const FREE_PORTS: [&str; 5] =
     ["demo", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
 
-fn demo(sandbox: &Sandbox, today: &str) -> Served {
-    let args = [&FREE_PORTS[..], &["--quiet", "--today", today]].concat();
-    Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"))
+/// The body of a login of the first account.
+const LOGIN: &str = r#"{"username":"demo","password":"kiosque-demo"}"#;
+
+/// Starts a demo on free ports.
+pub(crate) fn start(sandbox: &Sandbox, more: &[&str]) -> Served {
+    sandbox.start(&mut sandbox.command(&[&FREE_PORTS, more].concat()))
+}
+
+/// Starts a demo in its default directory, below the user's data in this one.
+pub(crate) fn start_in_home(home: &Path, more: &[&str]) -> Served {
+    let mut command = KIOSQUE.command();
+    command.args(FREE_PORTS).args(more).env("XDG_DATA_HOME", home);
+    Served::start(&mut command, &home.join("kiosque-demo/tls/cert.pem"))
+}
+
+/// Starts a demo of a day, without new orders.
+pub(crate) fn start_quiet(sandbox: &Sandbox, today: &str) -> Served {
+    start(sandbox, &["--quiet", "--today", today])
+}
+
+/// Returns the operator's key that a demo prints.
+pub(crate) fn key(served: &Served) -> String {
+    let printed = served.stdout_until("\n# Ctrl-C stops the demo\n");
+    let (_, key) = printed.split_once("\nkey        ").unwrap();
+    key.split_whitespace().next().unwrap().to_owned()
+}
+
+/// Logs the first account in. Returns the connection, the token, and the groups to select.
+fn log_in(served: &Served) -> (Client, String, Vec<Value>) {
+    let mut caller = served.connect();
+    let reply = caller.call(TOKEN_PATH, None, LOGIN);
+    let token = reply.success()["accessToken"].as_str().unwrap().to_owned();
+    let groups = reply.success()["switchableGroups"].as_array().unwrap().clone();
+    (caller, token, groups)
 }
 
 /// Runs the printed lines after "paste these" in a shell, as they are.
@@ -36,17 +69,11 @@ fn paste(served: &Served) -> Vec<Value> {
 
 /// Returns every page of every group that the first account can select, as the server sends it.
 fn whole(served: &Served) -> Vec<Value> {
-    let mut caller = served.connect();
-    let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
-    let reply = caller.call(kiosque_testkit::TOKEN_PATH, None, login);
-    let mut token = reply.success()["accessToken"].as_str().unwrap().to_owned();
-    let groups = reply.success()["switchableGroups"].as_array().unwrap().clone();
+    let (mut caller, mut token, groups) = log_in(served);
     let mut all = Vec::new();
-    for group in &groups {
-        let body = format!(r#"{{"groupId":{}}}"#, group["groupId"]);
-        let reply = caller.call(SWITCH_PATH, Some(&token), &body);
-        token = reply.success()["accessToken"].as_str().unwrap().to_owned();
-        all.push(group.clone());
+    for group in groups {
+        token = caller.switch(&token, group["groupId"].as_str().unwrap());
+        all.push(group);
         all.extend(pages::devices(&mut caller, &token));
         all.extend(pages::all_orders(&mut caller, &token).into_values().flatten());
     }
@@ -57,7 +84,7 @@ fn whole(served: &Served) -> Vec<Value> {
 fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     let sandbox = KIOSQUE.sandbox();
     let begun = Instant::now();
-    let mut served = demo(&sandbox, TODAY);
+    let mut served = start_quiet(&sandbox, TODAY);
     let made_in = begun.elapsed();
     let said = served.stdout_until("password kiosque-demo\n");
     let console = format!("console    https://{}/console/login?link=", served.operator());
@@ -82,7 +109,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     served.signal("TERM");
     assert_eq!(served.wait().code(), Some(0));
     let begun = Instant::now();
-    let served = demo(&sandbox, TODAY);
+    let served = start_quiet(&sandbox, TODAY);
     println!("made in {made_in:?}, found again in {:?}", begun.elapsed());
     assert!(!served.stderr().contains("made "), "{}", served.stderr());
     assert_eq!(paste(&served)[..2], answers[..2]);
@@ -92,10 +119,7 @@ fn the_printed_calls_work_and_two_demos_of_one_day_are_alike() {
     // In the default directory of demos, on the same day: the same pages.
     let elsewhere = KIOSQUE.sandbox();
     let directory = elsewhere.path("kiosque-demo");
-    let mut command = KIOSQUE.command();
-    command.args(FREE_PORTS).args(["--quiet", "--today", TODAY]);
-    command.env("XDG_DATA_HOME", elsewhere.directory.path());
-    let served = Served::start(&mut command, &directory.join("tls/cert.pem"));
+    let served = start_in_home(elsewhere.directory.path(), &["--quiet", "--today", TODAY]);
     assert!(whole(&served) == first, "two demos of one day differ");
     Ran::of(KIOSQUE.command().arg("verify").arg("--data").arg(&directory)).success();
 }
@@ -114,17 +138,14 @@ fn introduces_all(served: &Served) {
 
 /// The month that the demo ends with has sales in every currency, and a rate for each.
 fn check_dollars(served: &Served) {
-    let mut caller = served.connect();
-    let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
-    let reply = caller.call(kiosque_testkit::TOKEN_PATH, None, login);
-    let token = reply.success()["accessToken"].as_str().unwrap().to_owned();
-    for group in reply.success()["switchableGroups"].as_array().unwrap() {
+    let (mut caller, token, groups) = log_in(served);
+    for group in groups {
         // March 2026, UTC.
         let body = format!(
             r#"{{"groupId":{},"startTimestamp":1772323200000,"endTimestamp":1775001600000}}"#,
             group["groupId"]
         );
-        let summary = caller.call(kiosque_testkit::SUMMARY_PATH, Some(&token), &body);
+        let summary = caller.call(SUMMARY_PATH, Some(&token), &body);
         assert_eq!(summary.success()["unconvertedOrders"], 0, "{summary:?}");
         let amount = summary.success()["kpiList"][0]["value"].as_str().unwrap();
         assert!(amount.replace(',', "").parse::<f64>().unwrap() > 1_000.0, "{amount}");
@@ -145,8 +166,8 @@ fn check_dates(all: &[Value]) {
 #[test]
 fn another_day_is_generated_again_and_other_data_is_refused() {
     let sandbox = KIOSQUE.sandbox();
-    drop(demo(&sandbox, TODAY));
-    let served = demo(&sandbox, "2026-04-02");
+    drop(start_quiet(&sandbox, TODAY));
+    let served = start_quiet(&sandbox, "2026-04-02");
     served.stderr_until("the last on 2026-04-02");
     // A second demo there is refused, and the first one is served on.
     let ran = sandbox.run(&FREE_PORTS).failure();
@@ -158,26 +179,21 @@ fn another_day_is_generated_again_and_other_data_is_refused() {
     drop(served);
 
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let before = std::fs::read(sandbox.data().join("kiosque.db")).unwrap();
+    let before = sandbox.files();
     let ran = sandbox.run(&FREE_PORTS).failure();
-    let directory = sandbox.data();
     let said = format!(
         "kiosque: {} contains data that is not a demo's; choose another directory with --data \
          DIR\n",
-        directory.display()
+        sandbox.data().display()
     );
     assert_eq!((ran.stdout.as_str(), ran.stderr), ("", said));
-    assert!(std::fs::read(directory.join("kiosque.db")).unwrap() == before);
-    assert!(!directory.join("tls").exists());
+    assert!(sandbox.files() == before, "data that is not a demo's has changed");
 }
 
 /// Returns the answer to a dashboard call of the first account.
 fn dashboard(served: &Served, function: &str) -> Value {
-    let mut caller = served.connect();
-    let login = r#"{"username":"demo","password":"kiosque-demo"}"#;
-    let reply = caller.call(kiosque_testkit::TOKEN_PATH, None, login);
-    let token = reply.success()["accessToken"].as_str().unwrap().to_owned();
-    let path = format!("{}{function}", kiosque_testkit::SUMMARY_PATH.trim_end_matches("summary"));
+    let (mut caller, token, _) = log_in(served);
+    let path = format!("{}{function}", SUMMARY_PATH.trim_end_matches("summary"));
     caller.call(&path, Some(&token), "{}").success().clone()
 }
 
@@ -186,22 +202,15 @@ fn dashboard(served: &Served, function: &str) -> Value {
 #[test]
 fn a_demo_is_alive_unless_it_is_quiet() {
     let sandbox = KIOSQUE.sandbox();
-    let cert = sandbox.data().join("tls/cert.pem");
-    let start = |more: &[&str]| {
-        let args = [&FREE_PORTS[..], more].concat();
-        let served = Served::start(&mut sandbox.command(&args), &cert);
-        let said = served.stdout_until("\n# Ctrl-C stops the demo\n");
-        let (_, key) = said.split_once("\nkey        ").unwrap();
-        (served, key.split_whitespace().next().unwrap().to_owned())
-    };
     let status = |served: &Served, key: &str| {
         let url = format!("https://{}/operator/v1/status", served.operator());
         let mut curl = Command::new("curl");
-        curl.args(["--silent", "--cacert"]).arg(&cert).arg(&url);
+        curl.args(["--silent", "--cacert"]).arg(sandbox.certificate()).arg(&url);
         curl.arg("-H").arg(format!("Authorization: Bearer {key}"));
         serde_json::from_str::<Value>(&Ran::of(&mut curl).success().stdout).unwrap()
     };
-    let (served, first_key) = start(&[]);
+    let served = start(&sandbox, &[]);
+    let first_key = key(&served);
     wait_until("ten of eleven kiosks of the default group are online", || {
         let online = dashboard(&served, "onlineDevices");
         (&online["totalCount"], &online["onlineCount"]) == (&11.into(), &10.into())
@@ -211,9 +220,9 @@ fn a_demo_is_alive_unless_it_is_quiet() {
     wait_until("two orders arrive", || orders() >= before + 2);
     drop(served);
 
-    let (served, key) = start(&["--quiet"]);
+    let served = start(&sandbox, &["--quiet"]);
     assert_eq!(status(&served, &first_key)["status"], 401);
-    assert_eq!(status(&served, &key)["deviceCount"], 40);
+    assert_eq!(status(&served, &key(&served))["deviceCount"], 40);
     assert!(served.stdout().contains("\nkiosks     silent: "), "{}", served.stdout());
 }
 
@@ -224,7 +233,7 @@ fn a_demo_ends_by_a_signal_before_it_serves() {
     for directory in ["stays", "is deleted"] {
         let sandbox = KIOSQUE.sandbox();
         let mut command = sandbox.command(&FREE_PORTS);
-        let mut served = Served::spawn(&mut command, &sandbox.data().join("tls/cert.pem"));
+        let mut served = Served::spawn(&mut command, &sandbox.certificate());
         served.stderr_until("made ");
         if directory == "is deleted" {
             std::fs::remove_dir_all(sandbox.data()).unwrap();
@@ -240,8 +249,7 @@ fn a_demo_takes_free_ports_unless_its_addresses_are_given() {
     // Another process may have them already.
     let _held = ["127.0.0.1:8443", "127.0.0.1:8444"].map(TcpListener::bind);
     let sandbox = KIOSQUE.sandbox();
-    let command = &mut sandbox.command(&["demo", "--quiet"]);
-    let served = Served::start(command, &sandbox.data().join("tls/cert.pem"));
+    let served = sandbox.start(&mut sandbox.command(&["demo", "--quiet"]));
     let ports = [served.address().port(), served.operator().port()];
     assert!(!ports.contains(&8443) && !ports.contains(&8444), "{ports:?}");
     let held = served.address().to_string();
@@ -251,14 +259,4 @@ fn a_demo_takes_free_ports_unless_its_addresses_are_given() {
         let said = format!("(see {flag}): Address already in use");
         assert!(ran.stderr.contains(&held) && ran.stderr.contains(&said), "{}", ran.stderr);
     }
-}
-
-/// Data that is not a demo's stays as it is.
-#[test]
-fn a_demo_does_not_change_the_data_of_others() {
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let before = sandbox.files();
-    let ran = sandbox.run(&FREE_PORTS).failure();
-    assert!(ran.stderr.contains(" contains data that is not a demo's; choose another"), "{ran:?}");
-    assert!(sandbox.files() == before);
 }

@@ -4,7 +4,7 @@
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 
-use kiosque_testkit::{Ran, Served};
+use kiosque_testkit::{Ran, SERVE, Served};
 use serde_json::Value;
 
 use crate::KIOSQUE;
@@ -101,10 +101,9 @@ fn the_printed_settings_file_is_one() {
 fn readiness_is_reported_to_a_service_manager() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let socket = UnixDatagram::bind(sandbox.path("notify")).unwrap();
-    let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-    let mut command = sandbox.command(&args);
+    let mut command = sandbox.command(&SERVE);
     command.env("NOTIFY_SOCKET", sandbox.path("notify"));
-    let mut served = Served::spawn(&mut command, &sandbox.data().join("tls/cert.pem"));
+    let mut served = Served::spawn(&mut command, &sandbox.certificate());
     let mut state = [0; 64];
     let length = socket.recv(&mut state).unwrap();
     assert_eq!(&state[..length], b"READY=1\n");
@@ -113,7 +112,7 @@ fn readiness_is_reported_to_a_service_manager() {
     drop(served);
     // A socket that does not exist is a warning, and the server serves.
     command.env("NOTIFY_SOCKET", sandbox.path("absent"));
-    let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
+    let served = sandbox.start(&mut command);
     served.stderr_until("readiness cannot be reported");
     served.connect().log_in("walker", "secret");
 }

@@ -9,10 +9,7 @@ use serde_json::Value;
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order, order_with};
 use crate::pages;
-
-fn example(name: &str) -> String {
-    format!("{}/../../examples/coffee-machine/{name}", env!("CARGO_MANIFEST_DIR"))
-}
+use crate::sales_report::example;
 
 /// Returns the content of every file of a sandbox but those that exist while the data is open.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -154,11 +151,12 @@ fn apply_creates_no_data_in_a_dry_run() {
 #[test]
 fn an_import_shows_what_a_report_would_create() {
     let sandbox = KIOSQUE.sandbox();
-    let zone = ["--timezone", "Europe/Vienna"];
-    sandbox.run(&[&["apply", &example("fleet.toml")], &zone[..]].concat()).success();
-    let mapping = std::fs::read_to_string(example("mapping.toml")).unwrap();
+    let [fleet, right, sample] = ["fleet.toml", "mapping.toml", "sample.csv"]
+        .map(|name| example(&format!("coffee-machine/{name}")));
+    sandbox.run(&["apply", &fleet, "--timezone", "Europe/Vienna"]).success();
+    let mapping = std::fs::read_to_string(&right).unwrap();
     let slip = sandbox.file("mapping.toml", mapping.replace("\"coffee-foyer\"", "\"cofee-foyer\""));
-    let report = sandbox.file("report.csv", std::fs::read(example("sample.csv")).unwrap());
+    let report = sandbox.file("report.csv", std::fs::read(sample).unwrap());
     sandbox.file("report.csv.rejected.csv", "of an earlier run");
     let import = ["import", "orders", &report, "--map", &slip];
     let ran = dry_run(&sandbox, &import).success();
@@ -175,7 +173,6 @@ fn an_import_shows_what_a_report_would_create() {
     assert_eq!(lines.len(), 9, "{lines:?}");
     assert!(ran.stderr.ends_with("dry run: nothing was stored\n"), "{ran:?}");
     // The right mapping, without a dry run: the same counts and orders, of the other device.
-    let right = example("mapping.toml");
     let tried = dry_run(&sandbox, &["import", "orders", &report, "--map", &right]).success();
     let ran = sandbox.run(&["import", "orders", &report, "--map", &right]).success();
     assert_eq!((ran.counts(), accepted), (tried.counts(), ran.counts()[0]));
@@ -247,11 +244,9 @@ fn rates_are_compared_in_a_dry_run() {
 #[test]
 fn a_dry_run_may_run_while_the_server_runs() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
-    let orders = sandbox.file("orders.ndjson", [order("1"), order("2")].join("\n"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import([order("1"), order("2")].join("\n"));
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let archive = ["archive", "--before", "2026-06-01", "--dry-run"];
     let ran = sandbox.run(&archive).success();
     assert_eq!(ran.stdout, "would archive 2 orders of 1 device\n");

@@ -3,11 +3,11 @@
 
 use std::process::Command;
 
-use kiosque_testkit::{FleetToml, Ran, Sandbox, Served, sql};
+use kiosque_testkit::{FleetToml, Ran, Sandbox, sql};
 use serde_json::Value;
 
-use crate::KIOSQUE;
 use crate::fleet::{CARD, CARD_KEPT, fleet, order_with};
+use crate::{KIOSQUE, demo};
 
 /// Exports the data of a command as each format, reads all of it again, and asserts that nothing
 /// changes. Returns the fleet and the orders.
@@ -41,8 +41,7 @@ pub(crate) fn read_again(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command
 /// Makes data of exports, and asserts that its exports are the same.
 fn made_again([fleet, orders]: [String; 2], zone: &str) {
     let other = KIOSQUE.sandbox_with(&fleet, zone);
-    let file = other.file("orders.ndjson", &orders);
-    let counts = other.run(&["import", "orders", &file]).success().counts();
+    let counts = other.import(&orders).counts();
     assert_eq!(counts, [orders.lines().count(), 0, 0, 0]);
     assert_eq!(other.run(&["fleet", "export"]).success().stdout, fleet);
     assert_eq!(other.run(&["orders", "export"]).success().stdout, orders);
@@ -52,8 +51,7 @@ fn made_again([fleet, orders]: [String; 2], zone: &str) {
 #[test]
 fn the_exports_of_the_demo_change_nothing() {
     let sandbox = KIOSQUE.sandbox();
-    let args = ["demo", "--listen", "127.0.0.1:0", "--today", "2026-03-31"];
-    drop(Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem")));
+    drop(demo::start_quiet(&sandbox, "2026-03-31"));
     let [_, orders] = read_again(&sandbox, |args| sandbox.command(args));
     assert!(orders.lines().count() > 5_000);
 }
@@ -83,8 +81,7 @@ fn odd() -> Sandbox {
     let aisle = "[[device.aisle]]\ncode = \"1\"\nproduct = \"cola\"\nprice = 150\nlayer = 2\n";
     let sandbox = KIOSQUE.sandbox_with(fleet().with(aisle), "Europe/Paris");
     let lines: Vec<String> = ODD.iter().map(|line| line.replace('\n', " ")).collect();
-    let orders = sandbox.file("orders.ndjson", lines.join("\n"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(lines.join("\n"));
     sandbox
 }
 
@@ -119,8 +116,7 @@ fn times_in_a_repeated_hour_are_exported_as_they_are() {
         let order = r#"{"deviceCode":"D1","currency":"EUR","totalAmount":5,"#;
         format!("{order}{}}}\n", fields.replace('\n', " "))
     };
-    let orders = sandbox.file("orders.ndjson", orders.map(order).concat());
-    assert_eq!(sandbox.run(&["import", "orders", &orders]).success().counts(), [3, 0, 0, 0]);
+    assert_eq!(sandbox.import(orders.map(order).concat()).counts(), [3, 0, 0, 0]);
     made_again(read_again(&sandbox, |args| sandbox.command(args)), "Europe/Paris");
 }
 
@@ -153,7 +149,7 @@ fn earlier_groups_of_a_device_are_named_and_can_be_kept() {
     }
     let orders = ["01-05", "01-15", "01-25"];
     let orders = orders.map(|day| order_with(day, "2026-01-02", &format!("2026-{day}")));
-    sandbox.run(&["import", "orders", &sandbox.file("o.ndjson", orders.join("\n"))]).success();
+    sandbox.import(orders.join("\n"));
 
     let exported = sandbox.run(&["fleet", "export"]).success();
     let warning = exported.stderr.strip_prefix(note).unwrap();
@@ -168,8 +164,8 @@ fn earlier_groups_of_a_device_are_named_and_can_be_kept() {
     }
     let orders =
         |of: &Sandbox, group| of.run(&["orders", "export", "--group", group]).success().stdout;
-    let all = other.file("all.ndjson", sandbox.run(&["orders", "export"]).success().stdout);
-    assert_eq!(other.run(&["import", "orders", &all]).success().counts(), [3, 0, 0, 0]);
+    let all = sandbox.run(&["orders", "export"]).success().stdout;
+    assert_eq!(other.import(all).counts(), [3, 0, 0, 0]);
     for (group, count) in [("north", 2), ("south", 1)] {
         let stored = orders(&other, group);
         assert_eq!((stored.lines().count(), &stored), (count, &orders(&sandbox, group)));
@@ -256,8 +252,7 @@ fn blank_texts_are_reported_by_the_csv_export() {
     let sandbox = odd();
     let line = r#"{"orderId":"g","deviceCode":"D1","currency":"EUR","totalAmount":5,
         "tradeStartTime":"2026-02-02 03:04:05","payChannelName":"  "}"#;
-    let orders = sandbox.file("blank.ndjson", line.replace('\n', " "));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(line.replace('\n', " "));
     let ran = sandbox.run(&["orders", "export", "--output", "csv"]).success();
     let warning = "warning: 1 order has blank texts, which CSV cannot represent; an import changes \
                    them. Use --output ndjson\n";

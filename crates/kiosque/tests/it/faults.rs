@@ -7,12 +7,24 @@ mod program;
 mod seeds;
 mod sessions;
 
+use std::path::Path;
+
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{FleetToml, ORDERS_PATH, OrderLine, Reply, Sandbox, Served};
 use serde_json::Value;
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
+
+/// Starts a proxy with faults before a server, which shows the certificate of the server.
+pub(crate) fn proxy(base: &str, certificate: &Path, faults: &[&str]) -> Served {
+    let mut command = KIOSQUE.command();
+    command.args(["fault-proxy", base, "--listen", "127.0.0.1:0", "--ca-file"]).arg(certificate);
+    command.arg("--tls-cert").arg(certificate);
+    command.arg("--tls-key").arg(certificate.with_file_name("key.pem"));
+    command.args(faults.iter().flat_map(|fault| ["--fault", fault]));
+    Served::start(&mut command, certificate)
+}
 
 /// Orders of the device `D1`, with ids from `o01` on; the newest is first in its list.
 const ORDERS: usize = 25;
@@ -41,19 +53,18 @@ impl Server {
             let start = format!("2026-01-02 03:{minute:02}:{second:02}");
             OrderLine::new(format!("o{number:02}"), "D1", start).to_string()
         };
-        let orders = sandbox.file("orders.ndjson", (1..=orders).map(line).collect::<String>());
-        sandbox.run(&["import", "orders", &orders]).success();
+        sandbox.import((1..=orders).map(line).collect::<String>());
         let served = sandbox.serve();
         Server { sandbox, served }
     }
 
-    /// Starts a proxy with these faults before the server.
-    fn proxy(&self, faults: &[&str]) -> Proxy {
+    /// Starts a proxy with these faults before the server, which generates its certificate.
+    fn proxy(&self, faults: &[&str]) -> Served {
         self.proxy_with(faults, &[])
     }
 
-    fn proxy_with(&self, faults: &[&str], more: &[&str]) -> Proxy {
-        let trusted = self.sandbox.data().join("tls/cert.pem");
+    fn proxy_with(&self, faults: &[&str], more: &[&str]) -> Served {
+        let trusted = self.sandbox.certificate();
         let mut command = KIOSQUE.command();
         command.args(["fault-proxy", &self.served.base, "--listen", "127.0.0.1:0", "--ca-file"]);
         command.arg(&trusted).args(faults.iter().flat_map(|fault| ["--fault", fault])).args(more);
@@ -61,25 +72,7 @@ impl Server {
         let name = format!("{}.pem", served.address().port());
         let certificate = served.stdout_until("-----END CERTIFICATE-----");
         served.trust(self.sandbox.file(&name, certificate).as_ref());
-        Proxy { served }
-    }
-}
-
-/// A proxy with faults.
-struct Proxy {
-    served: Served,
-}
-
-impl Proxy {
-    fn connect(&self) -> Client {
-        self.served.connect()
-    }
-
-    /// Returns a connection and the token of a login over it.
-    fn log_in(&self) -> (Client, String) {
-        let mut caller = self.connect();
-        let token = caller.log_in("walker", "secret");
-        (caller, token)
+        served
     }
 }
 
@@ -95,11 +88,4 @@ fn page(caller: &mut Client, token: &str, current: usize) -> (Reply, Vec<String>
     let records = reply.success()["records"].as_array().unwrap();
     let id = |record: &Value| record["orderId"].as_str().unwrap().to_owned();
     (reply.clone(), records.iter().map(id).collect())
-}
-
-/// Returns a connection to the server itself, and the token of a login over it.
-fn log_in_at(server: &Server) -> (Client, String) {
-    let mut caller = server.served.connect();
-    let token = caller.log_in("walker", "secret");
-    (caller, token)
 }

@@ -2,14 +2,14 @@
 //! an earlier copy (ORD-28).
 
 use std::fs;
-use std::path::Path;
 
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{CHANGES_PATH, Reply, Sandbox, Served};
+use kiosque_testkit::{CHANGES_PATH, ORDERS_CALL, Reply, Sandbox, Served};
 use serde_json::{Value, json};
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order};
+use crate::kill_9::copy_data;
 
 /// The violation of a cursor of changes that the data has lost.
 const LOST: &str = "after must be the value of next in an answer for the selected group; if it is, \
@@ -52,9 +52,9 @@ struct Service {
 impl Service {
     fn new() -> Service {
         let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-        let key = sandbox.run(&["operator-key", "create", "till"]).success().stdout;
+        let key = sandbox.create_key(&["till"]);
         let served = Some(sandbox.serve());
-        Service { sandbox, key: key.trim_end().to_owned(), served }
+        Service { sandbox, key, served }
     }
 
     fn served(&self) -> &Served {
@@ -65,29 +65,23 @@ impl Service {
     fn post(&self, ids: &str) {
         let mut till = self.served().connect_operator();
         for id in ids.split(' ') {
-            let reply = till.call_operator("/operator/v1/orders", &self.key, &order(id)).unwrap();
+            let reply = till.call_operator(ORDERS_CALL, &self.key, &order(id)).unwrap();
             assert_eq!(reply.json["accepted"], 1, "{reply:?}");
         }
     }
 
     fn import(&self, id: &str) {
-        self.sandbox.run_with_input(&["import", "orders", "-"], order(id).as_bytes()).success();
-    }
-
-    fn caller(&self) -> (Client, String) {
-        let mut caller = self.served().connect();
-        let token = caller.log_in("guest", "secret");
-        (caller, token)
+        self.sandbox.import(order(id));
     }
 
     fn read(&self, after: &Value, size: i64) -> (Value, String) {
-        let (mut caller, token) = self.caller();
+        let (mut caller, token) = self.served().log_in("guest");
         read(&mut caller, &token, after, size)
     }
 
     /// Asserts that a cursor is refused, at once and by a request that would wait.
     fn assert_refused(&self, after: &Value) {
-        let (mut caller, token) = self.caller();
+        let (mut caller, token) = self.served().log_in("guest");
         for seconds in [0, 60] {
             let body = json!({"after": after, "waitSeconds": seconds});
             assert_refused(&ask(&mut caller, &token, &body));
@@ -104,25 +98,9 @@ impl Service {
 
     /// Removes the database and the files of its log.
     fn remove_database(&self) {
-        for file in fs::read_dir(self.sandbox.data()).unwrap() {
-            let path = file.unwrap().path();
-            if path.file_name().unwrap().to_str().unwrap().starts_with("kiosque.db") {
-                fs::remove_file(path).unwrap();
-            }
-        }
-    }
-}
-
-fn copy_directory(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (from, to) = {
-            let entry = entry.unwrap();
-            (entry.path(), to.join(entry.file_name()))
-        };
-        match from.is_dir() {
-            true => copy_directory(&from, &to),
-            false => assert!(fs::copy(&from, &to).is_ok()),
+        let names = self.sandbox.names("data");
+        for name in names.iter().filter(|name| name.starts_with("kiosque.db")) {
+            fs::remove_file(self.sandbox.data().join(name)).unwrap();
         }
     }
 }
@@ -194,7 +172,7 @@ fn a_follower_of_lost_changes_is_refused_after_the_directory_was_replaced() {
     let (end, _) = service.read(&Value::Null, 10);
     service.stop();
     let (data, copy) = (service.sandbox.data(), service.sandbox.path("copy"));
-    copy_directory(&data, &copy);
+    copy_data(&data, &copy);
     let mut refused = Vec::new();
     for round in 0..3 {
         service.start();
@@ -207,6 +185,6 @@ fn a_follower_of_lost_changes_is_refused_after_the_directory_was_replaced() {
         refused.push(lost);
         service.stop();
         fs::remove_dir_all(&data).unwrap();
-        copy_directory(&copy, &data);
+        copy_data(&copy, &data);
     }
 }

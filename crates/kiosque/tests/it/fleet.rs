@@ -39,6 +39,11 @@ pub(crate) fn order(id: &str) -> String {
     format!("{{{}}}", fields(id))
 }
 
+/// Good orders `{name}{at}` for each number.
+pub(crate) fn orders(name: &str, numbers: std::ops::Range<usize>) -> String {
+    numbers.map(|at| order(&format!("{name}{at}")) + "\n").collect()
+}
+
 /// A valid order in which one text is replaced.
 #[track_caller]
 pub(crate) fn order_with(id: &str, from: &str, to: &str) -> String {

@@ -4,104 +4,36 @@ use kiosque_testkit::Ran;
 
 use crate::KIOSQUE;
 
-const COMMANDS: [&[&str]; 68] = [
-    &[],
-    &["demo"],
-    &["serve"],
-    &["check"],
-    &["fault-proxy"],
-    &["init"],
-    &["apply"],
-    &["import"],
-    &["import", "list"],
-    &["import", "orders"],
-    &["import", "rates"],
-    &["status"],
-    &["group"],
-    &["group", "list"],
-    &["account"],
-    &["account", "list"],
-    &["device"],
-    &["device", "delete"],
-    &["device", "list"],
-    &["device", "show"],
-    &["product"],
-    &["product", "list"],
-    &["session"],
-    &["session", "list"],
-    &["session", "end"],
-    &["rates"],
-    &["rates", "list"],
-    &["audit"],
-    &["fleet"],
-    &["fleet", "export"],
-    &["orders"],
-    &["orders", "export"],
-    &["archive"],
-    &["verify"],
-    &["backup"],
-    &["restore"],
-    &["operator-key"],
-    &["operator-key", "create"],
-    &["operator-key", "list"],
-    &["operator-key", "revoke"],
-    &["console-link"],
-    &["broker"],
-    &["broker", "status"],
-    &["remote"],
-    &["remote", "login"],
-    &["remote", "logout"],
-    &["remote", "whoami"],
-    &["remote", "profiles"],
-    &["remote", "groups"],
-    &["remote", "devices"],
-    &["remote", "orders"],
-    &["remote", "order"],
-    &["remote", "changes"],
-    &["remote", "mirror"],
-    &["remote", "summary"],
-    &["remote", "trend"],
-    &["remote", "best-sellers"],
-    &["remote", "by-device"],
-    &["remote", "aisles"],
-    &["remote", "online"],
-    &["remote", "call"],
-    &["openapi"],
-    &["move"],
-    &["schema"],
-    &["config"],
-    &["config", "print"],
-    &["completions"],
-    &["man"],
-];
+/// Adds a command and the commands below it, which its help lists, each with its help.
+fn add_commands(command: &[&str], all: &mut Vec<(String, String)>) {
+    let ran = Ran::of(KIOSQUE.command().args(command).arg("--help")).success();
+    assert_eq!(ran.stderr, "");
+    let (_, below) = ran.stdout.split_once("\nCommands:\n").unwrap_or_default();
+    let below = below.split("\n\n").next().unwrap_or_default();
+    // A line that is indented further continues the one before.
+    let lines = below.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = lines.filter(|line| !line.starts_with(' ')).map(|line| line.split(' ').next());
+    for name in names.flatten().filter(|name| *name != "help") {
+        add_commands(&[command, &[name]].concat(), all);
+    }
+    all.push((command.join(" "), ran.stdout));
+}
 
+/// Each command has an example, but for those that only have commands below them.
 #[test]
 fn help_explains_every_command() {
-    for command in COMMANDS {
-        let ran = Ran::of(KIOSQUE.command().args(command).arg("--help")).success();
-        assert_eq!(ran.stderr, "");
-        assert!(ran.stdout.lines().all(|line| line.chars().count() <= 100), "{}", ran.stdout);
-        let has_commands = [
-            "config",
-            "import",
-            "operator-key",
-            "group",
-            "account",
-            "device",
-            "product",
-            "fleet",
-            "orders",
-            "session",
-            "rates",
-            "remote",
-        ];
-        if !(command.len() == 1 && has_commands.contains(&command[0])) {
-            let example = format!("\n  kiosque {}", command.join(" "));
-            assert!(ran.stdout.contains("\nExamples:\n"), "{}", ran.stdout);
-            assert!(ran.stdout.contains(&example), "{}", ran.stdout);
+    let mut all = Vec::new();
+    add_commands(&[], &mut all);
+    assert!(all.len() > 60, "{all:?}");
+    for (command, help) in all {
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+        if !help.contains(&format!("\nUsage: kiosque {command} <COMMAND>\n")) {
+            let example = format!("\n  kiosque {command}");
+            assert!(help.contains("\nExamples:\n"), "{help}");
+            assert!(help.contains(&example), "{help}");
         }
-        let name = ["help"].iter().chain(command).copied().collect::<Vec<_>>().join("_");
-        insta::assert_snapshot!(name, ran.stdout);
+        let name = format!("help {command}").trim_end().replace(' ', "_");
+        insta::assert_snapshot!(name, help);
     }
 }
 

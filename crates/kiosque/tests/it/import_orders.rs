@@ -20,12 +20,9 @@ fn sandbox() -> Sandbox {
 
 fn shown(sandbox: &Sandbox, group: &str, device: &str) -> Vec<Value> {
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let mut token = caller.log_in("walker", "secret");
+    let (mut caller, mut token) = served.log_in("walker");
     if group != "north" {
-        let body = json!({"groupId": group}).to_string();
-        let reply = caller.call(kiosque_testkit::SWITCH_PATH, Some(&token), &body);
-        token = reply.success()["accessToken"].as_str().unwrap().to_owned();
+        token = caller.switch(&token, group);
     }
     pages::orders(&mut caller, &token, device)
 }
@@ -70,7 +67,7 @@ fn a_dash_reads_standard_input() {
          \"text\":\"nonsense ************2222\"}\n"
     );
     // Rejected lines of an earlier import are no longer valid.
-    sandbox.run_with_input(&["import", "orders", "-"], order("1").as_bytes()).success();
+    sandbox.import(order("1"));
     assert!(!sandbox.path("stdin.rejected.ndjson").exists());
 }
 
@@ -96,10 +93,8 @@ fn a_card_number_in_another_field_is_masked_in_reasons_and_keys() {
         assert!(said.stderr.contains("5559"), "{}", said.stderr);
         for secret in [card, phone, "138-0013"] {
             assert!(!said.stderr.contains(secret), "{}", said.stderr);
-            for (path, bytes) in sandbox.files() {
-                let is_data = path.starts_with(sandbox.data());
-                let found = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
-                assert!(!(is_data && found), "{secret} is in {}", path.display());
+            for path in sandbox.files_with(secret) {
+                assert!(!path.starts_with(sandbox.data()), "{secret} is in {}", path.display());
             }
         }
         let lines = std::fs::read_to_string(rejected).unwrap();
@@ -318,8 +313,7 @@ fn a_repetition_changes_nothing_and_an_update_changes_its_fields() {
 #[test]
 fn an_update_changes_neither_the_device_nor_the_owning_group() {
     let sandbox = sandbox();
-    let file = sandbox.file("orders.ndjson", format!("{}\n{}", order("1"), order("2")));
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import(format!("{}\n{}", order("1"), order("2")));
     let moved = "[[device]]\ncode = \"D1\"\ngroup = \"south\"\nsince = \"2026-02-01\"\n";
     let moved = sandbox.file("moved.toml", moved);
     sandbox.run(&["apply", &moved]).success();
@@ -341,18 +335,10 @@ fn an_update_changes_neither_the_device_nor_the_owning_group() {
     assert_eq!(shown(&sandbox, "north", "D1"), before);
     assert_eq!(shown(&sandbox, "south", "D1"), [] as [Value; 0]);
     // A new order of a later time belongs to the new owner.
-    let file = sandbox.file("later.ndjson", order_with("3", "2026-01-02", "2026-02-02"));
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import(order_with("3", "2026-01-02", "2026-02-02"));
     assert_eq!(shown(&sandbox, "north", "D1"), before);
     assert_eq!(shown(&sandbox, "south", "D1").len(), 1);
-    check_nowhere_but(&sandbox, &ran.stderr);
-}
-
-fn check_nowhere_but(sandbox: &Sandbox, said: &str) {
-    for given in ["orders.ndjson", "updates.ndjson", "later.ndjson"] {
-        std::fs::remove_file(sandbox.path(given)).unwrap();
-    }
-    check_nowhere(sandbox, said.as_bytes(), "");
+    check_nowhere(&sandbox, &ran.stderr, "updates.ndjson");
 }
 
 /// FMT-2: date strings are in the platform's zone. FMT-3: amounts are minor units. ORD-7, ORD-8,
@@ -370,11 +356,9 @@ fn an_imported_order_shows_every_field_in_list_and_detail() {
             "goodsPrice": 250, "payAmount": 450, "shipmentStatus": 3, "shipmentErrCode": 17,
             "shipmentFailDesc": "jammed"}],
     });
-    let file = sandbox.file("orders.ndjson", given.to_string());
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import(given.to_string());
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let listed = pages::current_orders(&mut caller, &token, "D2");
     let detail = caller.call(DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#);
     insta::assert_json_snapshot!(json!({"listed": listed, "detail": detail.success()}));

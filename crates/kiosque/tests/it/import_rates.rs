@@ -1,7 +1,7 @@
 //! `kiosque import rates FILE`: exchange rates as CSV with the columns date, currency and
 //! usd_per_unit. They apply to sales that are stored already.
 
-use kiosque_testkit::{SUMMARY_PATH, TOKEN_PATH, TREND_PATH};
+use kiosque_testkit::{Ran, SUMMARY_PATH, Sandbox, TREND_PATH};
 use serde_json::json;
 
 use crate::KIOSQUE;
@@ -9,17 +9,20 @@ use crate::fleet::{fleet, order_with};
 
 const RATES: &str = "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n2026-01-03,EUR,2\n";
 
+fn import(sandbox: &Sandbox, rates: impl AsRef<str>) -> Ran {
+    let file = sandbox.file("rates.csv", rates.as_ref());
+    sandbox.run(&["import", "rates", &file]).success()
+}
+
 #[test]
 fn rates_are_taken_in_and_replaced() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
-    let file = sandbox.file("rates.csv", RATES);
-    let ran = sandbox.run(&["import", "rates", &file]).success();
+    let ran = import(&sandbox, RATES);
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.as_str()),
         ("rates: 2 created, 0 changed, 0 unchanged\nimport 1\n", "")
     );
-    let file = sandbox.file("rates.csv", RATES.replace(",2\n", ",3\n"));
-    let ran = sandbox.run(&["import", "rates", &file]).success();
+    let ran = import(&sandbox, RATES.replace(",2\n", ",3\n"));
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.as_str()),
         ("rates: 0 created, 1 changed, 1 unchanged\nEUR on 2026-01-03: 2 -> 3\nimport 2\n", "")
@@ -30,21 +33,21 @@ fn rates_are_taken_in_and_replaced() {
 #[test]
 fn a_last_rate_without_a_line_end_is_warned_of() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
-    let file = sandbox.file("rates.csv", RATES.strip_suffix("5\n2026-01-03,EUR,2\n").unwrap());
-    let ran = sandbox.run(&["import", "rates", &file]).success();
+    let ran = import(&sandbox, RATES.strip_suffix("5\n2026-01-03,EUR,2\n").unwrap());
     assert_eq!(ran.stdout, "rates: 1 created, 0 changed, 0 unchanged\nimport 1\n");
-    let warning =
-        format!("warning: the last line of {file}, 2, has no line end; the file may be cut off\n");
+    let file = sandbox.path("rates.csv");
+    let warning = format!(
+        "warning: the last line of {}, 2, has no line end; the file may be cut off\n",
+        file.display()
+    );
     assert_eq!(ran.stderr, warning);
 }
 
 #[test]
 fn a_rate_that_may_be_mistyped_is_warned_of() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
-    let file = sandbox.file("rates.csv", RATES);
-    sandbox.run(&["import", "rates", &file]).success();
-    let file = sandbox.file("rates.csv", RATES.replace("1.25", "12500"));
-    let ran = sandbox.run(&["import", "rates", &file]).success();
+    import(&sandbox, RATES);
+    let ran = import(&sandbox, RATES.replace("1.25", "12500"));
     assert_eq!(
         ran.stdout,
         "rates: 0 created, 1 changed, 1 unchanged\nEUR on 2026-01-01: 1.25 -> 12500\nimport 2\n"
@@ -67,8 +70,7 @@ fn a_fault_anywhere_names_its_line_and_nothing_is_imported() {
          {file}: line 5: currency: XX is not an ISO 4217 code\nnothing was imported\n"
     );
     assert_eq!(ran.stderr, said);
-    let file = sandbox.file("rates.csv", RATES);
-    let ran = sandbox.run(&["import", "rates", &file]).success();
+    let ran = import(&sandbox, RATES);
     assert_eq!(ran.stdout, "rates: 2 created, 0 changed, 0 unchanged\nimport 1\n");
 }
 
@@ -83,12 +85,9 @@ fn rates_that_are_loaded_late_count_at_once() {
         order_with(id, "\"tradeStartTime\":\"2026-01-02 03:04:05\"", &paid)
     };
     let orders = [sold("o1", "01"), sold("o2", "02"), sold("o3", "03")].join("\n");
-    let file = sandbox.file("orders.ndjson", orders);
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import(orders);
     let server = sandbox.serve();
-    let mut caller = server.connect();
-    let login = caller.call(TOKEN_PATH, None, r#"{"username":"walker","password":"secret"}"#);
-    let token = login.success()["accessToken"].as_str().unwrap().to_owned();
+    let (mut caller, token) = server.log_in("walker");
     // From midnight of the first to midnight of the fourth, in Paris. DASH-8: days are calendar
     // days of the zone.
     let (start, end) = (1_767_222_000_000_i64, 1_767_481_200_000_i64);
@@ -99,8 +98,7 @@ fn rates_that_are_loaded_late_count_at_once() {
     assert_eq!(before["unconvertedOrders"], json!(3), "{before}");
     assert_eq!(before["kpiList"][0]["value"], json!("0.00"));
 
-    let file = sandbox.file("rates.csv", RATES);
-    sandbox.run(&["import", "rates", &file]).success();
+    import(&sandbox, RATES);
     let after = ask(SUMMARY_PATH);
     assert_eq!(after["unconvertedOrders"], json!(0), "{after}");
     assert_eq!(after["kpiList"][0]["value"], json!("11.25"));

@@ -8,12 +8,13 @@ use std::process::Command;
 use kiosque_client::Account;
 use kiosque_model::GroupId;
 use kiosque_store::ChangeQuery;
-use kiosque_testkit::{OrderLine, Program, Ran, Served, TestServer};
+use kiosque_testkit::{OrderLine, Program, Ran, TestServer};
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::KIOSQUE;
 use crate::client::{GROUPS, profile, server, trail};
+use crate::faults::proxy;
+use crate::{KIOSQUE, demo};
 
 #[expect(dead_code, reason = "its main function")]
 #[path = "../../../client/examples/copy_orders.rs"]
@@ -64,9 +65,7 @@ fn the_first_commands_of_the_guide_work() {
     assert!(commands.contains("kiosque remote login") && commands.contains("--watch"));
     let sandbox = KIOSQUE.sandbox();
     let home = sandbox.directory.path();
-    let mut demo = KIOSQUE.command();
-    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", home);
-    let served = Served::start(&mut demo, &home.join("kiosque-demo/tls/cert.pem"));
+    let served = demo::start_in_home(home, &[]);
 
     // The port is replaced, so that tests can run side by side, and the last command ends.
     let commands = commands.replace("https://127.0.0.1:8443/v8", &served.base);
@@ -103,13 +102,8 @@ async fn the_program_of_the_guide_copies_all_orders() {
     std::fs::write(directory.path().join("copy_orders.py"), program()).unwrap();
     std::fs::write(directory.path().join("password"), "secret\n").unwrap();
 
-    let mut proxy = KIOSQUE.command();
-    proxy.args(["fault-proxy", &base, "--listen", "127.0.0.1:0"]);
-    proxy.args(["--fault", "nth(4, evict)", "--fault", "nth(3, code500(changes))"]);
-    proxy.args(["--fault", "nth(2, cut-body(changes))"]);
-    proxy.arg("--ca-file").arg(&certificate).arg("--tls-cert").arg(&certificate);
-    proxy.arg("--tls-key").arg(certificate.with_file_name("key.pem"));
-    let proxy = Served::start(&mut proxy, &certificate);
+    let faults = ["nth(4, evict)", "nth(3, code500(changes))", "nth(2, cut-body(changes))"];
+    let proxy = proxy(&base, &certificate, &faults);
     copy(directory.path(), &proxy.base, &certificate);
     let first = stored(&server).await;
     assert_eq!(first.values().map(BTreeMap::len).sum::<usize>(), 180);

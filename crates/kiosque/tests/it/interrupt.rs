@@ -1,33 +1,29 @@
 //! Ctrl-C: a command that stores in steps says how far it is, and exits with 130.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
 use kiosque_testkit::{Sandbox, Served, sql, wait_until};
 use serde_json::Value;
 
-use crate::KIOSQUE;
-use crate::fleet::{fields, fleet, order};
+use crate::fleet::{fleet, order, orders};
+use crate::{KIOSQUE, demo};
 
 fn spawn(sandbox: &Sandbox, args: &[&str]) -> Served {
     Served::spawn(&mut sandbox.command(args), Path::new(""))
 }
 
-fn orders_stored(sandbox: &Sandbox) -> u64 {
-    let status = sandbox.run(&["status", "--output", "json"]).success().stdout;
-    serde_json::from_str::<Value>(&status).unwrap()["orderCount"].as_u64().unwrap()
+fn orders_stored(sandbox: &Sandbox) -> usize {
+    usize::try_from(sandbox.json(&["status"])["orderCount"].as_u64().unwrap()).unwrap()
 }
 
 fn imports(sandbox: &Sandbox) -> Vec<Value> {
-    let listed = sandbox.run(&["import", "list", "--output", "json"]).success().stdout;
-    serde_json::from_str(&listed).unwrap()
+    sandbox.json(&["import", "list"]).as_array().unwrap().clone()
 }
 
 /// Returns the actor and the text of each interrupted import in the trail.
 fn interruptions(sandbox: &Sandbox) -> Vec<[String; 2]> {
-    let trail = ["audit", "--event", "importInterrupted", "--output", "json"];
-    let trail: Value = serde_json::from_str(&sandbox.run(&trail).success().stdout).unwrap();
+    let trail = sandbox.json(&["audit", "--event", "importInterrupted"]);
     let entries = trail.as_array().unwrap().iter();
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap().to_owned();
     entries.map(|entry| [text(entry, "actor"), text(entry, "detail")]).collect()
@@ -36,13 +32,9 @@ fn interruptions(sandbox: &Sandbox) -> Vec<[String; 2]> {
 /// An import ends after the present transaction, with the exact number of orders that are stored.
 #[test]
 fn an_import_that_is_interrupted_says_how_much_is_stored() {
-    const COUNT: u64 = 30_000;
+    const COUNT: usize = 30_000;
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let mut orders = String::new();
-    for at in 0..COUNT {
-        writeln!(orders, "{{{}}}", fields(&format!("o{at}"))).unwrap();
-    }
-    let orders = sandbox.file("orders.ndjson", orders);
+    let orders = sandbox.file("orders.ndjson", orders("o", 0..COUNT));
     let mut import = spawn(&sandbox, &["import", "orders", &orders]);
     wait_until("some orders are stored", || orders_stored(&sandbox) > 0);
     import.signal("INT");
@@ -60,15 +52,11 @@ fn an_import_that_is_interrupted_says_how_much_is_stored() {
         (Some("interrupted"), true)
     );
     let details = &import["details"];
-    assert_eq!(
-        (details["reason"].as_str(), details["orders"].as_u64()),
-        (Some("signal"), Some(stored))
-    );
+    assert_eq!((&details["reason"], &details["orders"]), (&"signal".into(), &stored.into()));
     let detail = format!("import 1: signal, {stored} orders stored");
     assert_eq!(interruptions(&sandbox), [["command", &detail]]);
     let ran = sandbox.run(&["import", "orders", &orders]).success();
-    let [accepted, updated, unchanged, rejected] = ran.counts().map(|count| count as u64);
-    assert_eq!([accepted, updated, unchanged, rejected], [COUNT - stored, 0, stored, 0]);
+    assert_eq!(ran.counts(), [COUNT - stored, 0, stored, 0]);
     assert!(ran.took.is_some(), "{ran:?}");
 }
 
@@ -125,8 +113,7 @@ fn an_import_that_waits_is_interrupted() {
 #[test]
 fn an_archive_run_that_is_interrupted_says_what_to_do() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let file = sandbox.file("orders.ndjson", order("o1"));
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import(order("o1"));
     let held = sandbox.run_sql(sql::HOLD_WRITES_SQLITE);
     let mut archive = spawn(&sandbox, &["archive", "--before", "2026-02-01"]);
     archive.wait_for_interrupt_handler();
@@ -143,15 +130,13 @@ fn an_archive_run_that_is_interrupted_says_what_to_do() {
 #[test]
 fn a_demo_that_is_interrupted_while_it_makes_its_data_says_so() {
     let sandbox = KIOSQUE.sandbox();
-    let args = ["demo", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--quiet"];
-    let mut demo = spawn(&sandbox, &args);
-    demo.wait_for_interrupt_handler();
-    demo.signal("INT");
-    let status = demo.wait();
+    let mut first = spawn(&sandbox, &demo::FREE_PORTS);
+    first.wait_for_interrupt_handler();
+    first.signal("INT");
+    let status = first.wait();
     // The handler of the server follows; it ends the process with 0.
     if status.code() == Some(130) {
-        demo.stderr_until("interrupted: the data of the demo is incomplete; the next demo creates");
+        first.stderr_until("interrupted: the data of the demo is incomplete; the next demo ");
     }
-    let served = Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"));
-    served.stderr_until("made ");
+    demo::start(&sandbox, &["--quiet"]).stderr_until("made ");
 }

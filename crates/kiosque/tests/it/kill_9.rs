@@ -4,31 +4,32 @@ mod archive;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write as _;
 use std::ops::Range;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    BY_DEVICE_PATH, DEVICES_PATH, FleetToml, ORDERS_PATH, SUMMARY_PATH, Sandbox, Served, wait_until,
+    BY_DEVICE_PATH, DEVICES_PATH, FleetToml, ORDERS_CALL, ORDERS_PATH, Rng, SUMMARY_PATH, Sandbox,
+    Served, seed, size, wait_until,
 };
 use serde_json::{Value, json};
 
 use crate::KIOSQUE;
 use crate::pages;
+use crate::shell::after;
 
 /// Orders of the file that is imported.
 const ORDERS: usize = 6_000;
 const DEVICES: usize = 4;
 /// Sizes in blocks of 512 bytes. A log that grows to one of them has some orders in it, and neither
 /// it nor the data can hold half of them: all take more than two megabytes.
-const LOG_BLOCKS: Range<u64> = 800..2_000;
+const LOG_BLOCKS: Range<i64> = 800..2_000;
 
 fn fleet() -> FleetToml {
     let fleet = FleetToml::new().group("g", "Group").account("walker", &["g"]);
@@ -69,16 +70,14 @@ type Pages = BTreeMap<String, Vec<Value>>;
 
 fn walked(sandbox: &Sandbox) -> Pages {
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     pages::all_orders(&mut caller, &token)
 }
 
 /// Returns the number of orders in the sums, and the answers of the dashboard.
 fn summed(sandbox: &Sandbox) -> (usize, [Value; 2]) {
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let range =
         json!({"startTimestamp": 1_767_139_200_000_i64, "endTimestamp": 1_767_830_400_000_i64});
     let answers = [SUMMARY_PATH, BY_DEVICE_PATH]
@@ -103,21 +102,6 @@ fn check_against_the_file(pages: &Pages) {
     }
 }
 
-/// Returns the seed, which repeats a run.
-fn seed() -> u64 {
-    let given = std::env::var("KIOSQUE_KILL_SEED").ok().and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| RandomState::new().build_hasher().finish())
-}
-
-/// A random number below `most`; splitmix64.
-fn random_below(state: &mut u64, most: u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (mixed ^ (mixed >> 31)) % most
-}
-
 /// Copies the files of a data directory, with its certificate.
 pub(crate) fn copy_data(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
@@ -132,13 +116,18 @@ pub(crate) fn copy_data(from: &Path, to: &Path) {
     }
 }
 
+/// Returns a random duration of less than `most` microseconds.
+fn below_us(rng: &mut Rng, most: usize) -> Duration {
+    Duration::from_micros(rng.below(most) as u64)
+}
+
 /// When a command is killed.
 #[derive(Clone, Copy)]
 enum When {
     /// Some time after its start, before or after its end perhaps.
     After(Duration),
     /// When a file would grow beyond this many blocks of 512 bytes.
-    Grown(u64),
+    Grown(i64),
 }
 
 /// Runs a command and kills it; returns whether the growth of a file has killed it.
@@ -154,15 +143,7 @@ fn run_and_kill(sandbox: &Sandbox, args: &[&str], when: When) -> bool {
         }
         When::Grown(blocks) => {
             // The system kills a process that writes beyond the limit, as suddenly as kill -9.
-            let mut limited = Command::new("sh");
-            let script = format!("ulimit -c 0; ulimit -f {blocks}; exec \"$@\"");
-            limited.args(["-c", &script, "sh"]).arg(command.get_program()).args(command.get_args());
-            for (name, value) in command.get_envs() {
-                match value {
-                    Some(value) => limited.env(name, value),
-                    None => limited.env_remove(name),
-                };
-            }
+            let mut limited = after(&format!("ulimit -c 0; ulimit -f {blocks}"), &command);
             limited.output().unwrap().status.signal().is_some()
         }
     }
@@ -170,7 +151,7 @@ fn run_and_kill(sandbox: &Sandbox, args: &[&str], when: When) -> bool {
 
 #[test]
 fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
-    let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
+    let rounds = size(10, 200);
     let whole = KIOSQUE.sandbox_with(fleet(), "UTC");
     let fresh = KIOSQUE.sandbox();
     copy_data(&whole.data(), &fresh.data());
@@ -185,8 +166,8 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
     assert_eq!(reference.1.1[0]["kpiList"][4]["value"], "8.40", "refunds: 7 cents, 120 times");
 
     let seed = seed();
-    println!("kill_9: KIOSQUE_KILL_SEED={seed}, an import takes {takes:?}");
-    let mut state = seed;
+    println!("kill_9: KIOSQUE_SEED={seed}, an import takes {takes:?}");
+    let mut rng = Rng::seeded(seed);
     let mut amid = 0;
     for round in 0..rounds {
         let sandbox = KIOSQUE.sandbox();
@@ -195,11 +176,9 @@ fn kill_9_of_an_import_loses_nothing_and_doubles_nothing() {
         // Every third import is killed twice.
         let kills = 1 + usize::from(round % 3 == 2);
         for kill in 0..kills {
-            let takes = u64::try_from(takes.as_micros()).unwrap();
-            let span = LOG_BLOCKS.end - LOG_BLOCKS.start;
             let when = match (round + kill) % 2 {
-                0 => When::After(Duration::from_micros(random_below(&mut state, takes))),
-                _ => When::Grown(LOG_BLOCKS.start + random_below(&mut state, span)),
+                0 => When::After(below_us(&mut rng, usize::try_from(takes.as_micros()).unwrap())),
+                _ => When::Grown(rng.range(LOG_BLOCKS)),
             };
             // At that size some orders, and not all, are stored if none were before.
             let surely = run_and_kill(&sandbox, &["import", "orders", &file], when);
@@ -220,21 +199,15 @@ fn check_after_kill(
     reference: &(Pages, (usize, [Value; 2])),
     round: usize,
 ) -> bool {
-    let left = sandbox.run(&["verify"]).success().stdout;
-    let kept: usize = left.split(' ').nth(1).unwrap().parse().unwrap();
-    assert_eq!(
-        summed(sandbox).0,
-        kept,
-        "round {round}: what is stored is in the sums, and no more"
-    );
+    let kept = sandbox.verified();
+    let sums = summed(sandbox).0;
+    assert_eq!(sums, kept, "round {round}: what is stored is in the sums, and no more");
     let again = sandbox.run(&["import", "orders", file]).success();
     let [accepted, updated, unchanged, rejected] = again.counts();
-    assert_eq!(accepted + kept, ORDERS, "round {round}: {left}{}", again.stdout);
+    assert_eq!(accepted + kept, ORDERS, "round {round}: {}", again.stdout);
     assert_eq!(accepted + updated + unchanged + rejected, ORDERS + ORDERS / 50);
     assert_eq!(rejected, 0);
-    let verified = sandbox.run(&["verify"]).success().stdout;
-    let whole = format!("verified: {ORDERS} orders in 4 ledgers and ");
-    assert!(verified.starts_with(&whole) && verified.ends_with(", no difference\n"), "{verified}");
+    assert_eq!(sandbox.verified(), ORDERS, "round {round}");
     assert!(walked(sandbox) == reference.0, "round {round}: other pages");
     assert_eq!(summed(sandbox), reference.1, "round {round}: other sums");
     0 < kept && kept < ORDERS
@@ -249,7 +222,7 @@ fn a_session_survives_kill_9_of_the_server() {
     served.kill_9();
     let mut served = sandbox.serve();
     let code = |served: &Served, token: &str| {
-        served.connect().call(DEVICES_PATH, Some(token), "{}").json["code"].clone()
+        served.connect().call(DEVICES_PATH, Some(token), "{}").code()
     };
     assert_eq!(code(&served, &token), 200);
     assert_eq!(code(&served, &old), -4);
@@ -294,13 +267,13 @@ fn kill_9_of_the_server_does_not_affect_a_concurrent_import() {
 fn post_until_killed(
     mut caller: Client,
     key: &str,
-    (name, state): (&str, u64),
+    (name, seed): (&str, u64),
     answers: &AtomicUsize,
 ) -> String {
-    let mut state = state;
+    let mut rng = Rng::seeded(seed);
     let (mut answered, mut posted) = (String::new(), 0);
     loop {
-        let size = 1 + usize::try_from(random_below(&mut state, 30)).unwrap();
+        let size = 1 + rng.below(30);
         let body: String = (posted..posted + size).map(|at| streamed(name, at)).collect();
         match caller.call_operator(ORDERS_CALL, key, &body) {
             Ok(reply) => {
@@ -314,8 +287,6 @@ fn post_until_killed(
     }
 }
 
-const ORDERS_CALL: &str = "/operator/v1/orders";
-
 fn streamed(name: &str, at: usize) -> String {
     let mut line = String::new();
     put_order(&mut line, at, 0);
@@ -326,13 +297,13 @@ fn streamed(name: &str, at: usize) -> String {
 /// server is back, the others may be sent again, and none is stored in part or twice.
 #[test]
 fn kill_9_of_a_server_loses_no_order_that_was_answered() {
-    let rounds = if std::env::var_os("KIOSQUE_SOAK").is_some() { 200 } else { 10 };
+    let rounds = size(10, 200);
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
-    let key = key.trim_end();
+    let key = sandbox.create_key(&["tills"]);
+    let key = key.as_str();
     let seed = seed();
-    println!("kill_9: KIOSQUE_KILL_SEED={seed}");
-    let mut state = seed;
+    println!("kill_9: KIOSQUE_SEED={seed}");
+    let mut rng = Rng::seeded(seed);
     let (mut answered, mut total) = (String::new(), 0);
     for round in 0..=rounds {
         let mut served = sandbox.serve();
@@ -343,10 +314,10 @@ fn kill_9_of_a_server_loses_no_order_that_was_answered() {
         if round == rounds {
             break;
         }
-        let wanted = 1 + usize::try_from(random_below(&mut state, 20)).unwrap();
-        let time = Duration::from_micros(random_below(&mut state, 20_000));
+        let wanted = 1 + rng.below(20);
+        let time = below_us(&mut rng, 20_000);
         let answers = AtomicUsize::new(0);
-        let seeds = [state, state ^ 1];
+        let seeds = [(); 2].map(|()| rng.below(1 << 32) as u64);
         answered = thread::scope(|scope| {
             let posters = seeds.map(|seed| {
                 let (caller, name) = (served.connect_operator(), format!("r{round}-{seed}"));

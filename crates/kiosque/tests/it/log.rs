@@ -1,12 +1,11 @@
 //! The log of `kiosque serve`.
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Served, TOKEN_PATH, sql, wait_until};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_CALL, ORDERS_PATH, SERVE, Served, sql, wait_until};
 use serde_json::Value;
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order};
 
-const ORDERS: &str = "/operator/v1/orders";
 const LINE: &str = "requests failed because the server is overloaded";
 
 /// Requests that fail by overload are counted and logged together, so that no caller can fill the
@@ -14,15 +13,15 @@ const LINE: &str = "requests failed because the server is overloaded";
 #[test]
 fn overload_is_logged_by_its_number() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let key = sandbox.run(&["operator-key", "create", "feed"]).success().stdout;
+    let key = sandbox.create_key(&["feed"]);
     let served = sandbox.serve_with(&["--ingest-streams-max", "1"]);
     let refused = || {
-        let reply = served.connect_operator().call_operator(ORDERS, key.trim(), "\n");
+        let reply = served.connect_operator().call_operator(ORDERS_CALL, &key, "\n");
         reply.unwrap().status == 503
     };
     served
         .connect_operator()
-        .call_operator_while(ORDERS, key.trim(), "\n", || {
+        .call_operator_while(ORDERS_CALL, &key, "\n", || {
             // The first stream may not have arrived yet.
             wait_until("a second stream is refused", refused);
             assert!((1..50).all(|_| refused()));
@@ -60,9 +59,7 @@ pub(crate) fn failures(log: &str, message: &str) -> (usize, usize) {
 fn a_store_that_fails_does_not_fill_the_log() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let session = caller.call(TOKEN_PATH, None, r#"{"username":"walker","password":"secret"}"#);
-    let token = session.success()["accessToken"].as_str().unwrap().to_owned();
+    let (mut caller, token) = served.log_in("walker");
     let mut code = || caller.call(DEVICES_PATH, Some(&token), "{}").code();
     std::fs::rename(sandbox.data(), sandbox.path("away")).unwrap();
     wait_until("requests fail", || code() == 500);
@@ -76,11 +73,10 @@ fn a_store_that_fails_does_not_fill_the_log() {
 #[test]
 fn a_damaged_order_is_named_in_the_log() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    sandbox.run_with_input(&["import", "orders", "-"], order("broken").as_bytes()).success();
+    sandbox.import(order("broken"));
     drop(sandbox.run_sql(&sql::DAMAGE_ORDER.replace("ORDER", "broken").replace("BY", "1")));
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let mut code = || caller.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).code();
     assert!((0..50).all(|_| code() == 500));
     let message = "a stored order of this answer is damaged";
@@ -96,10 +92,8 @@ fn a_damaged_order_is_named_in_the_log() {
 #[test]
 fn the_log_is_json_on_request() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-    let mut command = sandbox.command(&args);
-    let mut served =
-        Served::spawn(command.args(["--log-format", "json"]), &sandbox.data().join("tls/cert.pem"));
+    let mut command = sandbox.command(&SERVE);
+    let mut served = Served::spawn(command.args(["--log-format", "json"]), &sandbox.certificate());
     served.stderr_until("/operator/v1\"");
     served.wait_for_interrupt_handler();
     served.signal("TERM");
@@ -129,4 +123,23 @@ fn start_lines_are_lines_of_the_log() {
     let said = served.stderr_until("/operator/v1\n");
     assert_eq!(said.lines().filter(|line| line.contains("Z  INFO kiosque")).count(), 3, "{said}");
     assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+/// Unknown keys of orders are ignored, with one warning each however often they occur.
+#[test]
+fn a_key_that_means_nothing_is_warned_of_once() {
+    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
+    let key = sandbox.create_key(&["till"]);
+    let served = sandbox.serve();
+    let mut caller = served.connect_operator();
+    for id in ["o1", "o2", "o3"] {
+        let odd = order(id).replace("\"currency\"", "\"colour\":1,\"currency\"");
+        let body = format!("{odd}\n{}", odd.replace(id, &format!("{id}-again")));
+        let reply = caller.call_operator(ORDERS_CALL, &key, &body).unwrap();
+        assert_eq!(reply.json["accepted"], 2, "{:?}", reply.json);
+    }
+    let said = served.stderr_until("colour");
+    let warned = said.lines().filter(|line| line.contains("WARN")).collect::<Vec<_>>();
+    assert_eq!(warned.len(), 1, "{said}");
+    assert!(warned[0].contains("key=\"colour\""), "{said}");
 }

@@ -33,7 +33,6 @@ mod lists;
 mod log;
 mod operating;
 mod operator_key;
-mod operator_listen;
 mod overwritten;
 mod pages;
 mod product_prices;

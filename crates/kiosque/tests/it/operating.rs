@@ -12,6 +12,7 @@ use kiosque_testkit::{Ran, Sandbox, Served};
 use crate::KIOSQUE;
 use crate::fleet::fleet;
 use crate::readme::is_shown;
+use crate::shell::take_environment;
 
 const PAGE: &str = include_str!("../../../../docs/operating.md");
 /// Printed between two blocks.
@@ -32,12 +33,7 @@ fn shell(directory: &Path, script: &str) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_kiosque"));
     let path = std::env::var("PATH").unwrap();
     let mut shell = Command::new("bash");
-    for (name, value) in KIOSQUE.command().get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
+    take_environment(&mut shell, &KIOSQUE.command());
     shell.args(["-c", script]).current_dir(directory).stdin(Stdio::null());
     shell.env("PATH", format!("{}:{path}", program.parent().unwrap().display()));
     Ran::of(&mut shell)

@@ -1,20 +1,19 @@
 //! `kiosque operator-key`: the key is printed once, alone on one line of stdout; only its digest is
 //! stored; a revoked key is refused from the next request.
 
+use std::process::Command;
+
 use kiosque_model::{UnixMs, Zone};
-use kiosque_testkit::{Ran, Sandbox, Served};
+use kiosque_testkit::{ORDERS_CALL, Ran, Sandbox, Served};
 use serde_json::Value;
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order};
 
-const ORDERS: &str = "/operator/v1/orders";
 const FLEETS: &str = "/operator/v1/fleet";
 
 fn create(sandbox: &Sandbox, args: &[&str]) -> String {
-    let mut words = vec!["operator-key", "create"];
-    words.extend(args);
-    let ran = sandbox.run(&words).success();
+    let ran = sandbox.run(&[&["operator-key", "create"], args].concat()).success();
     assert_eq!(ran.stderr, "");
     let key = ran.stdout.strip_suffix('\n').unwrap().to_owned();
     let in_alphabet = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
@@ -32,18 +31,18 @@ fn a_key_is_created_and_revoked_while_the_server_runs() {
     let served = sandbox.serve();
     let (till, all) = (create(&sandbox, &["till", "--may", "orders"]), create(&sandbox, &["all"]));
     assert_ne!(till, all);
-    assert_eq!(status(&served, ORDERS, &till, &order("o1")), 200);
+    assert_eq!(status(&served, ORDERS_CALL, &till, &order("o1")), 200);
     assert_eq!(status(&served, FLEETS, &till, "{}"), 403);
     assert_eq!(status(&served, FLEETS, &all, "{}"), 200);
     // On a connection that was accepted a moment ago, too.
     let mut caller = served.connect_operator();
-    assert_eq!(caller.call_operator(ORDERS, &till, "").unwrap().status, 200);
+    assert_eq!(caller.call_operator(ORDERS_CALL, &till, "").unwrap().status, 200);
     assert_eq!(sandbox.run(&["operator-key", "revoke", "till"]).success().stdout, "revoked till\n");
-    assert_eq!(caller.call_operator(ORDERS, &till, "").unwrap().status, 401);
-    assert_eq!(status(&served, ORDERS, &all, ""), 200);
+    assert_eq!(caller.call_operator(ORDERS_CALL, &till, "").unwrap().status, 401);
+    assert_eq!(status(&served, ORDERS_CALL, &all, ""), 200);
     let again = create(&sandbox, &["till", "--may", "fleet"]);
-    assert_eq!(status(&served, ORDERS, &again, ""), 403);
-    assert_eq!(status(&served, ORDERS, &till, ""), 401);
+    assert_eq!(status(&served, ORDERS_CALL, &again, ""), 403);
+    assert_eq!(status(&served, ORDERS_CALL, &till, ""), 401);
 }
 
 #[test]
@@ -51,9 +50,7 @@ fn impossible_commands_on_keys_are_reported() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     create(&sandbox, &["till"]);
     let complaint = |args: &[&str]| {
-        let mut words = vec!["operator-key"];
-        words.extend(args);
-        let ran = sandbox.run(&words);
+        let ran = sandbox.run(&[&["operator-key"], args].concat());
         assert_eq!(ran.stdout, "", "{args:?}");
         assert_ne!(ran.status, 0, "{args:?}");
         ran.stderr
@@ -107,27 +104,20 @@ fn no_key_is_in_the_data_or_in_the_log() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve_with(&["--log", "trace"]);
     let key = create(&sandbox, &["till", "--may", "orders"]);
-    let url = format!("https://{}{ORDERS}", served.operator());
-    assert_eq!(status(&served, ORDERS, &key, &order("o1")), 200);
+    let url = format!("https://{}{ORDERS_CALL}", served.operator());
+    assert_eq!(status(&served, ORDERS_CALL, &key, &order("o1")), 200);
     assert_eq!(status(&served, FLEETS, &key, "{}"), 403);
-    assert_eq!(status(&served, ORDERS, &format!("{key}x"), ""), 401);
+    assert_eq!(status(&served, ORDERS_CALL, &format!("{key}x"), ""), 401);
     let bearer = format!("authorization: Bearer {key}");
-    let posted = std::process::Command::new("curl")
-        .args(["--silent", "--fail", "--http2", "-d", &order("o2"), "-H", &bearer, "--cacert"])
-        .arg(sandbox.data().join("tls/cert.pem"))
-        .arg(&url)
-        .output()
-        .unwrap();
-    assert!(posted.status.success(), "{posted:?}");
+    let mut curl = Command::new("curl");
+    curl.args(["--silent", "--fail", "--http2", "-d", &order("o2"), "-H", &bearer, "--cacert"]);
+    Ran::of(curl.arg(sandbox.certificate()).arg(&url)).success();
     sandbox.run(&["operator-key", "revoke", "till"]).success();
-    assert_eq!(status(&served, ORDERS, &key, ""), 401);
+    assert_eq!(status(&served, ORDERS_CALL, &key, ""), 401);
 
     let random = &key["kqo_".len()..];
     let log = served.stderr();
     assert!(log.contains("answered"), "nothing was logged");
     assert!(!log.contains(random), "the key is in the log");
-    for (path, content) in sandbox.files() {
-        let found = content.windows(random.len()).any(|part| part == random.as_bytes());
-        assert!(!found, "the key is in {}", path.display());
-    }
+    assert!(sandbox.files_with(random).is_empty(), "the key is in the data");
 }

@@ -6,21 +6,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use kiosque_testkit::{DEVICES_PATH, Sandbox, Served, wait_until};
+use kiosque_testkit::{DEVICES_PATH, SERVE, Sandbox, Served, wait_until};
 
 use crate::KIOSQUE;
-use crate::fleet::{fields, fleet, order};
+use crate::fleet::{fleet, order, orders};
 use crate::shell;
 
-const ORDERS: &str = "/operator/v1/orders";
 const PAGE_BYTES: usize = 4096;
 const LOG_HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
-const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-
-fn orders(name: &str, count: usize) -> String {
-    (0..count).map(|at| format!("{{{}}}\n", fields(&format!("{name}{at}")))).collect()
-}
 
 fn database(sandbox: &Sandbox) -> PathBuf {
     sandbox.data().join("kiosque.db")
@@ -29,15 +23,15 @@ fn database(sandbox: &Sandbox) -> PathBuf {
 /// Data with 700 orders, a backup of it in `monday.db`, and a key for orders.
 fn backed_up() -> (Sandbox, String) {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
-    sandbox.run_with_input(&["import", "orders", "-"], orders("old", 700).as_bytes()).success();
+    let key = sandbox.create_key(&["tills"]);
+    sandbox.import(orders("old", 0..700));
     sandbox.run(&["backup", "monday.db"]).success();
-    (sandbox, key.trim().to_owned())
+    (sandbox, key)
 }
 
 /// Sends orders, and returns the status of the answer.
 fn send(served: &Served, key: &str, orders: &str) -> u16 {
-    served.connect_operator().call_operator(ORDERS, key, orders).unwrap().status
+    served.post_orders(key, orders).status
 }
 
 /// A database next to a log of other data is refused.
@@ -82,7 +76,7 @@ fn a_server_whose_database_was_overwritten_acknowledges_and_answers_nothing() {
                     if is_over.load(Ordering::SeqCst) {
                         break;
                     }
-                    if send(&served, &key, &orders(&format!("r{round}-{at}-"), 30)) != 200 {
+                    if send(&served, &key, &orders(&format!("r{round}-{at}-"), 0..30)) != 200 {
                         break;
                     }
                     acknowledged.fetch_add(30, Ordering::SeqCst);
@@ -111,8 +105,7 @@ fn a_server_whose_database_was_overwritten_acknowledges_and_answers_nothing() {
         }
         fs::remove_file(sandbox.data().join("kiosque.db-wal")).unwrap();
         overwrite(&backup);
-        let verified = sandbox.run(&["verify"]).success().stdout;
-        assert!(verified.starts_with("verified: 700 orders "), "{verified}");
+        assert_eq!(sandbox.verified(), 700);
     }
 }
 
@@ -139,17 +132,17 @@ fn a_file_that_was_copied_next_to_the_log_of_a_killed_server_is_refused() {
     let (sandbox, key) = backed_up();
     fs::copy(database(&sandbox), sandbox.path("older.db")).unwrap();
     let mut served = sandbox.serve();
-    assert_eq!(send(&served, &key, &orders("more", 300)), 200);
+    assert_eq!(send(&served, &key, &orders("more", 0..300)), 200);
     served.signal("TERM");
     served.wait();
     let mut served = sandbox.serve();
-    assert_eq!(send(&served, &key, &orders("last", 400)), 200);
+    assert_eq!(send(&served, &key, &orders("last", 0..400)), 200);
     served.kill_9();
     fs::copy(database(&sandbox), sandbox.path("own.db")).unwrap();
     let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
     assert!(!log.is_empty());
     let other = KIOSQUE.sandbox_with(fleet(), "UTC");
-    other.run_with_input(&["import", "orders", "-"], orders("x", 900).as_bytes()).success();
+    other.import(orders("x", 0..900));
     // By its counter of changes it is newer than the log.
     let mut newer = fs::read(database(&other)).unwrap();
     newer[24..28].fill(0x7f);
@@ -175,8 +168,7 @@ fn a_file_that_was_copied_next_to_the_log_of_a_killed_server_is_refused() {
     }
     // Its own file has all orders.
     fs::copy(sandbox.path("own.db"), database(&sandbox)).unwrap();
-    let verified = sandbox.run(&["verify"]).success().stdout;
-    assert!(verified.starts_with("verified: 1400 orders "), "{verified}");
+    assert_eq!(sandbox.verified(), 1_400);
 }
 
 /// A copy of a backup in an empty directory is its data. Each copy has its own identity.
@@ -188,8 +180,7 @@ fn a_backup_alone_in_a_directory_is_opened() {
     let copy = KIOSQUE.sandbox();
     fs::create_dir(copy.data()).unwrap();
     fs::copy(sandbox.path("monday.db"), database(&copy)).unwrap();
-    let verified = copy.run(&["verify"]).success().stdout;
-    assert!(verified.starts_with("verified: 700 orders "), "{verified}");
+    assert_eq!(copy.verified(), 700);
     assert_eq!(versions(database(&copy)), [2, 2]);
     let identity = |sandbox: &Sandbox| fs::read(database(sandbox)).unwrap()[68..72].to_owned();
     assert_ne!(identity(&copy), identity(&sandbox));
@@ -216,7 +207,7 @@ fn a_file_that_lost_its_end_is_refused() {
         shorten(&whole, bytes);
     }
     let mut served = sandbox.serve();
-    assert_eq!(send(&served, &key, &orders("more", 600)), 200);
+    assert_eq!(send(&served, &key, &orders("more", 0..600)), 200);
     served.kill_9();
     let log = fs::read(sandbox.data().join("kiosque.db-wal")).unwrap();
     // The log has the last pages, and not all of them.
@@ -230,6 +221,5 @@ fn a_file_that_lost_its_end_is_refused() {
     assert!(copied.len() < pages as usize * PAGE_BYTES);
     shorten(&copied, whole.len() / 2);
     fs::write(database(&sandbox), copied).unwrap();
-    let verified = sandbox.run(&["verify"]).success().stdout;
-    assert!(verified.starts_with("verified: 1300 orders "), "{verified}");
+    assert_eq!(sandbox.verified(), 1_300);
 }

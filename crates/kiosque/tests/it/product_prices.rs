@@ -21,8 +21,7 @@ fn import(sandbox: &Sandbox, mapping: &str) -> [usize; 4] {
 /// Returns `goodsId`, `price` and `defaultPrice` of the products that sold best.
 fn prices(sandbox: &Sandbox) -> Vec<Value> {
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let range = json!({"startTimestamp": 1_767_225_600_000_i64}).to_string();
     let reply = caller.call(BEST_PATH, Some(&token), &range);
     let ranked = reply.success()["rankList"].as_array().unwrap();
@@ -31,8 +30,7 @@ fn prices(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 fn listed(sandbox: &Sandbox) -> Vec<Value> {
-    let ran = sandbox.run(&["product", "list", "--output", "json"]).success();
-    let listed: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let listed = sandbox.json(&["product", "list"]);
     let products = listed.as_array().unwrap().iter();
     products.map(|one| json!([one["goodsId"], one["defaultPrice"]])).collect()
 }

@@ -3,9 +3,7 @@
 
 use std::process::Command;
 
-use kiosque_testkit::Served;
-
-use crate::KIOSQUE;
+use crate::{KIOSQUE, demo};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -37,16 +35,13 @@ fn the_readme_shows_the_output_of_its_calls() {
     assert_eq!(test, "cargo xtask test\n");
 
     let sandbox = KIOSQUE.sandbox();
-    let base = sandbox.directory.path().join("kiosque-demo");
-    let mut demo = KIOSQUE.command();
-    demo.args(["demo", "--listen", "127.0.0.1:0"]).env("XDG_DATA_HOME", sandbox.directory.path());
-    let served = Served::start(&mut demo, &base.join("tls/cert.pem"));
+    let home = sandbox.directory.path();
+    let served = demo::start_in_home(home, &[]);
 
     // The port is replaced here, so that tests can run side by side.
     let calls = calls.replace("https://127.0.0.1:8443/v8", &served.base);
     let mut shell = Command::new("bash");
-    let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", sandbox.directory.path()).output();
-    let output = output.unwrap();
+    let output = shell.args(["-c", &calls]).env("XDG_DATA_HOME", home).output().unwrap();
     let answers = String::from_utf8(output.stdout).unwrap();
     let shown = blocks("json")[0];
     assert_eq!(answers.lines().count(), shown.lines().count(), "{answers}");

@@ -17,6 +17,7 @@ use kiosque_testkit::{FleetToml, OrderLine, Ran, Sandbox, Served, cheap_hash};
 use serde_json::Value;
 
 use crate::KIOSQUE;
+use crate::faults::proxy;
 
 /// A password that occurs nowhere by chance.
 const PASSWORD: &str = "hunter2-9f3c";
@@ -59,9 +60,7 @@ impl Place {
             let start = format!("2026-03-{:02} 08:00:00", 1 + number % 28);
             OrderLine::new(format!("{device}-{number}"), device, start).to_string()
         };
-        let orders = (0..count).map(line).collect::<String>();
-        let orders = self.sandbox.file("orders.ndjson", orders);
-        self.sandbox.run(&["import", "orders", &orders]).success();
+        self.sandbox.import((0..count).map(line).collect::<String>());
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -78,9 +77,7 @@ impl Place {
 
     /// Returns the arguments of a login, which read the password from a file.
     fn login<'a>(&'a self, username: &'a str, file: &'a str) -> Vec<&'a str> {
-        let url = &self.server.base;
-        let account = ["login", "--url", url, "--username", username, "--password-file", file];
-        [&account[..], &["--ca-file", "data/tls/cert.pem"]].concat()
+        login_at(&self.server.base, username, file)
     }
 
     /// Logs the account `ops` in.
@@ -88,17 +85,10 @@ impl Place {
         self.run(&self.login("ops", "pw")).success();
     }
 
-    /// Starts a proxy with this fault, and logs the account `ops` in through it.
-    fn log_in_with_fault(&self, fault: &str) -> Served {
-        let mut proxy = KIOSQUE.command();
-        let args = ["fault-proxy", &self.server.base, "--listen", "127.0.0.1:0", "--fault", fault];
-        proxy.args(args).args(["--ca-file", "data/tls/cert.pem"]);
-        proxy.current_dir(self.sandbox.directory.path());
-        let proxy = Served::start(&mut proxy, &self.sandbox.path("data/tls/cert.pem"));
-        let certificate = proxy.stdout_until("-----END CERTIFICATE-----");
-        self.sandbox.file("proxy.pem", certificate);
-        let url = ["login", "--url", &proxy.base, "--username", "ops", "--password-file", "pw"];
-        self.run(&[&url[..], &["--ca-file", "proxy.pem"]].concat()).success();
+    /// Starts a proxy with faults before the server, and logs the account `ops` in through it.
+    fn log_in_through(&self, faults: &[&str]) -> Served {
+        let proxy = proxy(&self.server.base, &self.sandbox.certificate(), faults);
+        self.run(&login_at(&proxy.base, "ops", "pw")).success();
         proxy
     }
 
@@ -110,8 +100,7 @@ impl Place {
 
     /// Returns how often this event is in the audit trail.
     fn trail(&self, event: &str) -> usize {
-        let ran = self.sandbox.run(&["audit", "--event", event, "--output", "json"]).success();
-        ran.stdout.matches(&format!(r#""event":"{event}""#)).count()
+        self.sandbox.trail_entries(event)
     }
 
     /// Ends the server, which then has written its refused logins to the audit trail.
@@ -121,12 +110,8 @@ impl Place {
     }
 }
 
-/// Gives a command the changes of another one's environment.
-pub(crate) fn take_environment(command: &mut Command, of: &Command) {
-    for (name, value) in of.get_envs() {
-        match value {
-            Some(value) => command.env(name, value),
-            None => command.env_remove(name),
-        };
-    }
+/// Returns the arguments of a login at a URL, where the certificate of the server is shown.
+fn login_at<'a>(url: &'a str, username: &'a str, file: &'a str) -> Vec<&'a str> {
+    let account = ["login", "--url", url, "--username", username, "--password-file", file];
+    [&account[..], &["--ca-file", "data/tls/cert.pem"]].concat()
 }

@@ -7,17 +7,10 @@ use std::path::PathBuf;
 use kiosque_testkit::{Ran, Sandbox, sql};
 
 use crate::KIOSQUE;
-use crate::fleet::{fields, fleet, order_with};
+use crate::fleet::{fleet, order_with, orders};
 
 fn import(sandbox: &Sandbox, name: &str, count: usize) {
-    let orders = (0..count).map(|at| format!("{{{}}}\n", fields(&format!("{name}{at}"))));
-    let orders: String = orders.collect();
-    sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
-}
-
-fn verified(sandbox: &Sandbox) -> String {
-    let said = sandbox.run(&["verify"]).success().stdout;
-    said.split(" in ").next().unwrap().to_owned()
+    sandbox.import(orders(name, 0..count));
 }
 
 /// Goes back to the data that was replaced, as the command says on stderr.
@@ -57,19 +50,14 @@ fn moved_aside(sandbox: &Sandbox) -> Vec<PathBuf> {
 fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
     let sandbox = backed_up();
     // The server is killed: part of its data is in the log alone.
-    let mut served = sandbox.serve();
-    served.connect().log_in("walker", "secret");
-    served.kill_9();
-    assert!(fs::metadata(sandbox.data().join("kiosque.db-wal")).unwrap().len() > 0);
+    drop(log_of_killed_server(&sandbox));
     let dry = sandbox.run(&["restore", "monday.db", "--dry-run"]).success();
     assert_eq!(dry.stdout, "verified monday.db: 120 orders, no difference\n");
     assert!(dry.stderr.starts_with("dry run: nothing was restored\n"), "{}", dry.stderr);
-    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    assert_eq!(sandbox.verified(), 620);
     assert!(moved_aside(&sandbox).is_empty());
 
-    let mut served = sandbox.serve();
-    served.connect().log_in("walker", "secret");
-    served.kill_9();
+    drop(log_of_killed_server(&sandbox));
     let ran = sandbox.run(&["restore", "monday.db"]).success();
     let aside = moved_aside(&sandbox);
     let [aside] = aside.as_slice() else { panic!("{aside:?}") };
@@ -83,13 +71,13 @@ fn a_backup_takes_the_place_of_data_and_the_way_back_is_open() {
     assert!(ran.stderr.starts_with("next: start the server; "), "{}", ran.stderr);
     assert!(aside.join("kiosque.db-wal").exists());
     assert!(!data.join("kiosque.db-wal").exists() && !data.join("restoring").exists());
-    assert_eq!(verified(&sandbox), "verified: 120 orders");
+    assert_eq!(sandbox.verified(), 120);
     let served = sandbox.serve();
     served.connect().log_in("walker", "secret");
     drop(served);
 
     go_back(&ran.stderr);
-    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    assert_eq!(sandbox.verified(), 620);
 }
 
 /// A restore that was killed between its moves is repeated: the database and the log of the old
@@ -112,9 +100,9 @@ fn a_restore_that_was_killed_between_its_moves_does_not_split_the_old_data() {
     assert_eq!(moved_aside(&sandbox).len(), 2);
     assert_eq!(fs::read(begun.join("kiosque.db-wal")).unwrap(), log);
     assert!(!other.join("kiosque.db-wal").exists());
-    assert_eq!(verified(&sandbox), "verified: 120 orders");
+    assert_eq!(sandbox.verified(), 120);
     go_back(&ran.stderr);
-    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    assert_eq!(sandbox.verified(), 620);
 }
 
 /// A restore that was killed after it had moved all old files is repeated: it names the directory
@@ -138,9 +126,9 @@ fn a_restore_that_was_killed_before_its_last_move_names_the_old_data() {
         let moved = format!("moved the data that was there to {}\n", aside.display());
         assert!(ran.stdout.ends_with(&moved), "{}", ran.stdout);
         assert_eq!(moved_aside(&sandbox), [aside]);
-        assert_eq!(verified(&sandbox), "verified: 120 orders");
+        assert_eq!(sandbox.verified(), 120);
         go_back(&ran.stderr);
-        assert_eq!(verified(&sandbox), "verified: 620 orders");
+        assert_eq!(sandbox.verified(), 620);
     }
 }
 
@@ -155,7 +143,7 @@ fn a_backup_from_before_a_change_of_time_zone_rules_is_restored() {
     };
     let late = sold("late", "2026-01-02 23:30:05");
     let orders = [late, sold("noon", "2026-01-10 12:00:00")].join("\n");
-    sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
+    sandbox.import(orders);
     drop(sandbox.run_sql(sql::OTHER_ZONE_RULES));
     sandbox.run(&["backup", "monday.db"]).success();
     let ran = sandbox.run(&["restore", "monday.db"]).success();
@@ -185,11 +173,11 @@ fn a_directory_without_data_is_filled() {
     let backup = sandbox.path("monday.db");
     let ran = other.run(&["restore", backup.to_str().unwrap()]).success();
     assert_eq!(ran.stdout.lines().count(), 2, "{}", ran.stdout);
-    assert_eq!(verified(&other), "verified: 120 orders");
+    assert_eq!(other.verified(), 120);
     // The database of a server that was stopped is a backup as well.
     let stopped = other.data().join("kiosque.db");
     sandbox.run(&["restore", stopped.to_str().unwrap()]).success();
-    assert_eq!(verified(&sandbox), "verified: 120 orders");
+    assert_eq!(sandbox.verified(), 120);
 }
 
 /// Differences that quote damaged texts cannot control the terminal, in `verify` and `restore`.
@@ -271,7 +259,7 @@ fn what_is_no_backup_is_not_restored() {
         assert!(moved_aside(&sandbox).is_empty(), "{file}");
         assert!(!sandbox.data().join("restoring").exists(), "{file}");
     }
-    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    assert_eq!(sandbox.verified(), 620);
 }
 
 #[test]
@@ -300,7 +288,7 @@ fn data_in_use_is_not_replaced() {
     assert!(ran.stderr.contains("kiosque.db is open in another command"), "{}", ran.stderr);
     drop(open);
     assert!(moved_aside(&sandbox).is_empty());
-    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    assert_eq!(sandbox.verified(), 620);
     let store = ["restore", "monday.db", "--store", "postgres://kiosque@127.0.0.1:1/kiosque"];
     let ran = KIOSQUE.command().args(store).output().unwrap();
     let said = String::from_utf8(ran.stderr).unwrap();
@@ -314,12 +302,8 @@ fn data_in_use_is_not_replaced() {
 fn the_log_of_the_replaced_data_is_not_read_into_the_backup() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "Europe/Paris");
     import(&sandbox, "o", 120);
-    let mut served = sandbox.serve();
-    served.connect().log_in("walker", "secret");
-    served.kill_9();
     let log = sandbox.data().join("kiosque.db-wal");
-    let of_killed = fs::read(&log).unwrap();
-    assert!(!of_killed.is_empty());
+    let of_killed = log_of_killed_server(&sandbox);
     import(&sandbox, "later", 500);
     sandbox.run(&["backup", "tuesday.db"]).success();
     sandbox.run(&["restore", "tuesday.db"]).success();
@@ -327,7 +311,7 @@ fn the_log_of_the_replaced_data_is_not_read_into_the_backup() {
     let refused = sandbox.run(&["verify"]).failure();
     assert!(refused.stderr.contains("kiosque.db is a backup, and "), "{}", refused.stderr);
     fs::remove_file(&log).unwrap();
-    assert_eq!(verified(&sandbox), "verified: 620 orders");
+    assert_eq!(sandbox.verified(), 620);
 }
 
 /// Data that all commands refuse, a backup next to the log of a killed server, is moved aside with
@@ -345,7 +329,7 @@ fn a_backup_next_to_another_log_is_replaced() {
     let aside = moved_aside(&sandbox);
     let [aside] = aside.as_slice() else { panic!("{aside:?}") };
     assert_eq!(fs::read(aside.join("kiosque.db-wal")).unwrap(), log);
-    assert_eq!(verified(&sandbox), "verified: 120 orders");
+    assert_eq!(sandbox.verified(), 120);
 }
 
 /// A link in the place of the database is left alone, and so is what it leads to.

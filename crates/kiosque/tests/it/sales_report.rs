@@ -4,7 +4,6 @@
 mod console;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use kiosque_testkit::{BEST_PATH, BY_DEVICE_PATH, SUMMARY_PATH, Sandbox, TREND_PATH};
 use serde_json::{Value, json};
@@ -15,8 +14,20 @@ use crate::pages;
 /// The path of the real report; `cargo xtask test` sets it.
 const SETTING: &str = "KIOSQUE_SALES_REPORT";
 
-fn example(name: &str) -> String {
+/// Returns the path of a file of the examples.
+pub(crate) fn example(name: &str) -> String {
     format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the path of the real report, which may be absent, but not in CI.
+pub(crate) fn report() -> Option<String> {
+    let report = std::env::var(SETTING).ok();
+    if report.is_none() {
+        let said = format!("the sales report is absent: {SETTING} says where it is");
+        assert!(std::env::var_os("CI").is_none(), "{said}, and CI skips no test");
+        println!("{said}");
+    }
+    report
 }
 
 /// Applies and imports as the example's README says; the account can log in afterwards.
@@ -223,13 +234,8 @@ fn compare(report: &str) -> [usize; 5] {
 
 #[test]
 fn each_order_of_the_sales_report_is_served() {
-    let Some(report) = std::env::var_os(SETTING) else {
-        let said = format!("the sales report is absent: {SETTING} says where it is");
-        assert!(std::env::var_os("CI").is_none(), "{said}, and CI skips no test");
-        println!("{said}");
-        return;
-    };
-    let compared = compare(Path::new(&report).to_str().unwrap());
+    let Some(report) = report() else { return };
+    let compared = compare(&report);
     println!("compared {} orders of {} lines with the report", compared[0], compared[1]);
     assert_eq!(compared, [9_116, 9_617, 5, 185, 2]);
 }
@@ -318,7 +324,7 @@ fn invalid_rows_of_a_report_are_reported_and_the_rest_is_stored() {
     let said = ran.stderr.replace(sandbox.directory.path().to_str().unwrap(), "DIR");
     let set_aside = sandbox.read("report.csv.rejected.csv");
     insta::assert_snapshot!(format!("{said}\n{set_aside}"));
-    crate::bad_lines::check_nowhere(&sandbox, said.as_bytes(), "report.csv");
+    crate::bad_lines::check_nowhere(&sandbox, &said, "report.csv");
 
     // The file is a report for the same mapping, to correct and import again.
     let corrected = set_aside.replace(";1,505 €;", ";1,50 €;").replace(";vielleicht;", ";ok;");

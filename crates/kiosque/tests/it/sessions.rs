@@ -1,15 +1,10 @@
 //! `kiosque session`, `kiosque audit` and `kiosque rates`.
 
-use kiosque_testkit::{DEVICES_PATH, Sandbox};
+use kiosque_testkit::DEVICES_PATH;
 use serde_json::{Value, json};
 
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order, order_with};
-
-fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
-    let ran = sandbox.run(&[args, &["--output", "json"]].concat()).success();
-    serde_json::from_str(&ran.stdout).unwrap()
-}
 
 /// A session that the operator ends is refused from the next request on, and the account may log in
 /// again (AUTH-26).
@@ -17,21 +12,20 @@ fn json(sandbox: &Sandbox, args: &[&str]) -> Value {
 fn a_session_is_listed_and_ended() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let listed = sandbox.run(&["session", "list"]).success().stdout;
     let (header, row) = listed.split_once('\n').unwrap();
     let header: Vec<&str> = header.split_whitespace().collect();
     assert_eq!(header, ["LOGIN", "NAME", "GROUP", "OPENED", "EXPIRES", "SOURCE"]);
     let row: Vec<&str> = row.split_whitespace().collect();
     assert_eq!((row[..2].to_vec(), row[6]), (vec!["walker", "north"], "127.0.0.1"));
-    assert_eq!(json(&sandbox, &["session", "list"])[0]["account"], "walker");
+    assert_eq!(sandbox.json(&["session", "list"])[0]["account"], "walker");
 
     let ended = sandbox.run(&["session", "end", "walker"]).success().stdout;
     assert!(ended.starts_with("ended the session of walker, opened at 20"), "{ended}");
     assert!(ended.contains(" from 127.0.0.1\n"), "{ended}");
     assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
-    assert_eq!(json(&sandbox, &["session", "list"]), json!([]));
+    assert_eq!(sandbox.json(&["session", "list"]), json!([]));
     let again = sandbox.run(&["session", "end", "walker"]).success().stdout;
     assert_eq!(again, "walker has no session; nothing changed\n");
     let unknown = sandbox.run(&["session", "end", "stranger"]).failure().stderr;
@@ -39,7 +33,7 @@ fn a_session_is_listed_and_ended() {
     assert_eq!(unknown, message);
     caller.log_in("walker", "secret");
 
-    let trail = json(&sandbox, &["audit", "--event", "sessionEnded"]);
+    let trail = sandbox.json(&["audit", "--event", "sessionEnded"]);
     let entry = &trail[0];
     assert_eq!(trail.as_array().unwrap().len(), 1, "{trail}");
     assert_eq!((&entry["account"], &entry["actor"]), (&json!("walker"), &json!("command")));
@@ -54,7 +48,7 @@ fn the_audit_trail_is_filtered() {
     served.connect().log_in("walker", "secret");
     served.connect().log_in("guest", "secret");
     let events = |args: &[&str]| {
-        let trail = json(&sandbox, &[&["audit"], args].concat());
+        let trail = sandbox.json(&[&["audit"], args].concat());
         let events = trail.as_array().unwrap().iter().map(|one| one["event"].as_str().unwrap());
         events.map(str::to_owned).collect::<Vec<_>>()
     };
@@ -106,7 +100,7 @@ fn exchange_rates_are_listed() {
          EUR       2026-02-01  1.1\n\
          JPY       2026-01-01  0.0067\n"
     );
-    assert_eq!(json(&sandbox, &["rates", "list"])[2]["usdPerUnit"], "0.0067");
+    assert_eq!(sandbox.json(&["rates", "list"])[2]["usdPerUnit"], "0.0067");
 }
 
 /// The details of entries are fields: the user, the command, the file, and the changed entries.
@@ -120,8 +114,8 @@ fn the_details_of_the_trail_are_fields() {
     let orders = [order("o1"), order("o2"), order_with("o3", "D1", "D2"), "nonsense".to_owned()];
     let orders = sandbox.file("orders.ndjson", orders.join("\n"));
     sandbox.run(&["import", "orders", &orders]).failure();
-    sandbox.run(&["operator-key", "create", "till", "--may", "read"]).success();
-    let trail = json(&sandbox, &["audit"]);
+    sandbox.create_key(&["till", "--may", "read"]);
+    let trail = sandbox.json(&["audit"]);
     let [key, imported, applied, first] = &trail.as_array().unwrap()[..] else { panic!("{trail}") };
     let uid = std::fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own));
     let uid = uid.unwrap();

@@ -7,8 +7,7 @@ use crate::fleet::fleet;
 
 /// Returns the largest page size of a server, from its refusal (PAGE-4).
 fn largest_page(served: &Served) -> String {
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let path = format!("{DEVICES_PATH}?size=999999");
     let reply = caller.call(&path, Some(&token), "{}");
     assert_eq!(reply.code(), -1);
@@ -21,12 +20,11 @@ fn a_flag_overrides_a_variable_and_a_variable_the_file() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let listen = "listen = \"127.0.0.1:0\"\noperator_listen = \"127.0.0.1:0\"\n";
     let file = sandbox.file("kiosque.toml", format!("page_size_max = 11\n{listen}"));
-    let cert = sandbox.data().join("tls/cert.pem");
     let serve = |flag: Option<&str>, variable: Option<&str>| {
         let mut command = sandbox.command(&["serve", "--config", &file]);
         command.args(flag.iter().flat_map(|flag| ["--page-size-max", flag]));
         command.envs(variable.map(|variable| ("KIOSQUE_PAGE_SIZE_MAX", variable)));
-        Served::start(&mut command, &cert)
+        sandbox.start(&mut command)
     };
     assert_eq!(largest_page(&serve(None, None)), "11");
     assert_eq!(largest_page(&serve(None, Some("12"))), "12");
@@ -41,7 +39,7 @@ fn a_flag_overrides_a_variable_and_a_variable_the_file() {
 fn a_variable_is_read_by_commands_without_the_flag() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(sandbox.serve());
-    let own = sandbox.data().join("tls/cert.pem");
+    let own = sandbox.certificate();
     let other = sandbox.path("other.pem");
     std::fs::copy(&own, &other).unwrap();
     let file = sandbox.file("kiosque.toml", format!("tls_cert = {:?}\n", own.to_str().unwrap()));

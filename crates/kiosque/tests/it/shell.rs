@@ -7,16 +7,21 @@ pub(crate) fn after(before: &str, command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{before}; exec \"$@\""), "sh"]);
     shell.arg(command.get_program()).args(command.get_args()).stdin(Stdio::null());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
+    take_environment(&mut shell, command);
     if let Some(directory) = command.get_current_dir() {
         shell.current_dir(directory);
     }
     shell
+}
+
+/// Gives a command the changes of another one's environment.
+pub(crate) fn take_environment(command: &mut Command, of: &Command) {
+    for (name, value) in of.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
 }
 
 /// Sends a GET to the operator's listener, and returns the status and the body. The certificate is

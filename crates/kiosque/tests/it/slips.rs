@@ -1,8 +1,7 @@
 //! Slips that are taken back: orders that were archived, a device that was created by mistake.
 //! Imports are listed.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use kiosque_testkit::{Ran, Sandbox};
 use serde_json::Value;
@@ -10,7 +9,7 @@ use serde_json::Value;
 use crate::KIOSQUE;
 use crate::fleet::{fleet, order, order_with};
 use crate::pages;
-use crate::remote::take_environment;
+use crate::shell::take_environment;
 
 fn sandbox() -> Sandbox {
     KIOSQUE.sandbox_with(fleet(), "Europe/Paris")
@@ -23,11 +22,9 @@ fn an_earlier_time_returns_orders_with_consent() {
     let sandbox = sandbox();
     let days = ["2026-01-01", "2026-01-02", "2026-01-03"];
     let orders: Vec<String> = days.iter().map(|day| order_with(day, "2026-01-02", day)).collect();
-    let orders = sandbox.file("orders.ndjson", orders.join("\n"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(orders.join("\n"));
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     let mut current = || pages::current_orders(&mut caller, &token, "D1").len();
     sandbox.run(&["archive", "--before", "2026-01-04"]).success();
     assert_eq!(current(), 0);
@@ -47,8 +44,7 @@ fn an_earlier_time_returns_orders_with_consent() {
     let said = "archived 0 orders of 0 devices\n2 orders of 1 device are current again\n";
     assert_eq!(ran.stdout, said);
     assert_eq!(current(), 2);
-    let trail = ["audit", "--event", "archived", "--output", "json"];
-    let trail: Value = serde_json::from_str(&sandbox.run(&trail).success().stdout).unwrap();
+    let trail = sandbox.json(&["audit", "--event", "archived"]);
     let details: Vec<_> = trail.as_array().unwrap().iter().map(|entry| &entry["details"]).collect();
     let figures = |details: &Value| {
         ["orders", "devices", "returnedOrders", "returnedDevices"]
@@ -65,8 +61,7 @@ fn an_earlier_time_returns_orders_with_consent() {
 #[test]
 fn archive_refuses_a_time_ahead_of_now() {
     let sandbox = sandbox();
-    let orders = sandbox.file("orders.ndjson", order("1"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(order("1"));
     for ahead in ["2999-01-01", "2999-01-01T00:00:00Z"] {
         let ran = sandbox.run(&["archive", "--before", ahead]).failure();
         assert_eq!(ran.stdout, "");
@@ -89,8 +84,7 @@ fn imports_are_listed_with_user_files_and_counts() {
     let rates = sandbox.file("rates.csv", "date,currency,usd_per_unit\n2026-01-01,EUR,1.25\n");
     let ran = sandbox.run(&["import", "rates", &rates]).success();
     assert!(ran.stdout.ends_with("\nimport 2\n"), "{ran:?}");
-    let list = ["import", "list", "--output", "json"];
-    let listed: Value = serde_json::from_str(&sandbox.run(&list).success().stdout).unwrap();
+    let listed = sandbox.json(&["import", "list"]);
     let [second, first] = listed.as_array().unwrap().as_slice() else { panic!("{listed}") };
     assert_eq!((&second["importId"], &first["importId"]), (&"2".into(), &"1".into()));
     assert_eq!(second["details"]["rates"], 1);
@@ -108,8 +102,7 @@ fn imports_are_listed_with_user_files_and_counts() {
     assert_eq!(table.lines().count(), 5, "{table}");
     let first = table.lines().map(str::trim_start).find(|line| line.starts_with('1'));
     assert!(first.is_some_and(|line| line.contains("all 2")), "{table}");
-    let trail = sandbox.run(&["audit", "--event", "ordersImported", "--output", "json"]);
-    let trail: Value = serde_json::from_str(&trail.success().stdout).unwrap();
+    let trail = sandbox.json(&["audit", "--event", "ordersImported"]);
     assert!(trail.to_string().contains("\"importId\":\"1\""), "{trail}");
     // Neither a list nor a file of another kind is an import.
     let report = sandbox.file("report.csv", "Time,Total\n2026-01-01,3.50\n2026-01-02,3.50\n");
@@ -120,11 +113,9 @@ fn imports_are_listed_with_user_files_and_counts() {
 #[test]
 fn a_device_without_orders_is_deleted() {
     let sandbox = sandbox();
-    let orders = sandbox.file("orders.ndjson", order("1"));
-    sandbox.run(&["import", "orders", &orders]).success();
+    sandbox.import(order("1"));
     let served = sandbox.serve();
-    let mut caller = served.connect();
-    let token = caller.log_in("walker", "secret");
+    let (mut caller, token) = served.log_in("walker");
     assert_eq!(pages::devices(&mut caller, &token).len(), 2);
     let ran = sandbox.run_with_input(&["device", "delete", "D2"], b"y\n").failure();
     assert!(ran.stderr.contains("give --yes"), "{ran:?}");
@@ -158,10 +149,7 @@ fn a_deletion_that_is_declined_fails() {
         let mut terminal = Command::new("script");
         terminal.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
         take_environment(&mut terminal, &inner);
-        terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = terminal.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
-        let ran = Ran::from(child.wait_with_output().unwrap());
+        let ran = Ran::of_input(&mut terminal, answer.as_bytes());
         assert_eq!(ran.status, status, "{answer:?}: {ran:?}");
         for text in ["Delete device D2, its aisles and its owners? [y/N]", said] {
             assert!(ran.stdout.contains(text), "{answer:?}: {ran:?}");

@@ -16,9 +16,9 @@ use jiff::Timestamp;
 use kiosque_clock::Clock;
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, ORDERS_PATH,
-    OrderLine, Ran, Reply, SWITCH_PATH, Sandbox, Served, WAIT_MAX, dashboard_paths, runs,
-    wait_until,
+    CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, FleetToml, LOGOUT_PATH, ONLINE_PATH, ORDERS_CALL,
+    ORDERS_PATH, OrderLine, Ran, Reply, SERVE, SWITCH_PATH, Sandbox, Served, WAIT_MAX,
+    dashboard_paths, runs, wait_until,
 };
 use serde_json::{Value, json};
 
@@ -166,8 +166,7 @@ impl Mix<'_> {
     /// Stores orders of a year, which are more than the caches of the database hold.
     fn store_stock(&self) {
         let stock = if self.size.speed == 1 { STOCK } else { 0 };
-        let file = self.sandbox.file("orders.ndjson", self.lines("S", 0..stock, STOCK_APART_MS));
-        self.sandbox.run(&["import", "orders", &file]).success();
+        self.sandbox.import(self.lines("S", 0..stock, STOCK_APART_MS));
         self.posted.store(i64::try_from(stock).unwrap(), Ordering::SeqCst);
     }
 
@@ -177,16 +176,15 @@ impl Mix<'_> {
             let lines = self.lines("P", at * 5..at * 5 + 5, 0);
             // Some are sent again.
             let again = if at % 4 == 3 { lines.clone() } else { String::new() };
-            let call = "/operator/v1/orders";
-            let reply = caller.call_operator(call, self.key, &(lines + &again)).unwrap();
+            let sent = lines + &again;
+            let reply = caller.call_operator(ORDERS_CALL, self.key, &sent).unwrap();
             assert_eq!((reply.status, &reply.json["accepted"]), (200, &json!(5)), "{reply:?}");
             self.posted.fetch_add(5, Ordering::SeqCst);
         });
     }
 
     fn read(&self) {
-        let mut caller = self.served.connect();
-        let mut token = caller.log_in("guest", "secret");
+        let (mut caller, mut token) = self.served.log_in("guest");
         let is_posted = || self.turns.lock().unwrap().contains_key("posts");
         wait_until("an order is posted", is_posted);
         let dashboards: Vec<&str> = dashboard_paths().collect();
@@ -209,8 +207,7 @@ impl Mix<'_> {
 
     fn log_in(&self) {
         self.repeat("logins", 3_000, |at| {
-            let mut caller = self.served.connect();
-            let mut token = caller.log_in("walker", "secret");
+            let (mut caller, mut token) = self.served.log_in("walker");
             let south = json!({"groupId": "south"});
             let reply = self.call(&mut caller, ("walker", &mut token), SWITCH_PATH, &south);
             if at % 3 == 0 {
@@ -223,7 +220,7 @@ impl Mix<'_> {
         let curl = |args: &[&str], path: &str| {
             let mut curl = Command::new("curl");
             curl.args(["--silent", "--include", "--cacert"]);
-            curl.arg(self.sandbox.data().join("tls/cert.pem")).args(args);
+            curl.arg(self.sandbox.certificate()).args(args);
             curl.arg(format!("https://{}/console/{path}", self.served.operator()));
             Ran::of(&mut curl).success().stdout
         };
@@ -249,8 +246,7 @@ impl Mix<'_> {
 
     /// Follows the changes until the end, when all acknowledged orders must have been seen.
     fn follow(&self, all_posted: &AtomicBool) {
-        let mut caller = self.served.connect();
-        let mut token = caller.log_in("follower", "secret");
+        let (mut caller, mut token) = self.served.log_in("follower");
         let (mut seen, mut after) = (BTreeSet::new(), Value::Null);
         loop {
             let is_end = all_posted.load(Ordering::SeqCst);
@@ -369,17 +365,16 @@ fn fleet(number: usize) -> FleetToml {
 /// grown.
 fn run(size: Size, more: &[&str], mut before_sample: impl FnMut(&Served)) -> Vec<String> {
     let sandbox = KIOSQUE.sandbox_with(fleet(0), "UTC");
-    let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
+    let key = sandbox.create_key(&["tills"]);
     sandbox.file("step", [0; 8]);
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-    let mut serve = stepped(&sandbox, &serve);
+    let mut serve = stepped(&sandbox, &SERVE);
     // A login for the whole time.
     serve.args(["--token-validity", "1d"]).args(more);
-    let served = Served::start(&mut serve, &sandbox.data().join("tls/cert.pem"));
+    let served = sandbox.start(&mut serve);
     let mix = Mix {
         sandbox: &sandbox,
         served: &served,
-        key: key.trim(),
+        key: &key,
         size,
         turns: Mutex::default(),
         posted: AtomicI64::new(0),

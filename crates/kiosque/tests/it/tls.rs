@@ -1,12 +1,11 @@
-//! HTTPS only (ADDR-5): the generated certificate, a configured one, and plain HTTP.
+//! The generated certificate and a configured one (ADDR-5); `server/tests/it/abuse/tls.rs` has
+//! plain HTTP.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Duration;
 
-use kiosque_testkit::{Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until};
+use kiosque_testkit::{Ran, SERVE, Sandbox, Served, TOKEN_PATH, wait_until};
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
@@ -27,21 +26,16 @@ r7QLUAhwYwM=
 fn a_certificate_is_generated_once_and_curl_accepts_it() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     let served = sandbox.serve();
-    let cert = sandbox.data().join("tls/cert.pem");
+    let cert = sandbox.certificate();
     let key = sandbox.data().join("tls/key.pem");
     let mode = std::fs::metadata(&key).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let login = r#"{"username":"walker","password":"secret"}"#;
     for (host, version) in [("127.0.0.1", "--http1.1"), ("localhost", "--http2")] {
         let url = format!("{}/{TOKEN_PATH}", served.base.replace("127.0.0.1", host));
-        let output = Command::new("curl")
-            .args(["--silent", "--show-error", "--fail", version, "-d", login, "--cacert"])
-            .arg(&cert)
-            .arg(&url)
-            .output()
-            .unwrap();
-        let answer = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{url}: {}", String::from_utf8_lossy(&output.stderr));
+        let mut curl = Command::new("curl");
+        curl.args(["--silent", "--show-error", "--fail", version, "-d", login, "--cacert"]);
+        let answer = Ran::of(curl.arg(&cert).arg(&url)).success().stdout;
         assert!(answer.starts_with(r#"{"code":200,"#), "{answer}");
     }
     drop(served);
@@ -54,11 +48,10 @@ fn a_certificate_is_generated_once_and_curl_accepts_it() {
 fn a_certificate_that_is_given_is_the_one_shown() {
     let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(other.serve());
-    let cert = other.data().join("tls/cert.pem").to_str().unwrap().to_owned();
+    let cert = other.certificate().to_str().unwrap().to_owned();
     let key = other.data().join("tls/key.pem").to_str().unwrap().to_owned();
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let mut args = vec!["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-    args.extend(["--tls-cert", &cert, "--tls-key", &key]);
+    let args = [&SERVE[..], &["--tls-cert", &cert, "--tls-key", &key]].concat();
     let served = Served::start(&mut sandbox.command(&args), cert.as_ref());
     served.connect().log_in("walker", "secret");
     assert!(!sandbox.data().join("tls").exists());
@@ -106,23 +99,6 @@ fn a_certificate_that_cannot_be_used_is_named() {
     assert_eq!(ran.stderr, "kiosque: --tls-cert and --tls-key must be given together\n");
 }
 
-/// ADDR-5: a call over plain HTTP is refused, and carries out nothing.
-#[test]
-fn plain_http_is_refused() {
-    let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let served = sandbox.serve();
-    let mut stream = TcpStream::connect(served.address()).unwrap();
-    stream.set_read_timeout(Some(WAIT_MAX)).unwrap();
-    let request =
-        format!("POST /v8/{TOKEN_PATH} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{{}}");
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{answer}");
-    assert!(!answer.contains("accessToken"), "{answer}");
-    served.connect().log_in("walker", "secret");
-}
-
 /// A new certificate needs no restart, and is read at once on SIGHUP. One that cannot be used
 /// leaves the old one in place with one log line, and is read again when it changes.
 #[test]
@@ -136,10 +112,10 @@ fn a_certificate_is_read_again_when_it_changes_and_on_hangup() {
     served.signal("HUP");
     served.stderr_until("the certificate was reloaded");
 
-    let old = std::fs::read(sandbox.data().join("tls/cert.pem")).unwrap();
+    let old = std::fs::read(sandbox.certificate()).unwrap();
     // Moved into place: a file that is written there could be read half written.
     let garbage = sandbox.file("moving", "garbage");
-    std::fs::rename(garbage, sandbox.data().join("tls/cert.pem")).unwrap();
+    std::fs::rename(garbage, sandbox.certificate()).unwrap();
     served.stderr_until("the current one stays in use");
     // Usually longer than until the file is looked at again.
     std::thread::sleep(Duration::from_millis(1_500));

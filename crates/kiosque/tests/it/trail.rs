@@ -5,9 +5,7 @@ use kiosque_model::audit::{AuditEvent, AuditRecord};
 use kiosque_store::{
     AuditQuery, Changes, OpenOptions, SessionLease, Store, StoreLocation, WhenAbsent,
 };
-use kiosque_testkit::{
-    DEVICES_PATH, SWITCH_PATH, Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until,
-};
+use kiosque_testkit::{DEVICES_PATH, SERVE, Sandbox, Served, TOKEN_PATH, WAIT_MAX, wait_until};
 
 use crate::KIOSQUE;
 use crate::fleet::fleet;
@@ -109,7 +107,6 @@ fn refused_logins_are_recorded_while_serving_and_on_stop() {
 #[test]
 fn trusted_proxies_can_be_named_everywhere() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let cert = sandbox.data().join("tls/cert.pem");
     let text = sandbox.file("text.toml", "trusted_proxies = \"10.0.0.0/8, 127.0.0.1\"\n");
     let list = sandbox.file("list.toml", "trusted_proxies = [\"10.0.0.0/8\", \"127.0.0.1\"]\n");
     let (flag, variable) = ("--trusted-proxies", "KIOSQUE_TRUSTED_PROXIES");
@@ -122,10 +119,9 @@ fn trusted_proxies_can_be_named_everywhere() {
         (&["--config", &list], None, "198.51.100.7"),
         (&["--config", &list, flag, ""], None, "127.0.0.1"),
     ] {
-        let mut command = sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
-        command.args(["--operator-listen", "127.0.0.1:0"]);
+        let mut command = sandbox.command(&SERVE);
         command.args(args).envs(value.map(|value| (variable, value)));
-        let served = Served::start(&mut command, &cert);
+        let served = sandbox.start(&mut command);
         let body = r#"{"username":"walker","password":"secret"}"#;
         let header = "x-forwarded-for: 198.51.100.7, 10.1.2.3\r\n";
         served.connect().call_with(header, TOKEN_PATH, body).success();
@@ -201,9 +197,7 @@ fn send_secrets(served: &Served) -> Vec<String> {
     let mut secrets = vec![RIGHT.to_owned(), WRONG.to_owned(), NAME.to_owned()];
     for _ in 0..2 {
         let token = caller.log_in("walker", RIGHT);
-        let group = r#"{"groupId":"south"}"#;
-        let switched = caller.call(SWITCH_PATH, Some(&token), group);
-        secrets.push(switched.success()["accessToken"].as_str().unwrap().to_owned());
+        secrets.push(caller.switch(&token, "south"));
         assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").code(), -4);
         secrets.push(token);
     }

@@ -1,19 +1,17 @@
 //! Files that cannot be written: a limit of the operating system takes the place of a full disk,
 //! and another user the place of a wrong owner.
 
-use std::fmt::Write as _;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use kiosque_testkit::{Ran, Served, wait_until};
+use kiosque_testkit::{Ran, SERVE, Served, wait_until};
 
 use crate::KIOSQUE;
-use crate::fleet::{fields, fleet, order};
+use crate::fleet::{fleet, order, orders};
 use crate::shell;
 
-const ORDERS: &str = "/operator/v1/orders";
 /// Without this, the signal of the limit ends the process.
 const IGNORE_SIGNAL: &str = "trap '' XFSZ";
 
@@ -29,14 +27,9 @@ fn limit_files(served: &Served, limit: &str) {
 #[test]
 fn a_server_that_cannot_write_says_so_until_it_can() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let key = sandbox.run(&["operator-key", "create", "tills"]).success().stdout;
-    let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-    let mut command = shell::after(IGNORE_SIGNAL, &sandbox.command(&args));
-    let served = Served::start(&mut command, &sandbox.data().join("tls/cert.pem"));
-    let send = |id: &str| {
-        let mut caller = served.connect_operator();
-        caller.call_operator(ORDERS, key.trim(), &order(id)).unwrap()
-    };
+    let key = sandbox.create_key(&["tills"]);
+    let served = sandbox.start(&mut shell::after(IGNORE_SIGNAL, &sandbox.command(&SERVE)));
+    let send = |id: &str| served.post_orders(&key, &order(id));
     let store = |id: &str| send(id).status;
     let has = |series: &str| shell::get(&served, "/metrics").1.contains(&format!("\n{series}\n"));
     let [all, orders] = ["/readyz", "/readyz/orders"];
@@ -67,19 +60,14 @@ fn a_server_that_cannot_write_says_so_until_it_can() {
     let said = served.stderr_until("orders are stored again");
     // The refused stream has its own line, with its request.
     assert_eq!(said.matches("orders cannot be stored cause=").count(), 1, "{said}");
-    let verified = sandbox.run(&["verify"]).success().stdout;
-    assert!(verified.starts_with("verified: 2 orders "), "{verified}");
+    assert_eq!(sandbox.verified(), 2);
 }
 
 #[test]
 fn an_import_that_cannot_write_says_how_much_is_stored() {
     const COUNT: usize = 6_000;
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let mut orders = String::new();
-    for at in 0..COUNT {
-        writeln!(orders, "{{{}}}", fields(&format!("o{at}"))).unwrap();
-    }
-    let orders = sandbox.file("orders.ndjson", orders);
+    let orders = sandbox.file("orders.ndjson", orders("o", 0..COUNT));
     let import = sandbox.command(&["import", "orders", &orders]);
     // In blocks of 512 bytes.
     let limited = format!("{IGNORE_SIGNAL}; ulimit -f 1600");
@@ -120,7 +108,6 @@ fn data_of_another_user_is_refused_with_both_named() {
         }
         Ran::of(&mut command).failure().stderr
     };
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
     for (place, mode) in [("", 0o500), ("kiosque.db", 0o400)] {
         if place.is_empty() && is_root {
             // The owner may do everything; others may look.
@@ -128,7 +115,7 @@ fn data_of_another_user_is_refused_with_both_named() {
         } else {
             fs::set_permissions(data.join(place), Permissions::from_mode(mode)).unwrap();
         }
-        for args in [&["verify"][..], &serve] {
+        for args in [&["verify"][..], &SERVE] {
             let said = run(args);
             let start = format!("kiosque: {}", data.display());
             assert!(said.starts_with(&start), "{args:?}: {said}");

@@ -48,8 +48,20 @@ async fn server(accounts: usize) -> TestServer {
     };
     let first = (0..30).map(|number| order(format!("o{number}"), "E1", ("cola", 200)));
     let second = (30..35).map(|number| order(format!("o{number}"), "E2", ("water", 100)));
-    let third = order("n1".to_owned(), "N1", ("cola", 200));
-    server.import_valid(first.chain(second).chain([third]).collect::<String>()).await;
+    let others = [("n1", "N1"), ("w1", "W1")];
+    let others = others.map(|(id, device)| order(id.to_owned(), device, ("cola", 200)));
+    // The newest orders of E1: one is unpaid and has no trade number, one has a shipment error.
+    let unpaid = OrderLine::new("o35", "E1", "2026-03-01 11:00:00").to_string();
+    let failed = OrderLine::new("o36", "E1", "2026-03-01 12:00:00").amount("EUR", 300);
+    let failed = failed.paid("2026-03-01 12:00:20").with("tradeNo", "t36");
+    let lines = serde_json::json!([
+        {"goodsId": "cola", "salePrice": 200, "shipmentStatus": 1},
+        {"goodsId": "water", "salePrice": 100, "shipmentStatus": 3, "shipmentErrCode": 17,
+            "shipmentFailDesc": "jam"},
+    ]);
+    let special = [unpaid, failed.with("detailVOList", lines).to_string()];
+    let orders = first.chain(second).chain(others).chain(special);
+    server.import_valid(orders.collect::<String>()).await;
     server
 }
 

@@ -21,10 +21,11 @@ use std::collections::BTreeMap;
 
 use http::{Method, Request};
 use http_body_util::Full;
-use kiosque_model::audit::AuditRecord;
-use kiosque_model::{ActedBy, ConsoleSecret, KeyName};
-use kiosque_server::console_link;
-use kiosque_store::AuditQuery;
+use kiosque_contract::{AuditDetails, RejectedOrder};
+use kiosque_model::audit::{AuditEvent, AuditRecord};
+use kiosque_model::{ActedBy, ConsoleSecret, KeyName, TrustedProxies};
+use kiosque_server::{Settings, console_link};
+use kiosque_store::{Act, AuditQuery, RevokedKey};
 use kiosque_testkit::{Client, Reply, TestServer};
 
 pub(crate) const SIGN_IN: &str = "/console/login";
@@ -78,6 +79,12 @@ impl Browser {
         let reply = browser.post(SIGN_IN, &[("key", key)]).await;
         assert_eq!(reply.status, 303, "{reply:?}");
         browser
+    }
+
+    /// Returns a browser that has signed in with a new key `office` of these rights.
+    pub(crate) async fn with_rights(server: &TestServer, rights: &str) -> Browser {
+        let key = server.create_key_named("office", rights).await;
+        Browser::signed_in(server, &key).await
     }
 
     /// Asks for a page from a page of the console.
@@ -177,6 +184,18 @@ impl Browser {
     }
 }
 
+/// Starts a server with a fleet, and signs a browser in with a key `office` of these rights.
+pub(crate) async fn signed_in_with(fleet: impl AsRef<str>, rights: &str) -> (TestServer, Browser) {
+    let server = TestServer::start(fleet).await;
+    let browser = Browser::with_rights(&server, rights).await;
+    (server, browser)
+}
+
+/// Returns the settings of a server behind a proxy on this machine.
+pub(crate) fn behind_proxy(settings: &mut Settings) {
+    settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
+}
+
 /// Creates a link of a key like `kiosque console-link`. Returns its path and query, and its token.
 pub(crate) async fn link(server: &TestServer, key_name: &str) -> (String, String) {
     let token = ConsoleSecret::mint(kiosque_clock::Entropy::system().bytes().unwrap());
@@ -189,8 +208,19 @@ pub(crate) async fn link(server: &TestServer, key_name: &str) -> (String, String
 }
 
 pub(crate) async fn revoke(server: &TestServer, key_name: &str) {
-    let by = ActedBy::command(server.now());
-    server.store.operators().revoke_key(KeyName::parse(key_name).unwrap(), by).await.unwrap();
+    let (name, by) = (KeyName::parse(key_name).unwrap(), ActedBy::command(server.now()));
+    let revoked = server.store.operators().revoke_key(name, by).await.unwrap();
+    assert_eq!(revoked, RevokedKey::Revoked);
+}
+
+/// Records an import that rejected these lines.
+async fn record_import(server: &TestServer, rejected: Vec<RejectedOrder>) {
+    let by = || ActedBy::command(server.now());
+    let number = server.store.intake().begin_import(by()).await.unwrap();
+    let count = Some(rejected.len() as u64);
+    let details = AuditDetails { rejected: count, ..AuditDetails::default() };
+    let act = Act::new(AuditEvent::OrdersImported, details);
+    server.store.intake().end_import(number, (act, rejected), by()).await.unwrap();
 }
 
 /// Returns the entries of the audit trail whose events begin with a text, the oldest first: event,

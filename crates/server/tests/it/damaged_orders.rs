@@ -1,7 +1,9 @@
 //! An order whose record was changed by something else than this program.
 
 use http::Request;
-use kiosque_testkit::{DETAIL_PATH, ORDERS_PATH, Reply, TestServer, between, card, sql};
+use kiosque_testkit::{
+    DETAIL_PATH, ORDERS_CALL, ORDERS_PATH, Reply, TestServer, between, card, sql,
+};
 use serde_json::json;
 
 use crate::catalog;
@@ -63,7 +65,7 @@ async fn a_damaged_order_that_is_sent_again_is_rejected_alone() {
         format!("{order}\n")
     };
     let body = ["new-1", "O-2", "new-2"].map(line).concat();
-    let reply = server.call_operator("/operator/v1/orders", Some(&key), body).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
     let reason = "orderId: the stored order O-2 is damaged and cannot be updated: its \
                   checksum does not match its columns and its record; `kiosque verify` lists \
                   what is damaged, and a backup may have it undamaged";

@@ -9,8 +9,8 @@ use kiosque_locks::lock_ignoring_poison;
 use kiosque_model::{Claim, PresentedToken};
 use kiosque_store::{DashboardQuery, DevicePart, Refused};
 use kiosque_testkit::{
-    CHANGES_PATH, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH, OrderLine, PROFILE_PATH,
-    Reply, ServerOptions, TestData, TestServer, dashboard_paths, sql,
+    CHANGES_PATH, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_CALL, ORDERS_PATH, OrderLine,
+    PROFILE_PATH, Reply, ServerOptions, TestData, TestServer, dashboard_paths, sql,
 };
 use tokio::task::JoinHandle;
 
@@ -127,7 +127,7 @@ async fn an_account_that_holds_its_share_delays_no_other() {
     let beat = server.call_operator("/operator/v1/activity", Some(&key), r#"{"deviceCode":"D1"}"#);
     assert_eq!(beat.await.status, 200);
     let order = OrderLine::new("o1", "D1", "2026-03-01 09:00:00").amount("EUR", 100).to_string();
-    let stored = server.call_operator("/operator/v1/orders", Some(&key), order).await;
+    let stored = server.call_operator(ORDERS_CALL, Some(&key), order).await;
     assert_eq!((stored.status, &stored.json["accepted"]), (200, &1.into()), "{stored:?}");
     for path in ["/readyz", "/operator/v1/audit"] {
         let request = http::Request::get(path).header("host", "localhost");
@@ -207,7 +207,7 @@ async fn a_page_of_many_records_is_a_long_read() {
     let key = server.create_key("orders").await;
     let order = |number: usize| OrderLine::new(format!("o{number}"), "D1", "2026-03-01 09:00:00");
     let orders: String = (0..MANY).map(|number| order(number).to_string()).collect();
-    let stored = server.call_operator("/operator/v1/orders", Some(&key), orders).await;
+    let stored = server.call_operator(ORDERS_CALL, Some(&key), orders).await;
     assert_eq!((stored.status, &stored.json["accepted"]), (200, &MANY.into()), "{stored:?}");
     // The first request with a token that the server has not seen proves it.
     for (token, device) in [(&a, "D1"), (&b, "D2")] {

@@ -68,19 +68,6 @@ async fn a_password_is_taken_as_it_is() {
     }
 }
 
-/// AUTH-11: a login ends the earlier session, and selects the default group again.
-#[tokio::test]
-async fn a_new_login_replaces_the_session_and_its_group() {
-    let server = catalog::open().await;
-    let first = server.log_in("ops").await;
-    let switched = server.switch(&first.token, "station").await;
-    let second = server.log_in("ops").await;
-    assert_eq!((switched.group.as_str(), second.group.as_str()), ("station", "harbour"));
-    for (token, code) in [(&first, -4), (&switched, -4), (&second, 200)] {
-        assert_eq!(server.code_of(&token.token).await, code);
-    }
-}
-
 /// AUTH-6, FMT-1: `expiresIn` is a point in time in milliseconds, from which on the token is
 /// refused; using the session does not move it.
 #[tokio::test]

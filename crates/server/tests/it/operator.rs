@@ -15,12 +15,11 @@ pub(crate) mod streams;
 mod texts;
 mod watch;
 
-use kiosque_testkit::{FleetToml, ORDERS_PATH, OrderLine, Reply, TestServer};
+use kiosque_testkit::{FleetToml, ORDERS_CALL, ORDERS_PATH, OrderLine, Reply, TestServer};
 use serde_json::Value;
 
 use crate::abuse::wire::{Target, Wire};
 
-pub(crate) const ORDERS: &str = "/operator/v1/orders";
 pub(crate) const FLEET_CALL: &str = "/operator/v1/fleet";
 
 pub(crate) fn fleet() -> FleetToml {
@@ -31,6 +30,13 @@ pub(crate) fn fleet() -> FleetToml {
         .product("cola", "Cola", "EUR")
         .device("D1", "Lobby", "g1")
         .device("D2", "Platform", "g2")
+}
+
+/// Starts a server with the fleet, and creates a key of these rights.
+pub(crate) async fn with_key(rights: &str) -> (TestServer, String) {
+    let server = TestServer::start(fleet()).await;
+    let key = server.create_key(rights).await;
+    (server, key)
 }
 
 /// Returns a valid order of device `D1` as a line.
@@ -102,7 +108,7 @@ pub(crate) struct Stream(pub(crate) Wire);
 
 impl Stream {
     pub(crate) async fn open(server: &TestServer, key: &str) -> Stream {
-        Stream::open_to(server, ORDERS, key).await
+        Stream::open_to(server, ORDERS_CALL, key).await
     }
 
     pub(crate) async fn open_to(server: &TestServer, path: &str, key: &str) -> Stream {

@@ -32,42 +32,6 @@ async fn an_order_is_shown_by_either_of_its_numbers() {
     insta::assert_snapshot!("a_detail_of_an_unpaid_order", unpaid);
 }
 
-/// ORD-15: the detail of a record is found by its numbers. ORD-11: every record has one. ORD-16:
-/// the detail has the values of the record.
-#[tokio::test]
-async fn each_list_record_has_an_equal_detail() {
-    let (server, token) = catalog::open_to_ops().await;
-    let mut seen = Vec::new();
-    for device in ["H-1", "H-3"] {
-        let body = format!(r#"{{"deviceCode":"{device}"}}"#);
-        let list = ask(&server, &token, ORDERS_PATH, "", &body).await;
-        for record in list.data()["records"].as_array().unwrap() {
-            let body = format!(r#"{{"tradeNoIn":{}}}"#, record["tradeNoIn"]);
-            let mut detail = ask(&server, &token, DETAIL_PATH, "", &body).await.data().clone();
-            let detail = detail.as_object_mut().unwrap();
-            assert_eq!(detail.shift_remove("tradeNoOut").as_ref(), Some(&record["tradeNo"]));
-            detail.shift_remove("shipmentErrorList").unwrap();
-            let mut record = record.as_object().unwrap().clone();
-            let lines = record.shift_remove("detailVOList").unwrap();
-            record.insert("detailList".to_owned(), lines);
-            assert_eq!(*detail, record);
-            seen.push(record["orderId"].as_str().unwrap().to_owned());
-        }
-    }
-    assert_eq!(seen, ["O-3", "O-2", "O-1", "O-4"]);
-}
-
-/// ORD-18: the order must belong to the selected group.
-#[tokio::test]
-async fn a_detail_is_of_the_selected_group() {
-    let (server, token) = catalog::open_to_ops().await;
-    let token = server.switch(&token, "station").await.token;
-    let reply = ask(&server, &token, DETAIL_PATH, "", r#"{"tradeNoOut":"T-5"}"#).await;
-    assert_eq!(reply.data()["deviceCode"], "S-1");
-    let other = server.call(DETAIL_PATH, Some(&token), r#"{"tradeNoOut":"T-1"}"#).await;
-    assert_eq!(other.code(), -1);
-}
-
 /// ORD-9: products have the names of the time of the sale, also when a product is renamed and the
 /// order is reported again without names. ORD-3: an update keeps the order's place.
 #[tokio::test]

@@ -1,10 +1,8 @@
 //! Addresses and HTTP: the gateway prefix, the service paths and the two versions of HTTP.
 
-use http::Method;
 use http_body_util::{BodyExt, Full};
 use kiosque_testkit::{
-    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestRequest,
-    assert_common_headers, post,
+    DETAIL_PATH, DEVICES_PATH, LOGOUT_PATH, ORDERS_PATH, SWITCH_PATH, TOKEN_PATH, TestRequest, post,
 };
 
 use crate::catalog;
@@ -63,28 +61,6 @@ async fn both_versions_of_http_say_the_same() {
         assert!(head.headers.contains_key("x-request-id"), "{path}");
         assert_eq!(body.collect().await.unwrap().to_bytes(), first.text.as_bytes(), "{path}");
     }
-}
-
-/// ENV-10: every answer has its own request id. ENV-8, ENV-9: its other headers.
-#[tokio::test]
-async fn each_answer_names_its_request() {
-    let (server, token) = catalog::open_to_ops().await;
-    let mut caller = server.connect().await;
-    let mut ids = std::collections::BTreeSet::new();
-    for path in [DEVICES_PATH, LOGOUT_PATH, DEVICES_PATH, "nowhere", TOKEN_PATH] {
-        let reply = caller.call(path, Some(&token), "{}").await;
-        assert_common_headers(&reply);
-        ids.insert(reply.headers["x-request-id"].clone());
-    }
-    assert_eq!(ids.len(), 5);
-}
-
-/// ADDR-2: HEAD is answered like an unknown path, without a body.
-#[tokio::test]
-async fn head_is_a_wrong_method_too() {
-    let server = catalog::open().await;
-    let reply = TestRequest::to(DEVICES_PATH).method(Method::HEAD).body("").send(&server).await;
-    assert_eq!((reply.status, reply.text.as_str()), (404, ""));
 }
 
 /// REQ-1, REQ-13: a request that is refused for its path or its token still gets its answer after a

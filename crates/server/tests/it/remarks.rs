@@ -43,19 +43,6 @@ async fn keys_that_a_call_does_not_know_are_named() {
     assert_eq!((reply.code(), ignored(&reply)), (200, Some("rememberMe")));
 }
 
-/// REQ-1, REQ-14: nothing is said about the body of a caller without a session.
-#[tokio::test]
-async fn keys_are_not_named_without_a_session() {
-    let server = TestServer::start(fleet()).await;
-    let ended = server.log_in("ops").await.token;
-    server.log_in("ops").await;
-    for token in ["nonsense", &ended] {
-        let request = TestRequest::to(DEVICES_PATH).token(token).body(r#"{"deviceNmae":"x"}"#);
-        let reply = request.send(&server).await;
-        assert_eq!((reply.code(), ignored(&reply)), (-4, None));
-    }
-}
-
 /// REQ-14: however many keys a body has, the header is short.
 #[tokio::test]
 async fn the_header_is_bounded() {

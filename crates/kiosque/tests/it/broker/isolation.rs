@@ -24,7 +24,7 @@ use crate::client::server;
 /// Starts a broker whose workers have their own names.
 async fn broker_of(server: &TestServer, limits: Limits) -> LocalBroker {
     let workers = ["good", "bad", "late"].map(|name| WorkerLogin::new(name, "right"));
-    let options = BrokerOptions { limits, ..options(server, "secret", workers.into()) };
+    let options = BrokerOptions { limits, ..options(server, workers.into()) };
     LocalBroker::serve(options, &server.certificate_file()).await
 }
 
@@ -185,7 +185,7 @@ async fn each_phase_of_a_connection_has_a_deadline() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_closed_group_of_one_worker_is_no_refusal_for_another() {
     let server = server().await;
-    let local = broker_with(&server, "secret", DeviceLists::Filtered, |_| {}).await;
+    let local = broker_with(&server, DeviceLists::Filtered, |_| {}).await;
     let (mut south, mut west) = (local.worker("south").await, local.worker("west").await);
     south.list_devices().await;
     assert_eq!(west.call(ORDERS_PATH, r#"{"deviceCode":"west-1"}"#).await.code(), 200);
@@ -259,7 +259,7 @@ async fn no_path_but_those_of_the_interface_is_passed_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_field_that_is_given_twice_is_refused_as_by_the_server() {
     let server = server().await;
-    let local = broker_with(&server, "secret", DeviceLists::Filtered, |_| {}).await;
+    let local = broker_with(&server, DeviceLists::Filtered, |_| {}).await;
     let bodies = [
         (TOKEN_PATH, r#"{"username":"ops","password":"x","username":"ops"}"#),
         (TOKEN_PATH, ""),

@@ -1,13 +1,14 @@
 //! The command: one broker for an account, its status, its end, and a start after a crash.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use kiosque_testkit::{DEVICES_PATH, FleetToml, Ran, Sandbox, Served, TOKEN_PATH};
 
 use super::LOG_IN;
-use super::flags::status_address;
+use super::flags::{status, status_address};
 use crate::KIOSQUE;
+use crate::faults::proxy;
 
 /// A server with an account of two groups, and the files of a broker.
 pub(super) struct Place {
@@ -36,27 +37,21 @@ impl Place {
     }
 
     fn command(&self, listen: &str, more: &[&str]) -> Command {
-        self.command_before(&self.server.base, &self.server_certificate(), listen, more)
+        self.command_before(&self.server.base, listen, more)
     }
 
-    fn command_before(
-        &self,
-        upstream: &str,
-        trusted: &Path,
-        listen: &str,
-        more: &[&str],
-    ) -> Command {
-        let mut command = self.without_status(upstream, trusted, listen);
+    fn command_before(&self, upstream: &str, listen: &str, more: &[&str]) -> Command {
+        let mut command = self.without_status(upstream, listen);
         command.args(["--status-listen", "127.0.0.1:0"]).args(more);
         command
     }
 
-    fn without_status(&self, upstream: &str, trusted: &Path, listen: &str) -> Command {
+    fn without_status(&self, upstream: &str, listen: &str) -> Command {
         let mut command = KIOSQUE.command();
         command.env("XDG_STATE_HOME", self.sandbox.path("state"));
         command.args(["broker", "--upstream", upstream, "--username", "ops"]);
         command.args(["--password-file", &self.password_file, "--listen", listen]);
-        command.arg("--ca-file").arg(trusted);
+        command.arg("--ca-file").arg(self.server_certificate());
         command
     }
 
@@ -74,19 +69,15 @@ impl Place {
 
     /// Starts a proxy with faults before the server, and a broker before the proxy.
     pub(super) fn start_with_fault(&self, fault: &str, more: &[&str]) -> [Served; 2] {
-        let mut proxy = KIOSQUE.command();
-        proxy.args(["fault-proxy", &self.server.base, "--listen", "127.0.0.1:0"]);
-        proxy.args(["--fault", fault, "--ca-file"]).arg(self.server_certificate());
-        let proxy = Served::start(&mut proxy, &self.certificate());
-        let trusted = self.sandbox.file("proxy.pem", proxy.stdout_until("END CERTIFICATE-----"));
-        let mut broker = self.command_before(&proxy.base, trusted.as_ref(), "127.0.0.1:0", more);
+        let proxy = proxy(&self.server.base, &self.server_certificate(), &[fault]);
+        let mut broker = self.command_before(&proxy.base, "127.0.0.1:0", more);
         let broker = Served::start(&mut broker, &self.certificate());
         [broker, proxy]
     }
 
     /// Returns the certificate of the server.
     pub(super) fn server_certificate(&self) -> PathBuf {
-        self.sandbox.data().join("tls/cert.pem")
+        self.sandbox.certificate()
     }
 
     /// Returns the certificate of the broker.
@@ -95,9 +86,7 @@ impl Place {
     }
 
     pub(super) fn trail(&self, event: &str) -> usize {
-        let args = ["audit", "--event", event, "--limit", "10000", "--output", "json"];
-        let ran = self.sandbox.run(&args).success();
-        ran.stdout.matches(&format!(r#""event":"{event}""#)).count()
+        self.sandbox.trail_entries(event)
     }
 }
 
@@ -106,8 +95,7 @@ impl Place {
 fn a_broker_that_was_killed_starts_again() {
     let place = Place::new();
     let mut first = place.start();
-    let mut worker = first.connect();
-    let token = worker.log_in("ops", "secret");
+    let (mut worker, token) = first.log_in("ops");
     worker.call(DEVICES_PATH, Some(&token), "{}").success();
     let address = first.address().to_string();
     first.kill_9();
@@ -136,15 +124,13 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     let message = format!("process {} is already a broker of ops at ", broker.process());
     let base = place.server.base.clone();
     for upstream in [format!("{base}/"), base.replace("/v8", ""), base] {
-        let certificate = place.server_certificate();
-        let mut second = place.command_before(&upstream, &certificate, "127.0.0.1:0", &[]);
+        let mut second = place.command_before(&upstream, "127.0.0.1:0", &[]);
         let second = Ran::of(&mut second).failure();
         assert!(second.stderr.contains(&message), "{upstream}: {second:?}");
     }
 
-    let status = status_address(&broker);
-    let status = ["broker", "status", "--status-listen", &status];
-    let printed = Ran::of(KIOSQUE.command().args(status)).success().stdout;
+    let address = status_address(&broker);
+    let printed = status(&broker);
     let session = "session      group north, until ";
     assert!(printed.contains(session), "{printed}");
     assert!(printed.contains("events       1 logins, 0 switches, 0 evictions\n"), "{printed}");
@@ -153,7 +139,8 @@ fn an_account_has_one_broker_which_logs_out_when_it_stops() {
     broker.signal("TERM");
     assert!(broker.wait().success());
     assert_eq!((place.trail("login"), place.trail("logout")), (1, 1));
-    let gone = Ran::of(KIOSQUE.command().args(status)).failure();
+    let again = ["broker", "status", "--status-listen", &address];
+    let gone = Ran::of(KIOSQUE.command().args(again)).failure();
     assert!(gone.stderr.contains("no broker at "), "{gone:?}");
     // Its lock is free.
     place.start();
@@ -177,8 +164,7 @@ fn listening_sockets(process: u32) -> usize {
 fn there_is_no_status_by_default() {
     let place = Place::new();
     for (flags, sockets) in [(&["--status-listen", "127.0.0.1:0"][..], 2), (&[], 1)] {
-        let certificate = place.server_certificate();
-        let mut command = place.without_status(&place.server.base, &certificate, "127.0.0.1:0");
+        let mut command = place.without_status(&place.server.base, "127.0.0.1:0");
         let broker = Served::start(command.args(flags), &place.certificate());
         broker.connect().log_in("ops", "secret");
         assert_eq!(listening_sockets(broker.process()), sockets, "{flags:?}");

@@ -29,9 +29,7 @@ async fn a_thousand_tasks_in_three_groups_share_one_login() {
             assert!(walk.next().await.unwrap().is_some_and(|first| first.id().ends_with("-0")));
         });
     }
-    while let Some(ended) = tasks.join_next().await {
-        ended.unwrap();
-    }
+    tasks.join_all().await;
     let SessionCounts { log_ins, switches, replaced, .. } =
         account.session().counts().await.unwrap();
     assert_eq!((log_ins, replaced, trail(&server, "login").await), (1, 0, 1));
@@ -69,9 +67,7 @@ async fn an_outsider_that_logs_in_again_and_again_causes_no_error() {
         account.groups().await.unwrap();
         server.log_in("ops").await;
     }
-    while let Some(ended) = tasks.join_next().await {
-        ended.unwrap();
-    }
+    tasks.join_all().await;
     let counts = account.session().counts().await.unwrap();
     assert!(counts.log_ins <= 1 + counts.replaced, "{counts:?}");
 }
@@ -83,10 +79,10 @@ async fn a_wrong_password_is_sent_once() {
     let account = Account::open(profile(&server, "wrong")).unwrap();
     for _ in 0..2 {
         let calls = (0..20).map(|_| account.clone());
-        let mut tasks: JoinSet<_> =
+        let tasks: JoinSet<_> =
             calls.map(|account| async move { account.groups().await }).collect();
-        while let Some(ended) = tasks.join_next().await {
-            let Err(Error::Refused(refusal)) = ended.unwrap() else { panic!("logged in") };
+        for answer in tasks.join_all().await {
+            let Err(Error::Refused(refusal)) = answer else { panic!("logged in") };
             assert_eq!((refusal.code, &*refusal.msg), (-2, "User name or password is wrong."));
             assert!(refusal.request_id.is_some());
         }

@@ -4,7 +4,6 @@ use kiosque_testkit::{Key, wait_until};
 use serde_json::Value;
 
 use super::{COLOURS, Console, WIDTHS};
-use crate::fleet::fleet;
 
 /// Gives each element that the keyboard must reach a number, and returns them as texts. The page is
 /// not refreshed from then on: a refresh replaces elements, and the new ones have no numbers.
@@ -33,7 +32,7 @@ return {
 /// of a page: each is reached, its focus is seen, and none holds the focus.
 #[test]
 fn every_control_is_reached_with_the_keyboard() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.sign_in_at("/console/");
     for path in ["/console/", "/console/devices", "/console/orders", "/console/keys"] {
         for width in WIDTHS {
@@ -64,7 +63,7 @@ fn every_control_is_reached_with_the_keyboard() {
 
 #[test]
 fn the_first_link_skips_the_navigation() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.sign_in_at("/console/devices");
     console.browser.press(Key::Tab);
     let text = "return document.activeElement.textContent";
@@ -81,7 +80,7 @@ fn the_first_link_skips_the_navigation() {
 /// Arrow keys move along the points of a chart, and the live region has the text of the point.
 #[test]
 fn charts_are_read_with_the_arrow_keys() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.show_as(WIDTHS[1], COLOURS[0]);
     console.sign_in_at("/console/?days=7");
     console.browser.run("document.querySelector('[data-chart]').focus()");
@@ -109,7 +108,7 @@ fn charts_are_read_with_the_arrow_keys() {
 fn a_snippet_is_copied_or_selected() {
     const READ: &str = "clipboardReadWrite";
     const WRITE: &str = "clipboardSanitizedWrite";
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.sign_in_at("/console/api/integrator/devicePage");
     console.browser.permit(&[READ, WRITE]);
     let text = console.press_copy("curl");

@@ -1,10 +1,9 @@
 //! The parts of pages that change while they are open.
 
-use kiosque_testkit::{OrderLine, TOKEN_PATH, wait_until};
+use kiosque_testkit::{ORDERS_CALL, OrderLine, TOKEN_PATH, wait_until};
 use serde_json::json;
 
 use super::{COLOURS, Console, WIDTHS};
-use crate::fleet::fleet;
 
 /// The text of each figure of the overview, by its name.
 const FIGURES: &str = "return Object.fromEntries([...document.querySelectorAll('.tile')].map(
@@ -17,7 +16,7 @@ impl Console {
         let now = now.as_str().unwrap();
         let order = OrderLine::new(id, "D1", now).amount("USD", cents).paid(now).to_string();
         let mut till = self.served.connect_operator();
-        let reply = till.call_operator("/operator/v1/orders", &self.key, &order).unwrap();
+        let reply = till.call_operator(ORDERS_CALL, &self.key, &order).unwrap();
         assert_eq!((reply.status, &reply.json["accepted"]), (200, &1.into()), "{reply:?}");
     }
 
@@ -39,7 +38,7 @@ impl Console {
 /// not loaded again.
 #[test]
 fn an_order_moves_the_figures_of_an_open_overview() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.show_as(WIDTHS[1], COLOURS[0]);
     console.sell("o1", 250);
     console.sign_in_at("/console/?days=7");
@@ -59,7 +58,7 @@ fn an_order_moves_the_figures_of_an_open_overview() {
 /// both. The page asks for itself every 2 s, and is not loaded again.
 #[test]
 fn a_replaced_session_appears_on_the_open_page_of_its_account() {
-    let mut console = Console::of_fleet_with(fleet(), &["--trusted-proxies", "127.0.0.1"]);
+    let mut console = Console::of_fleet_with(&["--trusted-proxies", "127.0.0.1"]);
     console.show_as(WIDTHS[1], COLOURS[0]);
     console.log_in_from("192.0.2.1");
     console.sign_in_at("/console/integrators/account?name=guest");
@@ -89,7 +88,7 @@ fn a_replaced_session_appears_on_the_open_page_of_its_account() {
 /// The part of a page that a person points at stays as it is, and shows the figures of the point.
 #[test]
 fn a_bar_shows_its_figures_under_the_pointer() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.show_as(WIDTHS[1], COLOURS[0]);
     console.sell("o1", 250);
     console.sign_in_at("/console/?days=7");

@@ -3,7 +3,6 @@
 use kiosque_testkit::{Key, Scripts};
 
 use super::{CHINESE, COLOURS, Console, WIDTHS};
-use crate::fleet::fleet;
 
 /// Returns the texts of the elements of a selector that are seen without scrolling sideways.
 const SEEN: &str = "const isSeen = (part) => {
@@ -21,7 +20,7 @@ impl Console {
 
 #[test]
 fn all_sections_and_the_amounts_and_states_of_orders_are_seen_on_a_phone() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.sell("an-order-with-an-id-as-long-as-those-of-many-machines-are", 250);
     console.sign_in_at("/console/orders");
     console.show_as(WIDTHS[0], COLOURS[0]);
@@ -38,10 +37,10 @@ fn all_sections_and_the_amounts_and_states_of_orders_are_seen_on_a_phone() {
 /// The search of a page leads to what is typed, with the keyboard alone.
 #[test]
 fn a_search_works_without_scripts() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.sell("o 1&x", 250);
     console.sign_in_at("/console/service");
-    console.set_scripts(Scripts::Off);
+    console.browser.set_scripts(Scripts::Off);
     for width in WIDTHS {
         console.show_as(width, COLOURS[0]);
         for (text, path) in [

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiosque_testkit::{
-    Chromium, Key, OrderLine, Served, ServerOptions, TestData, TestServer, Window, sql, wait_until,
+    Chromium, Key, ORDERS_CALL, OrderLine, Served, ServerOptions, TestData, TestServer, Window,
+    sql, wait_until,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -87,7 +88,7 @@ impl Still {
             let orders = (0..minute * 7 % 10).map(|number| order(number).amount("USD", 325));
             let lines: String = orders.map(|order| order.to_string()).collect();
             self.server.set_clock(&now);
-            let call = self.server.call_operator("/operator/v1/orders", Some(key), lines);
+            let call = self.server.call_operator(ORDERS_CALL, Some(key), lines);
             assert_eq!(self.runtime.block_on(call).status, 200);
         }
     }

@@ -3,7 +3,6 @@
 use kiosque_testkit::wait_until;
 
 use super::{CHINESE, COLOURS, Console, WIDTHS};
-use crate::fleet::fleet;
 
 const GROUND: &str = "return getComputedStyle(document.body).backgroundColor";
 
@@ -23,7 +22,7 @@ impl Console {
 /// back to the page on which they were made.
 #[test]
 fn a_chosen_theme_and_language_hold_on_all_pages() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     let [light, dark] = COLOURS;
     console.sign_in_at("/console/");
     let grounds = COLOURS.map(|colours| {

@@ -82,7 +82,7 @@ fn every_page_works_at_all_widths_in_both_themes_with_and_without_scripts() {
 impl Console {
     fn walk(&mut self, pages: &[String], axe: Option<&str>, faults: &mut String) {
         for (scripts, name) in [(Scripts::On, "scripts"), (Scripts::Off, "no scripts")] {
-            self.set_scripts(scripts);
+            self.browser.set_scripts(scripts);
             for width in WIDTHS {
                 for colours in COLOURS {
                     self.show_as(width, colours);
@@ -96,7 +96,7 @@ impl Console {
                 }
             }
         }
-        self.set_scripts(Scripts::On);
+        self.browser.set_scripts(Scripts::On);
         for width in ZOOMED {
             self.show_as(width, COLOURS[0]);
             for page in pages {

@@ -1,7 +1,6 @@
 //! Pages on a wide screen.
 
 use super::{CHINESE, COLOURS, Console, WIDTHS};
-use crate::fleet::fleet;
 
 const WIDE: u32 = 1_440;
 
@@ -24,7 +23,7 @@ fn the_fields_of_filters_are_in_their_labels() {
 /// The filter of the list of orders, which has the most fields, is one row with its button.
 #[test]
 fn the_filter_of_orders_is_one_row() {
-    let mut console = Console::of_fleet(fleet());
+    let mut console = Console::of_fleet();
     console.sign_in_at("/console/orders");
     console.show_as(WIDE, COLOURS[0]);
     for language in ["en", CHINESE] {

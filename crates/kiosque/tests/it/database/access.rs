@@ -1,19 +1,13 @@
 //! A database that refuses the role of the program, or lacks what it needs.
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{Served, sql, wait_until};
+use kiosque_testkit::{sql, wait_until};
 
 use super::{Node, UNHURRIED, fleet, log_in, until_good, use_of};
 
-fn start(node: &Node) -> Served {
-    let mut command = node.sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
-    command.args(["--operator-listen", "127.0.0.1:0", "--store", &node.store]);
-    Served::spawn(&mut command, &node.sandbox.data().join("tls/cert.pem"))
-}
-
 /// Starts a server, which must end by itself, and returns the first line that it printed.
 fn refused(node: &Node) -> String {
-    let mut served = start(node);
+    let mut served = node.spawn();
     assert_eq!(served.wait().code(), Some(1), "{}", served.stderr());
     served.stderr_until("\n").lines().next().unwrap().to_owned()
 }
@@ -61,7 +55,7 @@ fn a_server_waits_for_a_host_that_does_not_answer_while_another_refuses_it() {
     let mut node = Node::on(&[&refusing, &away]);
     node.store = node.store.replace("kiosque@", "stranger@");
     away.stop().unwrap();
-    let mut served = start(&node);
+    let mut served = node.spawn();
     let said = served.stderr_until("role \"stranger\" does not exist (28000)");
     assert!(said.contains("waiting for the database: 127.0.0.1:"), "{said}");
     assert!(!served.has_ended(), "{said}");

@@ -5,11 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{Served, sql, wait_until};
+use kiosque_testkit::{ORDERS_CALL, Served, sql, wait_until};
 
 use super::{Node, log_in, order, until_good};
-
-const ORDERS_CALL: &str = "/operator/v1/orders";
 
 /// Posts that are tried while the standby is away: in each, a lease is renewed more than once.
 const TRIES: usize = 10;

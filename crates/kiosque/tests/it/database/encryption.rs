@@ -23,7 +23,7 @@ fn a_server_that_takes_encrypted_connections_alone_is_known_by_its_certificate()
     // The certificate of another server is not this server's.
     let other = KIOSQUE.sandbox_with(fleet(), "UTC");
     drop(other.serve());
-    let stranger = other.data().join("tls/cert.pem");
+    let stranger = other.certificate();
     let refused = with(&format!("?sslmode=require&sslrootcert={}", stranger.display())).failure();
     let host = format!("127.0.0.1:{}", server.port());
     let (said, remedy) = (

@@ -7,12 +7,11 @@ use std::time::{Duration, Instant};
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{CHANGES_PATH, Served, runs, wait_until};
+use kiosque_testkit::{CHANGES_PATH, ORDERS_CALL, Served, runs, wait_until};
 use serde_json::{Value, json};
 
 use super::{Node, log_in, order, until_good, use_of};
 
-const ORDERS_CALL: &str = "/operator/v1/orders";
 /// The answers to a client that posts orders.
 #[derive(Default)]
 struct Posted {

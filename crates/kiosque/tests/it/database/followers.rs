@@ -6,14 +6,12 @@ use std::thread;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{Served, sql, wait_until};
+use kiosque_testkit::{ORDERS_CALL, Served, sql, wait_until};
 use serde_json::{Value, json};
 
 use super::{Node, UNHURRIED, fleet, log_in, order, until_good};
 use crate::KIOSQUE;
 use crate::feed::{ask, assert_refused, read};
-
-const ORDERS_CALL: &str = "/operator/v1/orders";
 
 /// Posts an order, until it is stored.
 fn post(served: &Served, key: &str, (name, at): (&str, usize)) {
@@ -141,8 +139,7 @@ fn a_failover_that_lost_changes_refuses_their_followers() {
 fn a_follower_goes_on_after_a_move() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
     for at in 0..6 {
-        let order = order("m", at);
-        sandbox.run_with_input(&["import", "orders", "-"], order.as_bytes()).success();
+        sandbox.import(order("m", at));
     }
     let served = sandbox.serve();
     let token = log_in(&mut served.connect(), "guest");

@@ -1,17 +1,16 @@
 //! `kiosque move`: the data of a directory is taken over, also after a move that was killed.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::{
-    BY_DEVICE_PATH, DEVICES_PATH, SUMMARY_PATH, Served, TOKEN_PATH, sql, wait_until,
+    BY_DEVICE_PATH, DEVICES_PATH, Ran, SUMMARY_PATH, Served, TOKEN_PATH, size, sql, wait_until,
 };
 use serde_json::Value;
 
-use super::{Node, UNHURRIED, fleet, is_soak, log_in, order, order_id};
+use super::{Node, UNHURRIED, fleet, log_in, order, order_id};
 use crate::KIOSQUE;
 use crate::pages;
 
@@ -44,14 +43,9 @@ fn end_when_held(server: &Server, moving: &mut Command, signal: &str) -> usize {
 /// result is verified. Sessions continue (AUTH-23).
 #[test]
 fn a_killed_move_begins_again() {
-    let orders = if is_soak() { 1_000_000 } else { 20_000 };
+    let orders = size(20_000, 1_000_000);
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let mut file = String::new();
-    for at in 0..orders {
-        write!(file, "{}", order("m", at)).unwrap();
-    }
-    let file = sandbox.file("orders.ndjson", file);
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import((0..orders).map(|at| order("m", at)).collect::<String>());
     let served = sandbox.serve();
     let token = log_in(&mut served.connect(), "guest");
     let before = (orders <= 20_000).then(|| answers(&served, &token));
@@ -60,7 +54,7 @@ fn a_killed_move_begins_again() {
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
     let move_it = || sandbox.command(&["move", "--store", &node.store]);
-    let try_it = || kiosque_testkit::Ran::of(move_it().arg("--dry-run")).success().stdout;
+    let try_it = || Ran::of(move_it().arg("--dry-run")).success().stdout;
     let tried = try_it();
     let all = format!(" would be moved: {orders} orders and 1 session of 1 group\n");
     assert!(tried.ends_with(&all), "{tried}");
@@ -73,12 +67,12 @@ fn a_killed_move_begins_again() {
     let copied = ["KILL", "INT"].map(|signal| end_when_held(&server, &mut move_it(), signal));
     assert!(0 < copied[0] && copied[0] < copied[1] && copied[1] < orders, "{copied:?}");
     let mut serve = node.sandbox.command(&["serve", "--store", &node.store]);
-    for half in [node.run(&["verify"]), kiosque_testkit::Ran::of(&mut serve)] {
+    for half in [node.run(&["verify"]), Ran::of(&mut serve)] {
         let refused = "a move into this database is not finished; repeat `kiosque move`";
         assert!(half.failure().stderr.contains(refused));
     }
     assert_eq!(try_it(), tried);
-    let moved = kiosque_testkit::Ran::of(&mut move_it()).success().stdout;
+    let moved = Ran::of(&mut move_it()).success().stdout;
     println!("killed with {copied:?} orders copied; {moved}");
     let rows = tried.lines().last().and_then(|line| line.split(' ').next()).unwrap();
     let all = format!(
@@ -103,9 +97,7 @@ fn a_killed_move_begins_again() {
 #[test]
 fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let file: String = (0..40).map(|at| order("m", at)).collect();
-    let file = sandbox.file("orders.ndjson", file);
-    sandbox.run(&["import", "orders", &file]).success();
+    sandbox.import((0..40).map(|at| order("m", at)).collect::<String>());
     let served = sandbox.serve();
     let token = log_in(&mut served.connect(), "guest");
     let before = answers(&served, &token);
@@ -139,12 +131,12 @@ fn a_move_that_stops_before_it_opens_the_database_is_ended_by_a_repetition() {
 #[test]
 fn a_running_server_refuses_the_data_that_was_moved() {
     let sandbox = KIOSQUE.sandbox_with(fleet(), "UTC");
-    let key = sandbox.run(&["operator-key", "create", "till"]).success().stdout;
+    let key = sandbox.create_key(&["till"]);
     let served = sandbox.serve();
     let (mut caller, mut till) = (served.connect(), served.connect_operator());
     let token = log_in(&mut caller, "guest");
     let mut post = |path: &str, body: &str| {
-        till.call_operator(&format!("/operator/v1/{path}"), key.trim(), body).unwrap().status
+        till.call_operator(&format!("/operator/v1/{path}"), &key, body).unwrap().status
     };
     let beat = r#"{"deviceCode":"D0"}"#;
     assert_eq!((post("orders", &order("m", 0)), post("activity", beat)), (200, 200));

@@ -1,7 +1,7 @@
 //! A database that accepts no more connections.
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::{sql, wait_until};
+use kiosque_testkit::{ORDERS_CALL, sql, wait_until};
 use serde_json::Value;
 
 use super::{Node, UNHURRIED, order};
@@ -16,8 +16,7 @@ fn a_database_without_a_connection_takes_no_orders() {
     let key = node.create_data();
     let served = node.serve(&UNHURRIED);
     let mut operator = served.connect_operator();
-    let mut post =
-        |at| operator.call_operator("/operator/v1/orders", &key, &order("o", at)).unwrap();
+    let mut post = |at| operator.call_operator(ORDERS_CALL, &key, &order("o", at)).unwrap();
     let ready = || shell::get(&served, "/readyz/orders");
     assert_eq!(ready(), (200, "ready\n".to_owned()));
     server.sql("alter role tills connection limit 0").unwrap();

@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{Reply, Served, TOKEN_PATH, sql, wait_until};
+use kiosque_testkit::{ORDERS_CALL, Reply, Served, TOKEN_PATH, is_soak, sql, wait_until};
 
-use super::{Node, UNHURRIED, is_soak, log_in, order, until_good, use_of};
+use super::{Node, UNHURRIED, log_in, order, until_good, use_of};
 use crate::log::{STORE_FAILED, failures};
-
-const ORDERS_CALL: &str = "/operator/v1/orders";
 
 /// How much the process may grow while nothing can be answered.
 const GROWS_BY_MAX_KIB: u64 = 24 * 1024;
@@ -223,10 +221,7 @@ fn a_server_that_starts_before_its_database_waits_for_it() {
     let node = Node::on(&[&server]);
     node.create_data();
     server.stop().unwrap();
-    let mut command = node.sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
-    command.args(["--operator-listen", "127.0.0.1:0", "--store", &node.store]);
-    let cert = node.sandbox.data().join("tls/cert.pem");
-    let mut served = Served::spawn(&mut command, &cert);
+    let mut served = node.spawn();
     served.stderr_until("waiting for the database: 127.0.0.1:");
     assert!(!served.stderr().contains("/v8"), "it listens: {}", served.stderr());
     server.start_again().unwrap();

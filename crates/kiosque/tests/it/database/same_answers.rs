@@ -16,9 +16,7 @@ use super::{Node, UNHURRIED};
 use crate::KIOSQUE;
 use crate::exports;
 use crate::pages;
-
-/// The path of the real report; `cargo xtask test` sets it.
-const SETTING: &str = "KIOSQUE_SALES_REPORT";
+use crate::sales_report::{example, report};
 
 const ZONE: &str = "America/New_York";
 const HOUR_MS: i64 = 3_600_000;
@@ -26,28 +24,16 @@ const DAY_MS: i64 = 24 * HOUR_MS;
 /// One order in this many is also read by its numbers.
 const DETAILS_ONE_IN: usize = 100;
 
-fn example(name: &str) -> String {
-    format!("{}/../../examples/sales-report/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Returns the real report, or the sample of one in this repository.
-fn report() -> String {
-    std::env::var(SETTING).unwrap_or_else(|_| {
-        let said = format!("the sales report is absent: {SETTING} says where it is");
-        assert!(std::env::var_os("CI").is_none(), "{said}, and CI skips no test");
-        println!("{said}; a sample takes its place");
-        example("sample.csv")
-    })
-}
-
 /// Imports the data as the example's README says; returns a key for the operator's calls, and the
 /// exports, which change nothing.
 fn bring_in(sandbox: &Sandbox, command: impl Fn(&[&str]) -> Command) -> (String, [String; 2]) {
     let run = |args: &[&str]| Ran::of(&mut command(args)).success();
-    let (fleet, mapping) = (example("fleet.toml"), example("mapping.toml"));
+    let (fleet, mapping) =
+        (example("sales-report/fleet.toml"), example("sales-report/mapping.toml"));
     run(&["apply", &fleet, "--timezone", ZONE]);
     // Rejected rows are written next to the report, so this one is a copy.
-    let report = sandbox.file("report.csv", std::fs::read(report()).unwrap());
+    let report = report().unwrap_or_else(|| example("sales-report/sample.csv"));
+    let report = sandbox.file("report.csv", std::fs::read(report).unwrap());
     run(&["import", "orders", &report, "--map", &mapping]);
     assert!(run(&["verify"]).stdout.contains("no difference"));
     let key = run(&["operator-key", "create", "tills"]).stdout.trim_end().to_owned();

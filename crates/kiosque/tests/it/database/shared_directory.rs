@@ -2,7 +2,7 @@
 //! certificate.
 
 use kiosque_testdb::{Durability, Server};
-use kiosque_testkit::Served;
+use kiosque_testkit::{Ran, SERVE};
 
 use super::{Node, fleet};
 
@@ -10,15 +10,12 @@ use super::{Node, fleet};
 fn nodes_share_a_directory_and_refuse_a_database_without_data() {
     let server = Server::start(Durability::Full).unwrap();
     let node = Node::on(&[&server]);
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-    let with_store = |args: &[&str]| {
+    let run = |args: &[&str]| {
         let mut command = node.sandbox.command(args);
-        command.args(["--store", &node.store]);
-        command
+        Ran::of(command.args(["--store", &node.store]))
     };
-    let run = |args: &[&str]| kiosque_testkit::Ran::of(&mut with_store(args));
     let shown = format!("the database kiosque on 127.0.0.1:{}", server.port());
-    for args in [&serve[..], &["verify"], &["operator-key", "create", "tills"]] {
+    for args in [&SERVE[..], &["verify"], &["operator-key", "create", "tills"]] {
         let said = run(args).failure().stderr;
         assert!(said.starts_with(&format!("kiosque: {shown}: has no data; check")), "{said}");
         assert!(!node.sandbox.data().exists(), "{args:?}");
@@ -29,8 +26,7 @@ fn nodes_share_a_directory_and_refuse_a_database_without_data() {
     run(&["apply", &file]).success();
 
     // At once, so that they generate one certificate between them.
-    let cert = node.sandbox.data().join("tls/cert.pem");
-    let mut nodes = [(); 3].map(|()| Served::spawn(&mut with_store(&serve), &cert));
+    let mut nodes = [(); 3].map(|()| node.spawn());
     for served in &mut nodes {
         served.wait_for_address();
         served.connect().log_in("guest", "secret");

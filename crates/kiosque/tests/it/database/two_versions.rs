@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use kiosque_testdb::{Durability, Server};
 use kiosque_testkit::blocking::Client;
-use kiosque_testkit::{Program, Ran, Sandbox, Served, runs, wait_until};
+use kiosque_testkit::{ORDERS_CALL, Program, Ran, SERVE, Sandbox, Served, runs, wait_until};
 
 use super::moving::answers;
 use super::{UNHURRIED, fleet, log_in, order, order_id, use_of};
@@ -65,10 +65,9 @@ impl Shared {
     }
 
     fn serve(&self, program: Program) -> Served {
-        let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-        let mut command = self.command(program, &args);
+        let mut command = self.command(program, &SERVE);
         command.args(if self.store.is_empty() { &[][..] } else { &UNHURRIED });
-        Served::start(&mut command, &self.sandbox.data().join("tls/cert.pem"))
+        self.sandbox.start(&mut command)
     }
 
     /// Notes orders with these numbers as sent or, later, as acknowledged, and returns their lines.
@@ -83,7 +82,7 @@ impl Shared {
         let mut numbers = 0..ORDERS;
         while !stop.load(Ordering::SeqCst) {
             let lines = self.note(name, numbers.clone(), false);
-            let Ok(reply) = caller.call_operator("/operator/v1/orders", &self.key, &lines) else {
+            let Ok(reply) = caller.call_operator(ORDERS_CALL, &self.key, &lines) else {
                 return;
             };
             assert_eq!((reply.status, &reply.json["accepted"]), (200, &ORDERS.into()), "{reply:?}");

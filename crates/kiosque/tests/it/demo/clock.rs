@@ -7,17 +7,15 @@ use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{Reply, SUMMARY_PATH, Sandbox, Served, TOKEN_PATH, wait_until};
 use serde_json::Value;
 
-use super::FREE_PORTS;
+use super::{FREE_PORTS, LOGIN};
 use crate::KIOSQUE;
 
 /// Ten seconds before a month begins.
 const START: &str = "2026-03-31T23:59:50Z";
 const START_MS: i64 = 1_775_001_590_000;
-const LOGIN: &str = r#"{"username":"demo","password":"kiosque-demo"}"#;
 
 fn demo(sandbox: &Sandbox, more: &[&str]) -> Served {
-    let args = [&FREE_PORTS[..], &["--timezone", "UTC", "--clock", START], more].concat();
-    Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"))
+    super::start(sandbox, &[&["--timezone", "UTC", "--clock", START], more].concat())
 }
 
 fn log_in(caller: &mut Client) -> (String, i64) {

@@ -4,9 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::thread;
-use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Rng, Sandbox, Served, WAIT_MAX, runs, seed, wait_until};
+use kiosque_testkit::{Rng, SERVE, Sandbox, runs, seed, wait_until};
 
 use super::known::compare;
 use super::load::{Kind, Load};
@@ -15,8 +14,6 @@ use super::preload::{
 };
 use crate::kill_9::copy_data;
 use crate::{KIOSQUE, shell};
-
-const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
 
 /// What fails.
 const DISKS: [(&str, Failing); 6] = [
@@ -97,7 +94,7 @@ fn run(
     let load = Load::new(&sandbox, || 0, |args| failures.command(&sandbox, args));
     load.note_set_up(0);
     let mut serve = failures.command(&sandbox, &SERVE);
-    let mut served = Served::start(&mut serve, &sandbox.data().join("tls/cert.pem"));
+    let mut served = sandbox.start(&mut serve);
     let mut found = Vec::new();
     let goes_on = |load: &Load<'_>, count| {
         let kinds = [Kind::Orders, Kind::Sessions, Kind::Reads, Kind::Commands];
@@ -126,7 +123,7 @@ fn run(
         let is_back = goes_on(&load, 2);
         wait_until("the clients are served again", || is_back(&load));
         for path in ["/readyz", "/readyz/orders"] {
-            wait_until_ready(&served, path);
+            wait_until(path, || shell::get(&served, path).0 == 200);
         }
         load.stop();
     });
@@ -145,18 +142,6 @@ fn run(
     found.extend(differences);
     *answers.entry("acknowledged orders".to_owned()).or_default() += counts.orders;
     found
-}
-
-fn wait_until_ready(served: &Served, path: &str) {
-    let begun = Instant::now();
-    loop {
-        let (status, body) = shell::get(served, path);
-        if status == 200 {
-            return;
-        }
-        assert!(begun.elapsed() < WAIT_MAX, "{path} is still {status}: {body}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 #[test]
@@ -194,7 +179,7 @@ fn bad_disk_that_drops_writes_is_seen() {
     let load = Load::new(&sandbox, || 0, |args| sandbox.command(args));
     load.note_set_up(0);
     let mut serve = failures.command(&sandbox, &SERVE);
-    let mut served = Served::start(&mut serve, &sandbox.data().join("tls/cert.pem"));
+    let mut served = sandbox.start(&mut serve);
     thread::scope(|scope| {
         let _stopping = load.stopping();
         load.start_posting(scope, &served, &fresh.key, seed);

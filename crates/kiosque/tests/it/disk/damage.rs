@@ -8,9 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    AISLE_PATH, BEST_PATH, BY_DEVICE_PATH, CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, FleetToml,
-    ONLINE_PATH, ORDERS_PATH, OrderLine, PROFILE_PATH, Rng, SUMMARY_PATH, Sandbox, Served,
-    TREND_PATH, runs, seed, wait_until,
+    AISLE_PATH, CHANGES_PATH, DETAIL_PATH, DEVICES_PATH, FleetToml, ONLINE_PATH, ORDERS_PATH,
+    OrderLine, Ran, Rng, SERVE, Sandbox, Served, dashboard_paths, runs, seed, sql, wait_until,
 };
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -59,9 +58,9 @@ fn calls() -> Vec<(String, Value)> {
         json!({"startTimestamp": 1_767_139_200_000_i64, "endTimestamp": 1_782_864_000_000_i64});
     let part =
         json!({"startTimestamp": 1_769_000_000_000_i64, "endTimestamp": 1_775_000_000_000_i64});
-    let mut calls = vec![(format!("{DEVICES_PATH}?size=100"), json!({}))];
-    calls.extend([PROFILE_PATH, AISLE_PATH, ONLINE_PATH].map(|path| (path.to_owned(), json!({}))));
-    for path in [SUMMARY_PATH, BEST_PATH, BY_DEVICE_PATH, TREND_PATH] {
+    let devices = format!("{DEVICES_PATH}?size=100");
+    let mut calls = vec![(devices, json!({})), (ONLINE_PATH.to_owned(), json!({}))];
+    for path in dashboard_paths() {
         calls.extend([&range, &part].map(|body| (path.to_owned(), body.clone())));
     }
     calls
@@ -80,7 +79,7 @@ impl Whole {
             )
         });
         let sandbox = KIOSQUE.sandbox_with(fleet, "UTC");
-        sandbox.run_with_input(&["import", "orders", "-"], lines().as_bytes()).success();
+        sandbox.import(lines());
         let rates = "date,currency,usd_per_unit\n2026-01-01,EUR,1.0837\n2026-04-01,EUR,1.12\n";
         let rates = sandbox.file("rates.csv", rates);
         sandbox.run(&["import", "rates", &rates]).success();
@@ -96,8 +95,20 @@ impl Whole {
         served.wait();
         assert!(!sandbox.data().join("kiosque.db-wal").exists());
         let content = fs::read(sandbox.data().join("kiosque.db")).unwrap();
-        let entries = entries(&sandbox, kiosque_testkit::sql::LEAVES_OF_ORDERS);
+        let entries = entries(&sandbox, sql::LEAVES_OF_ORDERS);
         Whole { sandbox, content, token, orders, answers, entries }
+    }
+
+    /// Exports the data while a page has the wrong number of entries.
+    fn export_with(&self, page: i64, entries: u16) -> Ran {
+        let mut content = self.content.clone();
+        let count = (usize::try_from(page).unwrap() - 1) * page_bytes(self) + 3;
+        content[count..count + 2].copy_from_slice(&entries.to_be_bytes());
+        let database = self.sandbox.data().join("kiosque.db");
+        fs::write(&database, content).unwrap();
+        let exported = self.sandbox.run(&["orders", "export"]);
+        fs::write(database, &self.content).unwrap();
+        exported
     }
 }
 
@@ -326,9 +337,7 @@ fn page_bytes(whole: &Whole) -> usize {
 
 /// Starts a server; none if it says that it cannot.
 fn serve(sandbox: &Sandbox) -> Option<Served> {
-    let args = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
-    let certificate = sandbox.data().join("tls/cert.pem");
-    let mut served = Served::spawn(&mut sandbox.command(&args), &certificate);
+    let mut served = Served::spawn(&mut sandbox.command(&SERVE), &sandbox.certificate());
     let mut ended = false;
     wait_until("the server serves or ends", || {
         ended = served.has_ended();
@@ -382,8 +391,7 @@ fn damage_that_no_checksum_shows_is_seen() {
     // The data is whole, and has no difference for `verify`.
     assert_eq!(none, [""; 0]);
     let other = lines().lines().next().unwrap().replace(":100,", ":101,");
-    let ran = sandbox.run_with_input(&["import", "orders", "-"], other.as_bytes()).success();
-    assert_eq!(ran.counts(), [0, 1, 0, 0]);
+    assert_eq!(sandbox.import(other).counts(), [0, 1, 0, 0]);
     let wrong = compare(&sandbox, &whole, 0, &mut Counts::default());
     for place in ["the list", "a detail", "the feed", "the export"] {
         let said = format!("{place} has an altered order: ");
@@ -398,12 +406,7 @@ fn damage_that_hides_orders_is_named_by_the_export() {
     let expected = whole.sandbox.run(&["orders", "export"]).success().stdout;
     let mut hidden = 0;
     for (page, entries) in &whole.entries {
-        let mut content = whole.content.clone();
-        let count = (usize::try_from(*page).unwrap() - 1) * page_bytes(&whole) + 3;
-        content[count..count + 2]
-            .copy_from_slice(&u16::try_from(entries / 2).unwrap().to_be_bytes());
-        fs::write(whole.sandbox.data().join("kiosque.db"), content).unwrap();
-        let exported = whole.sandbox.run(&["orders", "export"]);
+        let exported = whole.export_with(*page, u16::try_from(entries / 2).unwrap());
         if exported.stdout != expected {
             hidden += 1;
             assert_eq!(exported.status, 1, "page {page}");
@@ -420,21 +423,15 @@ fn damage_that_hides_groups_and_devices_is_named_by_the_export() {
     let expected = whole.sandbox.run(&["orders", "export"]).success().stdout;
     let mut hidden = 0;
     for table in ["ledger", "groups"] {
-        let pages =
-            kiosque_testkit::sql::LEAVES_OF_ORDERS.replace("'orders'", &format!("'{table}'"));
+        let pages = sql::LEAVES_OF_ORDERS.replace("'orders'", &format!("'{table}'"));
         for page in entries(&whole.sandbox, &pages).keys() {
-            let mut content = whole.content.clone();
-            let count = (usize::try_from(*page).unwrap() - 1) * page_bytes(&whole) + 3;
-            content[count..count + 2].copy_from_slice(&1_u16.to_be_bytes());
-            fs::write(whole.sandbox.data().join("kiosque.db"), content).unwrap();
-            let exported = whole.sandbox.run(&["orders", "export"]);
+            let exported = whole.export_with(*page, 1);
             if exported.stdout != expected {
                 hidden += 1;
                 assert_eq!(exported.status, 1, "{table}, page {page}: {exported:?}");
                 let reason = "orders may be missing from the export, since the lists of groups";
                 assert!(exported.stderr.contains(reason), "{}", exported.stderr);
             }
-            fs::write(whole.sandbox.data().join("kiosque.db"), &whole.content).unwrap();
         }
     }
     assert!(hidden > 0);

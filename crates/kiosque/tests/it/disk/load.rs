@@ -10,15 +10,13 @@ use std::time::Duration;
 
 use kiosque_testkit::blocking::Client;
 use kiosque_testkit::{
-    LOGOUT_PATH, ORDERS_PATH, OrderLine, Ran, Reply, Rng, SUMMARY_PATH, SWITCH_PATH, Sandbox,
-    Served, TOKEN_PATH,
+    LOGOUT_PATH, ORDERS_CALL, ORDERS_PATH, OrderLine, Ran, Reply, Rng, SUMMARY_PATH, SWITCH_PATH,
+    Sandbox, Served, TOKEN_PATH,
 };
 use serde_json::json;
 
 use super::known::{Change, Event, Known, total};
 use super::{DEVICES, fleet};
-
-pub(super) const ORDERS_CALL: &str = "/operator/v1/orders";
 
 /// What changes the data; each counts its successes.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +96,7 @@ impl<'t> Load<'t> {
         let caller = served.connect();
         let rng = Rng::seeded(seed ^ 3);
         scope.spawn(move || self.until_stopped(self.replace_sessions(caller, rng)));
-        let mut caller = served.connect();
-        let token = caller.log_in("guest", "secret");
+        let (caller, token) = served.log_in("guest");
         scope.spawn(move || self.until_stopped(self.read(caller, &token)));
         let rng = Rng::seeded(seed ^ 4);
         scope.spawn(move || self.run_commands(rng));

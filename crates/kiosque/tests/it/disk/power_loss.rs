@@ -4,15 +4,13 @@
 use std::fs;
 use std::thread;
 
-use kiosque_testkit::{Ran, Rng, Sandbox, Served, runs, seed, size, wait_until};
+use kiosque_testkit::{Ran, Rng, SERVE, Sandbox, Served, runs, seed, size, wait_until};
 
 use super::crash::{Disk, Kept, records};
 use super::known::{Change, Event, compare};
 use super::load::{Kind, Load};
 use super::preload::{EIO, Failing, Failures, Recorder, SYNC};
 use crate::KIOSQUE;
-
-const SERVE: [&str; 5] = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
 
 /// The changes of files and what clients knew, from an empty directory to the end of a server.
 struct Recording {
@@ -37,7 +35,7 @@ fn record(seed: u64) -> Recording {
     for server in 0..servers {
         let mut serve = recorder.command(&sandbox, &SERVE);
         failures.reach(&mut serve);
-        let mut served = Served::start(&mut serve, &sandbox.data().join("tls/cert.pem"));
+        let mut served = sandbox.start(&mut serve);
         let wanted = [(Kind::Orders, posts), (Kind::Sessions, posts), (Kind::Commands, posts / 20)]
             .map(|(kind, count)| (kind, load.succeeded(kind) + count + 1));
         thread::scope(|scope| {

@@ -14,7 +14,7 @@ use super::{ONE_DEVICE, Server, faults_of};
 fn a_failure_looks_like_that_of_a_server() {
     let server = Server::start();
     let proxy = server.proxy(&["every(2, code500(orders, retry-after=1500ms))"]);
-    let (mut caller, token) = proxy.log_in();
+    let (mut caller, token) = proxy.log_in("walker");
     for number in 1..=4 {
         let reply = caller.call(ORDERS_PATH, Some(&token), ONE_DEVICE);
         if number % 2 == 1 {
@@ -44,7 +44,7 @@ fn a_failure_looks_like_that_of_a_server() {
 fn pages_of_other_proxies_are_no_envelopes() {
     let server = Server::start();
     let proxy = server.proxy(&["nth(1, html404(devices))", "http503(trend, 30s)"]);
-    let (mut caller, token) = proxy.log_in();
+    let (mut caller, token) = proxy.log_in("walker");
     let reply = caller.call(DEVICES_PATH, Some(&token), "{}");
     assert_eq!((reply.status, faults_of(&reply)), (404, Some("html404")));
     assert_eq!(reply.headers["content-type"], "text/html");
@@ -61,7 +61,7 @@ fn pages_of_other_proxies_are_no_envelopes() {
 fn a_slow_answer_is_late_and_otherwise_the_same() {
     let server = Server::start();
     let proxy = server.proxy(&["slow(orders, 700ms)"]);
-    let (mut caller, token) = proxy.log_in();
+    let (mut caller, token) = proxy.log_in("walker");
     let begun = Instant::now();
     let slow = caller.call(ORDERS_PATH, Some(&token), ONE_DEVICE);
     assert!(begun.elapsed() >= Duration::from_millis(700));
@@ -76,7 +76,7 @@ fn a_slow_answer_is_late_and_otherwise_the_same() {
 fn connections_are_closed_without_a_whole_answer() {
     let server = Server::start();
     let proxy = server.proxy(&["nth(1, reset(switch))", "nth(2, lose-answer)"]);
-    let (mut caller, token) = proxy.log_in();
+    let (mut caller, token) = proxy.log_in("walker");
     let south = r#"{"groupId":"south"}"#;
     caller.try_call(SWITCH_PATH, Some(&token), south).unwrap_err();
     let mut caller = proxy.connect();
@@ -96,9 +96,9 @@ fn connections_are_closed_without_a_whole_answer() {
 fn curl_reports_a_reset_and_a_cut_answer() {
     let server = Server::start();
     let proxy = server.proxy(&["nth(1, reset(online))", "nth(2, cut-body(online))"]);
-    let (_, token) = proxy.log_in();
-    let url = format!("{}/{ONLINE_PATH}", proxy.served.base);
-    let certificate = server.sandbox.path(&format!("{}.pem", proxy.served.address().port()));
+    let (_, token) = proxy.log_in("walker");
+    let url = format!("{}/{ONLINE_PATH}", proxy.base);
+    let certificate = server.sandbox.path(&format!("{}.pem", proxy.address().port()));
     let curl = |version: &str| {
         let mut curl = std::process::Command::new("curl");
         curl.args(["--silent", "--show-error", "--include", version, "--compressed", "-X", "POST"]);

@@ -1,20 +1,18 @@
 //! A demo with faults.
 
-use kiosque_testkit::{DEVICES_PATH, Served};
+use kiosque_testkit::DEVICES_PATH;
 
 use super::faults_of;
-use crate::KIOSQUE;
-use crate::demo::FREE_PORTS;
+use crate::{KIOSQUE, demo};
 
 /// A demo has the faults on the integrators' address, whose address and certificate are its own;
 /// the operator's calls have none.
 #[test]
 fn a_demo_answers_integrators_with_faults() {
     let sandbox = KIOSQUE.sandbox();
-    let faults = ["--quiet", "--today", "2026-03-31", "--fault", "every(2, code500(devices))"];
-    let args = [&FREE_PORTS[..], &faults, &["--seed", "9"]].concat();
-    let mut served =
-        Served::start(&mut sandbox.command(&args), &sandbox.data().join("tls/cert.pem"));
+    let faults = ["--fault", "every(2, code500(devices))", "--seed", "9"];
+    let quiet = ["--quiet", "--today", "2026-03-31"];
+    let mut served = demo::start(&sandbox, &[&quiet[..], &faults].concat());
     let said = served.stdout_until("\nkiosks ");
     let line = "\nfaults     every(2, code500(devices)) (seed 9): such answers have the header \
                 kiosque-fault\n";

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, Served};
 
-use super::{ONE_DEVICE, ORDERS, Proxy, Server, faults_of, page};
+use super::{ONE_DEVICE, ORDERS, Server, faults_of, page};
 use crate::fleet::fleet;
 
 /// Returns the ids of orders, the newest first.
@@ -18,7 +18,7 @@ fn ids(numbers: impl Iterator<Item = usize>) -> Vec<String> {
 fn shifted_pages_double_rows_and_miss_none() {
     let server = Server::start();
     let proxy = server.proxy(&["shift-page(rows=2)"]);
-    let (mut caller, token) = proxy.log_in();
+    let (mut caller, token) = proxy.log_in("walker");
     let mut walked = Vec::new();
     for current in 1.. {
         let (reply, ids) = page(&mut caller, &token, current);
@@ -63,8 +63,8 @@ const MANY: usize = 303;
 
 /// Walks over the list and checks each page against a list at whose front orders have arrived since
 /// its page 1 was read. Returns their number at each page.
-fn walk(proxy: &Proxy, fault: &str) -> Vec<usize> {
-    let (mut caller, mut token) = proxy.log_in();
+fn walk(proxy: &Served, fault: &str) -> Vec<usize> {
+    let (mut caller, mut token) = proxy.log_in("walker");
     let all = ids((1..=MANY).rev());
     let (mut stored, mut arrived, mut last) = (BTreeSet::new(), Vec::new(), 0);
     for current in 1.. {
@@ -95,7 +95,7 @@ fn walk(proxy: &Proxy, fault: &str) -> Vec<usize> {
 #[test]
 fn rows_are_sorted_otherwise_or_missing() {
     let server = Server::start();
-    let (mut caller, token) = super::log_in_at(&server);
+    let (mut caller, token) = server.served.log_in("walker");
     let (plain, expected) = page(&mut caller, &token, 2);
     assert_eq!((expected.clone(), faults_of(&plain)), (ids((16..=20).rev()), None));
 

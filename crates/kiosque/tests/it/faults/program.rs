@@ -1,9 +1,9 @@
 //! The program: its arguments, its certificate, its end.
 
 use kiosque_faults::Fault;
-use kiosque_testkit::{ORDERS_PATH, Ran, Served, TOKEN_PATH};
+use kiosque_testkit::{ORDERS_PATH, Ran, TOKEN_PATH};
 
-use super::{ONE_DEVICE, Server, faults_of};
+use super::{ONE_DEVICE, Server, faults_of, proxy};
 use crate::KIOSQUE;
 use crate::fleet::fleet;
 
@@ -102,16 +102,11 @@ fn arguments_that_do_not_fit_are_refused() {
 #[test]
 fn a_certificate_that_is_given_is_the_one_shown() {
     let server = Server::start();
-    let path = |name: &str| server.sandbox.data().join(name).to_str().unwrap().to_owned();
-    let (cert, key) = (path("tls/cert.pem"), path("tls/key.pem"));
-    let mut command = KIOSQUE.command();
-    command.args(["fault-proxy", &server.served.base, "--listen", "127.0.0.1:0"]);
-    command.args(["--fault", "every(2, code500)", "--ca-file", &cert]);
-    command.args(["--tls-cert", &cert, "--tls-key", &key]);
-    let served = Served::start(&mut command, cert.as_ref());
-    served.connect().log_in("walker", "secret");
-    assert_eq!(served.stdout(), "");
-    let stderr = served.stderr();
+    let certificate = server.sandbox.certificate();
+    let proxy = proxy(&server.served.base, &certificate, &["every(2, code500)"]);
+    proxy.connect().log_in("walker", "secret");
+    assert_eq!(proxy.stdout(), "");
+    let stderr = proxy.stderr();
     let faults = format!(
         "calls are forwarded to {}, with faults: every(2, code500) (seed 1)",
         server.served.base
@@ -123,15 +118,14 @@ fn a_certificate_that_is_given_is_the_one_shown() {
 #[test]
 fn requests_under_way_are_answered_when_it_stops() {
     let server = Server::start();
-    let proxy = server.proxy(&["slow(orders, 300ms)"]);
-    let (mut caller, token) = proxy.log_in();
+    let mut proxy = server.proxy(&["slow(orders, 300ms)"]);
+    let (mut caller, token) = proxy.log_in("walker");
     let reply = caller.call_while(ORDERS_PATH, &token, ONE_DEVICE, || {
-        proxy.served.signal("TERM");
-        proxy.served.stderr_until("stopping: finishing open requests");
+        proxy.signal("TERM");
+        proxy.stderr_until("stopping: finishing open requests");
     });
     assert_eq!((reply.code(), faults_of(&reply)), (200, Some("slow")));
-    let mut served = proxy.served;
-    assert_eq!(served.wait().code(), Some(0));
+    assert_eq!(proxy.wait().code(), Some(0));
 }
 
 /// ENV-14: an answer with a token is not compressed behind the proxy either, and a long list is.
@@ -147,7 +141,7 @@ fn answers_are_compressed_as_by_the_server() {
     let reply = caller.call_with("accept-encoding: gzip\r\n", TOKEN_PATH, login);
     assert!(reply.text.len() > 1_500, "{}", reply.text);
     assert_eq!(reply.headers.get("content-encoding"), None);
-    let (mut caller, token) = proxy.log_in();
+    let (mut caller, token) = proxy.log_in("walker");
     let headers = format!("accept-encoding: gzip\r\nthird-api-token: {token}\r\n");
     let reply = caller.call_with(&headers, ORDERS_PATH, ONE_DEVICE);
     assert_eq!(reply.headers["content-encoding"], "gzip");

@@ -1,15 +1,15 @@
 //! The same seed and the same calls give the same answers.
 
-use kiosque_testkit::{DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, Reply};
+use kiosque_testkit::{DEVICES_PATH, ONLINE_PATH, ORDERS_PATH, Reply, Served};
 
-use super::{ONE_DEVICE, Proxy, Server, log_in_at};
+use super::{ONE_DEVICE, Server};
 
 const FAULTS: [&str; 4] =
     ["chance(30%, drop-row)", "chance(20%, code500(devices))", "every(3, resort)", "nth(5, reset)"];
 
 /// Returns 60 answers as they are but for their date and the id of their request; `None` for calls
 /// without one.
-fn answers(proxy: &Proxy, token: &str) -> Vec<Option<String>> {
+fn answers(proxy: &Served, token: &str) -> Vec<Option<String>> {
     let mut caller = proxy.connect();
     let mut all = Vec::new();
     for number in 0..60 {
@@ -42,7 +42,7 @@ fn shown(reply: &Reply) -> String {
 #[test]
 fn a_seed_decides_every_answer() {
     let server = Server::start();
-    let (_, token) = log_in_at(&server);
+    let (_, token) = server.served.log_in("walker");
     let run = |seed: &str| {
         let proxy = server.proxy_with(&FAULTS, &["--seed", seed]);
         answers(&proxy, &token)

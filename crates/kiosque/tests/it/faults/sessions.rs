@@ -18,7 +18,7 @@ const REFUSED: &str = "{\"code\":-4,\"msg\":\"Token is incorrect or invalid,plea
 fn an_evicted_session_ends_for_every_call() {
     let server = Server::start();
     let proxy = server.proxy(&["nth(2, evict(orders))"]);
-    let (mut caller, token) = proxy.log_in();
+    let (mut caller, token) = proxy.log_in("walker");
     assert_eq!(caller.call(ORDERS_PATH, Some(&token), ONE_DEVICE).code(), 200);
     assert_eq!(caller.call(DEVICES_PATH, Some(&token), "{}").code(), 200);
     let south = r#"{"groupId":"south"}"#;

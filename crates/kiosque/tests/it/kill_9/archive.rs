@@ -1,7 +1,7 @@
 //! `kiosque archive` that is killed between its transactions.
 
 use kiosque_testkit::{FleetToml, Sandbox};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{When, copy_data, run_and_kill};
 use crate::KIOSQUE;
@@ -11,7 +11,7 @@ const DEVICES: usize = 1_000;
 /// The orders of each device, one a day.
 const DAYS: usize = 3;
 /// Sizes in blocks of 512 bytes: the log passes all but the last while boundaries are moved.
-const LOG_BLOCKS: [u64; 4] = [70, 150, 230, 400];
+const LOG_BLOCKS: [i64; 4] = [70, 150, 230, 400];
 
 /// Returns a code whose row fills the log soon.
 fn code(device: usize) -> String {
@@ -32,16 +32,14 @@ fn with_orders() -> Sandbox {
         format!("{order}\n")
     };
     let orders: String = places.map(order).collect();
-    sandbox.run_with_input(&["import", "orders", "-"], orders.as_bytes()).success();
+    sandbox.import(orders);
     sandbox
 }
 
 /// Returns the numbers of devices by the number of their archived orders.
 fn by_archived(sandbox: &Sandbox) -> [usize; DAYS + 1] {
-    let listed = sandbox.run(&["device", "list", "--output", "json"]).success().stdout;
-    let listed: Value = serde_json::from_str(&listed).unwrap();
     let mut devices = [0; DAYS + 1];
-    for device in listed.as_array().unwrap() {
+    for device in sandbox.json(&["device", "list"]).as_array().unwrap() {
         devices[usize::try_from(device["archivedCount"].as_u64().unwrap()).unwrap()] += 1;
     }
     devices
@@ -49,16 +47,15 @@ fn by_archived(sandbox: &Sandbox) -> [usize; DAYS + 1] {
 
 /// Kills a command that moves the boundaries of all devices. Each is where it was or where it goes,
 /// and the same command moves the others. Returns whether some, and not all, were moved.
-fn kill_and_repeat(sandbox: &Sandbox, args: &[&str], (old, new): (usize, usize), at: u64) -> bool {
+fn kill_and_repeat(sandbox: &Sandbox, args: &[&str], (old, new): (usize, usize), at: i64) -> bool {
     assert_eq!(by_archived(sandbox)[old], DEVICES);
     assert!(run_and_kill(sandbox, args, When::Grown(at)), "{args:?} ended by itself");
-    let verified = || sandbox.run(&["verify"]).success().stdout;
-    assert!(verified().ends_with(", no difference\n"));
+    sandbox.verified();
     let left = by_archived(sandbox);
     assert_eq!(left[old] + left[new], DEVICES, "{left:?}");
     sandbox.run(args).success();
     assert_eq!(by_archived(sandbox)[new], DEVICES, "{left:?}");
-    assert!(verified().ends_with(", no difference\n"));
+    sandbox.verified();
     0 < left[new] && left[new] < DEVICES
 }
 

@@ -3,11 +3,10 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-use kiosque_testkit::{Ran, Sandbox, Served};
+use kiosque_testkit::{Ran, Sandbox};
 use serde_json::Value;
 
-use crate::KIOSQUE;
-use crate::demo::FREE_PORTS;
+use crate::{KIOSQUE, demo};
 
 const CALL: &str = "third-center-web/openapi/v1/kioskDevice/devicePage?size=2";
 const MARCH: [&str; 4] = ["--since", "2026-03-01", "--until", "2026-04-01"];
@@ -59,11 +58,9 @@ fn every_command_answers_in_each_format() {
     let sandbox = KIOSQUE.sandbox();
     let password = sandbox.file("pw", "kiosque-demo\n");
     std::fs::set_permissions(&password, Permissions::from_mode(0o600)).unwrap();
-    let args = [&FREE_PORTS[..], &["--quiet", "--today", "2026-03-31"]].concat();
-    let certificate = sandbox.data().join("tls/cert.pem");
-    let demo = Served::start(&mut sandbox.command(&args), &certificate);
+    let demo = demo::start_quiet(&sandbox, "2026-03-31");
     let login = ["login", "--url", &demo.base, "--username", "demo", "--password-file", "pw"];
-    let login = [&login[..], &["--ca-file", certificate.to_str().unwrap()]].concat();
+    let login = [&login[..], &["--ca-file", "data/tls/cert.pem"]].concat();
     run(&sandbox, &login).success();
     for (name, args) in commands() {
         let table = run(&sandbox, &args).success();

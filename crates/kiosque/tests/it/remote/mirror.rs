@@ -8,7 +8,6 @@ use kiosque_testkit::{FleetToml, OrderLine, Program, Ran, Served, cheap_hash, wa
 use serde_json::{Value, json};
 
 use super::{PASSWORD, Place};
-use crate::KIOSQUE;
 
 /// Prints the orders of the copy by group and id, as the server sends them.
 const READ_ORDERS: &str = r#"
@@ -67,23 +66,7 @@ impl Place {
     }
 
     fn import_lines(&self, lines: &[OrderLine]) {
-        let lines = lines.iter().map(ToString::to_string).collect::<String>();
-        let file = self.sandbox.file("lines.ndjson", lines);
-        self.sandbox.run(&["import", "orders", &file]).success();
-    }
-
-    /// Starts a proxy with faults before the server, which is then the one of the profile.
-    fn log_in_through(&self, faults: &[&str]) -> Served {
-        let trusted = self.sandbox.data().join("tls/cert.pem");
-        let mut command = KIOSQUE.command();
-        command.args(["fault-proxy", &self.server.base, "--listen", "127.0.0.1:0", "--ca-file"]);
-        command.arg(&trusted).arg("--tls-cert").arg(&trusted).arg("--tls-key");
-        command.arg(trusted.with_file_name("key.pem"));
-        command.args(faults.iter().flat_map(|fault| ["--fault", fault]));
-        let proxy = Served::start(&mut command, &trusted);
-        let url = ["login", "--url", &proxy.base, "--username", "ops", "--password-file", "pw"];
-        self.run(&[&url[..], &["--ca-file", "data/tls/cert.pem"]].concat()).success();
-        proxy
+        self.sandbox.import(lines.iter().map(ToString::to_string).collect::<String>());
     }
 }
 
@@ -182,8 +165,7 @@ fn a_restored_server_is_read_again() {
     place.stop();
     place.sandbox.run(&["restore", "monday.db"]).success();
     let serve = ["serve", "--listen", &address, "--operator-listen", "127.0.0.1:0"];
-    let certificate = place.sandbox.data().join("tls/cert.pem");
-    place.server = Served::start(&mut place.sandbox.command(&serve), &certificate);
+    place.server = place.sandbox.start(&mut place.sandbox.command(&serve));
     place.import_lines(&[sale("c", "N-1", 5)]);
     let ran = place.run(&MIRROR).success();
     let certificate = "north: 3 orders up to change 3, 3 sales of 0.08 EUR with refunds of \

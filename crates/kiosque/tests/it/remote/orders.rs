@@ -1,14 +1,14 @@
 //! Orders and changes: all of them, once.
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io;
 use std::process::Command;
 
-use kiosque_testkit::{ORDERS_PATH, OrderLine, Ran, SWITCH_PATH, Served};
+use kiosque_testkit::{ORDERS_PATH, OrderLine, Ran, Served};
 use serde_json::{Value, json};
 
-use super::{PASSWORD, Place, take_environment};
+use super::{PASSWORD, Place};
+use crate::closed_output::{on_full_disk, without_reader};
+use crate::shell::take_environment;
 
 /// The last line of a walk that `--limit` has cut in the first device.
 const CUT: &str = "N-1: cut by --limit; there are more orders\n";
@@ -17,8 +17,7 @@ const CUT: &str = "N-1: cut by --limit; there are more orders\n";
 fn counted(place: &Place, history: bool) -> usize {
     let mut client = place.server.connect();
     let token = client.log_in("ops", PASSWORD);
-    let switched = client.call(SWITCH_PATH, Some(&token), r#"{"groupId":"north"}"#);
-    let token = switched.success()["accessToken"].as_str().unwrap().to_owned();
+    let token = client.switch(&token, "north");
     let total = |device: &str| {
         let body = json!({"deviceCode": device, "includeHistory": history}).to_string();
         let reply = client.call(ORDERS_PATH, Some(&token), &body);
@@ -78,12 +77,8 @@ fn the_newest_orders_are_printed() {
     let line = |id: &str, day: u32| {
         OrderLine::new(id, "N-2", format!("2026-03-{day:02} 12:00:00")).to_string()
     };
-    let import = |lines: String| {
-        let orders = place.sandbox.file("newest.ndjson", lines);
-        place.sandbox.run(&["import", "orders", &orders]).success();
-    };
-    import(line("b", 5) + &line("c", 8));
-    import(line("late", 1));
+    place.sandbox.import(line("b", 5) + &line("c", 8));
+    place.sandbox.import(line("late", 1));
     place.log_in();
     let print = |more: &[&str]| {
         let args = ["orders", "--output", "ndjson"];
@@ -132,8 +127,7 @@ fn a_span_is_one_of_the_platforms_zone() {
     let place = Place::new();
     let starts = ["2026-03-02 00:30:00", "2026-03-02 09:00:00"];
     let line = |at: usize| OrderLine::new(format!("o{at}"), "N-1", starts[at]).to_string();
-    let orders = place.sandbox.file("span.ndjson", line(0) + &line(1));
-    place.sandbox.run(&["import", "orders", &orders]).success();
+    place.sandbox.import(line(0) + &line(1));
     place.log_in();
     let print = |more: &[&str]| {
         let args = ["orders", "--device", "N-1", "--columns", "orderId,tradeStartTime"];
@@ -207,7 +201,7 @@ fn watched_orders_are_printed_once() {
 fn a_list_that_is_sorted_another_way_is_noticed() {
     let place = Place::new();
     place.import("N-1", 2);
-    let _proxy = place.log_in_with_fault("resort(orders)");
+    let _proxy = place.log_in_through(&["resort(orders)"]);
     let args = ["orders", "--device", "N-1", "--watch", "20ms", "--output", "ndjson"];
     let watching = Served::spawn(&mut place.command(&args), &place.sandbox.path("none"));
     let said = watching.stdout_until("N-1-0");
@@ -224,13 +218,13 @@ fn a_failed_round_loses_no_change() {
     place.import("N-1", 3);
     // The second page is no answer.
     let fault = "nth(2, html404(changes))";
-    for (output, last) in [("json", "N-1-2"), ("csv", "N-1-2"), ("table", "N-1-2")] {
-        let _proxy = place.log_in_with_fault(fault);
+    for output in ["json", "csv", "table"] {
+        let _proxy = place.log_in_through(&[fault]);
         let columns = ["--columns", "orderId"];
         let args = ["changes", "--size", "2", "--watch", "20ms", "--output", output];
         let mut command = place.command(&[&args[..], &columns].concat());
         let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
-        let said = watching.stdout_until(last);
+        let said = watching.stdout_until("N-1-2");
         let is_of_id = |it: char| it.is_ascii_alphanumeric() || it == '-';
         let words = said.split(|it: char| !is_of_id(it));
         let printed: Vec<&str> = words.filter(|word| word.starts_with("N-1-")).collect();
@@ -254,7 +248,7 @@ fn a_failed_round_repeats_no_order() {
     let all = ids(&place.run(&args).success().stdout);
     assert_eq!(all.len(), 1_205);
     for (more, expected) in [(&[][..], &all[..]), (&["--limit", "901"], &all[..901])] {
-        let _proxy = place.log_in_with_fault(fault);
+        let _proxy = place.log_in_through(&[fault]);
         let mut command = place.command(&[&args[..], &["--watch", "20ms"], more].concat());
         let watching = Served::spawn(&mut command, &place.sandbox.path("none"));
         let last = expected.last().unwrap();
@@ -278,8 +272,7 @@ fn the_csv_is_imported_unchanged() {
         .with("tradeNoIn", "in-1")
         .with("phone", "+33 6 98 76 54 32")
         .with("detailVOList", lines);
-    let orders = place.sandbox.file("lines.ndjson", order.to_string());
-    place.sandbox.run(&["import", "orders", &orders]).success();
+    place.sandbox.import(order.to_string());
     place.log_in();
     let csv = place.run(&["orders", "--all-devices", "--output", "csv"]).success().stdout;
     assert_eq!(csv.lines().count(), 1 + 12 + 2, "{csv}");
@@ -302,8 +295,7 @@ fn output_that_cannot_be_written_is_a_failure() {
         &["mirror", "--into", "orders.db"],
         &["logout"],
     ] {
-        let full = File::options().write(true).open("/dev/full").unwrap();
-        let ran = Ran::of(place.command(args).stdout(full));
+        let ran = on_full_disk(&mut place.command(args));
         let reason = "kiosque: cannot write to standard output: No space left on device\n";
         assert!(ran.status == 2 && ran.stderr.ends_with(reason), "{args:?}: {ran:?}");
     }
@@ -324,9 +316,7 @@ fn a_command_ends_quietly_when_its_output_is_not_read() {
         &["profiles"],
         &["whoami", "--watch", "20ms"],
     ] {
-        let (reader, writer) = io::pipe().unwrap();
-        drop(reader);
-        let ran = Ran::of(place.command(args).stdout(writer)).success();
+        let ran = without_reader(&mut place.command(args)).success();
         assert_eq!(ran.stderr, "", "{args:?}");
     }
     let mut shell = Command::new("bash");

@@ -57,7 +57,7 @@ fn a_replaced_session_is_renewed() {
 #[test]
 fn a_session_that_is_replaced_again_and_again_is_given_up() {
     let place = Place::new();
-    let _proxy = place.log_in_with_fault("evict(devices)");
+    let _proxy = place.log_in_through(&["evict(devices)"]);
     let ran = place.run(&["devices"]);
     let warning = "warning: other logins as ops end the session of this command again and again; \
                    use a separate account, or let all programs of the account use one \
@@ -115,10 +115,7 @@ fn files_are_for_their_owner_alone() {
         ("run/kiosque", ["default.lock", "default.session"]),
     ] {
         assert_eq!(mode(directory), 0o700, "{directory}");
-        let entries = fs::read_dir(place.sandbox.path(directory)).unwrap();
-        let mut names: Vec<_> = entries.map(|it| it.unwrap().file_name()).collect();
-        names.sort();
-        assert_eq!(names, files);
+        assert_eq!(place.sandbox.names(directory), files);
         for file in files {
             assert_eq!(mode(&format!("{directory}/{file}")), 0o600, "{file}");
         }

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use kiosque_testkit::{Ran, Served};
 
-use super::{Place, take_environment};
+use super::Place;
+use crate::shell::take_environment;
 
 /// Returns a command that runs in a terminal of this width.
 fn on_terminal(place: &Place, width: u32, args: &[&str]) -> Command {
@@ -29,9 +30,7 @@ fn a_terminal_has_charts_and_lines_of_its_width() {
         let order = kiosque_testkit::OrderLine::new(id, "N-1", &start);
         order.amount("USD", amount).paid(start).to_string()
     };
-    let orders = order("a", "01", 1_000) + &order("b", "03", 250);
-    let orders = place.sandbox.file("paid.ndjson", orders);
-    place.sandbox.run(&["import", "orders", &orders]).success();
+    place.sandbox.import(order("a", "01", 1_000) + &order("b", "03", 250));
     place.log_in();
     let trend = ["trend", "--since", "2026-03-01", "--until", "2026-03-04"];
     let chart = Ran::of(&mut on_terminal(&place, 43, &trend)).success().stdout;

@@ -23,13 +23,13 @@ struct Session {
 
 impl Session {
     fn open(sandbox: &Sandbox, served: &Served) -> Session {
-        let key = sandbox.run(&["operator-key", "create", "report"]).success().stdout;
+        let key = sandbox.create_key(&["report"]);
         let session = Session {
             cookies: sandbox.path("cookies"),
-            certificate: sandbox.data().join("tls/cert.pem"),
+            certificate: sandbox.certificate(),
             base: format!("https://{}/console/", served.operator()),
         };
-        let form = format!("key={}", key.trim_end());
+        let form = format!("key={key}");
         session.ask("login", &["--header", "Sec-Fetch-Site: same-origin", "--data", &form]);
         session
     }

@@ -1,6 +1,6 @@
 //! Unknown paths and wrong methods (ADDR-2, ADDR-3, ADDR-4).
 
-use kiosque_testkit::{DEVICES_PATH, Reply, TOKEN_PATH, TestServer};
+use kiosque_testkit::{DEVICES_PATH, Reply, TOKEN_PATH, TestServer, assert_common_headers};
 
 use super::wire::{Wire, post};
 use super::{assert_envelope, assert_serves, fleet};
@@ -24,8 +24,8 @@ async fn other_methods_are_not_found() {
     let server = TestServer::start(fleet()).await;
     let token = server.log_in("ops").await.token;
     let mut wire = Wire::open(&server).await;
-    let methods = ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "post", "PROPFIND", "M!"];
-    for method in methods {
+    // `refusals` has the methods that are more usual.
+    for method in ["TRACE", "post", "PROPFIND", "M!"] {
         let line = format!("{method} /v8/{DEVICES_PATH} HTTP/1.1");
         assert_not_found(&wire.ask(request(&line, &token)).await, method);
     }
@@ -34,7 +34,7 @@ async fn other_methods_are_not_found() {
     wire.say(request(&line, &token)).await;
     let reply = wire.answer_to("HEAD").await.unwrap();
     assert_eq!((reply.status, reply.text.as_str()), (404, ""));
-    assert!(!reply.headers["x-request-id"].is_empty());
+    assert_common_headers(&reply);
     // The next one shows that nothing was left over.
     assert_not_found(&wire.ask(request("OPTIONS * HTTP/1.1", &token)).await, "OPTIONS *");
     assert_serves(&server, &token).await;
@@ -44,7 +44,7 @@ async fn other_methods_are_not_found() {
     assert_eq!(wire.answer().await.unwrap().status, 404);
 }
 
-/// ADDR-3: paths are compared byte by byte, with the prefix exactly once and no trailing slash.
+/// ADDR-3: paths that are neither in `refusals` nor in the rules of `conformance`.
 #[tokio::test]
 async fn paths_are_taken_as_they_are_written() {
     let server = TestServer::start(fleet()).await;
@@ -52,25 +52,10 @@ async fn paths_are_taken_as_they_are_written() {
     let mut wire = Wire::open(&server).await;
     let long = "x".repeat(10_000);
     for path in [
-        "/",
-        "/v8",
-        "/v8/",
-        &format!("/{DEVICES_PATH}"),
-        &format!("//v8/{DEVICES_PATH}"),
-        &format!("/v8//{DEVICES_PATH}"),
-        &format!("/v8/v8/{DEVICES_PATH}"),
-        &format!("/V8/{DEVICES_PATH}"),
         &format!("/v9/{DEVICES_PATH}"),
-        &format!("/v8/{DEVICES_PATH}/"),
-        &format!("/v8/{DEVICES_PATH};x=1"),
         &format!("/v8/{DEVICES_PATH}%3Fsize=1"),
         &format!("/v8/{DEVICES_PATH}%00"),
-        &format!("/v8/{}", DEVICES_PATH.replace("kiosk", "%6biosk")),
-        &format!("/v8/{}", DEVICES_PATH.to_ascii_lowercase()),
-        &format!("/v8/./{DEVICES_PATH}"),
-        &format!("/v8/x/../{DEVICES_PATH}"),
         "/v8/third-center-web/openapi/v1/kioskDevice",
-        "/livez",
         "/operator/v1/audit",
         &format!("/{long}"),
     ] {

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use kiosque_testkit::{CHANGES_PATH, Rng, TestServer, eventually, seed, size};
+use kiosque_testkit::{CHANGES_PATH, ORDERS_CALL, Rng, TestServer, eventually, seed, size};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{changes, fleet, line, walk};
-use crate::operator::{ORDERS, counts};
+use crate::operator::counts;
 
 const WRITERS: usize = 8;
 
@@ -43,7 +43,7 @@ async fn write(server: Arc<TestServer>, key: String, name: usize, stop: Arc<Atom
             body.push_str(&line(&id, total));
             sent.insert(id, total);
         }
-        let request = http::Request::post(ORDERS).header("host", "localhost");
+        let request = http::Request::post(ORDERS_CALL).header("host", "localhost");
         let request = request.header("authorization", format!("Bearer {key}"));
         let request = request.body(http_body_util::Full::from(body)).unwrap();
         assert_eq!(counts(&caller.send(request).await)[3], 0);

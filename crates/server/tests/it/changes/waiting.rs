@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use kiosque_testkit::{
-    CHANGES_PATH, Client, DEVICES_PATH, LOGOUT_PATH, Reply, ServerOptions, TestData, TestServer,
-    eventually, sql,
+    CHANGES_PATH, Client, DEVICES_PATH, LOGOUT_PATH, ORDERS_CALL, Reply, ServerOptions, TestData,
+    TestServer, eventually, sql,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{ask, changes, fleet, line, of};
 use crate::abuse::wire::{Wire, post};
-use crate::operator::ORDERS;
 
 /// A server without orders, with a session in the group `g1` and its cursor.
 async fn server() -> (TestServer, String, Value) {
@@ -58,7 +57,7 @@ async fn a_wait_ends_with_the_next_change() {
         if at % 2 == 0 {
             server.import_valid(line(&id, total)).await;
         } else {
-            server.call_operator(ORDERS, Some(&key), line(&id, total)).await;
+            server.call_operator(ORDERS_CALL, Some(&key), line(&id, total)).await;
         }
         let reply = asking.await.unwrap();
         let (found, next, more) = changes(reply.success());

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Full};
 use kiosque_conformance::{Answer, Checked, Checker, Credentials, Outcome, Scope, Transport, all};
 use kiosque_https_client::HttpsClient;
 use kiosque_model::UnixMs;
-use kiosque_testkit::{LOGOUT_PATH, SWITCH_PATH, TOKEN_PATH};
+use kiosque_testkit::{DEVICES_PATH, LOGOUT_PATH, SWITCH_PATH, TOKEN_PATH};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "third-api-token";
@@ -194,6 +194,8 @@ pub(super) struct Memory {
     refused_logins: Vec<(String, usize)>,
     /// The accounts that have logged out, each with the number of tokens that were issued before.
     pub(super) logged_out: Vec<(String, usize)>,
+    /// The token and the group of the last call, if it was List devices with a groupId.
+    pub(super) filtered: Option<(String, String)>,
 }
 
 /// A token of a login or a switch.
@@ -208,6 +210,9 @@ pub(super) struct Issued {
 impl Memory {
     fn learn(&mut self, call: &Call, given: &Given) {
         self.calls += 1;
+        let group = call.json()["groupId"].as_str().map(str::to_owned);
+        let group = group.filter(|_| call.path == DEVICES_PATH && given.code() == 200);
+        self.filtered = group.map(|group| (call.token().to_owned(), group));
         let account = match call.path.as_str() {
             TOKEN_PATH => call.json()["username"].as_str().unwrap_or_default().to_owned(),
             SWITCH_PATH | LOGOUT_PATH => {
@@ -233,6 +238,13 @@ impl Memory {
     /// Returns the session that a token was issued for.
     pub(super) fn of(&self, token: &str) -> Option<&Issued> {
         self.issued.iter().find(|issued| issued.token == token)
+    }
+
+    /// Returns the token of the same account that was issued before this one.
+    pub(super) fn predecessor(&self, token: &str) -> Option<&Issued> {
+        let account = &self.of(token)?.account;
+        let earlier = self.issued.iter().take_while(|issued| issued.token != token);
+        earlier.filter(|issued| issued.account == *account).last()
     }
 
     /// Returns the token of the same account that was issued after this one.

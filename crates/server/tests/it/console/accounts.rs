@@ -2,44 +2,34 @@
 
 use kiosque_testkit::{TestServer, between, card};
 
-use super::Browser;
+use super::{Browser, signed_in_with};
 use crate::operator::fleet;
 
 const ACCOUNT: &str = "/console/integrators/account?name=ops";
 const END: &str = "/console/integrators/account";
 
-/// An account that is enabled and has no group cannot log in, and is not shown as if it could.
+/// An account that is enabled and has no group, or deactivated ones alone, cannot log in, and is
+/// not shown as if it could.
 #[tokio::test]
 async fn the_state_of_an_account_is_why_it_cannot_log_in() {
-    let server = TestServer::start(fleet().account::<&str>("unassigned", &[])).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
-    let page = browser.get("/console/integrators").await.text;
-    let states = between(card(&page, "accounts"), "<span class=\"badge ", "</span>");
-    assert_eq!(states, ["good\">enabled", "warning\">no group"]);
-    let page = browser.get("/console/integrators/account?name=unassigned").await.text;
-    assert!(card(&page, "account").contains("no group"), "{page}");
-}
-
-/// Nor can one whose groups are all deactivated.
-#[tokio::test]
-async fn an_account_of_deactivated_groups_has_no_group() {
-    let server = TestServer::start(fleet().account("two", &["g2"])).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let accounts = fleet().account("two", &["g2"]).account::<&str>("unassigned", &[]);
+    let (server, mut browser) = signed_in_with(accounts, "read").await;
+    let badges =
+        |page: &str, id: &str| between(card(page, id), "<span class=\"badge ", "</span>").join(" ");
     let mut states = async || {
-        let page = browser.get("/console/integrators").await.text;
-        let mut states = between(card(&page, "accounts"), "<span class=\"badge ", "</span>");
-        let page = browser.get("/console/integrators/account?name=two").await.text;
-        states.extend(between(card(&page, "account"), "<span class=\"badge ", "</span>"));
+        let mut states = vec![badges(&browser.get("/console/integrators").await.text, "accounts")];
+        for name in ["two", "unassigned"] {
+            let path = format!("/console/integrators/account?name={name}");
+            states.push(badges(&browser.get(&path).await.text, "account"));
+        }
         states.join(" ")
     };
     let [good, none] = ["good\">enabled", "warning\">no group"];
-    assert_eq!(states().await, [good, good, good].join(" "));
+    assert_eq!(states().await, [good, good, none, good, none].join(" "));
     server.apply("[[group]]\nid = \"g2\"\nactive = false\n").await.unwrap();
-    assert_eq!(states().await, [good, none, none].join(" "));
+    assert_eq!(states().await, [good, none, none, none, none].join(" "));
     server.apply("[[group]]\nid = \"g1\"\nactive = false\n").await.unwrap();
-    assert_eq!(states().await, [none, none, none].join(" "));
+    assert_eq!(states().await, [none; 5].join(" "));
 }
 
 /// The name of an account may end with a space: the session of another one does not end.

@@ -5,7 +5,7 @@ use kiosque_contract::{ENDPOINTS, Endpoint, OPERATOR_CALLS, TOKEN_HEADER, endpoi
 use kiosque_testkit::{DEVICES_PATH, Reply, TestRequest, TestServer, between, card};
 use serde_json::Value;
 
-use super::{Browser, trail};
+use super::{Browser, behind_proxy, signed_in_with, trail};
 use crate::operator::{fleet, line};
 
 const API: &str = "/console/api";
@@ -34,21 +34,11 @@ fn body(page: &Reply) -> Value {
     serde_json::from_str(&element(page, "body")).unwrap()
 }
 
-/// Sends an operator's call with a key.
-async fn read(server: &TestServer, path: &str, key: &str) -> Reply {
-    let bearer = format!("Bearer {key}");
-    let request = http::Request::get(path).header("host", "x").header("authorization", bearer);
-    let mut caller = server.connect_operator().await;
-    caller.send(request.body(Default::default()).unwrap()).await
-}
-
 /// Addresses are the listener's, and break after slashes. The calls of the operator begin
 /// with those that need a key. The summaries are in the language of the page.
 #[tokio::test]
 async fn the_list_has_whole_addresses_and_summaries_in_both_languages() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (_server, mut browser) = signed_in_with(fleet(), "read").await;
     let list = browser.get(API).await.text;
     let address = "<code class=\"path\">POST <span>/</span><wbr><span>v8/</span><wbr>\
                    <span>third-center-web/</span><wbr>";
@@ -69,9 +59,7 @@ async fn the_list_has_whole_addresses_and_summaries_in_both_languages() {
 /// The snippets use the paths of the tables, and the address of the listener.
 #[tokio::test]
 async fn every_call_of_both_documents_has_a_page_with_its_path() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     let list = browser.get(API).await.text;
     let gateway = format!("https://{}", server.address);
     let operator = "https://ops.example:8444";
@@ -126,7 +114,8 @@ async fn a_read_that_is_tried_has_the_body_of_the_call() {
         };
         let query = fields.iter().filter(|(name, _)| takes.contains(name));
         let query: Vec<String> = query.map(|(name, value)| format!("{name}={value}")).collect();
-        let called = read(&server, &format!("{}?{}", call.path, query.join("&")), &key).await;
+        let path = format!("{}?{}", call.path, query.join("&"));
+        let called = server.get_operator(&path, Some(&key)).await;
         match call.path {
             // It counts these requests.
             "/metrics" => assert!(element(&tried, "body").starts_with("# HELP ")),
@@ -178,8 +167,7 @@ async fn a_call_that_is_tried_has_the_rights_of_the_signed_in_key() {
 async fn a_call_of_integrators_that_is_tried_has_the_body_of_the_call() {
     let server = TestServer::start(fleet().device("D3", "<b>x</b>", "g1")).await;
     server.import_valid(line("o1", 100)).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let token = server.log_in("ops").await.token;
     for one in ENDPOINTS.iter().filter(|one| one.token == endpoint::DevicePage::TOKEN) {
         let sent = match one.name {
@@ -209,9 +197,7 @@ async fn a_call_of_integrators_that_is_tried_has_the_body_of_the_call() {
 /// it is not compressed.
 #[tokio::test]
 async fn a_session_ends_only_after_a_confirmation() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     browser.headers.push(("accept-encoding", "gzip".to_owned()));
     let token = server.log_in("ops").await.token;
     let login = [("username", "ops"), ("password", "secret")];
@@ -251,12 +237,8 @@ async fn a_session_ends_only_after_a_confirmation() {
 /// A proxy's report of the person's address counts for the call as for the page.
 #[tokio::test]
 async fn a_call_that_is_tried_has_the_source_of_the_person() {
-    let server = TestServer::start_with(fleet(), |settings| {
-        settings.trusted_proxies = kiosque_model::TrustedProxies::parse(["127.0.0.1"]).unwrap();
-    })
-    .await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let server = TestServer::start_with(fleet(), behind_proxy).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     browser.headers.push(("x-forwarded-for", "192.0.2.7".to_owned()));
     let login = [("username", "ops"), ("password", "secret"), ("confirm", "yes")];
     browser.post(&page_of("integrator", "LogIn"), &login).await;
@@ -269,9 +251,7 @@ async fn a_call_that_is_tried_has_the_source_of_the_person() {
 async fn a_long_answer_is_cut() {
     let devices = (0..200).map(|at| (format!("L{at:03}"), "\"quoted\" & long ".repeat(4)));
     let fleet = devices.fold(fleet(), |fleet, (code, name)| fleet.device(&code, &name, "g1"));
-    let server = TestServer::start(fleet).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (server, mut browser) = signed_in_with(fleet, "read").await;
     let token = server.log_in("ops").await.token;
     for (name, path) in
         [("DeviceProfile", endpoint::DeviceProfile::PATH), ("DevicePage", DEVICES_PATH)]

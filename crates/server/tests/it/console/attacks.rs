@@ -96,10 +96,9 @@ async fn browsers_without_sec_fetch_site_sign_in_and_out() {
 #[tokio::test]
 async fn two_tabs_share_one_session() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let (_, token) = link(&server, "office").await;
     // Both tabs show the sign-in; the second one signs in later, with a link.
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
+    let (_, token) = link(&server, "office").await;
     let first = browser.cookies[SESSION].clone();
     assert_eq!(browser.post(SIGN_IN, &[("link", &token)]).await.status, 303);
     assert_ne!(browser.cookies[SESSION], first);

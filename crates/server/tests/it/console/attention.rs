@@ -2,7 +2,7 @@
 
 use kiosque_testkit::{FleetToml, OrderLine, TestServer, between, card, sql};
 
-use super::Browser;
+use super::{Browser, signed_in_with};
 use crate::operator::fleet;
 
 /// Returns an aisle of the last device.
@@ -47,9 +47,8 @@ fn listed(page: &str) -> Vec<&str> {
 #[tokio::test]
 async fn each_count_leads_to_what_it_counts() {
     let server = TestServer::start(stocked()).await;
-    let office = server.create_key_named("office", "read").await;
     server.import_valid(sale("o1", "2026-03-02", 1, 3) + &sale("o2", "2026-03-02", 1, 1)).await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let overview = browser.get("/console/").await.text;
     let attention = card(&overview, "attention");
     let lines = between(attention, "<li><a href=\"", "</span></a>");
@@ -88,9 +87,7 @@ async fn each_count_leads_to_what_it_counts() {
 /// for keys that may see it. It is shown without the mark if the checks cannot be read.
 #[tokio::test]
 async fn the_navigation_marks_a_service_with_failed_checks() {
-    let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     let mark = |page: &str| between(page, "<span class=\"mark\">", "</span>").join(" ");
     // There is no exchange rate for the orders and, of files, no backup.
     let [both, one] = match server.store.is_file() {
@@ -124,9 +121,7 @@ async fn the_navigation_marks_a_service_with_failed_checks() {
 /// Exchange rates are needed as soon as there are orders, which may be in any currency.
 #[tokio::test]
 async fn exchange_rates_are_checked_once_there_are_orders() {
-    let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     let mut check = async || {
         let page = browser.get("/console/service").await.text;
         between(card(&page, "checks"), "<li>", "</li>")[3].to_owned()
@@ -148,9 +143,8 @@ async fn exchange_rates_are_checked_once_there_are_orders() {
 #[tokio::test]
 async fn the_aisles_that_run_out_first_are_first() {
     let server = TestServer::start(stocked()).await;
-    let office = server.create_key_named("office", "read").await;
     server.import_valid(sale("o1", "2026-03-01", 2, 1) + &sale("o2", "2026-03-02", 9, 1)).await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let csv = browser.get("/console/refill?format=csv").await.text;
     let expected = "device_code,device_name,aisle_code,goods_id,goods_name,stock,capacity,\
                     sold_a_day,days_left\r\n\
@@ -183,11 +177,10 @@ async fn the_aisles_that_run_out_first_are_first() {
 #[tokio::test]
 async fn imported_sales_of_a_new_device_are_those_of_several_days() {
     let server = TestServer::start(stocked()).await;
-    let office = server.create_key_named("office", "read").await;
     let days = ["2026-02-26", "2026-02-28", "2026-03-01"];
     let sales = days.map(|day| sale(day, day, 2, 1));
     server.import_valid(sales.concat()).await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let csv = browser.get("/console/refill?format=csv").await.text;
     // Six in the four days before today.
     assert!(csv.contains("D3,Hall,C1,cola,Cola,7,20,1.5,4.6\r\n"), "{csv}");

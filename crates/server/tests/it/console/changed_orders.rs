@@ -3,7 +3,7 @@
 use kiosque_testkit::{OrderLine, TestServer, between, card};
 use serde_json::json;
 
-use super::Browser;
+use super::{Browser, signed_in_with};
 use crate::operator::fleet;
 
 /// An order of a product, of the same time and amount as all others.
@@ -25,9 +25,7 @@ async fn listed(browser: &mut Browser, group: &str) -> (Vec<String>, Vec<String>
 
 #[tokio::test]
 async fn the_overview_shows_an_order_whose_product_has_changed() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     for product in ["tea", "soup", "cake"] {
         server.import_valid(sold("o1", "D1", product)).await;
         let expected = (vec![product.to_owned()], vec!["D1".to_owned()]);
@@ -38,9 +36,8 @@ async fn the_overview_shows_an_order_whose_product_has_changed() {
 #[tokio::test]
 async fn groups_with_the_same_sums_have_overviews_of_their_own() {
     let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
     server.import_valid(sold("o1", "D1", "tea") + &sold("o1", "D2", "soup")).await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     for _ in 0..2 {
         for (group, product, device) in [("g1", "tea", "D1"), ("g2", "soup", "D2")] {
             let expected = (vec![product.to_owned()], vec![device.to_owned()]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use kiosque_contract::{ENDPOINTS, OPERATOR_CALLS};
-use kiosque_testkit::{ORDERS_PATH, OrderLine, TestServer, between};
+use kiosque_testkit::{ORDERS_CALL, ORDERS_PATH, OrderLine, TestServer, between};
 
 use super::Browser;
 use crate::operator::fleet;
@@ -40,7 +40,7 @@ async fn what_pages_name_is_in_chinese() {
     let key = server.create_key_named("office", "orders,read,audit,keys").await;
     let start = "2026-03-01 09:00:00";
     let order = OrderLine::new("o1", "D1", start).amount("EUR", 250).paid(start).to_string();
-    server.call_operator("/operator/v1/orders", Some(&key), order + "x\n").await;
+    server.call_operator(ORDERS_CALL, Some(&key), order + "x\n").await;
     let token = server.log_in("ops").await.token;
     server.call(ORDERS_PATH, Some(&token), "{}").await;
     server.store.trail().write_refused().await.unwrap();

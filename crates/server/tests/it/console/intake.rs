@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use kiosque_contract::{AuditDetails, RejectedOrder};
-use kiosque_model::audit::AuditEvent;
+use kiosque_contract::RejectedOrder;
 use kiosque_model::{ActedBy, UnixMs};
-use kiosque_store::Act;
-use kiosque_testkit::{DEVICES_PATH, OrderLine, TOKEN_PATH, TestServer, between, card, eventually};
+use kiosque_testkit::{
+    DEVICES_PATH, ORDERS_CALL, OrderLine, TOKEN_PATH, TestServer, between, card, eventually,
+};
 
-use super::Browser;
+use super::{Browser, record_import, signed_in_with};
 use crate::operator::{Stream, fleet};
-
-const ORDERS_PATH: &str = "/operator/v1/orders";
 
 /// A line of a stream.
 fn line(device: &str, id: &str) -> String {
@@ -23,15 +21,14 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
     let server = TestServer::start(fleet()).await;
     let till = server.create_key_named("till", "orders").await;
     let lab = server.create_key_named("<lab>", "orders").await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let none = browser.get("/console/intake").await.text;
     assert!(none.contains("No stream has sent orders"), "{none}");
 
     let lines = [line("D1", "o1"), line("D1", "o2"), line("absent", "=o3"), "x\n".to_owned()];
-    let received = server.call_operator(ORDERS_PATH, Some(&till), lines.concat()).await;
+    let received = server.call_operator(ORDERS_CALL, Some(&till), lines.concat()).await;
     assert_eq!((received.status, received.json["accepted"].as_i64()), (200, Some(2)));
-    server.call_operator(ORDERS_PATH, Some(&lab), line("D1", "o1")).await;
+    server.call_operator(ORDERS_CALL, Some(&lab), line("D1", "o1")).await;
 
     let page = browser.get("/console/intake").await.text;
     let numbers = between(card(&page, "streams"), "<td class=\"number\">", "</td>");
@@ -61,8 +58,7 @@ async fn streams_are_counted_by_key_and_rejected_lines_are_shown_and_downloaded(
 async fn the_lines_of_a_stream_that_pauses_are_counted() {
     let server = TestServer::start(fleet()).await;
     let till = server.create_key_named("till", "orders").await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let sold = |id: &str, time: &str| {
         let start = format!("2026-03-02 {time}");
         OrderLine::new(id, "D1", &start).amount("EUR", 250).to_string()
@@ -88,10 +84,9 @@ async fn the_lines_of_a_stream_that_pauses_are_counted() {
 #[tokio::test]
 async fn an_import_is_shown_with_its_progress() {
     let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
     let number = server.store.intake().begin_import(ActedBy::command(server.now())).await.unwrap();
     server.store.intake().show_import_active(number, server.now(), 1_234).await.unwrap();
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let page = browser.get("/console/intake").await.text;
     let imports = card(&page, "imports");
     assert!(imports.contains("running") && imports.contains("1,234 orders stored"), "{imports}");
@@ -105,9 +100,7 @@ async fn an_import_is_shown_with_its_progress() {
 async fn a_list_of_imports_says_that_there_are_earlier_ones() {
     const NOTE: &str = "Imports write all rejected lines to a file, whose name the command prints.";
     const CUT: &str = "Earlier imports are not listed. “kiosque import list” lists all.";
-    let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     for number in 1..=21 {
         let by = ActedBy::command(server.now());
         assert_eq!(server.store.intake().begin_import(by).await.unwrap(), number);
@@ -133,16 +126,10 @@ async fn rejected_lines_of_imports_are_shown_and_downloaded() {
         reason: "orderId: <i> is no id".to_owned(),
     };
     for lines in [2, 3] {
-        let by = || ActedBy::command(server.now());
-        let number = server.store.intake().begin_import(by()).await.unwrap();
-        let rejected_count = Some(lines);
-        let details = AuditDetails { rejected: rejected_count, ..AuditDetails::default() };
-        let act = Act::new(AuditEvent::OrdersImported, details);
-        let rejected = (1..=lines).map(rejected).collect();
-        server.store.intake().end_import(number, (act, rejected), by()).await.unwrap();
+        record_import(&server, (1..=lines).map(rejected).collect()).await;
         server.advance(Duration::from_secs(1));
     }
-    server.call_operator(ORDERS_PATH, Some(&till), line("absent", "s1")).await;
+    server.call_operator(ORDERS_CALL, Some(&till), line("absent", "s1")).await;
     let mut browser = Browser::signed_in(&server, &office).await;
     let page = browser.get("/console/intake").await.text;
     let ids = between(card(&page, "rejected"), "<code>", "</code>");
@@ -158,9 +145,7 @@ async fn rejected_lines_of_imports_are_shown_and_downloaded() {
 /// Without a filter the list has the orders that arrived last, also as a file.
 #[tokio::test]
 async fn orders_without_a_filter_are_the_latest() {
-    let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     assert!(!browser.get("/console/orders").await.text.contains("<table"));
     let lines: String = (0..120).map(|at| line("D1", &format!("o{at}"))).collect();
     server.import_valid(lines).await;
@@ -180,9 +165,7 @@ async fn orders_without_a_filter_are_the_latest() {
 /// A parameter that a page does not have is named, and nothing is shown for it.
 #[tokio::test]
 async fn an_unknown_parameter_is_refused_by_its_name() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read,audit,keys").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (_server, mut browser) = signed_in_with(fleet(), "read,audit,keys").await;
     for path in [
         "/console/",
         "/console/devices",
@@ -207,26 +190,6 @@ async fn an_unknown_parameter_is_refused_by_its_name() {
         assert_eq!(page.status, 400, "{path}");
         assert!(page.text.contains("The parameter format"), "{path}: {}", page.text);
     }
-}
-
-/// The devices of a deactivated group are not silent: device pages do not list them.
-#[tokio::test]
-async fn devices_of_a_deactivated_group_are_not_silent() {
-    let server = TestServer::start(fleet()).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
-    let silent = browser.get("/console/devices?state=silent").await.text;
-    let listed = between(&silent, "href=\"/console/devices/", "\"");
-    assert!(listed.contains(&"D1"), "{silent}");
-    let groups = "[[group]]\nid = \"g1\"\nname = \"G\"\nactive = false\n";
-    server.apply(groups).await.unwrap();
-    let silent = browser.get("/console/devices?state=silent").await.text;
-    assert!(!between(&silent, "href=\"/console/devices/", "\"").contains(&"D1"), "{silent}");
-    let disabled = browser.get("/console/devices?state=group-disabled").await.text;
-    assert!(between(&disabled, "href=\"/console/devices/", "\"").contains(&"D1"), "{disabled}");
-    let overview = browser.get("/console/").await.text;
-    assert!(!overview.contains("href=\"/console/devices/D1\""), "{overview}");
-    assert!(browser.get("/console/devices/D1").await.text.contains("Group disabled"));
 }
 
 /// The last use of a session is seen at once on its node, and on others when it is stored.

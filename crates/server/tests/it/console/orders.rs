@@ -2,7 +2,7 @@
 
 use kiosque_testkit::{OrderLine, SWITCH_PATH, TestServer, between, card};
 
-use super::Browser;
+use super::{Browser, signed_in_with};
 use crate::operator::fleet;
 
 /// A server whose day is 2026-03-02, with orders of two groups, and a browser.
@@ -154,9 +154,7 @@ async fn a_search_for_a_code_finds_its_device() {
     let codes = (10..31).map(|number| format!("AZ{number}"));
     let fleet = codes.fold(fleet(), |fleet, code| fleet.device(&code, "Hall", "g1"));
     let fleet = fleet.device("C1", "AZ10", "g1").device("Z", "Last", "g2");
-    let server = TestServer::start(fleet).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (_server, mut browser) = signed_in_with(fleet, "read").await;
     let found = browser.get("/console/search?q=Z").await;
     assert_eq!(found.status, 303, "{}", found.text);
     assert_eq!(found.headers["location"], "/console/devices/Z");
@@ -171,9 +169,7 @@ async fn a_search_shows_that_there_are_more_accounts() {
     for (count, more) in [(20, None), (21, Some("/console/integrators?after=clerk20"))] {
         let names = (1..=count).map(|number| format!("clerk{number:02}"));
         let fleet = names.fold(fleet(), |fleet, name| fleet.account(&name, &["g1"]));
-        let server = TestServer::start(fleet).await;
-        let key = server.create_key_named("office", "read").await;
-        let mut browser = Browser::signed_in(&server, &key).await;
+        let (_server, mut browser) = signed_in_with(fleet, "read").await;
         let page = browser.get("/console/search?q=clerk").await.text;
         let hits = card(&page, "hits");
         assert_eq!(between(hits, "/console/integrators/account?name=", "\"").len(), 20, "{hits}");
@@ -210,8 +206,7 @@ async fn ids_in_addresses_are_exact() {
     let server = TestServer::start(spaced).await;
     let order = OrderLine::new("spaced", " D1", "2026-03-02 08:00:00").with("tradeNo", "T-1");
     server.import_valid(order.to_string()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     for (query, codes) in [
         ("group=%20g1", &["%20D1"][..]),
         ("group=g1", &["D1"]),

@@ -5,13 +5,13 @@ use std::time::Duration;
 use http::Method;
 use kiosque_contract::AuditDetails;
 use kiosque_contract::inventory::LastBackup;
+use kiosque_model::ActedBy;
 use kiosque_model::audit::AuditEvent;
-use kiosque_model::{ActedBy, TrustedProxies};
 use kiosque_store::Act;
 use kiosque_testkit::{Reply, TOKEN_PATH, TestRequest, TestServer, between, card};
 use serde_json::json;
 
-use super::{Browser, Cause, SIGN_IN, revoke, trail};
+use super::{Browser, Cause, SIGN_IN, behind_proxy, revoke, signed_in_with, trail};
 use crate::operator::fleet;
 
 /// Returns the headers of a response, without those that differ each time.
@@ -54,9 +54,7 @@ async fn the_headers_of_all_answers_are_strict() {
 
 #[tokio::test]
 async fn unknown_pages_and_methods_are_refused_in_the_frame() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (_server, mut browser) = signed_in_with(fleet(), "read").await;
     let absent = browser.get("/console/nothing").await;
     assert_eq!(absent.status, 404);
     assert!(absent.text.contains("/console/logout"), "{}", absent.text);
@@ -241,9 +239,7 @@ async fn the_trail_is_filtered_and_downloaded() {
 /// filters. A time is in a field that can show it.
 #[tokio::test]
 async fn a_filter_that_cannot_be_used_is_shown_with_the_others() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "audit").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (_server, mut browser) = signed_in_with(fleet(), "audit").await;
     let no_address = "“192.168.1” is not an address. Enter a whole one, such as 192.0.2.7 or \
                       2001:db8::7.";
     let no_time = "“2026-13-01” is neither a date, such as 2026-03-01, nor a time, such as \
@@ -379,12 +375,8 @@ async fn download(browser: &mut Browser, path: &str, name: &str) -> (String, Str
 /// address and time, as soon as the login is answered. An open page renews itself every 2 s.
 #[tokio::test]
 async fn a_replaced_session_is_shown_with_both_addresses() {
-    let server = TestServer::start_with(fleet(), |settings| {
-        settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
-    })
-    .await;
-    let key = server.create_key_named("office", "read,audit").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let server = TestServer::start_with(fleet(), behind_proxy).await;
+    let mut browser = Browser::with_rights(&server, "read,audit").await;
     for source in ["192.0.2.1", "192.0.2.2"] {
         let login = r#"{"username":"ops","password":"secret"}"#;
         let login = TestRequest::to(TOKEN_PATH).body(login).header("x-forwarded-for", source);
@@ -405,15 +397,15 @@ async fn a_replaced_session_is_shown_with_both_addresses() {
     assert!(row.contains(",true,true,2026-03-02T10:00:05.000Z,192.0.2.2,g1,"), "{row}");
 }
 
-/// A device of a deactivated group stays enabled, as `kiosque device list` shows it.
+/// A device of a deactivated group stays enabled, as `kiosque device list` shows it. It is not
+/// silent: device pages do not list it.
 #[tokio::test]
 async fn devices_of_a_deactivated_group_differ_from_disabled_ones() {
     let closed = "[[group]]\nid = \"g2\"\nname = \"Two\"\nactive = false\n";
     let server =
         TestServer::start(fleet().device("D3", "Attic", "g1").with("enabled = false")).await;
     server.apply(closed).await.unwrap();
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let badges = |page: &str| {
         let badges = between(card(page, "devices"), "<span class=\"badge", "</span>");
         badges.into_iter().map(|badge| badge.split('>').nth(1).unwrap().to_owned()).collect()
@@ -422,6 +414,13 @@ async fn devices_of_a_deactivated_group_differ_from_disabled_ones() {
     assert_eq!(all, ["Silent", "Group disabled", "Disabled"]);
     let of_closed = browser.get("/console/devices?state=group-disabled&format=csv").await.text;
     assert!(of_closed.contains("\nD2,Platform,g2,group-disabled,"), "{of_closed}");
+    for (state, code) in [("silent", "D1"), ("group-disabled", "D2"), ("disabled", "D3")] {
+        let page = browser.get(&format!("/console/devices?state={state}")).await.text;
+        let codes = between(card(&page, "devices"), "href=\"/console/devices/", "\"");
+        assert_eq!(codes, [code], "{state}");
+    }
+    let overview = browser.get("/console/").await.text;
+    assert!(!overview.contains("href=\"/console/devices/D2\""), "{overview}");
     let page = browser.get("/console/devices/D2").await.text;
     assert!(page.contains("Group disabled") && page.contains("Items in stock"), "{page}");
     browser.headers.push(("accept-language", "zh-CN".to_owned()));
@@ -433,9 +432,7 @@ async fn devices_of_a_deactivated_group_differ_from_disabled_ones() {
 /// chose.
 #[tokio::test]
 async fn names_are_text_and_languages_are_chosen() {
-    let server = TestServer::start(fleet().account("<b>x", &["g1"])).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (_server, mut browser) = signed_in_with(fleet().account("<b>x", &["g1"]), "read").await;
     let page = browser.get("/console/integrators").await.text;
     assert!(page.contains("&lt;b&gt;x") && !page.contains("<b>x"), "{page}");
     assert!(page.contains("<html lang=\"en\""), "{page}");
@@ -457,8 +454,7 @@ async fn damage_that_a_backup_has_found_is_among_the_checks() {
     if !server.store.is_file() {
         return;
     }
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let check = |page: &str| between(card(page, "checks"), "<li>", "</li>")[0].to_owned();
     server.store.upkeep().record_damage("row 7 is <missing>".to_owned()).await.unwrap();
     let failed = check(&browser.get("/console/service").await.text);

@@ -127,8 +127,7 @@ async fn a_token_that_was_never_valid_does_not_count_for_the_account_that_it_nam
     let reply = server.call(DEVICES_PATH, Some(&forged), "{}").await;
     assert_eq!(reply.code(), -4);
     write_refused(&server).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let found = look_up(&mut browser, id(&reply)).await;
     assert!(found.contains("ops, as the token or the login claims"), "{found}");
     let account = browser.get("/console/integrators/account?name=ops").await.text;
@@ -176,8 +175,7 @@ async fn a_busy_store_delays_no_refused_request() {
     lock.release().await;
     writing.await.unwrap().unwrap();
     write_refused(&server).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let found = look_up(&mut browser, id(&first)).await;
     assert!(found.contains(ORDERS_PATH), "{found}");
     // An account has room for a hundred requests a second; the others are counted.

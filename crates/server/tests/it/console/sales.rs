@@ -2,8 +2,8 @@
 
 use kiosque_testkit::{FleetToml, OrderLine, TestServer, between, card};
 
-use super::Browser;
 use super::figures::without_tags;
+use super::{Browser, signed_in_with};
 use crate::operator::fleet;
 
 /// Returns a sale of `D1`, ten minutes before the time of the server on that day.
@@ -67,9 +67,7 @@ async fn the_page_of_a_device_has_its_sales_and_failures() {
 /// After an import of older orders, the overview of the latest days leads to those with sales.
 #[tokio::test]
 async fn an_overview_without_sales_leads_to_the_last_ones() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     let last = "These days have no sales. The last sales were on ";
     assert!(!browser.get("/console/").await.text.contains(last), "there are none at all");
     server.import_valid(sale("old", "2025-03-23", "EUR", 1)).await;

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use http::Method;
 use kiosque_console::assets::{RENEWAL_HEADER, SCRIPT};
-use kiosque_model::TrustedProxies;
 use kiosque_testkit::{TestServer, between};
 
-use super::{Browser, Cause, SESSION, SIGN_IN, link, revoke, trail};
+use super::{Browser, Cause, SESSION, SIGN_IN, behind_proxy, link, revoke, signed_in_with, trail};
 use crate::operator::fleet;
 
 const PAGE: &str = "/console/service";
@@ -202,9 +201,7 @@ async fn a_colleague_who_follows_a_link_gets_the_page() {
 
 #[tokio::test]
 async fn a_session_ends_after_eight_idle_hours_and_the_clock_does_not_revive_it() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &key).await;
+    let (server, mut browser) = signed_in_with(fleet(), "read").await;
     let hours = |hours: u64| Duration::from_secs(hours * 3_600);
     for _ in 0..3 {
         server.advance(hours(8) - Duration::from_secs(1));
@@ -222,10 +219,7 @@ async fn a_session_ends_after_eight_idle_hours_and_the_clock_does_not_revive_it(
 /// neither can be guessed, so that a limit would protect nothing.
 #[tokio::test]
 async fn wrong_keys_keep_no_right_one_out() {
-    let server = TestServer::start_with(fleet(), |settings| {
-        settings.trusted_proxies = TrustedProxies::parse(["127.0.0.1"]).unwrap();
-    })
-    .await;
+    let server = TestServer::start_with(fleet(), behind_proxy).await;
     let key = server.create_key_named("office", "read").await;
     let mut browser = Browser::new(&server).await;
     browser.headers.push(("x-forwarded-for", String::new()));

@@ -2,14 +2,12 @@
 
 use std::fmt::Write as _;
 
-use kiosque_contract::{AuditDetails, RejectedOrder};
-use kiosque_model::audit::AuditEvent;
-use kiosque_model::{ActedBy, Day};
-use kiosque_store::Act;
-use kiosque_testkit::{FleetToml, ORDERS_PATH, OrderLine, START_MS, TestServer};
+use kiosque_contract::RejectedOrder;
+use kiosque_model::Day;
+use kiosque_testkit::{FleetToml, ORDERS_CALL, ORDERS_PATH, OrderLine, START_MS, TestServer};
 use serde_json::json;
 
-use super::Browser;
+use super::{Browser, record_import};
 
 /// The most bytes of a page, and of its compressed form.
 const PAGE_MAX_BYTES: usize = 72_000;
@@ -111,22 +109,17 @@ fn order(number: usize) -> String {
 async fn refuse(server: &TestServer, key: &str) -> String {
     let reason = |line: usize| format!("currency: {} is no code", name(line).repeat(5));
     for import in 0..30 {
-        let by = || ActedBy::command(server.now());
-        let number = server.store.intake().begin_import(by()).await.unwrap();
-        let rejected_count = Some(50);
-        let details = AuditDetails { rejected: rejected_count, ..AuditDetails::default() };
-        let act = Act::new(AuditEvent::OrdersImported, details);
         let rejected = (0..50).map(|line| RejectedOrder {
             line: 1 + line as u64,
             order_id: Some(format!("{:064}", import * 7_919 + line)),
             reason: reason(line),
         });
-        server.store.intake().end_import(number, (act, rejected.collect()), by()).await.unwrap();
+        record_import(server, rejected.collect()).await;
     }
     let lines =
         (0..ROWS).map(|line| json!({"orderId": line.to_string(), "deviceCode": name(line)}));
     let lines: String = lines.map(|line| format!("{line}\n")).collect();
-    server.call_operator("/operator/v1/orders", Some(key), lines).await;
+    server.call_operator(ORDERS_CALL, Some(key), lines).await;
     let token = server.log_in("integrator-0").await.token;
     let mut id = String::new();
     for field in 0..90 {

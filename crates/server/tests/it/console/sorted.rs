@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kiosque_testkit::{FleetToml, OrderLine, TestServer, between, card};
 
-use super::{Browser, revoke};
+use super::{Browser, revoke, signed_in_with};
 use crate::operator::fleet;
 
 /// The devices of a page of the list.
@@ -35,9 +35,7 @@ fn devices<'p>(page: &'p str, id: &str) -> Vec<&'p str> {
 /// Stock is sorted as a number on the page and in its file, which the page links.
 #[tokio::test]
 async fn devices_and_aisles_are_sorted_by_numbers_in_the_page_and_its_file() {
-    let server = TestServer::start(stocked(10)).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let (_server, mut browser) = signed_in_with(stocked(10), "read").await;
     let free = browser.get("/console/devices?q=S").await.text;
     assert!(
         free.contains("<a href=\"/console/devices?q=S&amp;sort=-stock\">Items in stock</a>"),
@@ -65,9 +63,7 @@ async fn devices_and_aisles_are_sorted_by_numbers_in_the_page_and_its_file() {
 /// A part of a list, sorted by another column, would look like the beginning of the sorted list.
 #[tokio::test]
 async fn a_part_of_a_list_is_not_sorted() {
-    let server = TestServer::start(stocked(PAGE)).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let (_server, mut browser) = signed_in_with(stocked(PAGE), "read").await;
     let page = browser.get("/console/devices?sort=-stock").await.text;
     assert_eq!(devices(&page, "devices")[..3], ["D1", "D2", "S02"]);
     assert!(!page.contains("sort=stock\">") && !page.contains("aria-sort"), "{page}");
@@ -88,8 +84,7 @@ async fn the_file_of_a_page_says_that_the_list_goes_on() {
     for _ in 0..=PAGE {
         server.log_in("ops").await;
     }
-    let office = server.create_key_named("office", "read,audit").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read,audit").await;
     for path in ["devices?", "integrators?", "orders?", "audit?", "integrators/account?name=ops&"] {
         let (mut query, mut rows) = (String::new(), 0);
         loop {
@@ -156,8 +151,7 @@ async fn the_file_of_a_later_page_has_its_rows() {
         OrderLine::new(format!("o{number:02}"), "D1", "2026-03-01 10:00:00").to_string()
     };
     server.import_valid((0..PAGE + 2).map(order).collect::<String>()).await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     for (first, column, rows) in [
         ("/console/devices", 0, &["S50", "S51", "S52", "S53"][..]),
         ("/console/devices?q=S&group=g1", 0, &["S52", "S53"]),

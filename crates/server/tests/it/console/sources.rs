@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::TestServer;
+use kiosque_testkit::{ORDERS_CALL, TestServer};
 
 use super::Browser;
-use crate::operator::{ORDERS, fleet, line};
+use crate::operator::{fleet, line};
 
 /// The key and the time belong to the first arrival. Streams of a key begin another arrival every
 /// ten minutes.
@@ -14,10 +14,9 @@ async fn the_page_of_an_order_shows_the_key_and_the_time_of_its_stream() {
     let server = TestServer::start(fleet()).await;
     let tills = server.create_key_named("tills", "orders").await;
     let backfill = server.create_key_named("backfill", "orders").await;
-    let office = server.create_key_named("office", "read").await;
-    let mut browser = Browser::signed_in(&server, &office).await;
+    let mut browser = Browser::with_rights(&server, "read").await;
     let send = async |key: &str, id: &str, total| {
-        let reply = server.call_operator(ORDERS, Some(key), line(id, total)).await;
+        let reply = server.call_operator(ORDERS_CALL, Some(key), line(id, total)).await;
         assert_eq!(reply.json["rejectedCount"], 0, "{reply:?}");
     };
     send(&tills, "o1", 100).await;

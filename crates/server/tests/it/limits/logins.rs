@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use kiosque_testkit::{
-    FleetToml, Reply, SWITCH_PATH, TOKEN_PATH, TestServer, cheap_hash, eventually,
+    FleetToml, Reply, SWITCH_PATH, TOKEN_PATH, TestServer, WAIT_MAX, cheap_hash, eventually,
 };
 use tokio::task::JoinHandle;
 
@@ -13,8 +13,6 @@ use crate::abuse::{assert_envelope, assert_serves, fleet};
 /// A hash so costly that a login occupies its slot for the rest of a test's steps.
 const HASH: &str = "$argon2id$v=19$m=131072,t=12,p=1$c29tZSBzYWx0IGhlcmU\
                     $AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-/// Far longer than any test.
-const FAR: Duration = Duration::from_secs(300);
 
 /// An account that never logged in from anywhere, and one with a hash of the test's choice.
 fn accounts(hash: &str) -> FleetToml {
@@ -93,7 +91,7 @@ const TOO_LATE: &str = "the login waited too long for a hash slot; try again";
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
     while_it_hashes(async || {
-        let server = server(2, 0, FAR).await;
+        let server = server(2, 0, WAIT_MAX).await;
         let token = server.log_in("ops").await.token;
         let first = begin(&server, "costly").await;
         // There is a second slot, and no third.
@@ -121,7 +119,7 @@ pub(super) async fn as_many_hashes_at_a_time_as_there_are_slots() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_sources_take_no_slot_of_known_ones() {
     while_it_hashes(async || {
-        let server = server(1, 0, FAR).await;
+        let server = server(1, 0, WAIT_MAX).await;
         server.log_in("ops").await;
         let guess = begin(&server, "costly").await;
         let refused = answer(&server, "fresh").await;
@@ -135,7 +133,7 @@ async fn unknown_sources_take_no_slot_of_known_ones() {
     .await;
     // Nor the other way round: logins of known sources do not keep others from their first login.
     while_it_hashes(async || {
-        let server = server(1, 0, FAR).await;
+        let server = server(1, 0, WAIT_MAX).await;
         server.log_in("ops").await;
         server.apply(accounts(&cheap_hash("secret"))).await.unwrap();
         server.log_in("costly").await;
@@ -153,7 +151,7 @@ async fn unknown_sources_take_no_slot_of_known_ones() {
 #[tokio::test(flavor = "multi_thread")]
 pub(super) async fn a_login_beyond_the_queue_is_refused_at_once() {
     while_it_hashes(async || {
-        let server = server(1, 2, FAR).await;
+        let server = server(1, 2, WAIT_MAX).await;
         let costly = begin(&server, "costly").await;
         let waiting = [begin(&server, "ops").await, begin(&server, "absent").await];
         for name in ["ops", "absent"] {
@@ -200,7 +198,7 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     let wait = Duration::from_millis(600);
     let server = TestServer::start_with(fleet(), |settings| {
         settings.limits.store_wait = wait;
-        settings.limits.hash_wait = FAR;
+        settings.limits.hash_wait = WAIT_MAX;
     })
     .await;
     let token = server.log_in("ops").await.token;
@@ -237,7 +235,7 @@ pub(super) async fn a_login_waits_for_the_store_up_to_its_limit() {
     // The refused requests have changed nothing, and a short wait succeeds.
     drop(held);
     assert_serves(&server, &token).await;
-    let server = TestServer::start_with(fleet(), |settings| settings.limits.store_wait = FAR).await;
+    let server = TestServer::start(fleet()).await;
     let held = server.block_writes().await;
     let mut caller = server.connect().await;
     let waiting = tokio::spawn(async move {

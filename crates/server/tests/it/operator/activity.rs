@@ -3,7 +3,7 @@
 use kiosque_testkit::{DEVICES_PATH, START_MS, TestServer};
 use serde_json::json;
 
-use super::{fleet, whole};
+use super::{fleet, whole, with_key};
 
 const ACTIVITY: &str = "/operator/v1/activity";
 
@@ -24,8 +24,7 @@ async fn online(server: &TestServer, token: &str) -> (i64, Vec<(String, i64)>) {
 /// by name, and the others are stored.
 #[tokio::test]
 async fn heartbeats_are_seen_by_the_next_request() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("activity").await;
+    let (server, key) = with_key("activity").await;
     let token = server.log_in("ops").await.token;
     assert_eq!(online(&server, &token).await, (0, Vec::new()));
     let past = START_MS - 60_000;
@@ -54,8 +53,7 @@ async fn heartbeats_are_seen_by_the_next_request() {
 /// At most 1,000 rejected lines are listed, however long the stream is; all are counted.
 #[tokio::test]
 async fn a_long_stream_is_counted_whole() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("activity").await;
+    let (server, key) = with_key("activity").await;
     let mut body = String::new();
     for at in 0..2_500 {
         body += &format!("{{\"deviceCode\":\"{}\"}}\n", if at % 2 == 0 { "D1" } else { "DX" });

@@ -1,8 +1,8 @@
 //! The operator's calls, and the exact answers to everything else.
 
-use kiosque_testkit::{Reply, TestServer};
+use kiosque_testkit::{ORDERS_CALL, Reply, TestServer};
 
-use super::{FLEET_CALL, ORDERS, fleet, whole};
+use super::{FLEET_CALL, fleet, whole, with_key};
 use crate::abuse::wire::Target;
 
 async fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &str)]) -> Reply {
@@ -16,18 +16,17 @@ async fn ask(server: &TestServer, method: &str, path: &str, headers: &[(&str, &s
 
 #[tokio::test]
 async fn failures_are_answered_as_problems() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("fleet").await;
+    let (server, key) = with_key("fleet").await;
     let bearer = format!("Bearer {key}");
     let failure =
         async |method, path, headers: &[_]| whole(&ask(&server, method, path, headers).await);
     insta::assert_snapshot!("an_unknown_call", failure("GET", "/operator/v1/nothing", &[]).await);
-    insta::assert_snapshot!("a_wrong_method", failure("PUT", ORDERS, &[]).await);
+    insta::assert_snapshot!("a_wrong_method", failure("PUT", ORDERS_CALL, &[]).await);
     insta::assert_snapshot!("a_wrong_method_of_livez", failure("POST", "/livez", &[]).await);
-    insta::assert_snapshot!("no_key", failure("POST", ORDERS, &[]).await);
+    insta::assert_snapshot!("no_key", failure("POST", ORDERS_CALL, &[]).await);
     insta::assert_snapshot!(
         "a_key_without_the_right",
-        failure("POST", ORDERS, &[("authorization", &bearer)]).await
+        failure("POST", ORDERS_CALL, &[("authorization", &bearer)]).await
     );
     // The path and the method are checked before the key.
     assert_eq!(ask(&server, "PUT", FLEET_CALL, &[("authorization", &bearer)]).await.status, 405);
@@ -51,7 +50,7 @@ async fn each_listener_has_its_own_calls() {
 async fn the_body_of_a_refused_request_is_read() {
     let server = TestServer::start(fleet()).await;
     for size in [1 << 10, 4 << 20] {
-        let reply = server.call_operator(ORDERS, None, vec![b'x'; size]).await;
+        let reply = server.call_operator(ORDERS_CALL, None, vec![b'x'; size]).await;
         assert_eq!(reply.status, 401);
         assert_eq!(reply.headers["www-authenticate"], "Bearer");
     }
@@ -60,13 +59,12 @@ async fn the_body_of_a_refused_request_is_read() {
 /// The body of a caller with `Expect: 100-continue` is requested only if its key is valid.
 #[tokio::test]
 async fn a_refused_caller_that_expects_100_continue_sends_no_body() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let body = super::lines("o", 3);
     for (key, answers) in [("kqo_none", &[401][..]), (key.as_str(), &[100, 200])] {
         let mut wire = Target::of_operator(&server).open().await;
         let head = format!(
-            "POST {ORDERS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+            "POST {ORDERS_CALL} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
              Expect: 100-continue\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );

@@ -4,12 +4,11 @@
 use kiosque_testkit::{TestServer, eventually};
 use serde_json::json;
 
-use super::{FLEET_CALL, fleet, whole};
+use super::{FLEET_CALL, whole, with_key};
 
 #[tokio::test]
 async fn a_fleet_is_applied_and_the_changes_are_returned() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("fleet").await;
+    let (server, key) = with_key("fleet").await;
     server.log_in("ops").await;
     let fleet = json!({
         "group": [{"id": "g1"}, {"id": "g3", "name": "Three"}],
@@ -31,8 +30,7 @@ async fn a_fleet_is_applied_and_the_changes_are_returned() {
 
 /// Returns a server and a key of which further uses are in the same minute, and are not stored.
 async fn with_used_key() -> (TestServer, String) {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("fleet").await;
+    let (server, key) = with_key("fleet").await;
     assert_eq!(server.call_operator(FLEET_CALL, Some(&key), "null").await.status, 422);
     eventually("the use of the key is stored", async || {
         server.store.operators().keys().await.unwrap()[0].used_at == Some(server.now())
@@ -96,8 +94,7 @@ async fn every_error_is_returned_and_nothing_is_applied() {
 /// Reading and hashing a fleet takes long; other requests are answered meanwhile.
 #[tokio::test]
 async fn a_fleet_of_many_passwords_delays_no_login() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("fleet").await;
+    let (server, key) = with_key("fleet").await;
     let token = server.log_in("ops").await.token;
     let accounts: Vec<_> = (0..12)
         .map(|at| json!({"login_name": format!("a{at}"), "password": "secret", "groups": ["g1"]}))

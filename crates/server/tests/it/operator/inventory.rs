@@ -1,12 +1,11 @@
 //! `GET /operator/v1/…`: the stored data in pages, for keys with the right `read`.
 
-use http_body_util::Full;
 use kiosque_model::ActedBy;
 use kiosque_model::audit::CommandRun;
-use kiosque_testkit::{OrderLine, Reply, TestServer};
+use kiosque_testkit::{ORDERS_CALL, OrderLine, Reply, TestServer};
 use serde_json::{Value, json};
 
-use super::{FLEET_CALL, ORDERS, fleet, line};
+use super::{FLEET_CALL, line, with_key};
 
 /// The calls that read.
 const READS: [&str; 11] = [
@@ -24,10 +23,7 @@ const READS: [&str; 11] = [
 ];
 
 async fn get(server: &TestServer, key: &str, call: &str) -> Reply {
-    let request = http::Request::get(format!("/operator/v1/{call}")).header("host", "localhost");
-    let request = request.header("authorization", format!("Bearer {key}"));
-    let mut caller = server.connect_operator().await;
-    caller.send(request.body(Full::default()).unwrap()).await
+    server.get_operator(&format!("/operator/v1/{call}"), Some(key)).await
 }
 
 /// Returns the entries of all pages of a list.
@@ -45,8 +41,7 @@ async fn pages(server: &TestServer, key: &str, call: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn the_right_read_opens_the_reads_and_no_other_call() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read").await;
+    let (server, key) = with_key("read").await;
     let other = server.create_key("orders,activity,fleet,audit").await;
     for call in READS {
         assert_eq!(get(&server, &key, call).await.status, 200, "{call}");
@@ -54,16 +49,15 @@ async fn the_right_read_opens_the_reads_and_no_other_call() {
         assert_eq!(get(&server, "kqo_none", call).await.status, 401, "{call}");
     }
     assert_eq!(get(&server, &key, "audit").await.status, 403);
-    assert_eq!(server.call_operator(ORDERS, Some(&key), line("o", 1)).await.status, 403);
+    assert_eq!(server.call_operator(ORDERS_CALL, Some(&key), line("o", 1)).await.status, 403);
     assert_eq!(server.call_operator(FLEET_CALL, Some(&key), "{}").await.status, 403);
 }
 
 #[tokio::test]
 async fn lists_are_read_in_pages() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read,orders").await;
+    let (server, key) = with_key("read,orders").await;
     let orders: String = (0..3).map(|at| line(&format!("o{at}"), 100 + at)).collect();
-    assert_eq!(server.call_operator(ORDERS, Some(&key), orders).await.status, 200);
+    assert_eq!(server.call_operator(ORDERS_CALL, Some(&key), orders).await.status, 200);
     server.log_in("ops").await;
     for _ in 0..3 {
         let by = ActedBy::run(CommandRun::default(), server.now());
@@ -96,10 +90,9 @@ async fn lists_are_read_in_pages() {
 /// Orders are those that integrators see, masked, with their owner; no answer has a hash.
 #[tokio::test]
 async fn orders_are_masked_and_accounts_have_no_hash() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read,orders").await;
+    let (server, key) = with_key("read,orders").await;
     let order = line("o", 100).replacen('{', r#"{"cardNumber":"4929000011112222","#, 1);
-    assert_eq!(server.call_operator(ORDERS, Some(&key), order).await.status, 200);
+    assert_eq!(server.call_operator(ORDERS_CALL, Some(&key), order).await.status, 200);
     let token = server.log_in("ops").await.token;
     let shown = super::shown(&server, &token).await;
     let mut listed = pages(&server, &key, "orders").await;
@@ -119,8 +112,7 @@ async fn orders_are_masked_and_accounts_have_no_hash() {
 /// The pages of the fleet, sent back, change nothing.
 #[tokio::test]
 async fn the_fleet_is_read_in_pages_that_change_nothing() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read,fleet").await;
+    let (server, key) = with_key("read,fleet").await;
     for limit in [1, 3, 1_000] {
         let (mut cursor, mut unchanged) = (String::new(), 0);
         loop {
@@ -142,8 +134,7 @@ async fn the_fleet_is_read_in_pages_that_change_nothing() {
 
 #[tokio::test]
 async fn everything_wrong_with_a_query_is_named() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read").await;
+    let (server, key) = with_key("read").await;
     let cursor = "cursor must be the value of next in an answer";
     let limit = "limit must be from 1 to 1000";
     for (call, faults) in [
@@ -169,8 +160,7 @@ async fn everything_wrong_with_a_query_is_named() {
 /// parameters come from the queries that the calls declare.
 #[tokio::test]
 async fn unknown_keys_and_groups_are_refused_by_name() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read,audit,orders,activity,fleet").await;
+    let (server, key) = with_key("read,audit,orders,activity,fleet").await;
     let list = "limit, cursor";
     for (call, unknown, takes) in [
         ("devices?limit=1&groupid=g2", "groupid", "groupId, limit, cursor"),
@@ -198,7 +188,7 @@ async fn unknown_keys_and_groups_are_refused_by_name() {
         let secret = get(&server, "kqo_none", call).await;
         assert_eq!(secret.status, 401, "{call}");
     }
-    for call in [ORDERS, "/operator/v1/activity", FLEET_CALL] {
+    for call in [ORDERS_CALL, "/operator/v1/activity", FLEET_CALL] {
         let reply = server.call_operator(&format!("{call}?dryRun=true"), Some(&key), "{}").await;
         let faults = json!(["unknown keys: dryRun; the call takes none"]);
         assert_eq!((reply.status, &reply.json["faults"]), (400, &faults), "{call}");
@@ -221,8 +211,7 @@ async fn unknown_keys_and_groups_are_refused_by_name() {
 /// Of each filter there is an order that it includes, and one that it does not.
 #[tokio::test]
 async fn orders_are_listed_by_state_and_time() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("read").await;
+    let (server, key) = with_key("read").await;
     let order = |id: &str, device: &str, start: &str, shipment: i64| {
         let order = OrderLine::new(id, device, format!("2026-03-01 {start}"));
         order.with("shipmentStatus", shipment)

@@ -2,19 +2,15 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{ServerOptions, TestData, TestServer, sql};
+use kiosque_testkit::{ORDERS_CALL, ServerOptions, TestData, TestServer, WAIT_MAX, sql};
 use serde_json::json;
 
 use super::streams::begin;
-use super::{ORDERS, counts, fleet, kept, line};
-
-/// Far longer than any test.
-const FAR: Duration = Duration::from_secs(300);
+use super::{counts, fleet, kept, line};
 
 /// A server with device `D1` and `D3` of group `g1`, and `D2` of `g2`.
-async fn server_on(data: TestData, store_wait: Duration) -> TestServer {
-    let mut options = ServerOptions { data, ..ServerOptions::default() };
-    options.settings.limits.store_wait = store_wait;
+async fn server_on(data: TestData) -> TestServer {
+    let options = ServerOptions { data, ..ServerOptions::default() };
     TestServer::start_on(fleet().device("D3", "Hall", "g1"), options).await
 }
 
@@ -36,19 +32,19 @@ fn stored(server: &TestServer) -> Vec<String> {
 /// orders and no other.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_group_delays_no_stream_of_another() {
-    let server = server_on(TestData::postgres(), FAR).await;
+    let server = server_on(TestData::postgres()).await;
     let key = server.create_key("orders").await;
     let held = server.data.lock_group("g1").await;
     let body = [line("a", 1), line_of_g2("b", 1), line("a", 2), line("c", 1)].concat();
     let waiting = begin(&server, &key, body, 1).await;
     for at in 0..20 {
         let other = line_of_g2(&format!("other{at}"), 1);
-        let other = server.call_operator(ORDERS, Some(&key), other).await;
+        let other = server.call_operator(ORDERS_CALL, Some(&key), other).await;
         assert_eq!(counts(&other), [1, 0, 0, 0]);
     }
     let after = begin(&server, &key, line("a", 3), 2).await;
     // A transaction later, the writer has found that its group is locked, too.
-    server.call_operator(ORDERS, Some(&key), line_of_g2("last", 1)).await;
+    server.call_operator(ORDERS_CALL, Some(&key), line_of_g2("last", 1)).await;
     assert!(!waiting.is_finished() && !after.is_finished());
     held.release().await;
     assert_eq!(counts(&waiting.await.unwrap()), [3, 1, 0, 0]);
@@ -62,7 +58,7 @@ async fn a_locked_group_delays_no_stream_of_another() {
 /// other groups are stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_group_that_stays_locked_fails_its_own_streams() {
-    let mut server = server_on(TestData::postgres(), FAR).await;
+    let mut server = server_on(TestData::postgres()).await;
     let key = server.create_key("orders").await;
     server.settings.limits.store_wait = Duration::from_secs(5);
     server.restart().await;
@@ -72,7 +68,7 @@ async fn a_group_that_stays_locked_fails_its_own_streams() {
     let (mut sent, mut others) = (0, 0);
     while !waiting.is_finished() {
         let other = line_of_g2(&format!("other{sent}"), 1);
-        let other = server.call_operator(ORDERS, Some(&key), other).await;
+        let other = server.call_operator(ORDERS_CALL, Some(&key), other).await;
         sent += 1;
         // A busy machine may not store an order in time, whatever is locked.
         if other.status != 503 {
@@ -85,11 +81,11 @@ async fn a_group_that_stays_locked_fails_its_own_streams() {
     assert_eq!(waiting.json["detail"], "the store is busy; try again");
     assert!(others > 0, "no other stream was answered meanwhile");
     held.release().await;
-    server.settings.limits.store_wait = FAR;
+    server.settings.limits.store_wait = WAIT_MAX;
     server.restart().await;
     assert!((others + 1..=sent + 1).contains(&stored(&server).len()));
     let again = [line("a", 1), line_of_g2("b", 1)].concat();
-    let again = server.call_operator(ORDERS, Some(&key), again).await;
+    let again = server.call_operator(ORDERS_CALL, Some(&key), again).await;
     assert_eq!(counts(&again), [1, 0, 1, 0]);
 }
 
@@ -97,16 +93,16 @@ async fn a_group_that_stays_locked_fails_its_own_streams() {
 /// another group.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_of_one_group_fails_no_order_of_another() {
-    let server = server_on(TestData::new(), FAR).await;
+    let server = server_on(TestData::new()).await;
     let key = server.create_key("orders").await;
-    server.call_operator(ORDERS, Some(&key), line("bad", 1)).await;
+    server.call_operator(ORDERS_CALL, Some(&key), line("bad", 1)).await;
     server.data.refuse_updates("bad");
     let body = [line("bad", 2), line_of_g2("b1", 1), line_of_g2("b2", 1)].concat();
-    let reply = server.call_operator(ORDERS, Some(&key), body.clone()).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), body.clone()).await;
     assert_eq!(reply.status, 503, "{reply:?}");
     assert_eq!(stored(&server), ["b1|1", "b2|2", "bad|1"]);
     server.data.take_updates();
-    let reply = server.call_operator(ORDERS, Some(&key), body).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
     assert_eq!(counts(&reply), [0, 1, 2, 0]);
 }
 
@@ -169,17 +165,17 @@ fn dependent_lines() -> [DependentLines; 5] {
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_are_decided_in_the_order_in_which_they_came() {
     for DependentLines { name, before, lines, counts: want, reason } in dependent_lines() {
-        let server = server_on(TestData::new(), FAR).await;
+        let server = server_on(TestData::new()).await;
         let key = server.create_key("orders").await;
-        server.call_operator(ORDERS, Some(&key), before.clone()).await;
-        let reply = server.call_operator(ORDERS, Some(&key), lines.clone()).await;
+        server.call_operator(ORDERS_CALL, Some(&key), before.clone()).await;
+        let reply = server.call_operator(ORDERS_CALL, Some(&key), lines.clone()).await;
         assert_eq!(counts(&reply), want, "{name}: {reply:?}");
         let reasons = reply.json["rejected"].as_array().unwrap().iter();
         let reasons: Vec<_> = reasons.map(|one| one["reason"].clone()).collect();
         assert!(reasons.iter().all(|one| *one == json!(reason)), "{name}: {reasons:?}");
         assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 
-        let other = server_on(TestData::new(), FAR).await;
+        let other = server_on(TestData::new()).await;
         other.import(before).await;
         let (imported, rejected) = other.import(lines).await;
         assert_eq!(
@@ -198,7 +194,7 @@ async fn lines_are_decided_in_the_order_in_which_they_came() {
 async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
     use kiosque_store::Error;
 
-    let server = server_on(TestData::new(), FAR).await;
+    let server = server_on(TestData::new()).await;
     let key = server.create_key("orders").await;
     let faults: [fn() -> Error; 2] = [
         || Error::Unreachable("a fault of the test".to_owned()),
@@ -210,7 +206,7 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
             let round = format!("{kind}.{statements}");
             let id = |name: &str| format!("{round}-{name}");
             let before = numbered(line(&id("a"), 1), &id("N"));
-            let before = server.call_operator(ORDERS, Some(&key), before).await;
+            let before = server.call_operator(ORDERS_CALL, Some(&key), before).await;
             assert_eq!(counts(&before), [1, 0, 0, 0], "{round}");
             let product = format!("[[product]]\nid = \"cola\"\nname = \"Cola {round}\"\n");
             server.apply(product).await.unwrap();
@@ -223,11 +219,11 @@ async fn a_request_whose_nth_statement_failed_may_be_sent_again() {
                 line(&id("x"), 1).replace("\"D1\"", "\"D9\""),
             ];
             server.store.upkeep().arm_fault(statements, error);
-            let first = server.call_operator(ORDERS, Some(&key), body.concat()).await;
+            let first = server.call_operator(ORDERS_CALL, Some(&key), body.concat()).await;
             let is_over = server.store.upkeep().disarm_fault();
             assert!([200, 503].contains(&first.status), "{round}: {first:?}");
             assert!(first.status == 200 || !is_over, "{round}: {first:?}");
-            let again = server.call_operator(ORDERS, Some(&key), body.concat()).await;
+            let again = server.call_operator(ORDERS_CALL, Some(&key), body.concat()).await;
             assert_eq!(counts(&again)[3], 1, "{round}: {again:?}");
             for reply in [&first, &again].into_iter().filter(|reply| reply.status == 200) {
                 let reason = "deviceCode: no device D9 is known";

@@ -3,10 +3,10 @@
 
 use bytes::Bytes;
 use http_body_util::Full;
-use kiosque_testkit::{Reply, TestServer, eventually};
+use kiosque_testkit::{ORDERS_CALL, Reply, TestServer, eventually};
 use serde_json::{Value, json};
 
-use super::{ORDERS, Stream, counts, fleet, kept, line, lines};
+use super::{Stream, counts, fleet, kept, line, lines, with_key};
 
 const ACTIVITY: &str = "/operator/v1/activity";
 const JSON: &str = "application/json";
@@ -44,7 +44,7 @@ async fn an_array_of_orders_is_stored_as_its_lines_are() {
         line("a", 4),
     ];
     let body = format!("\n[ {} ]\n", elements.join(" ,\r\n"));
-    let reply = post(&server, (ORDERS, &key), "Application/JSON; charset=utf-8", body).await;
+    let reply = post(&server, (ORDERS_CALL, &key), "Application/JSON; charset=utf-8", body).await;
     let expected = json!({
         "accepted": 2, "updated": 1, "unchanged": 0,
         "rejectedCount": 3,
@@ -57,21 +57,23 @@ async fn an_array_of_orders_is_stored_as_its_lines_are() {
     });
     assert_eq!((reply.status, &reply.json), (200, &expected));
     assert_eq!(kept(&server, &token).await, ["a", "c"]);
-    let empty = post(&server, (ORDERS, &key), JSON, "[]").await;
+    let empty = post(&server, (ORDERS_CALL, &key), JSON, "[]").await;
     assert_eq!(counts(&empty), [0; 4]);
-    assert_eq!(counts(&post(&server, (ORDERS, &key), JSON, "").await), [0; 4]);
+    assert_eq!(counts(&post(&server, (ORDERS_CALL, &key), JSON, "").await), [0; 4]);
 }
 
 /// One object may have line breaks. Lines may be sent as JSON, too: their reasons have no index.
 #[tokio::test]
 async fn an_object_is_one_order_and_lines_remain_lines() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
-    assert_eq!(counts(&post(&server, (ORDERS, &key), JSON, pretty("a", 1)).await), [1, 0, 0, 0]);
+    let (server, key) = with_key("orders").await;
+    assert_eq!(
+        counts(&post(&server, (ORDERS_CALL, &key), JSON, pretty("a", 1)).await),
+        [1, 0, 0, 0]
+    );
     let body = [lines("l", 2), "\nnonsense\n".to_owned(), line("a", 1)].concat();
-    let reply = post(&server, (ORDERS, &key), JSON, body.clone()).await;
+    let reply = post(&server, (ORDERS_CALL, &key), JSON, body.clone()).await;
     assert_eq!(counts(&reply), [2, 0, 1, 1]);
-    let as_lines = post(&server, (ORDERS, &key), "application/x-ndjson", body).await;
+    let as_lines = post(&server, (ORDERS_CALL, &key), "application/x-ndjson", body).await;
     assert_eq!(counts(&as_lines), [0, 0, 3, 1]);
     assert_eq!(reply.json["rejected"], as_lines.json["rejected"]);
     assert_eq!(reply.json["rejected"][0]["line"], 4);
@@ -91,7 +93,7 @@ async fn of_an_array_that_is_cut_off_the_elements_before_are_stored() {
         (format!("{cut}] x"), "expected nothing after [1498]"),
         (format!("{cut}, {{\"orderId\": \""), "expected the end of an element after [1498]"),
     ] {
-        let reply = post(&server, (ORDERS, &key), JSON, body).await;
+        let reply = post(&server, (ORDERS_CALL, &key), JSON, body).await;
         let detail = format!(
             "the body is not valid JSON: {error}; the elements stored before remain, and the whole \
              body may be sent again once it is valid"
@@ -99,7 +101,7 @@ async fn of_an_array_that_is_cut_off_the_elements_before_are_stored() {
         assert_eq!((reply.status, reply.json["detail"].as_str()), (400, Some(&*detail)));
         assert_eq!(kept(&server, &token).await.len(), 1_499);
     }
-    assert_eq!(counts(&post(&server, (ORDERS, &key), JSON, whole).await), [1, 0, 1_499, 0]);
+    assert_eq!(counts(&post(&server, (ORDERS_CALL, &key), JSON, whole).await), [1, 0, 1_499, 0]);
 }
 
 /// An array is not waited for: an element is stored when it has arrived.
@@ -107,7 +109,7 @@ async fn of_an_array_that_is_cut_off_the_elements_before_are_stored() {
 async fn an_element_is_stored_before_the_array_ends() {
     let server = TestServer::start(fleet()).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    let mut stream = Stream::open_as(&server, (ORDERS, &key), JSON).await;
+    let mut stream = Stream::open_as(&server, (ORDERS_CALL, &key), JSON).await;
     let (first, second) = (line("first", 1), line("second", 1));
     stream.say(format!("[{first},{}", &second[..20])).await;
     eventually("the first element is stored", async || kept(&server, &token).await == ["first"])
@@ -118,8 +120,7 @@ async fn an_element_is_stored_before_the_array_ends() {
 
 #[tokio::test]
 async fn heartbeats_are_taken_as_an_array() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("activity").await;
+    let (server, key) = with_key("activity").await;
     let body = "[{\"deviceCode\": \"D1\"},\n{\"deviceCode\": \"D9\"}, {}]";
     let reply = post(&server, (ACTIVITY, &key), JSON, body).await;
     let expected = json!({

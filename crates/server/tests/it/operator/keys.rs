@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use http_body_util::Full;
-use kiosque_model::{ActedBy, KeyName, OperatorKey};
-use kiosque_store::RevokedKey;
-use kiosque_testkit::{TestServer, eventually};
+use kiosque_model::OperatorKey;
+use kiosque_testkit::{ORDERS_CALL, TestServer, eventually};
 
-use super::{FLEET_CALL, ORDERS, Stream, counts, fleet, kept, line};
+use super::{FLEET_CALL, Stream, counts, fleet, kept, line, with_key};
+use crate::console::revoke;
 
 /// Every call that takes a key, with the right it needs and its answer to an empty body.
-const CALLS: [(&str, &str, u16); 2] = [(ORDERS, "orders", 200), (FLEET_CALL, "fleet", 422)];
+const CALLS: [(&str, &str, u16); 2] = [(ORDERS_CALL, "orders", 200), (FLEET_CALL, "fleet", 422)];
 
 #[tokio::test]
 async fn each_right_opens_its_call_and_no_other() {
@@ -33,16 +33,12 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
         (server.create_key("orders").await, server.create_key_named("other", "orders").await);
     let mut caller = server.connect_operator().await;
     let mut ask = async |key: &str| {
-        let request = http::Request::post(ORDERS).header("host", "localhost");
+        let request = http::Request::post(ORDERS_CALL).header("host", "localhost");
         let request = request.header("authorization", format!("Bearer {key}"));
         caller.send(request.body(Full::default()).unwrap()).await
     };
     assert_eq!(ask(&key).await.status, 200);
-    let name = KeyName::parse("orders").unwrap();
-    assert_eq!(
-        server.store.operators().revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
-        RevokedKey::Revoked
-    );
+    revoke(&server, "orders").await;
     let revoked = ask(&key).await;
     assert_eq!(revoked.status, 401);
     assert_eq!(revoked.headers["www-authenticate"], "Bearer");
@@ -52,8 +48,8 @@ async fn a_revoked_key_is_refused_from_the_next_request() {
     assert_eq!(never.json["detail"], revoked.json["detail"]);
 }
 
-/// A stream ends with its key, a second later at most. The lines before are stored, and other
-/// streams continue.
+/// A stream ends with its key, a second later at most. Lines are stored while a stream continues,
+/// and other streams continue.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_key_ends_its_open_streams() {
     let server = TestServer::start(fleet()).await;
@@ -66,11 +62,7 @@ async fn a_revoked_key_ends_its_open_streams() {
     }
     let before = ["before0", "before1"];
     eventually("the lines are stored", async || kept(&server, &token).await == before).await;
-    let name = KeyName::parse("orders").unwrap();
-    assert_eq!(
-        server.store.operators().revoke_key(name, ActedBy::command(server.now())).await.unwrap(),
-        RevokedKey::Revoked
-    );
+    revoke(&server, "orders").await;
     server.advance(Duration::from_secs(1));
     for (at, stream) in streams.iter_mut().enumerate() {
         stream.say(line(&format!("after{at}"), 1)).await;
@@ -86,11 +78,10 @@ async fn a_revoked_key_ends_its_open_streams() {
 
 #[tokio::test]
 async fn a_key_is_presented_in_one_way() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let mut caller = server.connect_operator().await;
     let mut ask = async |values: &[String]| {
-        let mut request = http::Request::post(ORDERS).header("host", "localhost");
+        let mut request = http::Request::post(ORDERS_CALL).header("host", "localhost");
         for value in values {
             request = request.header("authorization", value);
         }

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use kiosque_testkit::{ORDERS_PATH, TestServer};
+use kiosque_testkit::{ORDERS_CALL, ORDERS_PATH, TestServer};
 use serde_json::json;
 
-use super::{ORDERS, counts, fleet, kept, line, lines, shown, whole};
+use super::{counts, fleet, kept, line, lines, shown, whole, with_key};
 
 /// Every kind of outcome and of line: the file that `import orders` takes, and the answer to it.
 fn mixed() -> Vec<u8> {
@@ -36,11 +36,10 @@ fn mixed() -> Vec<u8> {
 
 #[tokio::test]
 async fn the_response_counts_every_outcome() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let before = [line("old", 100), line("changed", 100)].concat();
-    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), before).await), [2, 0, 0, 0]);
-    let reply = server.call_operator(ORDERS, Some(&key), mixed()).await;
+    assert_eq!(counts(&server.call_operator(ORDERS_CALL, Some(&key), before).await), [2, 0, 0, 0]);
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), mixed()).await;
     insta::assert_snapshot!("a_mixed_stream", whole(&reply));
     let token = server.log_in("ops").await.token;
     assert_eq!(kept(&server, &token).await, ["changed", "colour", "last", "new", "old"]);
@@ -67,12 +66,14 @@ async fn the_response_counts_every_outcome() {
 /// Integrators see the orders with their next request.
 #[tokio::test]
 async fn what_is_answered_is_shown() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let token = server.log_in("ops").await.token;
     for posted in 1..=3 {
         let body = line(&format!("o{posted}"), posted);
-        assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), body).await), [1, 0, 0, 0]);
+        assert_eq!(
+            counts(&server.call_operator(ORDERS_CALL, Some(&key), body).await),
+            [1, 0, 0, 0]
+        );
         let page = server.call(ORDERS_PATH, Some(&token), r#"{"deviceCode":"D1"}"#).await;
         assert_eq!(page.data()["total"], posted);
         assert_eq!(page.data()["records"][0]["orderId"], format!("o{posted}"));
@@ -83,11 +84,10 @@ async fn what_is_answered_is_shown() {
 /// to a limit.
 #[tokio::test]
 async fn at_most_a_thousand_rejected_lines_are_listed() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let bad = format!("{{\"orderId\":\"{}\"}}\n", "x".repeat(3_000));
     let body = [bad.repeat(1_200), line("good", 1)].concat();
-    let reply = server.call_operator(ORDERS, Some(&key), body).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
     assert_eq!(counts(&reply), [1, 0, 0, 1_200]);
     let rejected = reply.json["rejected"].as_array().unwrap();
     let numbers: Vec<i64> = rejected.iter().map(|one| one["line"].as_i64().unwrap()).collect();
@@ -95,7 +95,7 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
     assert!(reply.text.len() < 400_000, "{} bytes", reply.text.len());
 
     let currency = line("c", 1).replace("EUR", &"Y".repeat(100_000));
-    let reply = server.call_operator(ORDERS, Some(&key), currency).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), currency).await;
     assert!(reply.text.len() < 3_000, "{} bytes", reply.text.len());
 }
 
@@ -103,15 +103,14 @@ async fn at_most_a_thousand_rejected_lines_are_listed() {
 /// too.
 #[tokio::test]
 async fn an_order_has_the_product_names_of_its_arrival() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let token = server.log_in("ops").await.token;
     let sold = |id: &str| {
         let lines = r#","detailVOList":[{"goodsId":"cola"},{"goodsId":"tea"}]}"#;
         line(id, 1).replace("}\n", lines)
     };
     let names = async |id: &str| {
-        let reply = server.call_operator(ORDERS, Some(&key), sold(id)).await;
+        let reply = server.call_operator(ORDERS_CALL, Some(&key), sold(id)).await;
         assert_eq!(counts(&reply), [1, 0, 0, 0]);
         let shown = shown(&server, &token).await;
         let lines = &shown[0]["detailVOList"];
@@ -135,7 +134,7 @@ pub(crate) async fn an_order_dated_far_ahead_is_rejected() {
     server.set_clock("2026-03-01T08:00:20Z");
     let later = |id: &str| line(id, 1).replace("09:00:20", "09:00:21");
     let body = [line("near", 1), later("far")].concat();
-    let reply = server.call_operator(ORDERS, Some(&key), body.clone()).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), body.clone()).await;
     assert_eq!(counts(&reply), [1, 0, 0, 1]);
     let reason = "payEndTime: 2026-03-01 09:00:21 is more than 60m (order_lead_max) ahead of now, \
                   2026-03-01 08:00:20";
@@ -148,10 +147,9 @@ pub(crate) async fn an_order_dated_far_ahead_is_rejected() {
 /// Any content type is accepted, and HTTP/2 as well.
 #[tokio::test]
 async fn orders_are_accepted_over_http2_and_with_any_content_type() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let mut sender = server.connect_operator_http2().await;
-    let request = http::Request::post(format!("https://localhost{ORDERS}"));
+    let request = http::Request::post(format!("https://localhost{ORDERS_CALL}"));
     let request = request.header("authorization", format!("Bearer {key}"));
     let request = request.header("content-type", "text/csv");
     let body = http_body_util::Full::from(lines("h", 700));

@@ -4,13 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kiosque_testkit::{Reply, TestServer, WAIT_MAX, eventually};
+use kiosque_testkit::{ORDERS_CALL, Reply, TestServer, WAIT_MAX, eventually};
 
 use super::streams::begin;
-use super::{FLEET_CALL, ORDERS, Stream, counts, fleet, line, lines};
+use super::{FLEET_CALL, Stream, counts, fleet, line, lines};
 
-/// Far longer than any test.
-const FAR: Duration = Duration::from_secs(300);
 const QUEUE_BYTES: usize = 300 << 10;
 
 #[track_caller]
@@ -35,7 +33,7 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
     }
     eventually("both are open", async || server.app.load().streams == 2).await;
     let ask =
-        async |key: &str, id: &str| server.call_operator(ORDERS, Some(key), line(id, 1)).await;
+        async |key: &str, id: &str| server.call_operator(ORDERS_CALL, Some(key), line(id, 1)).await;
     let share = "too many order streams at a time: the key has its share of ingest_streams_max; \
                  end one of its streams, or send with another key";
     assert_refused(&ask(&greedy, "a").await, share);
@@ -61,7 +59,6 @@ pub(crate) async fn one_stream_too_many_is_refused_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn what_waits_is_bounded() {
     let server = TestServer::start_with(fleet(), |settings| {
-        settings.limits.store_wait = FAR;
         settings.limits.ingest_queue_max_bytes = QUEUE_BYTES;
     })
     .await;
@@ -84,7 +81,7 @@ pub(crate) async fn what_waits_is_bounded() {
         server.app.load().queue_bytes + more.len() > QUEUE_BYTES
     })
     .await;
-    let refused = server.call_operator(ORDERS, Some(&key), more.clone());
+    let refused = server.call_operator(ORDERS_CALL, Some(&key), more.clone());
     let refused = tokio::time::timeout(WAIT_MAX, refused).await;
     assert_refused(&refused.expect("at once"), "too many orders are waiting to be stored");
     // Usually longer than the rest of the text takes.
@@ -94,7 +91,7 @@ pub(crate) async fn what_waits_is_bounded() {
     sending.abort();
     drop(held);
     eventually("there is room again", async || {
-        server.call_operator(ORDERS, Some(&key), more.clone()).await.status == 200
+        server.call_operator(ORDERS_CALL, Some(&key), more.clone()).await.status == 200
     })
     .await;
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
@@ -105,17 +102,15 @@ pub(crate) async fn what_waits_is_bounded() {
 #[tokio::test(flavor = "multi_thread")]
 pub(crate) async fn as_many_threads_at_a_time_as_there_may_be() {
     for threads in [1, 2] {
-        let server = TestServer::start_with(fleet(), |settings| {
-            settings.limits.store_wait = FAR;
-            settings.limits.ingest_threads = threads;
-        })
-        .await;
+        let server =
+            TestServer::start_with(fleet(), |settings| settings.limits.ingest_threads = threads)
+                .await;
         let key = server.create_key("orders").await;
         let read = threads > 1 || !server.store.is_file();
         let held = server.block_writes().await;
         let storing = begin(&server, &key, line("o", 1), 0).await;
         let body = "nonsense\n";
-        let mut reading = Box::pin(server.call_operator(ORDERS, Some(&key), body));
+        let mut reading = Box::pin(server.call_operator(ORDERS_CALL, Some(&key), body));
         let wait = if read { WAIT_MAX } else { Duration::from_millis(300) };
         let done = tokio::time::timeout(wait, &mut reading).await;
         assert_eq!(done.is_ok(), read, "{threads} threads");

@@ -10,18 +10,16 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kiosque_model::{ActedBy, KeyName};
-use kiosque_store::RevokedKey;
-use kiosque_testkit::{DEVICES_PATH, TestServer, WAIT_MAX, eventually};
+use kiosque_testkit::{DEVICES_PATH, ORDERS_CALL, TestServer, WAIT_MAX, eventually};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{ORDERS, Stream, fleet, kept, line, lines};
+use super::{Stream, fleet, kept, line, lines};
 use crate::abuse::wire::Target;
+use crate::console::revoke;
 
 const ACTIVITY: &str = "/operator/v1/activity";
-const FAR: Duration = Duration::from_secs(300);
 /// Fewer lines than a chunk may have.
 const LINES: usize = 900;
 /// The pauses of a caller together: far longer than a line may wait.
@@ -150,7 +148,7 @@ impl Breaking {
         let body = Box::pin(stream::unfold(body, |mut body| async {
             body.recv().await.map(|frame| (frame, body))
         }));
-        let request = http::Request::post(format!("https://localhost{ORDERS}"));
+        let request = http::Request::post(format!("https://localhost{ORDERS_CALL}"));
         let request = request.header("authorization", format!("Bearer {key}"));
         let answer = sender.send_request(request.body(StreamBody::new(body)).unwrap());
         // Its sender keeps the connection open.
@@ -190,11 +188,8 @@ impl Breaking {
 /// lines of the next chunk, and lines that no other line has followed.
 #[tokio::test(flavor = "multi_thread")]
 async fn complete_lines_are_stored_when_a_stream_breaks() {
-    let server = TestServer::start_with(fleet(), |settings| {
-        settings.limits.store_wait = FAR;
-        settings.limits.ingest_threads = 4;
-    })
-    .await;
+    let server =
+        TestServer::start_with(fleet(), |settings| settings.limits.ingest_threads = 4).await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     for kind in KINDS {
         let mut stream = Breaking::open(&server, &key, kind).await;
@@ -228,7 +223,7 @@ async fn complete_lines_are_stored_when_a_stream_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revoked_key_ends_silent_and_dripping_streams() {
     let server = TestServer::start(fleet()).await;
-    for (path, right) in [(ORDERS, "orders"), (ACTIVITY, "activity")] {
+    for (path, right) in [(ORDERS_CALL, "orders"), (ACTIVITY, "activity")] {
         let key = server.create_key(right).await;
         let other = server.create_key_named(&format!("other-{right}"), right).await;
         let mut streams = Vec::new();
@@ -243,10 +238,7 @@ async fn a_revoked_key_ends_silent_and_dripping_streams() {
             let early = timeout(Duration::from_millis(200), stream.0.answer()).await;
             assert!(early.is_err(), "{early:?}");
         }
-        let by = ActedBy::command(server.now());
-        let revoked =
-            server.store.operators().revoke_key(KeyName::parse(right).unwrap(), by).await.unwrap();
-        assert_eq!(revoked, RevokedKey::Revoked);
+        revoke(&server, right).await;
         server.advance(Duration::from_secs(1));
         let dripped = async {
             loop {

@@ -4,24 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kiosque_testkit::{Reply, TestServer, WAIT_MAX, eventually};
+use kiosque_testkit::{ORDERS_CALL, Reply, TestServer, WAIT_MAX, eventually};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::{ORDERS, Stream, counts, fleet, kept, line, lines, shown};
+use super::{Stream, counts, fleet, kept, line, lines, shown};
 
-/// Far longer than any test.
-const FAR: Duration = Duration::from_secs(300);
 const UNANSWERED: &str = "(the database cannot be relied on at the moment: ";
 /// Time in which a premature answer would usually arrive.
 const A_WHILE: Duration = Duration::from_millis(200);
 
 async fn server() -> TestServer {
-    TestServer::start_with(fleet(), |settings| {
-        settings.limits.store_wait = FAR;
-        settings.limits.ingest_threads = 4;
-    })
-    .await
+    TestServer::start_with(fleet(), |settings| settings.limits.ingest_threads = 4).await
 }
 
 /// Starts a POST that runs in parallel to the test, and waits until a transaction is in progress
@@ -33,7 +27,7 @@ pub(super) async fn begin(
     waiting: usize,
 ) -> JoinHandle<Reply> {
     let mut caller = server.connect_operator().await;
-    let request = http::Request::post(ORDERS).header("host", "localhost");
+    let request = http::Request::post(ORDERS_CALL).header("host", "localhost");
     let request = request.header("authorization", format!("Bearer {key}"));
     let request = request.body(http_body_util::Full::from(body.into())).unwrap();
     let posting = tokio::spawn(async move { caller.send(request).await });
@@ -66,7 +60,7 @@ async fn the_response_follows_the_commit() {
 async fn requests_share_a_commit_and_are_answered_each_for_itself() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    server.call_operator(ORDERS, Some(&key), line("b1", 100)).await;
+    server.call_operator(ORDERS_CALL, Some(&key), line("b1", 100)).await;
     let before = server.commits().await;
     let held = server.block_writes().await;
     let first = begin(&server, &key, lines("a", 2), 0).await;
@@ -93,7 +87,7 @@ async fn requests_share_a_commit_and_are_answered_each_for_itself() {
 async fn what_fails_of_one_request_is_not_held_against_another() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    server.call_operator(ORDERS, Some(&key), line("bad", 1)).await;
+    server.call_operator(ORDERS_CALL, Some(&key), line("bad", 1)).await;
     server.data.refuse_updates("bad");
     let held = server.block_writes().await;
     let first = begin(&server, &key, line("a", 1), 0).await;
@@ -118,13 +112,13 @@ async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
     let server = server().await;
     let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
     let other = |id: &str, total| line(id, total).replace("D1", "D2");
-    server.call_operator(ORDERS, Some(&key), other("bad", 1)).await;
+    server.call_operator(ORDERS_CALL, Some(&key), other("bad", 1)).await;
     server.data.refuse_updates("bad");
     let unknown = line("u", 1).replace("D1", "D9");
     let mut body = [line("a", 1), other("bad", 2), unknown, other("b", 1)].concat();
     body.push('\n');
     body.push_str(&(0..1_000).map(|at| line(&format!("late{at}"), 1)).collect::<String>());
-    let reply = server.call_operator(ORDERS, Some(&key), body).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
     assert_eq!((reply.status, reply.headers["retry-after"].as_str()), (503, "1"), "{reply:?}");
     let of_g2 = [(2, "bad"), (4, "b")].map(|(line, id)| json!({"line": line, "orderId": id}));
     let b_has_failed = reply.json["orders"]["failedCount"] == 2;
@@ -143,7 +137,7 @@ async fn the_lines_of_a_group_that_fails_are_named_and_the_others_are_stored() {
     server.data.take_updates();
     let again = [line("a", 1), other("bad", 2), other("b", 1)].concat();
     let new = i64::from(b_has_failed);
-    let again = server.call_operator(ORDERS, Some(&key), again).await;
+    let again = server.call_operator(ORDERS_CALL, Some(&key), again).await;
     assert_eq!(counts(&again), [new, 1, 2 - new, 0]);
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
@@ -158,11 +152,11 @@ async fn each_group_has_a_transaction_of_its_own_on_a_cluster() {
     let group = "[[group]]\nid = \"g3\"\nname = \"Three\"";
     let device = "[[device]]\ncode = \"D3\"\nname = \"Tower\"\ngroup = \"g3\"";
     server.apply(&format!("{group}\n{device}")).await.unwrap();
-    server.call_operator(ORDERS, Some(&key), line("first", 1)).await;
+    server.call_operator(ORDERS_CALL, Some(&key), line("first", 1)).await;
     let before = server.commits().await;
     let of = |device, name: &str| lines(name, 3).replace("D1", device);
     let all = [of("D1", "a"), of("D2", "b"), of("D3", "c")].concat();
-    assert_eq!(counts(&server.call_operator(ORDERS, Some(&key), all).await), [9, 0, 0, 0]);
+    assert_eq!(counts(&server.call_operator(ORDERS_CALL, Some(&key), all).await), [9, 0, 0, 0]);
     let commits = server.commits().await.difference(&before).count();
     assert_eq!(commits, if server.store.is_sharded() { 3 } else { 1 });
 }
@@ -182,7 +176,7 @@ async fn a_busy_store_is_reported_and_a_retry_succeeds() {
     }
     let begun = Instant::now();
     let posts = callers.into_iter().enumerate().map(|(at, mut caller)| {
-        let request = http::Request::post(ORDERS).header("host", "localhost");
+        let request = http::Request::post(ORDERS_CALL).header("host", "localhost");
         let request = request.header("authorization", format!("Bearer {key}"));
         let body = http_body_util::Full::from(lines(&format!("{at}-"), 9));
         async move { caller.send(request.body(body).unwrap()).await }
@@ -198,7 +192,7 @@ async fn a_busy_store_is_reported_and_a_retry_succeeds() {
     assert!(begun.elapsed() < wait * 16, "answered after {:?}", begun.elapsed());
     drop(held);
     assert_eq!(kept(&server, &token).await, [""; 0]);
-    let again = server.call_operator(ORDERS, Some(&key), lines("0-", 9)).await;
+    let again = server.call_operator(ORDERS_CALL, Some(&key), lines("0-", 9)).await;
     assert_eq!(counts(&again), [9, 0, 0, 0]);
 }
 
@@ -262,18 +256,6 @@ async fn the_last_word_on_an_order_stays_however_long_the_stream_is() {
     assert_eq!(server.store.upkeep().verify().await.unwrap().differences, [""; 0]);
 }
 
-/// Lines are stored while the stream continues.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_pauses_is_stored_so_far() {
-    let server = server().await;
-    let (key, token) = (server.create_key("orders").await, server.log_in("ops").await.token);
-    let mut stream = Stream::open(&server, &key).await;
-    stream.say(lines("o", 5)).await;
-    eventually("they are stored", async || kept(&server, &token).await.len() == 5).await;
-    stream.say(line("o5", 1)).await;
-    assert_eq!(counts(&stream.end().await), [6, 0, 0, 0]);
-}
-
 /// A caller that disconnects leaves complete orders, no partial ones, and frees its permit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_that_breaks_off_leaves_whole_orders() {
@@ -287,7 +269,7 @@ async fn a_stream_that_breaks_off_leaves_whole_orders() {
         drop(stream);
         let last = format!("last{round}");
         eventually("the place is free", async || {
-            server.call_operator(ORDERS, Some(&key), line(&last, 1)).await.status == 200
+            server.call_operator(ORDERS_CALL, Some(&key), line(&last, 1)).await.status == 200
         })
         .await;
     }
@@ -315,7 +297,7 @@ async fn logins_pass_in_the_middle_of_a_full_ingest() {
         let mut rounds = 0;
         while !over.load(Ordering::SeqCst) {
             let text = lines(&format!("s{stream}-{rounds}-"), 4_000);
-            let reply = server.call_operator(ORDERS, Some(key), text).await;
+            let reply = server.call_operator(ORDERS_CALL, Some(key), text).await;
             assert_eq!(counts(&reply), [4_000, 0, 0, 0]);
             rounds += 1;
         }

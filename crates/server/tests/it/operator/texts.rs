@@ -1,11 +1,10 @@
 //! REQ-12: text with a NUL is never stored, and PostgreSQL cannot even be queried for it. The
 //! answer is a violation, or that nothing was found, never a system failure.
 
-use http_body_util::Full;
-use kiosque_testkit::TestServer;
+use kiosque_testkit::ORDERS_CALL;
 use serde_json::{Value, json};
 
-use super::{FLEET_CALL, ORDERS, counts, fleet};
+use super::{FLEET_CALL, counts, with_key};
 
 /// Returns every variant of `whole` with a NUL at the end of one of its texts.
 fn with_a_nul(whole: &Value) -> Vec<Value> {
@@ -39,8 +38,7 @@ fn with_a_nul(whole: &Value) -> Vec<Value> {
 
 #[tokio::test]
 async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("orders").await;
+    let (server, key) = with_key("orders").await;
     let order = json!({
         "orderId": "o", "deviceCode": "D1", "currency": "EUR", "totalAmount": 5,
         "tradeStartTime": "2026-03-01 09:00:00", "payEndTime": "2026-03-01 09:00:20",
@@ -53,16 +51,15 @@ async fn an_order_with_a_nul_in_any_of_its_texts_is_set_aside() {
     let bad = with_a_nul(&order);
     assert_eq!(bad.len(), 15);
     let body: String = bad.iter().map(|order| format!("{order}\n")).collect();
-    let reply = server.call_operator(ORDERS, Some(&key), body).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), body).await;
     assert_eq!(counts(&reply), [0, 0, 0, 15], "{reply:?}");
-    let reply = server.call_operator(ORDERS, Some(&key), order.to_string()).await;
+    let reply = server.call_operator(ORDERS_CALL, Some(&key), order.to_string()).await;
     assert_eq!(counts(&reply), [1, 0, 0, 0], "{reply:?}");
 }
 
 #[tokio::test]
 async fn a_heartbeat_with_a_nul_is_set_aside() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("activity").await;
+    let (server, key) = with_key("activity").await;
     let body = format!("{}\n{}", json!({"deviceCode": "D1\0"}), json!({"deviceCode": "\0"}));
     let reply = server.call_operator("/operator/v1/activity", Some(&key), body).await;
     assert_eq!((reply.status, &reply.json["rejectedCount"]), (200, &json!(2)), "{reply:?}");
@@ -70,8 +67,7 @@ async fn a_heartbeat_with_a_nul_is_set_aside() {
 
 #[tokio::test]
 async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("fleet").await;
+    let (server, key) = with_key("fleet").await;
     let hash =
         server.store.sessions().credentials(&kiosque_model::LoginName::parse("ops").unwrap()).await;
     let hash = hash.unwrap().unwrap().password_hash;
@@ -104,20 +100,16 @@ async fn a_fleet_with_a_nul_in_any_of_its_texts_is_refused() {
 /// No account has such a name, so the filter finds no entry.
 #[tokio::test]
 async fn the_trail_of_an_account_with_a_nul_is_an_empty_page() {
-    let server = TestServer::start(fleet()).await;
-    let key = server.create_key("audit").await;
+    let (server, key) = with_key("audit").await;
     server.log_in("ops").await;
     for (account, entries) in [("ops", 1), ("%00", 0), ("ops%00", 0), ("%00ops", 0)] {
-        let uri = format!("/operator/v1/audit?account={account}");
-        let request = http::Request::get(uri).header("host", "localhost");
-        let request = request.header("authorization", format!("Bearer {key}"));
-        let mut caller = server.connect_operator().await;
-        let reply = caller.send(request.body(Full::default()).unwrap()).await;
+        let path = format!("/operator/v1/audit?account={account}");
+        let reply = server.get_operator(&path, Some(&key)).await;
         assert_eq!(reply.status, 200, "{account}: {reply:?}");
         assert_eq!(reply.json["entries"].as_array().unwrap().len(), entries, "{account}");
         assert_eq!(reply.json["next"], Value::Null);
     }
     // No key contains one, and no header can; this is the closest possible.
-    let reply = server.call_operator(ORDERS, Some("%00"), "").await;
+    let reply = server.call_operator(ORDERS_CALL, Some("%00"), "").await;
     assert_eq!(reply.status, 401, "{reply:?}");
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use kiosque_model::UnixMs;
 use kiosque_testkit::{
-    DEVICES_PATH, FleetToml, Reply, START_MS, ServerOptions, TOKEN_PATH, TestData, TestServer,
-    WAIT_MAX, eventually, sql,
+    DEVICES_PATH, FleetToml, ORDERS_CALL, Reply, START_MS, ServerOptions, TOKEN_PATH, TestData,
+    TestServer, eventually, sql,
 };
 use tokio::net::TcpStream;
 
-use super::{ORDERS, counts, line, whole};
+use super::{counts, line, whole};
 
 /// Part of every value that belongs to a tenant.
 const CANARY: &str = "canary7";
@@ -24,9 +24,7 @@ fn fleet() -> FleetToml {
 }
 
 async fn get(server: &TestServer, path: &str) -> Reply {
-    let mut caller = server.connect_operator().await;
-    let request = http::Request::get(path).header("host", "localhost");
-    caller.send(request.body(Default::default()).unwrap()).await
+    server.get_operator(path, None).await
 }
 
 /// The value of every series.
@@ -107,7 +105,7 @@ async fn every_counter_counts_its_events() {
     let known = order("canary7-o", 100).repeat(4);
     let (other, changed) = (order("canary7-p", 100), order("canary7-o", 200));
     let orders = format!("{known}{other}{changed}{}", line("x", 1).repeat(5));
-    server.call_operator(ORDERS, Some(&key), orders).await;
+    server.call_operator(ORDERS_CALL, Some(&key), orders).await;
     let heartbeat = "{\"deviceCode\":\"canary7-device\"}\n{\"deviceCode\":\"canary7\"}\n";
     server.call_operator("/operator/v1/activity", Some(&key), heartbeat).await;
     server.call_operator("/operator/v1/activity", None, heartbeat).await;
@@ -119,12 +117,11 @@ async fn every_counter_counts_its_events() {
 /// Returns the changes, once the end of closed connections has been counted.
 async fn settled(server: &TestServer, before: &Series) -> String {
     let gone = r#"kiosque_tls_handshakes_failed_total{listener="operator"} +1"#;
-    let begun = std::time::Instant::now();
-    let mut looks = 0.0;
-    loop {
+    let (mut looks, mut changed) = (0.0, Vec::new());
+    eventually("the end of closed connections is counted", async || {
         let after = metrics(server).await;
         looks += 1.0;
-        let mut changed = moved(before, &after);
+        changed = moved(before, &after);
         // Each scrape is a request and a connection itself.
         let ours = [
             r#"kiosque_connections_total{listener="operator"}"#,
@@ -135,11 +132,10 @@ async fn settled(server: &TestServer, before: &Series) -> String {
         assert_eq!(after[ours[1]] - before[ours[1]], looks);
         changed.retain(rest);
         let is_open = |line: &String| line.contains("connections_open{listener=\"operator\"}");
-        if changed.iter().any(|line| line == gone) && !changed.iter().any(is_open) {
-            return changed.join("\n");
-        }
-        assert!(begun.elapsed() < WAIT_MAX, "{changed:#?}");
-    }
+        changed.iter().any(|line| line == gone) && !changed.iter().any(is_open)
+    })
+    .await;
+    changed.join("\n")
 }
 
 /// The histogram of durations by path: each request is in one bucket and in the count.
@@ -174,25 +170,23 @@ async fn answers_are_timed_to_their_last_byte() {
     let request = http::Request::post("https://localhost/v8/nowhere");
     let body = http_body_util::Full::from("{}");
     Reply::of(http2.send_request(request.body(body).unwrap()).await.unwrap()).await;
-    let begun = std::time::Instant::now();
-    loop {
-        let series = metrics(&server).await;
-        let of = |path: &str, name: &str, more: &str| {
-            let labels = format!("listener=\"gateway\",path=\"{path}\"{more}");
-            series[&format!("kiosque_answer_duration_seconds_{name}{{{labels}}}")]
-        };
-        // A caller can have the last byte before the server has noted that it is passed on.
-        let devices = format!("/v8/{DEVICES_PATH}");
-        if (of("other", "count", ""), of(&devices, "count", "")) == (3.0, 1.0) {
-            assert_eq!(of("other", "bucket", ",le=\"+Inf\""), 3.0);
-            assert!(of("other", "sum", "") > 0.0);
-            let labels = format!("{{listener=\"gateway\",path=\"{devices}\"}}");
-            let handled = series[&format!("kiosque_request_duration_seconds_sum{labels}")];
-            assert!(of(&devices, "sum", "") > handled);
-            return;
-        }
-        assert!(begun.elapsed() < WAIT_MAX, "{series:#?}");
-    }
+    let devices = format!("/v8/{DEVICES_PATH}");
+    let of = |series: &Series, path: &str, name: &str, more: &str| {
+        let labels = format!("listener=\"gateway\",path=\"{path}\"{more}");
+        series[&format!("kiosque_answer_duration_seconds_{name}{{{labels}}}")]
+    };
+    // A caller can have the last byte before the server has noted that it is passed on.
+    let mut series = Series::new();
+    eventually("the answers are counted", async || {
+        series = metrics(&server).await;
+        (of(&series, "other", "count", ""), of(&series, &devices, "count", "")) == (3.0, 1.0)
+    })
+    .await;
+    assert_eq!(of(&series, "other", "bucket", ",le=\"+Inf\""), 3.0);
+    assert!(of(&series, "other", "sum", "") > 0.0);
+    let labels = format!("{{listener=\"gateway\",path=\"{devices}\"}}");
+    let handled = series[&format!("kiosque_request_duration_seconds_sum{labels}")];
+    assert!(of(&series, &devices, "sum", "") > handled);
 }
 
 /// `/readyz` answers 503 while this node may not answer for sessions: its clock is off.
@@ -232,7 +226,7 @@ async fn a_full_disk_of_the_database_is_reported_until_there_is_room() {
     let orders = async || get(&server, "/readyz/orders").await;
     server.data.execute(sql::FULL_DISK);
     assert_eq!(orders().await.status, 200, "no file is written while no write has failed");
-    let post = async || server.call_operator(ORDERS, Some(&key), line("a", 1)).await;
+    let post = async || server.call_operator(ORDERS_CALL, Some(&key), line("a", 1)).await;
     let refused = post().await;
     assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (503, "1"));
     let reason = "the database failed: could not extend file: No space left on device (53100)";

@@ -52,7 +52,7 @@ const FOREIGN_GROUPS: [(&str, &str); 7] = [
 ];
 
 /// SCOPE-4, REQ-12: values of `deviceCode`, or of one of `deviceCodes`, outside the scope.
-const FOREIGN_DEVICES: [(&str, &str); 10] = [
+const FOREIGN_DEVICES: [(&str, &str); 11] = [
     ("unknown", "X-1"),
     ("of another account's group", "F-1"),
     ("of another group of the account", "S-1"),
@@ -60,6 +60,7 @@ const FOREIGN_DEVICES: [(&str, &str); 10] = [
     ("in other letters", "n-1"),
     ("with a space", "N-1 "),
     ("with a wildcard", "N-%"),
+    ("the beginning of a code", "N-"),
     ("with a NUL", "N-1\\u0000"),
     ("of a NUL alone", "\\u0000"),
     ("longer than any code", LONG),
@@ -86,6 +87,8 @@ fn devices() -> Vec<Row> {
             let ask = TestRequest::to(ORDERS_PATH).query("current=9&size=1000").body(body.as_str());
             rows.push(Row::new(format!("SCOPE-4: {what} — {body}"), ask, OUT_OF_SCOPE));
         }
+        let ask = TestRequest::to(DEVICES_PATH).body(format!("{{\"deviceCode\":\"{code}\"}}"));
+        rows.push(Row::new(format!("DEV-5: {what} — {code}"), ask, OUT_OF_SCOPE));
     }
     rows
 }

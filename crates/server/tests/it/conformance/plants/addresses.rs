@@ -27,6 +27,21 @@ pub(super) fn plants() -> Vec<Plant> {
             ],
         )
         .answer(|_, given, _| given.status = 200),
+        plant("the prefix may occur twice", &["http.unknown-path"]).call(|call, _| {
+            call.path = call.path.trim_start_matches("v8/").to_owned();
+        }),
+        plant("two slashes are one", &["http.exact-path"]).call(|call, _| {
+            call.path = call.path.trim_start_matches('/').to_owned();
+        }),
+        plant("dots in a path are resolved", &["http.exact-path"]).call(|call, _| {
+            call.path = call.path.replace("x/../", "").replace("./", "");
+        }),
+        plant("a path may have parameters", &["http.exact-path"]).call(|call, _| {
+            call.path = call.path.replace(";x=1", "");
+        }),
+        plant("escapes in a path are undone", &["http.exact-path"]).call(|call, _| {
+            call.path = call.path.replace("%6b", "k");
+        }),
         plant("a trailing slash makes no difference", &["http.exact-path"]).call(|call, _| {
             call.path = call.path.trim_end_matches('/').to_owned();
         }),
@@ -48,6 +63,16 @@ pub(super) fn plants() -> Vec<Plant> {
         plant("a body needs a content type", &["http.any-content-type"]).call(|call, _| {
             if !call.headers.contains_key("content-type") {
                 call.refuse(500, "system error");
+            }
+        }),
+        plant("only application/json is read", &["http.any-content-type"]).call(|call, _| {
+            if call.headers.get_all("content-type").iter().any(|one| one != "application/json") {
+                call.refuse(500, "system error");
+            }
+        }),
+        plant("a form is read", &["http.any-content-type"]).call(|call, _| {
+            if call.path == DEVICES_PATH && call.body == "x=1" {
+                call.body = "{}".to_owned();
             }
         }),
         plant("the body of Online devices is read", &["http.ignored-body"]).call(|call, _| {

@@ -49,6 +49,27 @@ fn summaries() -> Vec<Plant> {
                 given.list("kpiList").reverse();
             }
         }),
+        plant("a percentage of nothing is 0.0%", &["dashboard.empty-values"]).answer(
+            |call, given, _| {
+                if call.path == SUMMARY_PATH {
+                    for kpi in given.list("kpiList").iter_mut().filter(|kpi| kpi["value"] == "–")
+                    {
+                        kpi["value"] = json!("0.0%");
+                    }
+                }
+            },
+        ),
+        plant("a summary counts no device", &["dashboard.empty-values"]).answer(
+            |call, given, _| {
+                if call.path == SUMMARY_PATH {
+                    for kpi in given.list("kpiList") {
+                        if kpi["code"] == "deviceCount" {
+                            kpi["value"] = json!("0");
+                        }
+                    }
+                }
+            },
+        ),
         plant("no money is 0", &["dashboard.empty-values"]).answer(|call, given, _| {
             if call.path == SUMMARY_PATH {
                 for kpi in given.list("kpiList").iter_mut().filter(|kpi| kpi["value"] == "0.00") {
@@ -66,10 +87,19 @@ fn sales() -> Vec<Plant> {
                 given.list("rankList").reverse();
             }
         }),
-        plant("nothing sold is an empty list", &["dashboard.nothing-sold"]).answer(
+        plant(
+            "nothing sold is an empty list",
+            &["dashboard.empty-range", "dashboard.nothing-sold"],
+        )
+        .answer(|call, given, _| {
+            if call.path == BEST_PATH && given.code() == 200 && given.data().is_null() {
+                *given.data() = json!([]);
+            }
+        }),
+        plant("no sales by device are null", &["dashboard.empty-range"]).answer(
             |call, given, _| {
-                if call.path == BEST_PATH && given.code() == 200 && given.data().is_null() {
-                    *given.data() = json!([]);
+                if call.path == BY_DEVICE_PATH && array(given).is_empty() {
+                    *given.data() = json!(null);
                 }
             },
         ),
@@ -121,6 +151,13 @@ fn devices() -> Vec<Plant> {
         plant("the profile lacks a device", &["dashboard.profile"]).answer(|call, given, _| {
             if call.path == PROFILE_PATH {
                 given.data()["list"].as_array_mut().unwrap().pop();
+            }
+        }),
+        plant("a profile has other names", &["dashboard.profile"]).answer(|call, given, _| {
+            if call.path == PROFILE_PATH {
+                for device in given.list("list") {
+                    device["deviceName"] = json!("Kiosk");
+                }
             }
         }),
         plant("Online devices counts one too many", &["dashboard.online"]).answer(

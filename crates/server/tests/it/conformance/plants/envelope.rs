@@ -58,13 +58,15 @@ fn refusals() -> Vec<Plant> {
                 given.json.as_object_mut().unwrap().remove("enMsg");
             }
         }),
-        plant("data of a refusal is an object", &["envelope.refusal-data"]).answer(
-            |_, given, _| {
-                if given.code() == -1 && given.data().is_string() {
-                    *given.data() = json!({"reason": "scope"});
-                }
-            },
-        ),
+        plant(
+            "data of a refusal is an object",
+            &["devices.outside-scope", "envelope.refusal-data"],
+        )
+        .answer(|_, given, _| {
+            if given.code() == -1 && given.data().is_string() {
+                *given.data() = json!({"reason": "scope"});
+            }
+        }),
         plant(
             "List orders without a device is refused with HTTP 400",
             &["envelope.refused-with-200", "orders.device-required", "requests.violations"],
@@ -95,6 +97,25 @@ fn headers() -> Vec<Plant> {
         plant("answers may be cached", &["envelope.no-store"]).answer(|_, given, _| {
             given.headers.remove("cache-control");
         }),
+        plant("a refusal may be cached", &["envelope.no-store"]).answer(|_, given, _| {
+            if given.code() == -4 {
+                given.headers.remove("cache-control");
+            }
+        }),
+        plant("an unknown path has no request id", &["envelope.request-id"]).answer(
+            |_, given, _| {
+                if given.status == 404 {
+                    given.headers.remove("x-request-id");
+                }
+            },
+        ),
+        plant("all refusals have one request id", &["envelope.request-id"]).answer(
+            |_, given, _| {
+                if given.code() == -4 {
+                    given.headers.insert("x-request-id", HeaderValue::from_static("1"));
+                }
+            },
+        ),
         plant("there is no request id", &["envelope.request-id"]).answer(|_, given, _| {
             given.headers.remove("x-request-id");
         }),

@@ -7,6 +7,7 @@ pub(super) fn plants() -> Vec<Plant> {
     let mut plants = lists();
     plants.extend(fields());
     plants.extend(details());
+    plants.extend(found());
     plants
 }
 
@@ -122,9 +123,55 @@ fn details() -> Vec<Plant> {
                 given.data().as_object_mut().unwrap().remove("tradeNoOut");
             }
         }),
+        plant("a detail has one more field", &["orders.detail"]).answer(|call, given, _| {
+            if call.path == DETAIL_PATH && given.code() == 200 {
+                given.data()["remark"] = json!("");
+            }
+        }),
+        plant("the detail of an unpaid order has no payEndDate", &["orders.detail"]).answer(
+            |call, given, _| {
+                let is_detail = call.path == DETAIL_PATH && given.code() == 200;
+                if is_detail && given.data()["payEndTime"].is_null() {
+                    given.data()["payEndDate"] = json!(null);
+                }
+            },
+        ),
+        plant("errors of shipments are not listed", &["orders.shipment-errors"]).answer(
+            |call, given, _| {
+                if call.path == DETAIL_PATH && given.code() == 200 {
+                    given.data()["shipmentErrorList"] = json!(null);
+                }
+            },
+        ),
+        plant("without shipment errors the list is empty", &["orders.shipment-errors"]).answer(
+            |call, given, _| {
+                let is_detail = call.path == DETAIL_PATH && given.code() == 200;
+                if is_detail && given.data()["shipmentErrorList"].is_null() {
+                    given.data()["shipmentErrorList"] = json!([]);
+                }
+            },
+        ),
         plant("a detail has another amount", &["orders.detail"]).answer(|call, given, _| {
             if call.path == DETAIL_PATH && given.code() == 200 {
                 given.data()["payAmount"] = json!(0);
+            }
+        }),
+    ]
+}
+
+/// Bugs in how a number finds an order.
+fn found() -> Vec<Plant> {
+    vec![
+        plant("details do not follow a switch", &["orders.selected-group"]).call(|call, memory| {
+            let group = memory.of(call.token()).map(|issued| issued.group.as_str());
+            if call.path == DETAIL_PATH && group == Some("west") && call.body.contains("w1") {
+                call.refuse(-1, "Order does not exist");
+            }
+        }),
+        plant("details are of all groups", &["orders.selected-group"]).call(|call, memory| {
+            let group = memory.of(call.token()).map(|issued| issued.group.as_str());
+            if call.path == DETAIL_PATH && group == Some("west") && !call.body.contains("w1") {
+                call.succeed(json!({"deviceCode": "E1"}));
             }
         }),
         plant("tradeNoOut is the internal number", &["orders.detail-by-number"]).call(|call, _| {

@@ -11,17 +11,21 @@ pub(super) fn plants() -> Vec<Plant> {
 
 fn numbers() -> Vec<Plant> {
     vec![
-        plant("size is 20 by default", &["pages.defaults"]).call(|call, _| {
-            if is_devices(call) && call.query.is_empty() {
-                call.query = "size=20".to_owned();
-            }
-        }),
-        plant("the body has current and size", &["pages.query"]).call(|call, _| {
-            let body = call.json();
-            if is_devices(call) && body.get("size").is_some() {
-                call.query = format!("current={}&size={}", body["current"], body["size"]);
-            }
-        }),
+        plant("size is 20 by default", &["pages.defaults", "requests.unknown-fields"]).call(
+            |call, _| {
+                if is_devices(call) && call.query.is_empty() {
+                    call.query = "size=20".to_owned();
+                }
+            },
+        ),
+        plant("the body has current and size", &["pages.query", "requests.unknown-fields"]).call(
+            |call, _| {
+                let body = call.json();
+                if is_devices(call) && body.get("size").is_some() {
+                    call.query = format!("current={}&size={}", body["current"], body["size"]);
+                }
+            },
+        ),
         plant("an empty size is absent", &["pages.positive"]).call(|call, _| {
             if call.query == "size=" {
                 call.query.clear();

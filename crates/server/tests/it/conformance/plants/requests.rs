@@ -1,3 +1,4 @@
+use http::HeaderValue;
 use kiosque_testkit::{DEVICES_PATH, ORDERS_PATH, SUMMARY_PATH, TOKEN_PATH};
 use serde_json::{Value, json};
 
@@ -48,6 +49,7 @@ fn bodies() -> Vec<Plant> {
         plant(
             "a body that cannot be read is answered with HTTP 400",
             &[
+                "http.any-content-type",
                 "requests.deep-json",
                 "requests.diagnostic",
                 "requests.empty-body",
@@ -87,6 +89,33 @@ fn fields() -> Vec<Plant> {
                 call.refuse(-1, "The request is not valid");
             }
         }),
+        plant("a null filter is a violation", &["requests.null-is-absent"]).call(|call, _| {
+            if call.path == DEVICES_PATH && call.has("deviceName", json!(null)) {
+                call.violate("deviceName must be a string");
+            }
+        }),
+        plant("an empty filter selects nothing", &["requests.null-is-absent"]).call(|call, _| {
+            if call.path == DEVICES_PATH && call.has("deviceName", "") {
+                call.succeed(json!({"total": 0, "current": 1, "size": 10, "records": []}));
+            }
+        }),
+        plant("the case of query keys makes no difference", &["requests.unknown-fields"])
+            .call(|call, _| call.query = call.query.replace("Size", "size")),
+        plant("an unknown number beyond all is not readable", &["requests.unknown-fields"]).call(
+            |call, _| {
+                if call.body.contains("\"colour\":1e999") {
+                    call.refuse(500, "system error");
+                }
+            },
+        ),
+        plant("names are listed without a session", &["requests.ignored-needs-session"]).answer(
+            |call, given, _| {
+                if given.code() == -4 && call.body.contains("deviceNmae") {
+                    let name = HeaderValue::from_static("deviceNmae");
+                    given.headers.insert("kiosque-ignored", name);
+                }
+            },
+        ),
         plant("an unknown field is a violation", &["requests.unknown-fields"]).answer(
             |call, given, _| {
                 if call.has("colour", "red") {

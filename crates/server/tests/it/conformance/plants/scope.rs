@@ -29,6 +29,17 @@ fn groups() -> Vec<Plant> {
                 }
             },
         ),
+        plant("a groupId filter selects the group", &["scope.group-filter"]).call(
+            |call, memory| {
+                if let Some((token, group)) = &memory.filtered
+                    && call.path == DEVICES_PATH
+                    && call.body == "{}"
+                    && call.token() == token
+                {
+                    call.body = json!({"groupId": group}).to_string();
+                }
+            },
+        ),
         plant("List devices ignores groupId", &["scope.group-filter"]).call(|call, _| {
             if call.path == DEVICES_PATH && call.has("groupId", "west") {
                 call.body = "{}".to_owned();
@@ -46,8 +57,8 @@ fn groups() -> Vec<Plant> {
         }),
         plant("an unknown group of a filter does not exist", &["scope.filters"]).answer(
             |call, given, _| {
-                if call.path == DEVICES_PATH && call.body.contains("no-such") && given.code() == -1
-                {
+                let is_unknown = call.body.contains("\"groupId\":\"no-such");
+                if call.path == DEVICES_PATH && is_unknown && given.code() == -1 {
                     given.json["msg"] = json!("Group does not exist or has been deactivated");
                 }
             },
@@ -59,7 +70,7 @@ fn devices() -> Vec<Plant> {
     vec![
         plant(
             "orders of a device of another group are listed",
-            &["scope.foreign-device", "scope.selected-group"],
+            &["orders.selected-group", "scope.foreign-device", "scope.selected-group"],
         )
         .call(|call, _| {
             if call.path == ORDERS_PATH && call.has("deviceCode", "W1") {

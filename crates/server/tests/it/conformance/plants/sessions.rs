@@ -48,8 +48,39 @@ fn logins() -> Vec<Plant> {
                 }
             },
         ),
-        plant("a login leaves the earlier session", &["sessions.login-replaces"])
-            .call(|call, memory| revive(call, memory, TOKEN_PATH)),
+        plant(
+            "a login leaves the earlier session",
+            &[
+                "requests.ignored-needs-session",
+                "sessions.default-again",
+                "sessions.login-replaces",
+            ],
+        )
+        .call(|call, memory| revive(call, memory, TOKEN_PATH)),
+        plant(
+            "a login answers with the group that was selected before",
+            &["sessions.default-again"],
+        )
+        .answer(|call, given, memory| {
+            if call.path == TOKEN_PATH && given.code() == 200 {
+                let token = given.data()["accessToken"].as_str().unwrap().to_owned();
+                if let Some(earlier) = memory.predecessor(&token) {
+                    given.data()["groupId"] = json!(earlier.group);
+                }
+            }
+        }),
+        // The session of scope.group-filter is that of the login after scope.switched.
+        plant("a login keeps the group", &["scope.group-filter", "sessions.default-again"]).call(
+            |call, memory| {
+                if call.path == DEVICES_PATH
+                    && call.body == "{}"
+                    && memory.of(call.token()).is_some_and(|issued| issued.by == TOKEN_PATH)
+                    && let Some(earlier) = memory.predecessor(call.token())
+                {
+                    call.body = json!({"groupId": earlier.group}).to_string();
+                }
+            },
+        ),
         plant("a refused login ends the session", &["sessions.refused-login"]).call(
             |call, memory| {
                 if memory.was_refused_since(call.token()) {
@@ -107,8 +138,20 @@ fn tokens() -> Vec<Plant> {
 
 fn switches() -> Vec<Plant> {
     vec![
-        plant("a switch leaves the old token", &["sessions.switch"])
+        plant("a switch leaves the old token", &["sessions.switch", "sessions.switch-to-selected"])
             .call(|call, memory| revive(call, memory, SWITCH_PATH)),
+        plant(
+            "a switch to the selected group leaves the old token",
+            &["sessions.switch-to-selected"],
+        )
+        .call(|call, memory| {
+            let groups = [memory.of(call.token()), memory.successor(call.token())];
+            if let [Some(earlier), Some(later)] = groups
+                && earlier.group == later.group
+            {
+                revive(call, memory, SWITCH_PATH);
+            }
+        }),
         plant("a switch answers without its end", &["sessions.switch"]).answer(
             |call, given: &mut Given, _| {
                 if call.path == SWITCH_PATH && given.code() == 200 {
