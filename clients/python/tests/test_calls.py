@@ -62,6 +62,17 @@ class Retries(unittest.TestCase):
             self.assertIn("r-1", str(error))
             self.assertEqual((calls, waits), (1, []))
 
+    def test_the_text_of_an_error_is_one_line_that_controls_no_terminal(self):
+        """The attributes have the server's text as it is."""
+        en_msg = "no\n\x1b[2J\u202e\x07 such"
+        error = Refused("devicePage", 200, -1, en_msg, "why\rnot", "r\t1")
+        self.assertEqual(
+            str(error), "devicePage: HTTP 200, code -1: no  [2J   such: why not (request r 1)")
+        self.assertEqual((error.en_msg, error.data), (en_msg, "why\rnot"))
+        page = NotAnEnvelope("devicePage", 200, "text/\x1bhtml", "<h1>")
+        self.assertEqual(str(page), "devicePage: HTTP 200, text/ html, "
+                                    "is no answer of the interface: '<h1>'")
+
     def test_a_page_of_a_proxy_is_no_envelope(self):
         error, calls, _ = calling(html(404))
         self.assertIsInstance(error, NotAnEnvelope)

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 
 
 class KiosqueError(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package.
+
+    Its text is one line: texts of a server are in it without characters that control a terminal.
+    """
+
+    def __str__(self) -> str:
+        return "".join(c if c.isprintable() else " " for c in super().__str__())
 
 
 class SetupError(KiosqueError):
