@@ -85,7 +85,7 @@ pub fn written(duration: Duration) -> String {
         return format!("{}ms", duration.as_millis());
     }
     let units = [(86_400, "d"), (3_600, "h"), (60, "m")];
-    let unit = units.iter().find(|(unit, _)| seconds.is_multiple_of(*unit) && seconds >= 2 * unit);
+    let unit = units.iter().find(|(unit, _)| seconds.is_multiple_of(*unit) && seconds > *unit);
     let (unit, letter) = unit.unwrap_or(&(1, "s"));
     format!("{}{letter}", seconds / unit)
 }

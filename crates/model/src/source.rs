@@ -137,10 +137,11 @@ fn range(text: &str) -> Option<IpNet> {
     // Mapped ranges become IPv4 ranges, as do the sources that are compared with them.
     match given {
         IpNet::V6(six) => match six.network().to_ipv4_mapped() {
-            Some(four) if six.prefix_len() >= MAPPED_BITS => {
-                Ipv4Net::new(four, six.prefix_len() - MAPPED_BITS).ok().map(IpNet::V4)
+            Some(four) => {
+                let bits = six.prefix_len().saturating_sub(MAPPED_BITS);
+                Ipv4Net::new(four, bits).ok().map(IpNet::V4)
             }
-            _ => Some(given),
+            None => Some(given),
         },
         IpNet::V4(_) => Some(given),
     }
@@ -206,10 +207,10 @@ mod tests {
             (near, "2001:db8:ffff::1", &["2001:db8::9"], "2001:db8::9"),
             (near, "::ffff:10.0.0.1", &["::ffff:198.51.100.9"], "198.51.100.9"),
             ("::ffff:10.0.0.0/104", "10.0.0.1", &["198.51.100.9"], "198.51.100.9"),
+            ("::ffff:10.0.0.0/104", "11.0.0.1", &["198.51.100.9"], "11.0.0.1"),
             ("0.0.0.0/0,::/0", "10.0.0.1", &["1.2.3.4, ::2"], "1.2.3.4"),
         ] {
-            let texts = trusted.split(',').filter(|text| !text.is_empty());
-            let proxies = TrustedProxies::parse(texts).expect("ranges");
+            let proxies: TrustedProxies = trusted.parse().expect("ranges");
             let values = forwarded.iter().map(|value| value.as_bytes());
             let found = proxies.source(peer.parse().expect("an address"), values);
             assert_eq!(found.to_string(), source, "{trusted} {peer} {forwarded:?}");

@@ -44,6 +44,7 @@ mod tests {
     fn a_count_of_one_has_a_singular() {
         let texts = [0_i64, 1, 2].map(|count| counted(count, "order"));
         assert_eq!(texts, ["0 orders", "1 order", "2 orders"]);
+        assert_eq!(orders_of_devices(2, 1), "2 orders of 1 device");
     }
 
     #[test]

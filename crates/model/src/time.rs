@@ -380,6 +380,46 @@ mod tests {
         Zone::named("Europe/Paris").expect("a known zone")
     }
 
+    /// REQ-15.
+    #[test]
+    fn times_in_other_units_are_recognized_by_their_digits() {
+        for (time, is_seconds) in [
+            (-1_000_000_000, false),
+            (999_999_999, false),
+            (1_000_000_000, true),
+            (9_999_999_999, true),
+            (10_000_000_000, false),
+        ] {
+            assert_eq!(looks_like_seconds(time), is_seconds, "{time}");
+        }
+        let (micros, nanos) = (1_000_000_000_000_000, 1_000_000_000_000_000_000);
+        for (time, is_finer) in [
+            (micros - 1, false),
+            (micros, true),
+            (9 * micros - 1, true),
+            (9 * micros, false),
+            (nanos - 1, false),
+            (nanos, true),
+            (9 * nanos - 1, true),
+            (i64::MAX, false),
+        ] {
+            assert_eq!(looks_finer_than_milliseconds(time), is_finer, "{time}");
+        }
+    }
+
+    #[test]
+    fn the_last_hours_of_9999_west_of_utc_are_written_with_an_offset() {
+        assert_eq!(UnixMs::MAX.rfc3339(), "9999-12-31T23:59:59.999Z");
+        assert_eq!(UnixMs::MAX.plus_ms(1).rfc3339(), "9999-12-31T12:00:00.000-12:00");
+    }
+
+    #[test]
+    fn a_zone_is_equal_to_one_of_its_name() {
+        assert_eq!((paris().to_string(), paris()), ("Europe/Paris".to_owned(), paris()));
+        assert_ne!(paris(), Zone::named("Europe/Berlin").expect("a known zone"));
+        assert!(Zone::named("utc").is_ok_and(|zone| zone.is_utc()) && !paris().is_utc());
+    }
+
     #[test]
     fn the_names_of_a_zone_have_the_same_rules() {
         let named = |name| Zone::named(name).expect(name);
