@@ -245,7 +245,7 @@ impl Zone {
     /// # Errors
     /// Why the text is not a time.
     pub fn parse_time_or_date(&self, text: &str) -> Result<UnixMs, TimeError> {
-        if text.len() != 10 || !matches_digits(text.as_bytes(), b"dddd-dd-dd") {
+        if !matches_digits(text.as_bytes(), b"dddd-dd-dd") {
             return self.parse(text);
         }
         let impossible = |_| TimeError::Impossible(text.to_owned());
@@ -408,6 +408,12 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_duration_has_milliseconds_to_add_to() {
+        let lengths = [Duration::from_micros(1_999), Duration::MAX].map(millis);
+        assert_eq!(lengths, [1, i64::MAX / 4]);
+    }
+
+    #[test]
     fn the_last_hours_of_9999_west_of_utc_are_written_with_an_offset() {
         assert_eq!(UnixMs::MAX.rfc3339(), "9999-12-31T23:59:59.999Z");
         assert_eq!(UnixMs::MAX.plus_ms(1).rfc3339(), "9999-12-31T12:00:00.000-12:00");
@@ -465,6 +471,21 @@ mod tests {
         ];
         for (text, want) in cases {
             assert_eq!(zone.parse(text).ok().map(|at| at.0), *want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_time_with_an_offset_is_recognized_by_its_form() {
+        for (text, is_recognized) in [
+            ("2022-01-03T09:00:00Z", true),
+            ("2022-01-03 09:00:00z", true),
+            ("2022-01-03 10:00:00.5+01:00", true),
+            ("2022-01-03 10:00:00", false),
+            ("2022-01-03x09:00:00Z", false),
+            ("2022-01-03T09-00-00Z", false),
+            ("2022-01-03T10:00:00+01:00:30", false),
+        ] {
+            assert_eq!(has_offset(text), is_recognized, "{text}");
         }
     }
 
