@@ -86,24 +86,24 @@ pub(super) const RULES: &[Rule] = &[
         |facts| Some(by_code(facts, &format!("{}\0", first_code(facts)?))),
         |_, answer| outside(answer),
         |facts| Some(by_code(facts, facts.other_device()?)),
-        |_, answer| outside_now(answer),
+        |_, answer| outside_or_empty(answer),
         |facts| {
             let body = json!({"groupId": facts.group(), "deviceCode": facts.other_device()?});
             Some(facts.call_with(DEVICES, &body))
         },
-        |_, answer| outside_now(answer),
+        |_, answer| outside_or_empty(answer),
         |facts| {
             let body = json!({"deviceCode": facts.other_device()?, "isOnline": 1});
             Some(facts.call_with(DEVICES, &body))
         },
-        |_, answer| outside_now(answer),
+        |_, answer| outside_or_empty(answer),
         |facts| {
             let code = first_code(facts)?;
             let beginning = code.get(..code.char_indices().next_back()?.0)?;
             let is_none = !beginning.is_empty() && !facts.has_device(beginning);
             is_none.then(|| by_code(facts, beginning))
         },
-        |_, answer| outside_now(answer),
+        |_, answer| outside_or_empty(answer),
     ),
 ];
 
@@ -122,10 +122,11 @@ fn outside(answer: &Answer) -> Expected {
     met!(*answer.data() == text, || format!("data {text:?}"))
 }
 
-/// Expects the same of a device that the group may have owned, or that may be disabled.
-fn outside_now(answer: &Answer) -> Expected {
+/// Expects the same, or an empty page: a device that the group owned once, or that is disabled, is
+/// in its scope.
+fn outside_or_empty(answer: &Answer) -> Expected {
     if answer.records().is_ok_and(Vec::is_empty) {
-        return Ok(()); // It was in the scope once.
+        return Ok(());
     }
     outside(answer)
 }

@@ -3,6 +3,7 @@
 use kiosque_locale::Message;
 
 use super::rule;
+use super::scope::of_default_group;
 use crate::answer::{Answer, Expected, Type, all_have_fields, has_fields, met};
 use crate::ask::Ask;
 use crate::facts::{Facts, UNKNOWN};
@@ -120,12 +121,7 @@ pub(super) const RULES: &[Rule] = &[
         |facts| Some(Ask::list_devices(&facts.earlier_token)),
         |_, answer| answer.refused(Message::TokenInvalid),
         |facts| Some(facts.list_devices()),
-        |facts, answer| {
-            let records = answer.records()?;
-            let is_met =
-                facts.devices.is_empty() || records.iter().any(|device| facts.is_own(device));
-            met!(is_met, || "the devices of the default group".to_owned())
-        },
+        of_default_group,
     ),
     rule!(
         "sessions.refused-login",

@@ -12,7 +12,6 @@ pub(super) fn plants() -> Vec<Plant> {
                 "requests.null-is-absent",
                 "requests.unknown-fields",
                 "scope.switched",
-                "sessions.default-again",
             ],
         )
         .answer(|call, given, _| {
