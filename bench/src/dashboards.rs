@@ -78,7 +78,7 @@ pub(crate) fn scenarios(sessions: &Sessions, size: &Size) -> anyhow::Result<Vec<
     // A function without a row is measured for the month, without an aim.
     let functions = ENDPOINTS.iter().filter(|one| one.tag == "Dashboard");
     let others = functions.filter(|one| all.iter().all(|(_, path, ..)| *path != one.path));
-    let others = others.map(|one| (one.noun, one.path, &month as Filters<'_>, None));
+    let others = others.map(|one| (one.short_name, one.path, &month as Filters<'_>, None));
     all.into_iter()
         .chain(others)
         .map(|(name, path, filters, aim)| {

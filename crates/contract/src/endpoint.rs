@@ -56,7 +56,7 @@ pub struct EndpointInfo {
     /// See [`Endpoint::ROUTE`].
     pub route: &'static str,
     /// Its name in `--fault`; a command of `kiosque remote` for it has the same.
-    pub noun: &'static str,
+    pub short_name: &'static str,
     /// The part of the interface that it belongs to.
     pub tag: &'static str,
     /// One sentence.
@@ -89,7 +89,7 @@ macro_rules! endpoints {
         $(#[doc = $summary:literal])+
         $name:ident {
             path: $path:literal,
-            noun: $noun:literal,
+            short_name: $short_name:literal,
             tag: $tag:literal,
             rules: $rules:literal,
             token: $token:ident,
@@ -121,7 +121,7 @@ macro_rules! endpoints {
                 name: stringify!($name),
                 path: $name::PATH,
                 route: $name::ROUTE,
-                noun: $noun,
+                short_name: $short_name,
                 tag: $tag,
                 summary: concat!($($summary),+).trim_ascii(),
                 rules: $rules,
@@ -157,7 +157,7 @@ endpoints! {
     /// Logs in, and replaces the account's earlier session.
     LogIn {
         path: "platform-auth/auth/third-api/token",
-        noun: "login",
+        short_name: "login",
         tag: "Authentication",
         rules: "AUTH-1 to AUTH-13, LIM-7 to LIM-11",
         token: Ignored,
@@ -167,7 +167,7 @@ endpoints! {
     /// Selects another group; the new token replaces the old one.
     SwitchGroup {
         path: "platform-auth/auth/third-api/switchGroup",
-        noun: "switch",
+        short_name: "switch",
         tag: "Authentication",
         rules: "AUTH-17 to AUTH-20",
         token: OrMissing,
@@ -177,7 +177,7 @@ endpoints! {
     /// Logs out.
     LogOut {
         path: "platform-auth/auth/third-api/logout",
-        noun: "logout",
+        short_name: "logout",
         tag: "Authentication",
         rules: "AUTH-21",
         token: OrMissing,
@@ -187,7 +187,7 @@ endpoints! {
     /// Lists devices of the selected group, or of the group in the filter.
     DevicePage {
         path: "third-center-web/openapi/v1/kioskDevice/devicePage",
-        noun: "devices",
+        short_name: "devices",
         tag: "Business",
         rules: "DEV-1 to DEV-7, SCOPE-2",
         token: OrInvalid,
@@ -198,7 +198,7 @@ endpoints! {
     /// Lists the orders of one device, the latest arrival first.
     QueryOrderList {
         path: "third-center-web/openapi/v1/kioskOrder/queryOrderList",
-        noun: "orders",
+        short_name: "orders",
         tag: "Business",
         rules: "ORD-1 to ORD-14",
         token: OrInvalid,
@@ -211,7 +211,7 @@ endpoints! {
     /// Shows one order by trade number.
     OrderDetail {
         path: "third-center-web/openapi/v1/kioskOrder/orderDetail",
-        noun: "order",
+        short_name: "order",
         tag: "Business",
         rules: "ORD-15 to ORD-20",
         token: OrInvalid,
@@ -221,7 +221,7 @@ endpoints! {
     /// Answers with the orders of the group that changed after a cursor, and can wait for one.
     OrderChanges {
         path: "third-center-web/openapi/v1/kioskOrder/changes",
-        noun: "changes",
+        short_name: "changes",
         tag: "Business",
         rules: "ORD-23 to ORD-30, LIM-20",
         token: OrInvalid,
@@ -233,7 +233,7 @@ endpoints! {
     /// Answers with the KPIs of a range, by default of this month until now; money in US dollars.
     Summary {
         path: "third-center-web/openapi/v1/kioskDashboard/summary",
-        noun: "summary",
+        short_name: "summary",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-16, DASH-26, DASH-28",
         token: OrInvalid,
@@ -243,7 +243,7 @@ endpoints! {
     /// Answers with the best-selling product and the ranking; null without sales.
     BestSellingProduct {
         path: "third-center-web/openapi/v1/kioskDashboard/bestSellingProduct",
-        noun: "best-sellers",
+        short_name: "best-sellers",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-17 to DASH-19, DASH-26",
         token: OrInvalid,
@@ -254,7 +254,7 @@ endpoints! {
     /// Answers with the sales of each device, the largest amount first.
     SalesByDevice {
         path: "third-center-web/openapi/v1/kioskDashboard/salesByDevice",
-        noun: "by-device",
+        short_name: "by-device",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-20, DASH-26",
         token: OrInvalid,
@@ -265,7 +265,7 @@ endpoints! {
     /// Answers with the sales of each day; days without sales have zeros.
     SalesTrend {
         path: "third-center-web/openapi/v1/kioskDashboard/salesTrend",
-        noun: "trend",
+        short_name: "trend",
         tag: "Dashboard",
         rules: "DASH-1 to DASH-13, DASH-21, DASH-26",
         token: OrInvalid,
@@ -276,7 +276,7 @@ endpoints! {
     /// Answers with devices, their cabinets, layers and aisles; prices in minor units.
     DeviceAisle {
         path: "third-center-web/openapi/v1/kioskDashboard/deviceAisle",
-        noun: "aisles",
+        short_name: "aisles",
         tag: "Dashboard",
         rules: "DASH-1, DASH-22, DASH-23, DASH-27",
         token: OrInvalid,
@@ -287,7 +287,7 @@ endpoints! {
     /// Answers with every device of the group.
     DeviceProfile {
         path: "third-center-web/openapi/v1/kioskDashboard/deviceProfile",
-        noun: "profile",
+        short_name: "profile",
         tag: "Dashboard",
         rules: "DASH-1, DASH-24, DASH-27",
         token: OrInvalid,
@@ -299,7 +299,7 @@ endpoints! {
     /// Answers with each device's online state; takes no body.
     OnlineDevices {
         path: "third-center-web/openapi/v1/kioskDashboard/onlineDevices",
-        noun: "online",
+        short_name: "online",
         tag: "Dashboard",
         rules: "DASH-25, DASH-27, DASH-28",
         token: OrInvalid,

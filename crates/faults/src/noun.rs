@@ -39,7 +39,7 @@ impl Noun {
 
     /// Returns the name.
     pub(crate) fn as_str(self) -> &'static str {
-        self.endpoint().noun
+        self.endpoint().short_name
     }
 
     /// Returns the JSON pointer of the list in the data of its answer, if the answer is a list.
