@@ -109,8 +109,8 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
-/// Expects a page with a device of the default group, or without one of the other group: devices may
-/// have been moved or disabled since the survey, and servers may sort them in any order.
+/// Expects a page with a device of the default group, or without one of the other group: devices
+/// may have been moved or disabled since the survey, and servers may sort them in any order.
 pub(super) fn of_default_group(facts: &Facts, answer: &Answer) -> Expected {
     let records = answer.records()?;
     let is_met = records.iter().any(|device| facts.is_own(device))
