@@ -248,7 +248,7 @@ fn read_devices(caller: &Caller<'_>, query: DashboardQuery) -> ReadPart {
     reader(caller, query, |app, query, claim, part| async move {
         let online = app.online_since(claim.now);
         let visit = move |elements: &mut Elements, device: Device<'_>| {
-            if elements.begin(device.code) {
+            if elements.begin(device.row.device_code) {
                 elements.add(&device.record(online))?;
             }
             Ok(())

@@ -103,15 +103,12 @@ create table known_sources (
     primary key (account_no, source)
 ) /* kept in the order of its key */;
 
--- `is_free`: whether a default price of 0 was given. Without it, 0 means that a product has no
--- default price.
 create table products (
     goods_id text primary key,
     goods_name text not null,
     category text not null,
     currency text not null,
-    default_price bigint not null,
-    is_free boolean not null
+    default_price bigint
 );
 
 create table devices (

@@ -3,7 +3,6 @@
 //! loses the heartbeats since the last write; an orderly shutdown writes them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use kiosque_locks::{read_ignoring_poison, write_ignoring_poison};
@@ -17,7 +16,6 @@ use crate::owners::Owners;
 /// never more entries than rows of the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
-    has_any: AtomicBool,
     latest: RwLock<HashMap<LedgerKey, LatestHeartbeat>>,
     /// One batch at a time looks up its devices, so that the next one finds them here.
     pub(crate) owners: Arc<tokio::sync::Mutex<Owners>>,
@@ -37,9 +35,6 @@ impl Activity {
     /// Returns when a device was last active in a group: the time in its ledger row, or the time of
     /// a later heartbeat.
     pub(crate) fn merged(&self, key: LedgerKey, row: Option<UnixMs>) -> Option<UnixMs> {
-        if !self.has_any.load(Ordering::Acquire) {
-            return row;
-        }
         let latest = read_ignoring_poison(&self.latest).get(&key).map(|beat| beat.at);
         // `None` comes before any time.
         row.max(latest)
@@ -59,7 +54,6 @@ impl Activity {
                 *known = new;
             }
         }
-        self.has_any.store(!latest.is_empty(), Ordering::Release);
     }
 
     /// Replaces later times by `now`: the clock was ahead, and was set back.

@@ -9,7 +9,6 @@ use kiosque_model::ids::IdError;
 use kiosque_model::{DeviceCode, DeviceNo, PageRequest, UnixMs};
 
 use crate::accounts::GroupRow;
-use crate::activity::Activity;
 use crate::db::{Bound, Reading};
 use crate::error::Error;
 use crate::hints::GroupFilter;
@@ -18,16 +17,22 @@ use crate::sql::{Row, Value, row, statements};
 use crate::state::State;
 
 row! {
-    /// Begins with the number, so that a reader can skip a device without reading further columns.
-    pub(crate) struct DeviceRow<'r> {
-        device_no: DeviceNo,
-        device_code: &'r str,
-        device_name: &'r str,
-        device_model: &'r str,
-        address: &'r str,
-        total_curr_stock: i64,
-        last_active_ms: Option<UnixMs>,
-        created_at_ms: UnixMs,
+    /// A device as stored, with its last activity in its group.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct DeviceRow<'r> {
+        pub(crate) device_no: DeviceNo,
+        /// `deviceCode`.
+        pub device_code: &'r str,
+        /// `deviceName`.
+        pub device_name: &'r str,
+        pub(crate) device_model: &'r str,
+        pub(crate) address: &'r str,
+        /// The number of items in all its aisles, as last reported.
+        pub(crate) total_curr_stock: i64,
+        /// Its last activity in this group.
+        pub last_active_ms: Option<UnixMs>,
+        /// The time of the `apply` that created it.
+        pub(crate) created_at_ms: UnixMs,
     }
 }
 
@@ -94,45 +99,30 @@ impl OnlineSince {
     }
 }
 
-/// A device of a page, borrowed from its row.
+/// A device of a page, borrowed from its row, and the group that owns it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Device<'a> {
-    pub(crate) number: DeviceNo,
-    /// `deviceCode`.
-    pub code: &'a str,
-    /// `deviceName`.
-    pub name: &'a str,
-    /// `groupId` of its owner.
-    pub group_id: &'a str,
-    /// `groupName` of its owner.
-    pub group_name: &'a str,
-    /// `deviceModel`.
-    pub model: &'a str,
-    /// `address`.
-    pub address: &'a str,
-    /// The number of items in all its aisles, as last reported.
-    pub total_curr_stock: i64,
-    /// Its last activity in this group.
-    pub last_active: Option<UnixMs>,
-    /// The time of the `apply` that created it.
-    pub created_at: UnixMs,
+    /// The device.
+    pub row: DeviceRow<'a>,
+    pub(crate) owner: &'a GroupRow,
 }
 
 impl<'a> Device<'a> {
     /// Returns the record of a device page (DEV-1).
     #[must_use]
     pub fn record(self, online: OnlineSince) -> DeviceRecord<'a> {
+        let Device { row, owner } = self;
         DeviceRecord {
-            device_code: self.code.into(),
-            device_name: self.name.into(),
-            group_id: self.group_id.into(),
-            group_name: self.group_name.into(),
-            device_model: self.model.into(),
-            address: self.address.into(),
-            is_online: i64::from(online.holds(self.last_active)),
-            total_curr_stock: self.total_curr_stock,
-            last_active_timestamp: self.last_active.map(|last| last.0),
-            create_timestamp: self.created_at.0,
+            device_code: row.device_code.into(),
+            device_name: row.device_name.into(),
+            group_id: owner.group_id.as_str().into(),
+            group_name: owner.group_name.as_str().into(),
+            device_model: row.device_model.into(),
+            address: row.address.into(),
+            is_online: i64::from(online.holds(row.last_active_ms)),
+            total_curr_stock: row.total_curr_stock,
+            last_active_timestamp: row.last_active_ms.map(|last| last.0),
+            create_timestamp: row.created_at_ms.0,
         }
     }
 }
@@ -147,8 +137,9 @@ impl DeviceQuery {
     /// Returns whether a device matches the filters. The statement selects the group and the code.
     fn matches(&self, device: &Device<'_>, online: OnlineSince) -> bool {
         let DeviceQuery { group: _, code: _, name_part, is_online, page: _ } = self;
-        let named = name_part.as_ref().is_none_or(|part| device.name.contains(part.as_str()));
-        let now_online = i64::from(online.holds(device.last_active));
+        let DeviceRow { device_name, last_active_ms, .. } = device.row;
+        let named = name_part.as_ref().is_none_or(|part| device_name.contains(part.as_str()));
+        let now_online = i64::from(online.holds(last_active_ms));
         named && is_online.is_none_or(|wanted| wanted == now_online)
     }
 }
@@ -167,9 +158,12 @@ pub(crate) fn devices_of<T: Send + 'static>(
         Ok(())
     };
     let owner = Bound::new(&OWNER, [group.into()]).fold((None, rows), add_owner);
-    owner.then(devices, move |(owner, rows), row| match owner {
-        Some(owner) => add(rows, device(owner, row, &activity)?),
-        None => Ok(()),
+    owner.then(devices, move |(owner, rows), row| {
+        let Some(owner) = owner else { return Ok(()) };
+        let mut row: DeviceRow<'_> = row.read()?;
+        let ledger = (owner.group_no, row.device_no);
+        row.last_active_ms = activity.merged(ledger, row.last_active_ms);
+        add(rows, Device { row, owner })
     })
 }
 
@@ -195,25 +189,4 @@ pub(crate) fn listed_with<'v>(
     codes: impl IntoIterator<Item = Vec<Value<'v>>>,
 ) -> Bound {
     Bound::new(&LISTED_OF, [group.into(), now.into()]).with_rows(codes)
-}
-
-/// Returns the device for a [`DeviceRow`] of the group.
-fn device<'r>(
-    owner: &'r GroupRow,
-    row: &'r Row<'_>,
-    activity: &Activity,
-) -> Result<Device<'r>, Error> {
-    let row: DeviceRow<'r> = row.read()?;
-    Ok(Device {
-        number: row.device_no,
-        code: row.device_code,
-        name: row.device_name,
-        group_id: &owner.group_id,
-        group_name: &owner.group_name,
-        model: row.device_model,
-        address: row.address,
-        total_curr_stock: row.total_curr_stock,
-        last_active: activity.merged((owner.group_no, row.device_no), row.last_active_ms),
-        created_at: row.created_at_ms,
-    })
 }

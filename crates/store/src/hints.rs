@@ -3,7 +3,6 @@
 //! each is checked by the snapshot of the request that uses it.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, RwLock};
 
 use kiosque_locks::{lock_ignoring_poison, read_ignoring_poison, write_ignoring_poison};
@@ -25,53 +24,43 @@ pub type GroupFilter = Result<GroupId, IdError>;
 /// than accounts, and groups of accounts.
 #[derive(Debug, Default)]
 pub(crate) struct ProvenBefore {
-    hasher: RandomState,
-    tokens: RwLock<HashMap<AccountNo, TokenHash>>,
+    tokens: RwLock<HashMap<AccountNo, TokenDigest>>,
     /// Tokens of the account before the last one, the latest ones.
-    earlier: RwLock<HashMap<AccountNo, VecDeque<TokenHash>>>,
+    earlier: RwLock<HashMap<AccountNo, VecDeque<TokenDigest>>>,
     groups: RwLock<HashMap<AccountNo, HashMap<GroupId, GroupNo>>>,
 }
 
 /// The number of an account's earlier tokens that are kept.
 const EARLIER_MAX: usize = 8;
 
-/// A hash of a token. Another token with the same hash is refused by its check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct TokenHash(u64);
-
 impl ProvenBefore {
-    fn hash(&self, digest: &TokenDigest) -> TokenHash {
-        TokenHash(self.hasher.hash_one(digest.as_str()))
-    }
-
     /// Returns whether a token is the last proven one of its account.
     pub(crate) fn has_token(&self, token: &PresentedToken) -> bool {
-        let known = read_ignoring_poison(&self.tokens).get(&token.account_hint()).copied();
-        known.is_some_and(|known| known == self.hash(token.digest()))
+        let tokens = read_ignoring_poison(&self.tokens);
+        tokens.get(&token.account_hint()) == Some(token.digest())
     }
 
     /// Returns whether a token is or was valid for the account whose number it contains, as far as
     /// this process remembers.
     pub(crate) fn had_token(&self, token: &PresentedToken) -> bool {
-        let (account, hash) = (token.account_hint(), self.hash(token.digest()));
         let earlier = read_ignoring_poison(&self.earlier);
-        self.has_token(token) || earlier.get(&account).is_some_and(|known| known.contains(&hash))
+        let known = earlier.get(&token.account_hint());
+        self.has_token(token) || known.is_some_and(|known| known.contains(token.digest()))
     }
 
     /// Adds a token that was proven, or was just issued.
     pub(crate) fn add_token(&self, account: AccountNo, digest: &TokenDigest) {
-        let hash = self.hash(digest);
-        let before = write_ignoring_poison(&self.tokens).insert(account, hash);
-        if let Some(before) = before.filter(|before| *before != hash) {
+        let before = write_ignoring_poison(&self.tokens).insert(account, digest.clone());
+        if let Some(before) = before.filter(|before| before != digest) {
             self.remember(account, before);
         }
     }
 
-    fn remember(&self, account: AccountNo, hash: TokenHash) {
+    fn remember(&self, account: AccountNo, digest: TokenDigest) {
         let mut earlier = write_ignoring_poison(&self.earlier);
         let known = earlier.entry(account).or_default();
-        if !known.contains(&hash) {
-            known.push_back(hash);
+        if !known.contains(&digest) {
+            known.push_back(digest);
         }
         if known.len() > EARLIER_MAX {
             known.pop_front();
@@ -82,12 +71,12 @@ impl ProvenBefore {
     pub(crate) fn forget_refused(&self, token: &PresentedToken, refused: &Refused) {
         if matches!(refused, Refused::Refusal(_)) {
             let account = token.account_hint();
-            let hash = self.hash(token.digest());
+            let digest = token.digest();
             let mut tokens = write_ignoring_poison(&self.tokens);
-            if tokens.get(&account) == Some(&hash) {
+            if tokens.get(&account) == Some(digest) {
                 tokens.remove(&account);
                 drop(tokens);
-                self.remember(account, hash);
+                self.remember(account, digest.clone());
             }
         }
     }

@@ -84,7 +84,7 @@ pub use db::{
     Changes, ClockCheck, Copied, FileSizes, OpenOptions, SessionLease, StoreLocation, WhenAbsent,
     shown_address,
 };
-pub use devices::{CodeFilter, Device, DeviceQuery, OnlineSince};
+pub use devices::{CodeFilter, Device, DeviceQuery, DeviceRow, OnlineSince};
 pub use directory::{
     ServerLock, ServerProcess, create_directory, data_files, has_data, mode_for_others,
     server_process,

@@ -31,7 +31,7 @@ row! {
         before_first_seq: i64,
         last_seq: i64,
     }
-    /// [`PageRows::add`] reads the state in the first row only: it is the same in all.
+    /// The state is the same in all rows.
     struct PageRow<'r> { state: PageState, order: Option<StoredOrder<'r>> }
 }
 
@@ -283,14 +283,8 @@ struct PageRows {
 
 impl PageRows {
     fn add(&mut self, row: &Row<'_>, dictionaries: &Dictionaries) -> Result<(), Error> {
-        let order = match self.state {
-            Some(_) => row.read_after::<PageState, _>()?,
-            None => {
-                let PageRow { state, order } = row.read()?;
-                self.state = Some(state);
-                order
-            }
-        };
+        let PageRow { state, order } = row.read()?;
+        self.state = Some(state);
         if let Some(order) = order {
             self.orders += 1;
             self.records.push_with(|json| order.put_list_record(dictionaries, json))?;

@@ -36,6 +36,7 @@ pub use crate::owners::Owners;
 use crate::owners::Ownership;
 pub use creating::{EntryIndexes, NeededEntries};
 use group_writer::GroupWriter;
+use stored_groups::StoredGroups;
 pub(crate) use stored_groups::each_stored_order;
 
 statements! {
@@ -215,7 +216,8 @@ impl BatchWriter<'_> {
             owners.lock().await.refresh(self.write).await?;
         };
         let mut owned = self.choose(owned, &locked_elsewhere, &mut outcomes);
-        stored_groups::restore(self.write, &mut owned).await?;
+        let stored = StoredGroups::read(self.write, &owned).await?;
+        stored.restore(&mut owned);
         let mut by_group: BTreeMap<GroupNo, Vec<OwnedOrder<'_>>> = BTreeMap::new();
         for one in &owned {
             by_group.entry(one.group).or_default().push(*one);
@@ -233,7 +235,7 @@ impl BatchWriter<'_> {
             }
             let stored_in = one.other_groups().find(|other| {
                 let is_in_batch = writers.get(other).is_some_and(|writer| writer.has(one));
-                is_in_batch || writers.get(&one.group).is_some_and(|own| own.found_in(*other, one))
+                is_in_batch || stored.start_in(*other, one).is_some()
             });
             let Some(writer) = writers.get_mut(&one.group) else { continue };
             let outcome = writer.apply(one, stored_in).await?;

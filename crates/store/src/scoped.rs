@@ -60,7 +60,7 @@ impl<R> ScopedRead<R> {
     }
 }
 
-impl<R: Readings> CheckedRead for ScopedRead<R> {
+impl<R: Send> CheckedRead for ScopedRead<R> {
     fn take_statements(&mut self) -> (Bound, Vec<Bound>) {
         (sessions::check(&self.claim, self.filtered_id()), self.rows.take_statements())
     }
@@ -162,13 +162,13 @@ async fn check_and_read<R: Readings>(
     filter: Option<&GroupFilter>,
     group: GroupNo,
     readings: impl Fn(HintedGroup) -> R,
-) -> Result<(Scope, Unproven<R>), Refused> {
+) -> Result<(Scope, Unproven<R::Rows>), Refused> {
     let account = claim.token.account_hint();
     let read = || ScopedRead {
         claim: claim.clone(),
         filter: filter.cloned(),
         scope: None,
-        rows: Unproven::new(group, readings(HintedGroup(group))),
+        rows: Unproven::new(group, readings(HintedGroup(group)).into_one()),
     };
     let mut first = read();
     let again = state.db.read_checked(account, &mut first, read).await;

@@ -87,10 +87,10 @@ statements! {
 
 /// The sum of a day, and bounds of the times of its sales.
 #[derive(Clone, Copy, Debug)]
-struct DayTotals {
-    totals: Totals,
-    first: UnixMs,
-    last: UnixMs,
+pub(crate) struct DayTotals {
+    pub(crate) totals: Totals,
+    pub(crate) first: UnixMs,
+    pub(crate) last: UnixMs,
 }
 
 /// The key of the sums of the devices of a block.
@@ -104,8 +104,9 @@ pub(crate) struct BlockDay {
 /// An accumulator of a transaction's changes to a group, so that each row is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
-    by_day: BTreeMap<(Day, &'static str), DayTotals>,
-    by_device: BTreeMap<BlockDay, BlockSums>,
+    pub(crate) by_day: BTreeMap<(Day, &'static str), DayTotals>,
+    /// The sums by device and by product.
+    pub(crate) by_device: BTreeMap<BlockDay, BlockSums>,
     /// The names that sales give to goods, with the times of these sales.
     names: BTreeMap<String, BTreeSet<(UnixMs, String)>>,
     /// Goods, the names that sales no longer give them, and the times of these sales.
@@ -239,21 +240,6 @@ impl Sums {
                 day
             }
         }
-    }
-
-    /// Returns the sums in each currency of an accumulator with one day.
-    pub(crate) fn by_day(&self) -> impl Iterator<Item = (&'static str, [i64; 6])> {
-        self.by_day.iter().map(|((_, currency), sum)| (*currency, figures(sum.totals)))
-    }
-
-    /// Returns the sums by device and by product.
-    pub(crate) const fn by_device(&self) -> &BTreeMap<BlockDay, BlockSums> {
-        &self.by_device
-    }
-
-    /// Returns the times of the first and the last sale in each currency.
-    pub(crate) fn bounds(&self) -> BTreeMap<&'static str, (UnixMs, UnixMs)> {
-        self.by_day.iter().map(|((_, currency), sum)| (*currency, (sum.first, sum.last))).collect()
     }
 
     /// Adds the sums to the tables. The statements are pipelined.

@@ -37,12 +37,9 @@ struct LastUse {
     stored: Option<UnixMs>,
 }
 
-/// The requests of an account since the start of the process.
-#[derive(Debug, Default)]
-struct AccountCounters {
-    /// By function, as its position in [`ENDPOINTS`], and code.
-    answers: BTreeMap<(Option<usize>, i64), Answers>,
-}
+/// The requests of an account since the start of the process, by function, as its position in
+/// [`ENDPOINTS`], and code.
+type AccountCounters = BTreeMap<(Option<usize>, i64), Answers>;
 
 #[derive(Debug, Default)]
 struct Answers {
@@ -94,7 +91,7 @@ impl Usage {
         }
         let counters = account.and_then(|account| self.of(account));
         let mut counters = lock_ignoring_poison(counters.as_deref().unwrap_or(&self.others));
-        let answers = counters.answers.entry((function, code)).or_default();
+        let answers = counters.entry((function, code)).or_default();
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         answers.number += 1;
         answers.micros = answers.micros.saturating_add(micros);
@@ -117,7 +114,7 @@ impl Usage {
         let used = lock_ignoring_poison(&self.last_uses).get(&account).map(|last| last.used);
         let accounts = read_ignoring_poison(&self.accounts);
         let counters = accounts.get(&account).map(|counters| lock_ignoring_poison(counters));
-        (used, counters.map(|counters| counters.functions()).unwrap_or_default())
+        (used, counters.map(|counters| functions(&counters)).unwrap_or_default())
     }
 
     /// Returns the number of answers with each code, success first and server failures last.
@@ -125,7 +122,7 @@ impl Usage {
         let mut by_code: BTreeMap<_, u64> = BTreeMap::new();
         let accounts = read_ignoring_poison(&self.accounts);
         for counters in accounts.values().map(AsRef::as_ref).chain([&self.others]) {
-            for ((_, code), answers) in &lock_ignoring_poison(counters).answers {
+            for ((_, code), answers) in &*lock_ignoring_poison(counters) {
                 let place = (*code == number(Code::System), Reverse(*code));
                 *by_code.entry(place).or_default() += answers.number;
             }
@@ -154,34 +151,32 @@ impl Usage {
     }
 }
 
-impl AccountCounters {
-    /// Returns the functions that were used.
-    fn functions(&self) -> Vec<FunctionUsage> {
-        let usage = |(at, endpoint): (usize, &'static EndpointInfo)| {
-            let (mut refused, mut failed, mut micros, mut slowest) = (0, 0, 0_u64, 0);
-            let mut requests = 0;
-            let of_function = (Some(at), i64::MIN)..=(Some(at), i64::MAX);
-            for ((_, code), answers) in self.answers.range(of_function) {
-                requests += answers.number;
-                micros = micros.saturating_add(answers.micros);
-                slowest = answers.slowest_micros.max(slowest);
-                if *code == number(Code::System) {
-                    failed += answers.number;
-                } else if *code != number(Code::Success) {
-                    refused += answers.number;
-                }
+/// Returns the functions that an account used.
+fn functions(counters: &AccountCounters) -> Vec<FunctionUsage> {
+    let usage = |(at, endpoint): (usize, &'static EndpointInfo)| {
+        let (mut refused, mut failed, mut micros, mut slowest) = (0, 0, 0_u64, 0);
+        let mut requests = 0;
+        let of_function = (Some(at), i64::MIN)..=(Some(at), i64::MAX);
+        for ((_, code), answers) in counters.range(of_function) {
+            requests += answers.number;
+            micros = micros.saturating_add(answers.micros);
+            slowest = answers.slowest_micros.max(slowest);
+            if *code == number(Code::System) {
+                failed += answers.number;
+            } else if *code != number(Code::Success) {
+                refused += answers.number;
             }
-            (requests > 0).then(|| FunctionUsage {
-                route: endpoint.route,
-                requests,
-                refused,
-                failed,
-                mean: Duration::from_micros(micros / requests),
-                slowest: Duration::from_micros(slowest),
-            })
-        };
-        ENDPOINTS.iter().enumerate().filter_map(usage).collect()
-    }
+        }
+        (requests > 0).then(|| FunctionUsage {
+            route: endpoint.route,
+            requests,
+            refused,
+            failed,
+            mean: Duration::from_micros(micros / requests),
+            slowest: Duration::from_micros(slowest),
+        })
+    };
+    ENDPOINTS.iter().enumerate().filter_map(usage).collect()
 }
 
 /// Returns whether a last use that was stored is to be stored again.

@@ -11,40 +11,22 @@ use crate::sql::{Row, row, statements};
 use crate::views::Reports;
 
 row! {
-    pub(super) struct ElementRow<'r> {
-        pub(super) device_code: &'r str,
-        /// `None` for a device that an older program has applied.
-        pub(super) element: Option<&'r str>,
-    }
+    for DeviceElement<'r> { device_code, json }
 }
 
 statements! {
-    AISLES(group_no, now_ms, after, size) -> ElementRow<'_> = "select o.device_code, t.element
-        from device_owners o left join aisle_texts t on t.device_no = o.device_no
+    AISLES(group_no, now_ms, after, size) -> DeviceElement<'_> = "select o.device_code,
+            t.element as json
+        from device_owners o join aisle_texts t on t.device_no = o.device_no
         where o.group_no = $group_no and o.device_code > $after and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed
         order by o.device_code limit $size";
-    AISLES_OF(group_no, now_ms) -> ElementRow<'_> = "select o.device_code, t.element
+    AISLES_OF(group_no, now_ms) -> DeviceElement<'_> = "select o.device_code, t.element as json
         from {each r: code text}
         cross join device_owners o
-        left join aisle_texts t on t.device_no = o.device_no
+        join aisle_texts t on t.device_no = o.device_no
         where o.group_no = $group_no and o.device_code = r.code and o.since_ms <= $now_ms
             and o.until_ms > $now_ms and o.listed";
-}
-
-impl<'r> ElementRow<'r> {
-    /// Returns the element, which is sent as stored.
-    ///
-    /// # Errors
-    /// It is not JSON: the data is damaged.
-    pub(super) fn json(&self) -> Result<Option<&'r str>, Error> {
-        if let Some(element) = self.element {
-            serde_json::from_str::<serde::de::IgnoredAny>(element).map_err(|error| {
-                Error::Data(format!("device {:?}: its stored aisles: {error}", self.device_code))
-            })?;
-        }
-        Ok(self.element)
-    }
 }
 
 /// A device of the hierarchy of aisles.
@@ -54,6 +36,20 @@ pub struct DeviceElement<'a> {
     pub device_code: &'a str,
     /// The device with its aisles: the JSON of [`kiosque_contract::DeviceAisles`].
     pub json: &'a str,
+}
+
+impl<'r> DeviceElement<'r> {
+    /// Reads an element, which is sent as stored.
+    ///
+    /// # Errors
+    /// It is not JSON: the data is damaged.
+    pub(super) fn of(row: &'r Row<'_>) -> Result<DeviceElement<'r>, Error> {
+        let DeviceElement { device_code, json } = row.read()?;
+        serde_json::from_str::<serde::de::IgnoredAny>(json).map_err(|error| {
+            Error::Data(format!("device {device_code:?}: its stored aisles: {error}"))
+        })?;
+        Ok(DeviceElement { device_code, json })
+    }
 }
 
 impl Reports<'_> {
@@ -81,13 +77,9 @@ impl Reports<'_> {
             };
             let visit = visit.clone();
             let add = move |rows: &mut PartRows<A>, row: &Row<'_>| {
-                let row: ElementRow<'_> = row.read()?;
-                let device_code = row.device_code;
-                rows.visit(device_code);
-                match row.json()? {
-                    Some(json) => visit(&mut rows.devices, DeviceElement { device_code, json }),
-                    None => Ok(()),
-                }
+                let device = DeviceElement::of(row)?;
+                rows.visit(device.device_code);
+                visit(&mut rows.devices, device)
             };
             (query.devices_in_scope(group, now), devices.fold(PartRows::default(), add))
         };

@@ -29,7 +29,7 @@ impl Reports<'_> {
             };
             let visit = visit.clone();
             let visit = move |rows: &mut PartRows<A>, device: Device<'_>| {
-                rows.visit(device.code);
+                rows.visit(device.row.device_code);
                 visit(&mut rows.devices, device)
             };
             let devices = devices::devices_of(self.0, group, devices, PartRows::default(), visit);

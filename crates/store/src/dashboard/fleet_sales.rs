@@ -14,7 +14,7 @@ use kiosque_model::{Currency, Day, DeviceNo, GroupId, GroupNo, Minor, UnixMs};
 
 use super::figures::device_sums::Currencies;
 use super::figures::products::{ProductTotals, ranked};
-use super::sums::add_rate;
+use super::sums::{self, add_rate};
 use crate::db::{Deadline, Read};
 use crate::devices::OnlineSince;
 use crate::error::Error;
@@ -230,12 +230,7 @@ impl FleetSums {
             Ok(())
         })
         .await?;
-        match devices.keys().next() {
-            None => Ok(()),
-            Some((_, device)) => {
-                Err(Error::Data(format!("device {} has sales and no name", device.0)))
-            }
-        }
+        sums::check_named(devices.keys().next().map(|(_, device)| *device))
     }
 
     /// Sorts the lists, and looks up the names of the products that sold best.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kiosque_model::Claim;
 
-use super::device_aisles::{ElementRow, bind_part};
-use super::{DashboardQuery, DevicePart, DevicesRead};
+use super::device_aisles::bind_part;
+use super::{DashboardQuery, DeviceElement, DevicePart, DevicesRead};
 use crate::cache::Key;
 use crate::error::{Error, Refused};
 use crate::scoped::{presumed_group, scoped};
@@ -86,14 +86,12 @@ impl PartRows {
             self.is_full = true;
             return Ok(());
         }
-        let row: ElementRow<'_> = row.read()?;
+        let DeviceElement { device_code, json } = DeviceElement::of(row)?;
         self.devices += 1;
         self.last.clear();
-        self.last.push_str(row.device_code);
-        if let Some(element) = row.json()? {
-            self.json.push(b',');
-            self.json.extend_from_slice(element.as_bytes());
-        }
+        self.last.push_str(device_code);
+        self.json.push(b',');
+        self.json.extend_from_slice(json.as_bytes());
         Ok(())
     }
 

@@ -22,7 +22,7 @@ use crate::scoped::{HintedGroup, presumed_group, scoped};
 use crate::sql::{row, statements};
 use crate::versions::{Versions, versions};
 use crate::views::Reports;
-use texts::DeviceTexts;
+use texts::{DeviceText, DeviceTexts};
 
 row! {
     struct ActivityRow { device_no: DeviceNo, last_active_ms: Option<UnixMs> }
@@ -130,8 +130,7 @@ impl Reports<'_> {
             return active.visit(&part, &visit);
         }
         let visit = move |devices: &mut A, device: Device<'_>| {
-            let one = DeviceTexts::of(device)?;
-            one.elements(0..1, &[device.last_active]).try_for_each(|one| visit(devices, one))
+            visit(devices, DeviceText::of(device)?.element(device.row.last_active_ms))
         };
         self.device_profile(claim, query, part, visit).await
     }
@@ -203,7 +202,7 @@ impl Reports<'_> {
         let about = |group: HintedGroup| {
             let devices = Bound::new(&DEVICES, [group.into(), claim.now.into(), most.into()]);
             let add = |(texts, last_active): &mut Texts, device: Device<'_>| {
-                last_active.push(device.last_active);
+                last_active.push(device.row.last_active_ms);
                 texts.add(device)
             };
             (versions(group), devices_of(self.0, group, devices, Texts::default(), add))

@@ -73,8 +73,6 @@ fn named(
         Some(DeviceSales { code, name, turnover })
     };
     let named = names.into_iter().filter_map(of_device).collect();
-    match sales.first_key_value() {
-        None => Ok(named),
-        Some((device, _)) => Err(Error::Data(format!("device {} has sales and no name", device.0))),
-    }
+    sums::check_named(sales.keys().next().copied())?;
+    Ok(named)
 }

@@ -165,6 +165,14 @@ fn bind_part(
     Bound::new(statement, params)
 }
 
+/// Fails for a device that has sales, and no ledger with its name: the data is damaged.
+pub(super) fn check_named(unnamed: Option<DeviceNo>) -> Result<(), Error> {
+    match unnamed {
+        Some(device) => Err(Error::Data(format!("device {} has sales and no name", device.0))),
+        None => Ok(()),
+    }
+}
+
 fn days_of(range: &Range, group: HintedGroup) -> [Value<'static>; 3] {
     [group.into(), range.first_day.into(), range.last_day.into()]
 }

@@ -1,93 +1,63 @@
-//! Injected faults for tests: a statement of a store fails. They exist in builds with debug
-//! assertions; otherwise the type is empty and its functions do nothing.
+//! Injected faults for tests: a statement of a store fails. Without debug assertions, none occurs.
 
-#[cfg(debug_assertions)]
-pub(crate) use armed::{Faults, check};
-#[cfg(not(debug_assertions))]
-pub(crate) use none::{Faults, check};
+use std::sync::{Arc, Mutex};
 
-#[cfg(debug_assertions)]
-mod armed {
-    use std::sync::{Arc, Mutex};
+use kiosque_locks::lock_ignoring_poison;
 
-    use kiosque_locks::lock_ignoring_poison;
+use crate::error::Error;
 
-    use crate::error::Error;
+tokio::task_local! {
+    /// The faults of the store whose transaction runs.
+    static OF_TRANSACTION: Faults;
+}
 
-    tokio::task_local! {
-        /// The faults of the store whose transaction runs.
-        static OF_TRANSACTION: Faults;
-    }
+/// The next injected fault of a store, if any.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faults(Arc<Mutex<Option<Fault>>>);
 
-    /// The next injected fault of a store, if any.
-    #[derive(Clone, Debug, Default)]
-    pub(crate) struct Faults(Arc<Mutex<Option<Fault>>>);
+#[derive(Debug)]
+struct Fault {
+    /// The number of statements that succeed first.
+    statements: usize,
+    error: fn() -> Error,
+}
 
-    #[derive(Debug)]
-    struct Fault {
-        /// The number of statements that succeed first.
-        statements: usize,
-        error: fn() -> Error,
-    }
-
-    impl Faults {
-        /// Counts a statement, and fails if it is the one that fails.
-        pub(crate) fn check(&self) -> Result<(), Error> {
-            let mut armed = lock_ignoring_poison(&self.0);
-            match armed.as_mut() {
-                None => Ok(()),
-                Some(fault) if fault.statements > 0 => {
-                    fault.statements -= 1;
-                    Ok(())
-                }
-                Some(_) => Err(armed.take().map_or(Error::Gone, |fault| (fault.error)())),
+impl Faults {
+    /// Counts a statement, and fails if it is the one that fails.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if !cfg!(debug_assertions) {
+            return Ok(());
+        }
+        let mut armed = lock_ignoring_poison(&self.0);
+        match armed.as_mut() {
+            None => Ok(()),
+            Some(fault) if fault.statements > 0 => {
+                fault.statements -= 1;
+                Ok(())
             }
-        }
-
-        /// Makes a statement fail after a number that succeed, or none. Returns whether a fault was
-        /// armed before.
-        pub(crate) fn arm(&self, fault: Option<(usize, fn() -> Error)>) -> bool {
-            let fault = fault.map(|(statements, error)| Fault { statements, error });
-            std::mem::replace(&mut *lock_ignoring_poison(&self.0), fault).is_some()
-        }
-
-        /// Runs a transaction, with faults at its statements and at its end.
-        pub(crate) async fn around<T, E: From<Error>>(
-            &self,
-            transaction: impl Future<Output = Result<T, E>>,
-        ) -> Result<T, E> {
-            let done = OF_TRANSACTION.scope(self.clone(), transaction).await?;
-            self.check()?;
-            Ok(done)
+            Some(_) => Err(armed.take().map_or(Error::Gone, |fault| (fault.error)())),
         }
     }
 
-    /// Counts a statement of the current transaction; see [`Faults::check`].
-    pub(crate) fn check() -> Result<(), Error> {
-        OF_TRANSACTION.try_with(Faults::check).unwrap_or(Ok(()))
+    /// Makes a statement fail after a number that succeed, or none. Returns whether a fault was
+    /// armed before.
+    pub(crate) fn arm(&self, fault: Option<(usize, fn() -> Error)>) -> bool {
+        let fault = fault.map(|(statements, error)| Fault { statements, error });
+        std::mem::replace(&mut *lock_ignoring_poison(&self.0), fault).is_some()
+    }
+
+    /// Runs a transaction, with faults at its statements and at its end.
+    pub(crate) async fn around<T, E: From<Error>>(
+        &self,
+        transaction: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let done = OF_TRANSACTION.scope(self.clone(), transaction).await?;
+        self.check()?;
+        Ok(done)
     }
 }
 
-#[cfg(not(debug_assertions))]
-mod none {
-    use crate::error::Error;
-
-    #[derive(Clone, Debug, Default)]
-    pub(crate) struct Faults;
-
-    impl Faults {
-        #[inline]
-        pub(crate) fn check(&self) -> Result<(), Error> {
-            Ok(())
-        }
-
-        pub(crate) fn around<F: Future>(&self, transaction: F) -> F {
-            transaction
-        }
-    }
-
-    #[inline]
-    pub(crate) fn check() -> Result<(), Error> {
-        Ok(())
-    }
+/// Counts a statement of the current transaction; see [`Faults::check`].
+pub(crate) fn check() -> Result<(), Error> {
+    OF_TRANSACTION.try_with(Faults::check).unwrap_or(Ok(()))
 }

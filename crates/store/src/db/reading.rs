@@ -82,90 +82,83 @@ impl<T> Reading<T> {
         self.add.push(Box::new(add));
         self
     }
+
+    /// Adds the statements of another reading, whose rows are read into a part of this value.
+    fn then_into<U: 'static>(
+        mut self,
+        part: impl Fn(&mut T) -> Option<&mut U> + Copy + Send + 'static,
+        statements: Vec<Bound>,
+        add: Vec<Box<dyn AddsRow<U>>>,
+    ) -> Reading<T>
+    where
+        T: 'static,
+    {
+        for (statement, mut add) in statements.into_iter().zip(add) {
+            self = self.then(statement, move |rows: &mut T, row: &Row<'_>| {
+                add(part(rows).ok_or(Error::Gone)?, row)
+            });
+        }
+        self
+    }
+
+    /// Moves out the statements.
+    pub(crate) fn take_statements(&mut self) -> Vec<Bound> {
+        std::mem::take(&mut self.statements)
+    }
+
+    /// Adds a row of a statement, which is given by its position.
+    pub(crate) fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
+        let add = self.add.get_mut(statement).ok_or(Error::Gone)?;
+        add(&mut self.rows, row)
+    }
+
+    /// Returns the value.
+    pub(crate) fn into_rows(self) -> T {
+        self.rows
+    }
 }
 
 /// A reading, or several: a tuple, a vector or an option.
 pub(crate) trait Readings: Send + 'static {
     /// The values into which the rows are read.
-    type Rows: Send;
+    type Rows: Send + 'static;
 
-    /// Moves the statements to the end of `all`.
-    fn take_statements(&mut self, all: &mut Vec<Bound>);
-
-    /// Returns the number of statements, including those that were taken.
-    fn count(&self) -> usize;
-
-    /// Adds a row of a statement, which is given by its position.
-    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error>;
-
-    /// Returns the values.
-    fn into_rows(self) -> Self::Rows;
+    /// Returns one reading of all values.
+    fn into_one(self) -> Reading<Self::Rows>;
 }
 
 impl<T: Send + 'static> Readings for Reading<T> {
     type Rows = T;
 
-    fn take_statements(&mut self, all: &mut Vec<Bound>) {
-        all.append(&mut self.statements);
-    }
-
-    fn count(&self) -> usize {
-        self.add.len()
-    }
-
-    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
-        let add = self.add.get_mut(statement).ok_or(Error::Gone)?;
-        add(&mut self.rows, row)
-    }
-
-    fn into_rows(self) -> T {
-        self.rows
+    fn into_one(self) -> Reading<T> {
+        self
     }
 }
 
 impl<R: Readings> Readings for Vec<R> {
     type Rows = Vec<R::Rows>;
 
-    fn take_statements(&mut self, all: &mut Vec<Bound>) {
-        self.iter_mut().for_each(|reading| reading.take_statements(all));
-    }
-
-    fn count(&self) -> usize {
-        self.iter().map(R::count).sum()
-    }
-
-    fn add(&mut self, mut statement: usize, row: &Row<'_>) -> Result<(), Error> {
-        for reading in self {
-            match statement.checked_sub(reading.count()) {
-                None => return reading.add(statement, row),
-                Some(later) => statement = later,
-            }
+    fn into_one(self) -> Reading<Self::Rows> {
+        let mut all: Reading<Self::Rows> = Reading::of(Vec::new());
+        for (at, reading) in self.into_iter().enumerate() {
+            let Reading { rows, statements, add } = reading.into_one();
+            all.rows.push(rows);
+            all = all.then_into(move |rows| rows.get_mut(at), statements, add);
         }
-        Err(Error::Gone)
-    }
-
-    fn into_rows(self) -> Self::Rows {
-        self.into_iter().map(R::into_rows).collect()
+        all
     }
 }
 
 impl<R: Readings> Readings for Option<R> {
     type Rows = Option<R::Rows>;
 
-    fn take_statements(&mut self, all: &mut Vec<Bound>) {
-        self.iter_mut().for_each(|reading| reading.take_statements(all));
-    }
-
-    fn count(&self) -> usize {
-        self.as_ref().map_or(0, R::count)
-    }
-
-    fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
-        self.as_mut().ok_or(Error::Gone)?.add(statement, row)
-    }
-
-    fn into_rows(self) -> Self::Rows {
-        self.map(R::into_rows)
+    fn into_one(self) -> Reading<Self::Rows> {
+        match self.map(R::into_one) {
+            Some(Reading { rows, statements, add }) => {
+                Reading::of(Some(rows)).then_into(Option::as_mut, statements, add)
+            }
+            None => Reading::of(None),
+        }
     }
 }
 
@@ -173,58 +166,32 @@ impl<R: Readings> Readings for Option<R> {
 impl Readings for () {
     type Rows = ();
 
-    fn take_statements(&mut self, _: &mut Vec<Bound>) {}
-
-    fn count(&self) -> usize {
-        0
+    fn into_one(self) -> Reading<()> {
+        Reading::of(())
     }
-
-    fn add(&mut self, _: usize, _: &Row<'_>) -> Result<(), Error> {
-        Err(Error::Gone)
-    }
-
-    fn into_rows(self) {}
 }
 
-macro_rules! tuples {
-    ($(($($reading:ident),*);)*) => {$(
-        #[allow(non_snake_case, reason = "a variable has the name of its type parameter")]
-        impl<$($reading: Readings),*> Readings for ($($reading,)*) {
-            type Rows = ($($reading::Rows,)*);
+impl<A: Readings, B: Readings> Readings for (A, B) {
+    type Rows = (A::Rows, B::Rows);
 
-            fn take_statements(&mut self, all: &mut Vec<Bound>) {
-                let ($($reading,)*) = self;
-                $($reading.take_statements(all);)*
-            }
-
-            fn count(&self) -> usize {
-                let ($($reading,)*) = self;
-                0 $(+ $reading.count())*
-            }
-
-            fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
-                let ($($reading,)*) = self;
-                let mut later = statement;
-                $(
-                    match later.checked_sub($reading.count()) {
-                        None => return $reading.add(later, row),
-                        Some(rest) => later = rest,
-                    }
-                )*
-                let _ = later;
-                Err(Error::Gone)
-            }
-
-            fn into_rows(self) -> Self::Rows {
-                let ($($reading,)*) = self;
-                ($($reading.into_rows(),)*)
-            }
-        }
-    )*};
+    fn into_one(self) -> Reading<Self::Rows> {
+        let (a, b) = (self.0.into_one(), self.1.into_one());
+        Reading::of((a.rows, b.rows))
+            .then_into(|rows| Some(&mut rows.0), a.statements, a.add)
+            .then_into(|rows| Some(&mut rows.1), b.statements, b.add)
+    }
 }
-tuples! {
-    (A, B);
-    (A, B, C);
+
+impl<A: Readings, B: Readings, C: Readings> Readings for (A, B, C) {
+    type Rows = (A::Rows, B::Rows, C::Rows);
+
+    fn into_one(self) -> Reading<Self::Rows> {
+        let (a, b, c) = (self.0.into_one(), self.1.into_one(), self.2.into_one());
+        Reading::of((a.rows, b.rows, c.rows))
+            .then_into(|rows| Some(&mut rows.0), a.statements, a.add)
+            .then_into(|rows| Some(&mut rows.1), b.statements, b.add)
+            .then_into(|rows| Some(&mut rows.2), c.statements, c.add)
+    }
 }
 
 /// An authorization check, and the readings that follow it in its snapshot.
@@ -241,22 +208,22 @@ pub(crate) trait CheckedRead: Send {
 
 impl Read<'_> {
     /// Reads several statements, which are sent together, for the operator, who has no session.
-    pub(crate) async fn together<R: Readings>(&self, mut readings: R) -> Result<R::Rows, Error> {
+    pub(crate) async fn together<R: Readings>(&self, readings: R) -> Result<R::Rows, Error> {
         faults::check()?;
-        let mut statements = Vec::new();
-        readings.take_statements(&mut statements);
+        let mut reading = readings.into_one();
+        let statements = reading.take_statements();
         match self {
             Read::Postgres(transaction) => {
-                transaction.together(&statements, |at, row| readings.add(at, row)).await?;
+                transaction.together(&statements, |at, row| reading.add(at, row)).await?;
             }
             Read::Sqlite(snapshot) => {
                 for (at, bound) in statements.iter().enumerate() {
                     faults::check()?;
-                    let add = |row: &Row<'_>| readings.add(at, row);
+                    let add = |row: &Row<'_>| reading.add(at, row);
                     snapshot.each_row_of(bound.sql, bound.each_row(), &bound.params, add)?;
                 }
             }
         }
-        Ok(readings.into_rows())
+        Ok(reading.into_rows())
     }
 }

@@ -18,19 +18,17 @@ row! {
 
 statements! {
     PRODUCTS_BY_ID() -> ProductItem = "select p.goods_id, p.goods_name, p.category, p.currency,
-            case when p.default_price = 0 and not p.is_free then null
-                else p.default_price end as default_price
+            p.default_price
         from {rows r: id text} cross join products p where p.goods_id = r.id";
     SET_PRODUCTS() = "insert into products
-            (goods_id, goods_name, category, currency, default_price, is_free)
-        select r.id, r.name, r.category, r.currency, r.price, r.is_free
-        from {rows r: id text, name text, category text, currency text, price bigint,
-            is_free boolean} where true
+            (goods_id, goods_name, category, currency, default_price)
+        select r.id, r.name, r.category, r.currency, r.price
+        from {rows r: id text, name text, category text, currency text, price bigint} where true
         on conflict (goods_id) do update set goods_name = excluded.goods_name,
             category = excluded.category, currency = excluded.currency,
-            default_price = excluded.default_price, is_free = excluded.is_free";
+            default_price = excluded.default_price";
     UNPRICED_PRODUCTS() -> String = "select goods_id from products
-        where default_price = 0 and not is_free";
+        where default_price is null";
 }
 
 /// The products that a fleet refers to: the stored ones, and those that it creates.
@@ -160,9 +158,7 @@ pub(super) async fn write(write: &Write<'_>, changes: &[ChangedProduct<'_>]) -> 
     let rows = changes.iter().map(|ChangedProduct { new, .. }| {
         let ProductItem { goods_id, goods_name, category, currency, default_price } = new;
         let (id, name, category) = (goods_id.as_str(), goods_name.as_str(), category.as_str());
-        let (currency, is_free) = (currency.as_str(), *default_price == Some(0));
-        let price = default_price.unwrap_or_default().into();
-        [id.into(), name.into(), category.into(), currency.into(), price, is_free.into()]
+        [id.into(), name.into(), category.into(), currency.as_str().into(), (*default_price).into()]
     });
     execute_in_chunks(write, &SET_PRODUCTS, rows).await
 }

@@ -14,8 +14,7 @@ use crate::views::Inventory;
 
 statements! {
     PRODUCTS(after, count) -> ProductItem = "select p.goods_id, p.goods_name, p.category,
-            p.currency, case when p.default_price = 0 and not p.is_free then null
-                else p.default_price end as default_price
+            p.currency, p.default_price
         from products p where p.goods_id > $after order by p.goods_id limit $count";
 }
 

@@ -39,14 +39,7 @@ impl OrderOutcome {
     /// Returns whether the order is stored now.
     #[must_use]
     pub fn is_stored(&self) -> bool {
-        match self {
-            OrderOutcome::Accepted | OrderOutcome::Updated | OrderOutcome::Unchanged => true,
-            OrderOutcome::Rejected(_)
-            | OrderOutcome::Inconsistent(_)
-            | OrderOutcome::GroupLocked
-            | OrderOutcome::NotReached
-            | OrderOutcome::Deferred => false,
-        }
+        matches!(self, OrderOutcome::Accepted | OrderOutcome::Updated | OrderOutcome::Unchanged)
     }
 }
 

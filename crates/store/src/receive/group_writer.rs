@@ -10,7 +10,7 @@ use tokio::try_join;
 
 use super::order_row;
 use super::order_state::{DamagedOrders, OrderState, WriteKind, refuse_large};
-use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject, stored_groups};
+use super::{BatchWriter, OrderOutcome, OwnedOrder, Position, reject};
 use crate::accounts::group_id;
 use crate::cooperative::yield_if_due;
 use crate::error::Error;
@@ -67,9 +67,6 @@ pub(super) struct GroupWriter<'a> {
     holders: HashMap<String, Option<String>>,
     /// Orders whose internal trade number an update has cleared.
     cleared: Vec<[Value<'static>; 2]>,
-    /// By order id: the other groups of the order's device that have an order with this id, and its
-    /// device there.
-    in_other_groups: HashMap<String, Vec<(GroupNo, DeviceNo)>>,
     /// The last order of each device, and its last order in a complete block.
     last_seqs: HashMap<DeviceNo, (i64, i64)>,
     ledgers: BTreeMap<DeviceNo, LedgerUpdate>,
@@ -101,7 +98,7 @@ impl<'a> GroupWriter<'a> {
         let mut sums = Sums::default();
         let sales =
             orders.iter().filter_map(|one| Some((one.ownership.device, one.order.sale.as_ref()?)));
-        let (.., counter, in_other_groups, ()) = try_join!(
+        let (.., counter, ()) = try_join!(
             biased;
             order_row::read_orders(write, group, &ids, |id, order| {
                 let state = damaged.unless_damaged(id, order, batch.dictionaries)?;
@@ -119,7 +116,6 @@ impl<'a> GroupWriter<'a> {
                 Ok(())
             }),
             ChangeCounter::read(write, group, batch.history),
-            stored_groups::orders_in_other_groups(write, orders),
             sums.read_stored(write, group, batch.zone, sales),
         )?;
         Ok(GroupWriter {
@@ -129,7 +125,6 @@ impl<'a> GroupWriter<'a> {
             damaged,
             holders,
             cleared: Vec::new(),
-            in_other_groups,
             last_seqs,
             ledgers: BTreeMap::new(),
             blocks: BlockChanges::default(),
@@ -144,12 +139,6 @@ impl<'a> GroupWriter<'a> {
     pub(super) fn has(&self, one: &OwnedOrder<'_>) -> bool {
         let stored = self.orders.get(one.order.order_id.as_str());
         stored.is_some_and(|stored| stored.device == one.ownership.device)
-    }
-
-    /// Returns whether another group has an order of this device with this id in the store.
-    pub(super) fn found_in(&self, other: GroupNo, one: &OwnedOrder<'_>) -> bool {
-        let found = self.in_other_groups.get(one.order.order_id.as_str());
-        found.is_some_and(|found| found.contains(&(other, one.ownership.device)))
     }
 
     /// Applies an order to the state. `stored_in` is another group of its device that already has

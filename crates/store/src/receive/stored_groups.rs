@@ -12,87 +12,74 @@ use crate::error::Error;
 use crate::sql::{Value, distinct, row, statements};
 
 row! {
-    struct DeviceOfOrder<'r> { order_id: &'r str, device_no: DeviceNo }
-    struct StoredStart { order_id: String, device_no: DeviceNo, trade_start_ms: UnixMs }
+    struct StartRow<'r> { order_id: &'r str, device_no: DeviceNo, trade_start_ms: UnixMs }
 }
 
 statements! {
-    DEVICES_OF_ORDERS(group_no) -> DeviceOfOrder<'_> = "select o.order_id, o.device_no
-        from {each r: id text}
-        cross join orders o where o.group_no = $group_no and o.order_id = r.id";
-    STARTS_OF_ORDERS(group_no) -> StoredStart = "select o.order_id, o.device_no,
-            o.trade_start_ms
+    STARTS_OF_ORDERS(group_no) -> StartRow<'_> = "select o.order_id, o.device_no, o.trade_start_ms
         from {each r: id text}
         cross join orders o where o.group_no = $group_no and o.order_id = r.id";
 }
 
-/// Assigns orders of devices that moved to the group in which they are stored with the same start.
-/// An order that is not stored, or is stored with another start, stays with the owner at its start.
-/// Runs one statement for each other group of the devices, and none if no device moved.
-pub(super) async fn restore(write: &Write<'_>, owned: &mut [OwnedOrder<'_>]) -> Result<(), Error> {
-    let reads = ids_by_other_group(owned).into_iter().map(async |(group, ids)| {
-        let starts = write.all_of(&STARTS_OF_ORDERS, &ids, &[group.into()]).await?.into_iter();
-        let found = starts.map(move |StoredStart { order_id, device_no, trade_start_ms }| {
-            ((order_id, device_no, trade_start_ms), group)
+/// The stored orders with the ids of a batch's orders, in the groups of the devices that moved: by
+/// id, their groups, their devices and their starts.
+pub(super) struct StoredGroups(HashMap<String, Vec<(GroupNo, DeviceNo, UnixMs)>>);
+
+impl StoredGroups {
+    /// Reads them, with one statement for each group of these devices, and none if no device moved.
+    pub(super) async fn read(
+        write: &Write<'_>,
+        owned: &[OwnedOrder<'_>],
+    ) -> Result<StoredGroups, Error> {
+        let mut ids: BTreeMap<GroupNo, Vec<&str>> = BTreeMap::new();
+        for one in owned.iter().filter(|one| one.other_groups().next().is_some()) {
+            for group in one.ownership.groups() {
+                ids.entry(*group).or_default().push(one.order.order_id.as_str());
+            }
+        }
+        let reads = ids.into_iter().map(async |(group, ids)| {
+            let mut found = Vec::new();
+            let add = |id: &str, device, start| found.push((id.to_owned(), (group, device, start)));
+            each_stored_order(write, group, &distinct(ids.into_iter()), add).await?;
+            Ok::<_, Error>(found)
         });
-        Ok::<_, Error>(found)
-    });
-    let found = try_join_all(reads).await?;
-    let groups: HashMap<(String, DeviceNo, UnixMs), GroupNo> =
-        found.into_iter().flatten().collect();
-    if groups.is_empty() {
-        return Ok(());
+        let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo, UnixMs)>> = HashMap::new();
+        for (id, found) in try_join_all(reads).await?.into_iter().flatten() {
+            by_id.entry(id).or_default().push(found);
+        }
+        Ok(StoredGroups(by_id))
     }
-    for one in owned {
-        let order = one.order;
-        let key = (order.order_id.as_str().to_owned(), one.ownership.device, order.trade_start);
-        if let Some(group) = groups.get(&key) {
-            one.group = *group;
+
+    /// Assigns orders of devices that moved to the group in which they are stored with the same
+    /// start. An order that is not stored, or is stored with another start, stays with the owner at
+    /// its start.
+    pub(super) fn restore(&self, owned: &mut [OwnedOrder<'_>]) {
+        for one in owned {
+            let start = Some(one.order.trade_start);
+            let others = one.other_groups().filter(|other| self.start_in(*other, one) == start);
+            one.group = others.max().unwrap_or(one.group);
         }
     }
-    Ok(())
-}
 
-/// Reads which orders of devices that moved are stored in other groups of their device, with one
-/// statement for each of these groups.
-pub(super) async fn orders_in_other_groups(
-    write: &Write<'_>,
-    orders: &[OwnedOrder<'_>],
-) -> Result<HashMap<String, Vec<(GroupNo, DeviceNo)>>, Error> {
-    let reads = ids_by_other_group(orders).into_iter().map(async |(other, ids)| {
-        let mut found = Vec::new();
-        let visit = |id: &str, device| found.push((id.to_owned(), (other, device)));
-        each_stored_order(write, other, &ids, visit).await?;
-        Ok::<_, Error>(found)
-    });
-    let mut by_id: HashMap<String, Vec<(GroupNo, DeviceNo)>> = HashMap::new();
-    for (id, found) in try_join_all(reads).await?.into_iter().flatten() {
-        by_id.entry(id).or_default().push(found);
+    /// Returns the start of the order of this device with this id that a group has, if any.
+    pub(super) fn start_in(&self, group: GroupNo, one: &OwnedOrder<'_>) -> Option<UnixMs> {
+        let device = one.ownership.device;
+        let mut found = self.0.get(one.order.order_id.as_str())?.iter();
+        let (.., start) = found.find(|(of, by, _)| (*of, *by) == (group, device))?;
+        Some(*start)
     }
-    Ok(by_id)
 }
 
-/// Returns the ids of orders, as the rows of a statement, by each other group of their devices.
-fn ids_by_other_group<'a>(orders: &[OwnedOrder<'a>]) -> BTreeMap<GroupNo, Vec<[Value<'a>; 1]>> {
-    let mut ids: BTreeMap<GroupNo, Vec<&'a str>> = BTreeMap::new();
-    for one in orders {
-        for other in one.other_groups() {
-            ids.entry(other).or_default().push(one.order.order_id.as_str());
-        }
-    }
-    ids.into_iter().map(|(other, ids)| (other, distinct(ids.into_iter()))).collect()
-}
-
-/// Visits the orders with these ids that a group has, each with its device.
+/// Visits the orders with these ids that a group has, each with its device and its start.
 pub(crate) async fn each_stored_order(
     read: &Read<'_>,
     group: GroupNo,
     ids: &[[Value<'_>; 1]],
-    mut visit: impl FnMut(&str, DeviceNo),
+    mut visit: impl FnMut(&str, DeviceNo, UnixMs),
 ) -> Result<(), Error> {
-    read.each_of(&DEVICES_OF_ORDERS, ids, &[group.into()], |row| {
-        let DeviceOfOrder { order_id, device_no } = row.read()?;
-        visit(order_id, device_no);
+    read.each_of(&STARTS_OF_ORDERS, ids, &[group.into()], |row| {
+        let StartRow { order_id, device_no, trade_start_ms } = row.read()?;
+        visit(order_id, device_no, trade_start_ms);
         Ok(())
     })
     .await

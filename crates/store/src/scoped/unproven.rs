@@ -2,7 +2,7 @@
 
 use kiosque_model::{GroupNo, Scope};
 
-use crate::db::{Bound, Readings};
+use crate::db::{Bound, Reading};
 use crate::error::Error;
 use crate::sql::Row;
 
@@ -37,11 +37,11 @@ use crate::sql::Row;
 /// ```
 pub struct Unproven<R> {
     group: GroupNo,
-    readings: R,
+    readings: Reading<R>,
 }
 
 impl<R> Unproven<R> {
-    pub(super) fn new(group: GroupNo, readings: R) -> Unproven<R> {
+    pub(super) fn new(group: GroupNo, readings: Reading<R>) -> Unproven<R> {
         Unproven { group, readings }
     }
 
@@ -49,27 +49,16 @@ impl<R> Unproven<R> {
         self.group
     }
 
-    pub(super) fn take_statements(&mut self) -> Vec<Bound>
-    where
-        R: Readings,
-    {
-        let mut statements = Vec::with_capacity(self.readings.count());
-        self.readings.take_statements(&mut statements);
-        statements
+    pub(super) fn take_statements(&mut self) -> Vec<Bound> {
+        self.readings.take_statements()
     }
 
-    pub(super) fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error>
-    where
-        R: Readings,
-    {
+    pub(super) fn add(&mut self, statement: usize, row: &Row<'_>) -> Result<(), Error> {
         self.readings.add(statement, row)
     }
 
     /// Returns the rows; `None` if they belong to another group than the scope's.
-    pub(super) fn open(self, scope: Scope) -> Option<R::Rows>
-    where
-        R: Readings,
-    {
+    pub(super) fn open(self, scope: Scope) -> Option<R> {
         (scope.group() == self.group).then(|| self.readings.into_rows())
     }
 }

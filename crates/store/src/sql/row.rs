@@ -28,15 +28,6 @@ pub(crate) trait FromRow<'r>: Sized {
 
     /// Reads the next columns.
     fn read(reader: &mut Reader<'r>) -> Result<Self, Error>;
-
-    /// The same, or `None` where the first of them is null.
-    fn read_nullable(reader: &mut Reader<'r>) -> Result<Option<Self>, Error> {
-        if reader.row.is_null(reader.next)? {
-            reader.next += Self::WIDTH;
-            return Ok(None);
-        }
-        Self::read(reader).map(Some)
-    }
 }
 
 /// A row and its next column.
@@ -49,13 +40,6 @@ impl Row<'_> {
     /// Reads the row, from its first column.
     pub(crate) fn read<'r, T: FromRow<'r>>(&'r self) -> Result<T, Error> {
         T::read(&mut self.reader())
-    }
-
-    /// Reads the columns after the columns of a `Before`, which were read from another row.
-    pub(crate) fn read_after<'r, Before: FromRow<'r>, T: FromRow<'r>>(
-        &'r self,
-    ) -> Result<T, Error> {
-        T::read(&mut Reader { row: self, next: Before::WIDTH })
     }
 
     /// Returns a reader of the columns, from the first.
@@ -150,7 +134,11 @@ impl<'r, T: FromRow<'r>> FromRow<'r> for Option<T> {
     }
 
     fn read(reader: &mut Reader<'r>) -> Result<Self, Error> {
-        T::read_nullable(reader)
+        if reader.row.is_null(reader.next)? {
+            reader.next += T::WIDTH;
+            return Ok(None);
+        }
+        T::read(reader).map(Some)
     }
 }
 

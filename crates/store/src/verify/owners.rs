@@ -168,7 +168,7 @@ async fn check_orders_of(read: &Read<'_>, code: &str, found: &mut Verified) -> R
             let ids: Vec<[Value<'_>; 1]> =
                 orders.iter().map(|order| [order.order_id.as_str().into()]).collect();
             for other in others.iter().filter(|_| !ids.is_empty()) {
-                each_stored_order(read, other.group_no, &ids, |order, device| {
+                each_stored_order(read, other.group_no, &ids, |order, device, _| {
                     if device == other.device_no {
                         found.differences.push(format!(
                             "device {code}: order {order} is stored in group {} and in group {}",

@@ -268,8 +268,8 @@ impl Recount<'_> {
     fn bounds_error(&self, name: &str, sums: &Sums, stored: &DayRow<'_>) -> Option<String> {
         let DayRow { day, currency, first_sale_at_ms: first, last_sale_at_ms: last, .. } = *stored;
         let (start, end) = (self.zone.start_of(day), self.zone.start_of(day.next()));
-        let contains = |sold: &(UnixMs, UnixMs)| first <= sold.0 && sold.1 <= last;
-        let contains_sales = sums.bounds().get(currency).is_none_or(contains);
+        let sold = sums.by_day.iter().find(|((_, sold_in), _)| *sold_in == currency);
+        let contains_sales = sold.is_none_or(|(_, sum)| first <= sum.first && sum.last <= last);
         (!contains_sales || first < start || last >= end).then(|| {
             format!("{name}: {currency}: {} to {} are no bounds of its sales", first.0, last.0)
         })
@@ -378,12 +378,13 @@ fn day_by_other_rules(recorded: &str, expected: &str, zone: &Zone) -> Option<Day
 }
 
 fn counted_by_day(sums: &Sums) -> SumTable {
-    sums.by_day().map(|(currency, figures)| (day_key(currency), figures.to_vec())).collect()
+    let by_day = sums.by_day.iter();
+    by_day.map(|((_, code), sum)| (day_key(code), figures(sum.totals).to_vec())).collect()
 }
 
 fn counted_by_device(sums: &Sums) -> SumTable {
     let mut table = SumTable::new();
-    for (key, sums) in sums.by_device() {
+    for (key, sums) in &sums.by_device {
         let BlockSums { devices, products } = sums;
         let of_device = devices.iter().map(|(device, figures)| (*device, figures.to_vec()));
         table

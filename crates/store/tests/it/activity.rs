@@ -32,8 +32,8 @@ async fn page(
     let session = fixture.switch(session, group).await;
     let ask = DeviceQuery { is_online, page, ..first_devices(1) };
     let seen = |seen: &mut Vec<String>, device: Device<'_>| {
-        let last = device.last_active.map_or("-".to_owned(), |last| last.0.to_string());
-        seen.push(format!("{}@{last}", device.code));
+        let last = device.row.last_active_ms.map_or("-".to_owned(), |last| last.0.to_string());
+        seen.push(format!("{}@{last}", device.row.device_code));
         Ok(())
     };
     let (total, seen) = fixture

@@ -20,7 +20,7 @@ use kiosque_testkit::{NOW, Rng, TestStore, seed};
 const DAY_MS: i64 = 86_400_000;
 
 fn codes(codes: &mut Vec<String>, device: Device<'_>) -> Result<(), Error> {
-    codes.push(format!("{} {}", device.code, device.name));
+    codes.push(format!("{} {}", device.row.device_code, device.row.device_name));
     Ok(())
 }
 

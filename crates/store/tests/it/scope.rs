@@ -11,7 +11,7 @@ use super::requests::Requests;
 
 async fn devices(fixture: &TestStore, token: &PresentedToken) -> Result<Vec<String>, Refused> {
     let collect = |codes: &mut Vec<String>, device: Device<'_>| {
-        codes.push(device.code.to_owned());
+        codes.push(device.row.device_code.to_owned());
         Ok(())
     };
     let claim = Claim { token: token.clone(), now: NOW };

@@ -37,9 +37,7 @@ row! {
 
 statements! {
     /// Products, each with the rate of its currency.
-    PRODUCTS(day) -> ProductRow<'_> = "select p.goods_id, p.goods_name, p.currency,
-            case when p.default_price = 0 and not p.is_free then null
-                else p.default_price end as default_price,
+    PRODUCTS(day) -> ProductRow<'_> = "select p.goods_id, p.goods_name, p.currency, p.default_price,
             (
                 select t.usd_per_unit_e12 from rates t
                 where t.currency = p.currency and t.day <= $day order by t.day desc limit 1

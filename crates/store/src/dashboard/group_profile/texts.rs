@@ -15,92 +15,89 @@ const AFTER_NAME: &str = r#","groupId":"#;
 const ONLINE: &str = r#""isOnline":0"#;
 const LAST_ACTIVE: &str = r#""lastActiveTimestamp":null"#;
 
-/// Devices by code, as JSON without their last activity.
+/// Devices by code.
 #[derive(Debug, Default)]
-pub(super) struct DeviceTexts {
-    /// The codes of all devices, concatenated.
-    codes: String,
-    /// The JSON of all devices, concatenated.
-    json: String,
-    devices: Vec<DeviceText>,
-}
+pub(super) struct DeviceTexts(Vec<DeviceText>);
 
-/// A device, which begins where the previous one ends.
-#[derive(Clone, Copy, Debug)]
-struct DeviceText {
+/// A device as JSON without its last activity.
+#[derive(Debug)]
+pub(super) struct DeviceText {
     number: DeviceNo,
-    code_end: usize,
+    code: Box<str>,
+    json: Box<str>,
     /// The length of the JSON of its code and its name.
     name_len: usize,
     /// The position of the value of `isOnline`.
     online_at: usize,
     /// The position of the value of `lastActiveTimestamp`.
     last_active_at: usize,
-    end: usize,
 }
 
-impl DeviceTexts {
-    /// Returns the text of one device.
-    pub(super) fn of(device: Device<'_>) -> Result<DeviceTexts, Error> {
-        let mut texts = DeviceTexts::default();
-        texts.add(device)?;
-        Ok(texts)
-    }
-
-    /// Adds a device. Devices are added by code.
-    pub(super) fn add(&mut self, device: Device<'_>) -> Result<(), Error> {
+impl DeviceText {
+    /// Returns the text of a device.
+    pub(super) fn of(mut device: Device<'_>) -> Result<DeviceText, Error> {
+        device.row.last_active_ms = None;
+        let code = device.row.device_code;
         let never = OnlineSince(UnixMs(i64::MAX));
-        let record = Device { last_active: None, ..device }.record(never);
-        let json = serde_json::to_string(&record)
-            .map_err(|error| Error::Data(format!("device {}: {error}", device.code)))?;
+        let json = serde_json::to_string(&device.record(never))
+            .map_err(|error| Error::Data(format!("device {code}: {error}")))?;
         // None of these texts is part of a string: the quotes in it would be escaped.
         let at = |field: &str| Some(json.find(field)? + field.rfind(':')? + 1);
         let (Some(name_len), Some(online_at), Some(last_active_at)) =
             (json.find(AFTER_NAME), at(ONLINE), at(LAST_ACTIVE))
         else {
-            return Err(Error::Data(format!("device {}: no activity in {json}", device.code)));
+            return Err(Error::Data(format!("device {code}: no activity in {json}")));
         };
-        let start = self.json.len();
-        self.codes.push_str(device.code);
-        self.json.push_str(&json);
-        self.devices.push(DeviceText {
-            number: device.number,
-            code_end: self.codes.len(),
+        Ok(DeviceText {
+            number: device.row.device_no,
+            code: code.into(),
+            json: json.into(),
             name_len,
-            online_at: start + online_at,
-            last_active_at: start + last_active_at,
-            end: self.json.len(),
-        });
+            online_at,
+            last_active_at,
+        })
+    }
+
+    /// Returns the element of the device with its last activity.
+    pub(super) fn element(&self, last_active: Option<UnixMs>) -> ProfileElement<'_> {
+        let text = |from: usize, to: usize| self.json.get(from..to).unwrap_or_default();
+        let json = [
+            text(0, self.online_at),
+            text(self.online_at + "0".len(), self.last_active_at),
+            text(self.last_active_at + "null".len(), self.json.len()),
+        ];
+        ProfileElement { device_code: &self.code, name: text(0, self.name_len), json, last_active }
+    }
+}
+
+impl DeviceTexts {
+    /// Adds a device. Devices are added by code.
+    pub(super) fn add(&mut self, device: Device<'_>) -> Result<(), Error> {
+        self.0.push(DeviceText::of(device)?);
         Ok(())
     }
 
     /// Returns the number of devices.
     pub(super) fn len(&self) -> usize {
-        self.devices.len()
+        self.0.len()
     }
 
     /// Returns the size in bytes.
     pub(super) fn size(&self) -> usize {
-        self.codes.len() + self.json.len() + self.len() * size_of::<DeviceText>()
+        let texts = self.0.iter().map(|device| device.code.len() + device.json.len());
+        size_of_val(self.0.as_slice()) + texts.sum::<usize>()
     }
 
-    fn code(&self, index: usize) -> &str {
-        let end = |index: usize| self.devices.get(index).map_or(0, |device| device.code_end);
-        let start = index.checked_sub(1).map_or(0, end);
-        self.codes.get(start..end(index)).unwrap_or_default()
+    /// Returns the code of the device before a position; an empty text before the first.
+    fn code_before(&self, end: usize) -> &str {
+        let device = end.checked_sub(1).and_then(|index| self.0.get(index));
+        device.map_or("", |device| &device.code)
     }
 
     /// Returns the devices of a part; `None` if the device before the part is not among them.
     pub(super) fn part(&self, part: &DevicePart) -> Option<Range<usize>> {
-        let (mut start, mut end) = (0, self.len());
-        if part.after.is_empty() {
-            return Some(0..part.size.min(end));
-        }
-        while start < end {
-            let middle = start.midpoint(end);
-            if self.code(middle) <= part.after.as_str() { start = middle + 1 } else { end = middle }
-        }
-        let is_known = start > 0 && self.code(start - 1) == part.after;
+        let start = self.0.partition_point(|device| *device.code <= *part.after);
+        let is_known = self.code_before(start) == part.after;
         is_known.then(|| start..start.saturating_add(part.size).min(self.len()))
     }
 
@@ -112,13 +109,12 @@ impl DeviceTexts {
 
     /// Returns the code before some devices, and the code of the last one.
     pub(super) fn bounds(&self, place: &Range<usize>) -> (&str, &str) {
-        let code = |end: usize| end.checked_sub(1).map_or("", |index| self.code(index));
-        (code(place.start), code(place.end))
+        (self.code_before(place.start), self.code_before(place.end))
     }
 
     /// Returns the numbers of some devices.
     pub(super) fn numbers(&self, place: Range<usize>) -> impl Iterator<Item = DeviceNo> {
-        self.devices.get(place).unwrap_or_default().iter().map(|device| device.number)
+        self.0.get(place).unwrap_or_default().iter().map(|device| device.number)
     }
 
     /// Returns the elements of some devices, each with its last activity.
@@ -127,44 +123,39 @@ impl DeviceTexts {
         place: Range<usize>,
         last_active: &'a [Option<UnixMs>],
     ) -> impl Iterator<Item = ProfileElement<'a>> {
-        let start = place.start.checked_sub(1).and_then(|index| self.devices.get(index));
-        let mut start = start.map_or(0, |device| device.end);
-        let devices = self.devices.get(place.clone()).unwrap_or_default().iter();
-        place.zip(devices).zip(last_active).map(move |((index, device), last_active)| {
-            let DeviceText { name_len, online_at, last_active_at, end, .. } = *device;
-            let text = |from: usize, to: usize| self.json.get(from..to).unwrap_or_default();
-            let json = [
-                text(start, online_at),
-                text(online_at + "0".len(), last_active_at),
-                text(last_active_at + "null".len(), end),
-            ];
-            let name = text(start, start + name_len);
-            start = end;
-            ProfileElement { device_code: self.code(index), name, json, last_active: *last_active }
-        })
+        let devices = self.0.get(place).unwrap_or_default().iter();
+        devices.zip(last_active).map(|(device, last_active)| device.element(*last_active))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use kiosque_model::GroupNo;
+
     use super::*;
+    use crate::accounts::GroupRow;
+    use crate::devices::DeviceRow;
 
     fn texts(devices: i64) -> DeviceTexts {
         let mut texts = DeviceTexts::default();
+        let owner = &GroupRow {
+            group_no: GroupNo(1),
+            group_id: "a".to_owned(),
+            group_name: r#"","lastActiveTimestamp":null"#.to_owned(),
+            active: true,
+        };
         for number in 0..devices {
-            let device = Device {
-                number: DeviceNo(number),
-                code: &format!("d{number:03}"),
-                name: r#""isOnline":0"#,
-                group_id: "a",
-                group_name: r#"","lastActiveTimestamp":null"#,
-                model: "",
+            let row = DeviceRow {
+                device_no: DeviceNo(number),
+                device_code: &format!("d{number:03}"),
+                device_name: r#""isOnline":0"#,
+                device_model: "",
                 address: "",
                 total_curr_stock: 3,
-                last_active: Some(UnixMs(7)),
-                created_at: UnixMs(1),
+                last_active_ms: Some(UnixMs(7)),
+                created_at_ms: UnixMs(1),
             };
-            texts.add(device).expect("JSON");
+            texts.add(Device { row, owner }).expect("JSON");
         }
         texts
     }

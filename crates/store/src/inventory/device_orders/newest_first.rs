@@ -15,7 +15,7 @@ use kiosque_model::sales::sale_at;
 use kiosque_model::{DeviceNo, GroupId, GroupNo, UnixMs};
 
 use super::{GROUPS, GroupRow, id_of, record, with_archived};
-use crate::db::{Bound, Read, Reading};
+use crate::db::{Bound, Read};
 use crate::dictionaries;
 use crate::error::Error;
 use crate::inventory::orders::{OrderFilter, SEARCHED_MAX};
@@ -165,21 +165,16 @@ async fn read_chunks(
     indexes: &mut [&mut Index],
     chunk: usize,
 ) -> Result<usize, Error> {
-    // One reading: finding the reading of a row among thousands takes long.
-    let mut chunks = Reading::of(vec![Chunk::default(); indexes.len()]);
-    for (at, index) in indexes.iter().enumerate() {
+    let chunks = indexes.iter().map(|index| {
         let (group, filter) = (index.after.group, Arc::clone(filter));
-        chunks = chunks.then(index.bind(chunk), move |chunks: &mut Vec<Chunk>, row: &Row<'_>| {
-            if let Some(chunk) = chunks.get_mut(at) {
-                chunk.add(group, row.read()?, &filter);
-            }
+        index.bind(chunk).fold(Chunk::default(), move |chunk: &mut Chunk, row: &Row<'_>| {
+            chunk.add(group, row.read()?, &filter);
             Ok(())
-        });
-    }
+        })
+    });
+    let chunks = read.together(chunks.collect::<Vec<_>>()).await?;
     let mut searched = 0;
-    for (index, Chunk { entries, last, found }) in
-        indexes.iter_mut().zip(read.together(chunks).await?)
-    {
+    for (index, Chunk { entries, last, found }) in indexes.iter_mut().zip(chunks) {
         searched += entries;
         index.after = last.unwrap_or(index.after);
         index.found.extend(found);
@@ -214,7 +209,7 @@ struct Index {
 }
 
 /// Entries of an index.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Chunk {
     entries: usize,
     /// The position of the last one.
